@@ -1,0 +1,89 @@
+#ifndef FOREBAY_PROTO_SHM_LAYOUT_H_
+#define FOREBAY_PROTO_SHM_LAYOUT_H_
+
+// What lies in a slot: a header page that describes the batch, then the fields' data. A slot is
+// written by the daemon alone and describes itself, so that any client of the same
+// kLayoutVersion can read it without asking. Offsets count from the slot's first byte.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace forebay::proto {
+
+// Version of the session's messages and of everything in shared memory. A daemon accepts clients
+// of this version and of the one before.
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+inline constexpr std::uint32_t kBatchMagic = 0x42594246;  // "FBYB"
+inline constexpr std::uint32_t kMaxFields = 16;
+inline constexpr std::uint32_t kMaxRank = 6;
+inline constexpr std::uint32_t kMaxFieldName = 32;
+inline constexpr std::uint64_t kSlotHeaderBytes = 4096;
+// Every field starts at a multiple of this.
+inline constexpr std::uint64_t kFieldAlignment = 4096;
+
+// Values as in proto.DataType.
+enum class DType : std::uint32_t {
+  kUint8 = 1,
+  kFloat16 = 2,
+  kBfloat16 = 3,
+  kFloat32 = 4,
+  kInt64 = 5,
+};
+
+// What a field means, and so which transforms act on it.
+enum class FieldKind : std::uint32_t {
+  kImage = 1,
+  kLabel = 2,
+  kSampleId = 3,
+};
+
+constexpr std::uint64_t SizeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kUint8:
+      return 1;
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      return 2;
+    case DType::kFloat32:
+      return 4;
+    case DType::kInt64:
+      return 8;
+  }
+  return 0;
+}
+
+struct FieldLayout {
+  char name[kMaxFieldName];  // NUL-terminated
+  FieldKind kind;
+  DType dtype;
+  std::uint32_t rank;  // dimensions in use, the batch's included
+  std::uint32_t reserved;
+  std::uint64_t shape[kMaxRank];  // shape[0] counts samples, or elements where row splits are used
+  std::uint64_t offset;           // bytes
+  std::uint64_t bytes;            // of data
+  // Where samples + 1 int64 row splits lie, for a field of varying length; 0: each sample has
+  // the same shape.
+  std::uint64_t row_splits_offset;
+};
+
+struct BatchHeader {
+  std::uint32_t magic;        // kBatchMagic
+  std::uint32_t version;      // kProtocolVersion
+  std::uint32_t generation;   // of the slot; equal to the ready entry's
+  std::uint32_t field_count;  // at most kMaxFields
+  std::uint64_t sample_count;
+  std::uint64_t epoch;
+  std::uint64_t first_sample;  // position of the first sample in this rank's epoch
+  FieldLayout fields[kMaxFields];
+};
+
+static_assert(std::is_trivially_copyable_v<BatchHeader> && std::is_standard_layout_v<BatchHeader>);
+static_assert(sizeof(FieldLayout) == 120);
+static_assert(sizeof(BatchHeader) == 40 + kMaxFields * sizeof(FieldLayout));
+static_assert(sizeof(BatchHeader) <= kSlotHeaderBytes);
+
+}  // namespace forebay::proto
+
+#endif  // FOREBAY_PROTO_SHM_LAYOUT_H_

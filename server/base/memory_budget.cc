@@ -1,0 +1,46 @@
+#include "server/base/memory_budget.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+
+namespace forebay::base {
+
+MemoryReservation& MemoryReservation::operator=(MemoryReservation&& other) noexcept {
+  if (this != &other) {
+    Release();
+    budget_ = std::exchange(other.budget_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+void MemoryReservation::Release() {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->GiveBack(std::exchange(bytes_, 0));
+}
+
+absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
+                                                        std::string_view what) {
+  MutexLock lock(&mutex_);
+  if (bytes > limit_ - used_) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory for ", absl::string_view(what.data(), what.size()), ": it needs ", bytes >> 20,
+        " MiB, and ", used_ >> 20, " of ", limit_ >> 20, " MiB are in use (memory.limit)"));
+  }
+  used_ += bytes;
+  return MemoryReservation(this, bytes);
+}
+
+std::uint64_t MemoryBudget::used() const {
+  MutexLock lock(&mutex_);
+  return used_;
+}
+
+void MemoryBudget::GiveBack(std::uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  FOREBAY_CHECK(bytes <= used_);
+  used_ -= bytes;
+}
+
+}  // namespace forebay::base

@@ -1,0 +1,60 @@
+#ifndef FOREBAY_SERVER_BASE_MEMORY_BUDGET_H_
+#define FOREBAY_SERVER_BASE_MEMORY_BUDGET_H_
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "server/base/mutex.h"
+
+namespace forebay::base {
+
+class MemoryBudget;
+
+// A part of a budget, given back on destruction. Not thread-safe; the budget must outlive it.
+class MemoryReservation {
+ public:
+  MemoryReservation() = default;
+  MemoryReservation(MemoryReservation&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  MemoryReservation& operator=(MemoryReservation&& other) noexcept;
+  ~MemoryReservation() { Release(); }
+
+  std::uint64_t bytes() const { return bytes_; }
+  void Release();
+
+ private:
+  friend class MemoryBudget;
+  MemoryReservation(MemoryBudget* budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {}
+
+  MemoryBudget* budget_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+// The one number that bounds the daemon's memory: whoever wants memory that grows with use
+// reserves it first, and is refused rather than let in above the limit.
+// Thread-safe; never blocks; the caller owns it.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::uint64_t limit) : limit_(limit) {}
+
+  // RESOURCE_EXHAUSTED, naming `what` and the sizes, when the limit would be passed.
+  absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes, std::string_view what);
+
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t used() const;
+
+ private:
+  friend class MemoryReservation;
+  void GiveBack(std::uint64_t bytes);
+
+  const std::uint64_t limit_;
+  mutable Mutex mutex_;
+  std::uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_SERVER_BASE_MEMORY_BUDGET_H_

@@ -1,0 +1,29 @@
+#ifndef FOREBAY_SERVER_EXECUTOR_EXECUTOR_H_
+#define FOREBAY_SERVER_EXECUTOR_EXECUTOR_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "server/schedule/flow.h"
+
+namespace forebay::executor {
+
+// Runs CPU tasks on worker threads, shared fairly among flows by weight.
+// Thread-safe. The caller owns it; destruction runs no further task and waits for those that
+// run. Submit does not block. No errors.
+class Executor {
+ public:
+  // `worker` is 0 to workers() - 1: no two tasks run with the same one at once.
+  using Task = std::function<void(int worker)>;
+
+  virtual ~Executor() = default;
+
+  virtual int workers() const = 0;
+
+  // `cost_nanos` estimates the task's CPU time; the measured time replaces it afterwards.
+  virtual void Submit(schedule::Flow flow, std::int64_t cost_nanos, Task task) = 0;
+};
+
+}  // namespace forebay::executor
+
+#endif  // FOREBAY_SERVER_EXECUTOR_EXECUTOR_H_

@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_PIPELINE_PIPELINE_H_
+#define FOREBAY_SERVER_PIPELINE_PIPELINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/job.pb.h"
+#include "proto/shm_layout.h"
+#include "server/pipeline/workspace.h"
+
+namespace forebay::pipeline {
+
+// What all of a sample's random draws are made from.
+struct SampleKey {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t sample = 0;
+};
+
+// The tensor that one sample becomes.
+struct TensorType {
+  proto::DType dtype = proto::DType::kUint8;
+  std::vector<std::uint64_t> shape;  // without the batch dimension
+  std::uint64_t bytes = 0;
+};
+
+// Turns one encoded image into one tensor, straight in its place.
+// Immutable and thread-safe; each thread brings its own Workspace. Does not block.
+// Create fails with INVALID_ARGUMENT, naming the op and, where the output's shape would vary
+// from sample to sample, the op to add.
+class Pipeline {
+ public:
+  virtual ~Pipeline() = default;
+
+  static absl::StatusOr<std::unique_ptr<Pipeline>> Create(const proto::PipelineSpec& spec);
+
+  virtual const TensorType& output() const = 0;
+
+  // Fills `out` (output().bytes long) from `encoded`, the bytes of an image file. Equal inputs
+  // give equal bytes on every CPU. Errors: DATA_LOSS (corrupt or not an image),
+  // RESOURCE_EXHAUSTED (more pixels or scratch than the workspace's limits allow).
+  virtual absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
+                           Workspace& workspace, absl::Span<std::uint8_t> out) const = 0;
+};
+
+}  // namespace forebay::pipeline
+
+#endif  // FOREBAY_SERVER_PIPELINE_PIPELINE_H_

@@ -1,0 +1,13 @@
+#ifndef FOREBAY_SERVER_SCHEDULE_FLOW_H_
+#define FOREBAY_SERVER_SCHEDULE_FLOW_H_
+
+#include <cstdint>
+
+namespace forebay::schedule {
+
+// Who is charged for work: one flow a job.
+using Flow = std::uint64_t;
+
+}  // namespace forebay::schedule
+
+#endif  // FOREBAY_SERVER_SCHEDULE_FLOW_H_
