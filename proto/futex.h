@@ -14,14 +14,16 @@
 
 namespace forebay::proto {
 
-// Sleeps while `word` is `expected`, at most `timeout_nanos`. Returns 0 when woken or when the
-// word differs, else ETIMEDOUT or EINTR (a signal). A read-only mapping will do.
-inline int FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
-                     std::int64_t timeout_nanos) {
+// Sleeps while `word` is `expected`, at most `timeout_nanos`. Returns 0 when
+// woken or when the word differs, else ETIMEDOUT or EINTR (a signal). A
+// read-only mapping will do.
+inline int FutexWait(const std::atomic<std::uint32_t>* word,
+                     std::uint32_t expected, std::int64_t timeout_nanos) {
   struct timespec timeout;
   timeout.tv_sec = timeout_nanos / 1'000'000'000;
   timeout.tv_nsec = timeout_nanos % 1'000'000'000;
-  const long rc = syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+  const long rc =
+      syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
   if (rc == 0 || errno == EAGAIN) return 0;
   return errno;
 }

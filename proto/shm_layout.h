@@ -1,9 +1,10 @@
 #ifndef FOREBAY_PROTO_SHM_LAYOUT_H_
 #define FOREBAY_PROTO_SHM_LAYOUT_H_
 
-// What lies in a slot: a header page that describes the batch, then the fields' data. A slot is
-// written by the daemon alone and describes itself, so that any client of the same
-// kLayoutVersion can read it without asking. Offsets count from the slot's first byte.
+// What lies in a slot: a header page that describes the batch, then the fields'
+// data. A slot is written by the daemon alone and describes itself, so that any
+// client of the same kLayoutVersion can read it without asking. Offsets count
+// from the slot's first byte.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace forebay::proto {
 
-// Version of the session's messages and of everything in shared memory. A daemon accepts clients
-// of this version and of the one before.
+// Version of the session's messages and of everything in shared memory. A
+// daemon accepts clients of this version and of the one before.
 inline constexpr std::uint32_t kProtocolVersion = 1;
 
 inline constexpr std::uint32_t kBatchMagic = 0x42594246;  // "FBYB"
@@ -60,11 +61,12 @@ struct FieldLayout {
   DType dtype;
   std::uint32_t rank;  // dimensions in use, the batch's included
   std::uint32_t reserved;
-  std::uint64_t shape[kMaxRank];  // shape[0] counts samples, or elements where row splits are used
+  std::uint64_t shape[kMaxRank];  // shape[0] counts samples, or elements where
+                                  // row splits are used
   std::uint64_t offset;           // bytes
   std::uint64_t bytes;            // of data
-  // Where samples + 1 int64 row splits lie, for a field of varying length; 0: each sample has
-  // the same shape.
+  // Where samples + 1 int64 row splits lie, for a field of varying length; 0:
+  // each sample has the same shape.
   std::uint64_t row_splits_offset;
 };
 
@@ -75,11 +77,13 @@ struct BatchHeader {
   std::uint32_t field_count;  // at most kMaxFields
   std::uint64_t sample_count;
   std::uint64_t epoch;
-  std::uint64_t first_sample;  // position of the first sample in this rank's epoch
+  std::uint64_t
+      first_sample;  // position of the first sample in this rank's epoch
   FieldLayout fields[kMaxFields];
 };
 
-static_assert(std::is_trivially_copyable_v<BatchHeader> && std::is_standard_layout_v<BatchHeader>);
+static_assert(std::is_trivially_copyable_v<BatchHeader> &&
+              std::is_standard_layout_v<BatchHeader>);
 static_assert(sizeof(FieldLayout) == 120);
 static_assert(sizeof(BatchHeader) == 40 + kMaxFields * sizeof(FieldLayout));
 static_assert(sizeof(BatchHeader) <= kSlotHeaderBytes);

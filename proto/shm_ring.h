@@ -1,16 +1,19 @@
 #ifndef FOREBAY_PROTO_SHM_RING_H_
 #define FOREBAY_PROTO_SHM_RING_H_
 
-// The two rings between the daemon and one loader of a client, each in a memfd of its own.
+// The two rings between the daemon and one loader of a client, each in a memfd
+// of its own.
 //
-// Ready ring: written by the daemon, mapped shared and read-only by the client. `tail` counts
-// the entries ever published and is the futex word that a waiting client sleeps on. Entries are
-// batches in order, and one closing entry an epoch: its end, or its error. The daemon never
-// overwrites an entry that may not have been taken: each unreleased slot has at most one entry,
-// and there are kReadyCapacity > slots + closing entries.
+// Ready ring: written by the daemon, mapped shared and read-only by the client.
+// `tail` counts the entries ever published and is the futex word that a waiting
+// client sleeps on. Entries are batches in order, and one closing entry an
+// epoch: its end, or its error. The daemon never overwrites an entry that may
+// not have been taken: each unreleased slot has at most one entry, and there
+// are kReadyCapacity > slots + closing entries.
 //
-// Release ring: written by the client. `tail` counts the releases; the daemon takes each word
-// once and believes none of them. The counters beside it are what the client says of itself.
+// Release ring: written by the client. `tail` counts the releases; the daemon
+// takes each word once and believes none of them. The counters beside it are
+// what the client says of itself.
 
 #include <atomic>
 #include <cstdint>
@@ -51,7 +54,8 @@ struct ReadyRing {
   char error_text[kMaxErrorText];        // NUL-terminated
   alignas(64) ReadyEntry entries[kReadyCapacity];
 
-  // Daemon: the entry becomes visible to the client; wakes it. One thread at a time.
+  // Daemon: the entry becomes visible to the client; wakes it. One thread at a
+  // time.
   void Publish(const ReadyEntry& entry);
 };
 static_assert(sizeof(ReadyRing) <= kRingBytes);
@@ -74,12 +78,13 @@ struct ReleaseRing {
   // Slot in the low half, generation in the high half: one word, loaded once.
   alignas(64) std::atomic<std::uint64_t> entries[kReleaseCapacity];
 
-  // Client: the slot is no longer read. One thread at a time; the caller then writes the
-  // eventfd. Never overruns: a slot is released once for each time that it was published.
+  // Client: the slot is no longer read. One thread at a time; the caller then
+  // writes the eventfd. Never overruns: a slot is released once for each time
+  // that it was published.
   void Push(Release release);
 
-  // Daemon: takes the release numbered `head` if there is one. False also when the client's
-  // tail is absurd; `*corrupt` then becomes true.
+  // Daemon: takes the release numbered `head` if there is one. False also when
+  // the client's tail is absurd; `*corrupt` then becomes true.
   bool Take(std::uint32_t head, Release* release, bool* corrupt) const;
 };
 static_assert(sizeof(ReleaseRing) <= kRingBytes);
@@ -100,14 +105,16 @@ inline void ReleaseRing::Push(Release release) {
   tail.store(t + 1, std::memory_order_release);
 }
 
-inline bool ReleaseRing::Take(std::uint32_t head, Release* release, bool* corrupt) const {
+inline bool ReleaseRing::Take(std::uint32_t head, Release* release,
+                              bool* corrupt) const {
   const std::uint32_t t = tail.load(std::memory_order_acquire);
   if (t == head) return false;
   if (t - head > kReleaseCapacity) {
     *corrupt = true;
     return false;
   }
-  const std::uint64_t word = entries[head % kReleaseCapacity].load(std::memory_order_relaxed);
+  const std::uint64_t word =
+      entries[head % kReleaseCapacity].load(std::memory_order_relaxed);
   release->slot = static_cast<std::uint32_t>(word);
   release->generation = static_cast<std::uint32_t>(word >> 32);
   return true;

@@ -9,7 +9,8 @@
 
 namespace forebay::base {
 
-// Immutable bytes together with what keeps them alive. Cheap to copy; copies share.
+// Immutable bytes together with what keeps them alive. Cheap to copy; copies
+// share.
 class Bytes {
  public:
   Bytes() = default;

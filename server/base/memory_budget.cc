@@ -7,7 +7,8 @@
 
 namespace forebay::base {
 
-MemoryReservation& MemoryReservation::operator=(MemoryReservation&& other) noexcept {
+MemoryReservation& MemoryReservation::operator=(
+    MemoryReservation&& other) noexcept {
   if (this != &other) {
     Release();
     budget_ = std::exchange(other.budget_, nullptr);
@@ -17,7 +18,8 @@ MemoryReservation& MemoryReservation::operator=(MemoryReservation&& other) noexc
 }
 
 void MemoryReservation::Release() {
-  if (budget_ != nullptr) std::exchange(budget_, nullptr)->GiveBack(std::exchange(bytes_, 0));
+  if (budget_ != nullptr)
+    std::exchange(budget_, nullptr)->GiveBack(std::exchange(bytes_, 0));
 }
 
 absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
@@ -25,8 +27,9 @@ absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
   MutexLock lock(&mutex_);
   if (bytes > limit_ - used_) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for ", absl::string_view(what.data(), what.size()), ": it needs ", bytes >> 20,
-        " MiB, and ", used_ >> 20, " of ", limit_ >> 20, " MiB are in use (memory.limit)"));
+        "no memory for ", absl::string_view(what.data(), what.size()),
+        ": it needs ", bytes >> 20, " MiB, and ", used_ >> 20, " of ",
+        limit_ >> 20, " MiB are in use (memory.limit)"));
   }
   used_ += bytes;
   return MemoryReservation(this, bytes);

@@ -13,12 +13,14 @@ namespace forebay::base {
 
 class MemoryBudget;
 
-// A part of a budget, given back on destruction. Not thread-safe; the budget must outlive it.
+// A part of a budget, given back on destruction. Not thread-safe; the budget
+// must outlive it.
 class MemoryReservation {
  public:
   MemoryReservation() = default;
   MemoryReservation(MemoryReservation&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : budget_(std::exchange(other.budget_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
   MemoryReservation& operator=(MemoryReservation&& other) noexcept;
   ~MemoryReservation() { Release(); }
 
@@ -27,21 +29,24 @@ class MemoryReservation {
 
  private:
   friend class MemoryBudget;
-  MemoryReservation(MemoryBudget* budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {}
+  MemoryReservation(MemoryBudget* budget, std::uint64_t bytes)
+      : budget_(budget), bytes_(bytes) {}
 
   MemoryBudget* budget_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
 
-// The one number that bounds the daemon's memory: whoever wants memory that grows with use
-// reserves it first, and is refused rather than let in above the limit.
-// Thread-safe; never blocks; the caller owns it.
+// The one number that bounds the daemon's memory: whoever wants memory that
+// grows with use reserves it first, and is refused rather than let in above the
+// limit. Thread-safe; never blocks; the caller owns it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t limit) : limit_(limit) {}
 
-  // RESOURCE_EXHAUSTED, naming `what` and the sizes, when the limit would be passed.
-  absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes, std::string_view what);
+  // RESOURCE_EXHAUSTED, naming `what` and the sizes, when the limit would be
+  // passed.
+  absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes,
+                                            std::string_view what);
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const;

@@ -26,7 +26,8 @@ class ABSL_LOCKABLE Mutex {
 
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
-  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
+      : mutex_(mutex) {
     mutex_->Lock();
   }
   ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
@@ -49,7 +50,8 @@ class CondVar {
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-    const bool in_time = condition_.wait_for(lock, timeout) == std::cv_status::no_timeout;
+    const bool in_time =
+        condition_.wait_for(lock, timeout) == std::cv_status::no_timeout;
     lock.release();
     return in_time;
   }

@@ -11,7 +11,8 @@ namespace forebay::base {
 // "<what>: <strerror>" with the canonical code for `error_number`.
 absl::Status ErrnoStatus(int error_number, std::string_view what);
 
-// The same code, with "<context>: " before the message. An OK status stays as it is.
+// The same code, with "<context>: " before the message. An OK status stays as
+// it is.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 }  // namespace forebay::base
@@ -27,8 +28,9 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 #define FOREBAY_CONCAT_(a, b) FOREBAY_CONCAT_INNER_(a, b)
 
 // FOREBAY_ASSIGN_OR_RETURN(auto fd, Open(path));
-#define FOREBAY_ASSIGN_OR_RETURN(lhs, expr) \
-  FOREBAY_ASSIGN_OR_RETURN_(FOREBAY_CONCAT_(forebay_status_or_, __LINE__), lhs, expr)
+#define FOREBAY_ASSIGN_OR_RETURN(lhs, expr)                                \
+  FOREBAY_ASSIGN_OR_RETURN_(FOREBAY_CONCAT_(forebay_status_or_, __LINE__), \
+                            lhs, expr)
 #define FOREBAY_ASSIGN_OR_RETURN_(result, lhs, expr) \
   auto result = (expr);                              \
   if (!result.ok()) return result.status();          \

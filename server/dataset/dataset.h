@@ -23,8 +23,9 @@ struct Sample {
   std::int64_t label = 0;
 };
 
-// A fixed, versioned set of samples, by number. Immutable and thread-safe; shared by all jobs
-// that read it. Nothing here blocks or fails: building is what may.
+// A fixed, versioned set of samples, by number. Immutable and thread-safe;
+// shared by all jobs that read it. Nothing here blocks or fails: building is
+// what may.
 class Dataset {
  public:
   virtual ~Dataset() = default;

@@ -9,8 +9,8 @@
 namespace forebay::executor {
 
 // Runs CPU tasks on worker threads, shared fairly among flows by weight.
-// Thread-safe. The caller owns it; destruction runs no further task and waits for those that
-// run. Submit does not block. No errors.
+// Thread-safe. The caller owns it; destruction runs no further task and waits
+// for those that run. Submit does not block. No errors.
 class Executor {
  public:
   // `worker` is 0 to workers() - 1: no two tasks run with the same one at once.
@@ -20,8 +20,10 @@ class Executor {
 
   virtual int workers() const = 0;
 
-  // `cost_nanos` estimates the task's CPU time; the measured time replaces it afterwards.
-  virtual void Submit(schedule::Flow flow, std::int64_t cost_nanos, Task task) = 0;
+  // `cost_nanos` estimates the task's CPU time; the measured time replaces it
+  // afterwards.
+  virtual void Submit(schedule::Flow flow, std::int64_t cost_nanos,
+                      Task task) = 0;
 };
 
 }  // namespace forebay::executor

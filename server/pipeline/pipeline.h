@@ -29,22 +29,25 @@ struct TensorType {
 };
 
 // Turns one encoded image into one tensor, straight in its place.
-// Immutable and thread-safe; each thread brings its own Workspace. Does not block.
-// Create fails with INVALID_ARGUMENT, naming the op and, where the output's shape would vary
-// from sample to sample, the op to add.
+// Immutable and thread-safe; each thread brings its own Workspace. Does not
+// block. Create fails with INVALID_ARGUMENT, naming the op and, where the
+// output's shape would vary from sample to sample, the op to add.
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
 
-  static absl::StatusOr<std::unique_ptr<Pipeline>> Create(const proto::PipelineSpec& spec);
+  static absl::StatusOr<std::unique_ptr<Pipeline>> Create(
+      const proto::PipelineSpec& spec);
 
   virtual const TensorType& output() const = 0;
 
-  // Fills `out` (output().bytes long) from `encoded`, the bytes of an image file. Equal inputs
-  // give equal bytes on every CPU. Errors: DATA_LOSS (corrupt or not an image),
-  // RESOURCE_EXHAUSTED (more pixels or scratch than the workspace's limits allow).
-  virtual absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
-                           Workspace& workspace, absl::Span<std::uint8_t> out) const = 0;
+  // Fills `out` (output().bytes long) from `encoded`, the bytes of an image
+  // file. Equal inputs give equal bytes on every CPU. Errors: DATA_LOSS
+  // (corrupt or not an image), RESOURCE_EXHAUSTED (more pixels or scratch than
+  // the workspace's limits allow).
+  virtual absl::Status Run(absl::Span<const std::uint8_t> encoded,
+                           const SampleKey& key, Workspace& workspace,
+                           absl::Span<std::uint8_t> out) const = 0;
 };
 
 }  // namespace forebay::pipeline

@@ -11,8 +11,8 @@ struct WorkspaceLimits {
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };
 
-// What one worker thread reuses from sample to sample: decoders and scratch memory, never more
-// than its limits allow. Not thread-safe.
+// What one worker thread reuses from sample to sample: decoders and scratch
+// memory, never more than its limits allow. Not thread-safe.
 class Workspace {
  public:
   explicit Workspace(const WorkspaceLimits& limits);

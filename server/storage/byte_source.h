@@ -12,8 +12,9 @@
 
 namespace forebay::storage {
 
-// The place below which a dataset's objects are named: a directory that a client opened, a
-// bucket. Immutable, thread-safe, shared by all who read from it.
+// The place below which a dataset's objects are named: a directory that a
+// client opened, a bucket. Immutable, thread-safe, shared by all who read from
+// it.
 class Root {
  public:
   virtual ~Root() = default;
@@ -24,14 +25,16 @@ class Root {
 // What an object must still be when it is read.
 struct ObjectVersion {
   std::uint64_t size = 0;  // bytes
-  std::int64_t stamp = 0;  // a file's mtime in nanoseconds; a cloud object's generation
+  std::int64_t stamp =
+      0;  // a file's mtime in nanoseconds; a cloud object's generation
 };
 
 // For whom and how soon, so that schedulers and caches below can choose.
 struct ReadPurpose {
   std::uint64_t job = 0;
-  std::uint64_t urgency = 0;                // smaller is sooner; batches ahead of the trainer
-  std::int64_t next_use_nanos = INT64_MAX;  // from now until the bytes are wanted again
+  std::uint64_t urgency = 0;  // smaller is sooner; batches ahead of the trainer
+  std::int64_t next_use_nanos =
+      INT64_MAX;  // from now until the bytes are wanted again
 };
 
 struct ReadRequest {
@@ -41,17 +44,18 @@ struct ReadRequest {
   std::uint64_t offset = 0;  // bytes
   std::uint64_t length = 0;  // bytes; offset + length <= version.size
   ReadPurpose purpose;
-  // Called exactly once, on any thread, perhaps before Read returns; must not block. Gets all
-  // `length` bytes or an error.
+  // Called exactly once, on any thread, perhaps before Read returns; must not
+  // block. Gets all `length` bytes or an error.
   std::function<void(absl::StatusOr<base::Bytes>)> done;
 };
 
-// Where bytes come from. Decorators (cache, scheduler, retries, faults) are ByteSources too.
-// Thread-safe. The caller owns the source; destroying it completes what is under way first.
-// Read does not block. Errors (through `done`; each names the object and the reason):
-// NOT_FOUND (deleted), FAILED_PRECONDITION (not the version asked for), PERMISSION_DENIED,
-// INVALID_ARGUMENT (not a regular file, range outside the object), UNAVAILABLE (a passing
-// fault), DATA_LOSS (shorter than it says).
+// Where bytes come from. Decorators (cache, scheduler, retries, faults) are
+// ByteSources too. Thread-safe. The caller owns the source; destroying it
+// completes what is under way first. Read does not block. Errors (through
+// `done`; each names the object and the reason): NOT_FOUND (deleted),
+// FAILED_PRECONDITION (not the version asked for), PERMISSION_DENIED,
+// INVALID_ARGUMENT (not a regular file, range outside the object), UNAVAILABLE
+// (a passing fault), DATA_LOSS (shorter than it says).
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
