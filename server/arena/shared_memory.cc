@@ -1,0 +1,81 @@
+#include "server/arena/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "server/base/status.h"
+
+namespace forebay::arena {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Present in Linux 5.14 and later; Debian 12's headers have it.
+absl::Status PopulatePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
+  // Huge pages where the system's shmem policy says "advise": fewer faults in
+  // every client. Only a hint.
+  madvise(data, bytes, MADV_HUGEPAGE);
+  if (madvise(data, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+    return absl::ResourceExhaustedError(
+        "no memory for a shared slot: the system or its cgroup has none left");
+  }
+  if (fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) {
+    return base::ErrnoStatus(errno, "allocating shared memory");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name,
+                                                  std::uint64_t bytes,
+                                                  ClientAccess access) {
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  base::Fd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return base::ErrnoStatus(errno, "creating shared memory");
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    return base::ErrnoStatus(errno, "sizing shared memory");
+  }
+  void* data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (data == MAP_FAILED) {
+    return base::ErrnoStatus(errno, "mapping shared memory");
+  }
+  SharedMemory memory(std::move(fd), static_cast<std::uint8_t*>(data), bytes);
+  FOREBAY_RETURN_IF_ERROR(
+      PopulatePages(memory.fd(), memory.data(), memory.bytes()));
+  // Our own mapping came first, so it stays writable.
+  int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (access == ClientAccess::kRead) seals |= F_SEAL_FUTURE_WRITE;
+  if (fcntl(memory.fd(), F_ADD_SEALS, seals) != 0) {
+    return base::ErrnoStatus(errno, "sealing shared memory");
+  }
+  return memory;
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  if (this != &other) {
+    Unmap();
+    fd_ = std::move(other.fd_);
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+SharedMemory::~SharedMemory() { Unmap(); }
+
+void SharedMemory::Unmap() {
+  if (data_ != nullptr) munmap(std::exchange(data_, nullptr), bytes_);
+}
+
+}  // namespace forebay::arena

@@ -1,0 +1,86 @@
+#ifndef FOREBAY_SERVER_ARENA_SLOT_POOL_H_
+#define FOREBAY_SERVER_ARENA_SLOT_POOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/arena/shared_memory.h"
+#include "server/base/memory_budget.h"
+
+namespace forebay::arena {
+
+// Who can hold a lease: the members of a stream, numbered by it.
+using Holder = std::uint32_t;
+
+struct SlotCounts {
+  std::uint32_t free = 0;
+  std::uint32_t filling = 0;
+  std::uint32_t published = 0;
+};
+
+// The slots of one stream and the book of their leases. A slot goes free ->
+// filling -> published (leased by each holder) -> free. The book is the
+// daemon's own: what a client says is checked against it, and a dead client's
+// leases are ended from it. Not thread-safe: the stream guards it; slots'
+// memory may be written by any thread while filling. Owns the memory and its
+// part of the budget. Only Create blocks (see SharedMemory); errors:
+// RESOURCE_EXHAUSTED.
+class SlotPool {
+ public:
+  static absl::StatusOr<SlotPool> Create(base::MemoryBudget* budget,
+                                         std::uint32_t slots,
+                                         std::uint64_t slot_bytes);
+
+  std::uint32_t slots() const {
+    return static_cast<std::uint32_t>(slots_.size());
+  }
+  std::uint64_t slot_bytes() const { return slot_bytes_; }
+  int fd(std::uint32_t slot) const { return slots_[slot].memory.fd(); }
+  std::uint8_t* data(std::uint32_t slot) const {
+    return slots_[slot].memory.data();
+  }
+  std::uint32_t generation(std::uint32_t slot) const {
+    return slots_[slot].generation;
+  }
+  SlotCounts Counts() const;
+
+  // A free slot starts to be filled, under a new generation.
+  std::optional<std::uint32_t> Take();
+  // A filling slot becomes free again, unpublished.
+  void Abandon(std::uint32_t slot);
+  // A filling slot is leased to each of `holders` (at least one).
+  void Publish(std::uint32_t slot, absl::Span<const Holder> holders);
+  // One more lease on a slot if it is published; false if it is not.
+  bool AddLease(std::uint32_t slot, Holder holder);
+
+  // Ends one lease. False if `holder` has none on this generation of this slot:
+  // any numbers may be passed.
+  bool Release(std::uint32_t slot, std::uint32_t generation, Holder holder);
+  // Ends all leases of a holder.
+  void ReleaseAll(Holder holder);
+  bool HasLeases() const;
+
+ private:
+  enum class State { kFree, kFilling, kPublished };
+  struct Slot {
+    SharedMemory memory;
+    State state = State::kFree;
+    std::uint32_t generation = 0;
+    std::vector<Holder> holders;
+  };
+
+  SlotPool(std::vector<Slot> slots, std::uint64_t slot_bytes,
+           base::MemoryReservation reservation);
+  bool EndLease(Slot& slot, Holder holder);
+
+  std::vector<Slot> slots_;
+  std::uint64_t slot_bytes_;
+  base::MemoryReservation reservation_;
+};
+
+}  // namespace forebay::arena
+
+#endif  // FOREBAY_SERVER_ARENA_SLOT_POOL_H_
