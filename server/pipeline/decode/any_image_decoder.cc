@@ -1,0 +1,40 @@
+#include "server/pipeline/decode/any_image_decoder.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/pipeline/decode/format.h"
+
+namespace forebay::pipeline::decode {
+
+AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
+    : jpeg_(limits), png_(limits) {}
+
+absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
+    absl::Span<const std::uint8_t> encoded) {
+  opened_ = nullptr;
+  const FormatGuess guess = GuessFormat(encoded);
+  if (guess.format == Format::kOther) {
+    if (guess.description.empty()) {
+      return absl::DataLossError("is not a JPEG or PNG image");
+    }
+    return absl::DataLossError(absl::StrCat(
+        "is not a JPEG or PNG image but looks like ",
+        absl::string_view(guess.description.data(), guess.description.size())));
+  }
+  opened_ = guess.format == Format::kJpeg ? static_cast<ImageDecoder*>(&jpeg_)
+                                          : &png_;
+  absl::StatusOr<ImageInfo> info = opened_->Open(encoded);
+  if (!info.ok()) opened_ = nullptr;
+  return info;
+}
+
+absl::Status AnyImageDecoder::Decode(const Region& region, RowSink& sink) {
+  if (opened_ == nullptr) {
+    return absl::FailedPreconditionError("no image is open");
+  }
+  ImageDecoder* decoder = opened_;
+  opened_ = nullptr;
+  return decoder->Decode(region, sink);
+}
+
+}  // namespace forebay::pipeline::decode

@@ -1,0 +1,83 @@
+#include "server/pipeline/decode/format.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+struct Magic {
+  std::size_t offset;
+  std::string_view bytes;
+  FormatGuess guess;
+};
+
+constexpr Magic kMagics[] = {
+    {0, "\xff\xd8\xff"sv, {Format::kJpeg, "a JPEG image"}},
+    {0, "\x89PNG\r\n\x1a\n"sv, {Format::kPng, "a PNG image"}},
+    {0, "GIF8"sv, {Format::kOther, "a GIF image"}},
+    {8, "WEBP"sv, {Format::kOther, "a WebP image"}},
+    {0, "II*\0"sv, {Format::kOther, "a TIFF image"}},
+    {0, "MM\0*"sv, {Format::kOther, "a TIFF image"}},
+    {0, "BM"sv, {Format::kOther, "a BMP image"}},
+    {4, "ftypavif"sv, {Format::kOther, "an AVIF image"}},
+    {4, "ftyphei"sv, {Format::kOther, "a HEIF image"}},
+    {0, "\0\0\0\x0cJXL "sv, {Format::kOther, "a JPEG XL image"}},
+    {0, "\0\0\0\x0cjP  "sv, {Format::kOther, "a JPEG 2000 image"}},
+    {0, "\xff\x4f\xff\x51"sv, {Format::kOther, "a JPEG 2000 image"}},
+    {0, "P5\n"sv, {Format::kOther, "a PGM image"}},
+    {0, "P6\n"sv, {Format::kOther, "a PPM image"}},
+    {0, "%PDF-"sv, {Format::kOther, "a PDF document"}},
+    {0, "\x1f\x8b"sv, {Format::kOther, "gzip data"}},
+    {0, "PK\x03\x04"sv, {Format::kOther, "a zip archive"}},
+};
+
+bool StartsWithAt(std::string_view text, std::size_t offset,
+                  std::string_view prefix) {
+  return text.size() >= offset + prefix.size() &&
+         text.compare(offset, prefix.size(), prefix) == 0;
+}
+
+char ToLower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+
+bool LooksLikeHtml(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return false;
+  text.remove_prefix(start);
+  for (std::string_view tag : {"<!doctype html"sv, "<html"sv}) {
+    if (text.size() >= tag.size() &&
+        std::equal(tag.begin(), tag.end(), text.begin(),
+                   [](char a, char b) { return a == ToLower(b); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LooksLikeText(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\r' || c == '\n';
+  });
+}
+
+}  // namespace
+
+FormatGuess GuessFormat(absl::Span<const std::uint8_t> file) {
+  constexpr std::size_t kLooked = 256;
+  const std::string_view head(reinterpret_cast<const char*>(file.data()),
+                              std::min(file.size(), kLooked));
+  if (head.empty()) return {Format::kOther, "an empty file"};
+  for (const Magic& magic : kMagics) {
+    if (StartsWithAt(head, magic.offset, magic.bytes)) return magic.guess;
+  }
+  if (LooksLikeHtml(head)) return {Format::kOther, "an HTML page"};
+  if (LooksLikeText(head)) return {Format::kOther, "text"};
+  if (head.find_first_not_of('\0') == std::string_view::npos) {
+    return {Format::kOther, "zero bytes"};
+  }
+  return {};
+}
+
+}  // namespace forebay::pipeline::decode

@@ -1,0 +1,25 @@
+#ifndef FOREBAY_SERVER_PIPELINE_DECODE_FORMAT_H_
+#define FOREBAY_SERVER_PIPELINE_DECODE_FORMAT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/types/span.h"
+
+namespace forebay::pipeline::decode {
+
+enum class Format { kJpeg, kPng, kOther };
+
+struct FormatGuess {
+  Format format = Format::kOther;
+  // For the user's eyes, with its article: "a GIF image", "an empty file";
+  // empty when unknown.
+  std::string_view description;
+};
+
+// Guesses from the first bytes of a file what it is. Any input is fine.
+FormatGuess GuessFormat(absl::Span<const std::uint8_t> file);
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_SERVER_PIPELINE_DECODE_FORMAT_H_

@@ -1,0 +1,77 @@
+#ifndef FOREBAY_SERVER_PIPELINE_DECODE_IMAGE_DECODER_H_
+#define FOREBAY_SERVER_PIPELINE_DECODE_IMAGE_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace forebay::pipeline::decode {
+
+// In pixels, as stored in the file: EXIF orientation is ignored.
+struct ImageInfo {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+// A rectangle of pixels. It must not be empty and must lie in the image.
+struct Region {
+  std::uint32_t left = 0;
+  std::uint32_t top = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+struct DecodeLimits {
+  std::uint64_t max_pixels = 178'956'970;  // width * height of an image
+  // What one decode may allocate: strips, coefficients, interlaced pixels.
+  std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
+};
+
+// As many bytes after the last pixel of a strip may be read (not used), so
+// that vector code needs no tail.
+inline constexpr std::size_t kStripPadding = 64;
+
+// Takes the pixels of one region, top to bottom, in strips small enough to be
+// still in the first-level cache. Called on the decoder's thread; must not
+// throw and should not block.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+
+  // Rows first_row .. first_row + count - 1 of the region (0 is its top), each
+  // region.width pixels of interleaved 8-bit RGB, `stride_bytes` apart; the
+  // stride may be anything and `rgb` is not aligned. Strips follow each other
+  // without gap or overlap. Valid during the call only.
+  virtual void Rows(std::uint32_t first_row, std::uint32_t count,
+                    const std::uint8_t* rgb, std::size_t stride_bytes) = 0;
+};
+
+// Decodes encoded images to 8-bit RGB, with the very pixels that Pillow's
+// Image.open(file).convert("RGB") gives, whatever the region.
+//
+// Not thread-safe: one per worker thread, reused from image to image. Borrows
+// the encoded bytes from Open until Decode returns or the next Open. Does not
+// block. After any error the decoder is ready for the next Open.
+class ImageDecoder {
+ public:
+  virtual ~ImageDecoder() = default;
+
+  // Reads the header only. Errors: DATA_LOSS (not an image of this kind,
+  // corrupt, or truncated), RESOURCE_EXHAUSTED (more than max_pixels or
+  // scratch_bytes), before anything big is allocated.
+  virtual absl::StatusOr<ImageInfo> Open(
+      absl::Span<const std::uint8_t> encoded) = 0;
+
+  // Hands `region` of the opened image to `sink`; once per Open. When it
+  // fails, the sink may have had some of the rows. Errors: as Open's;
+  // INVALID_ARGUMENT (the region leaves the image); FAILED_PRECONDITION
+  // (nothing is open).
+  virtual absl::Status Decode(const Region& region, RowSink& sink) = 0;
+};
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_SERVER_PIPELINE_DECODE_IMAGE_DECODER_H_
