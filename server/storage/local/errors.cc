@@ -1,0 +1,66 @@
+#include "server/storage/local/errors.h"
+
+#include <errno.h>
+
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::local {
+namespace {
+
+absl::string_view ToAbsl(std::string_view text) {
+  return absl::string_view(text.data(), text.size());
+}
+
+absl::StatusCode CodeOf(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+      return absl::StatusCode::kPermissionDenied;
+    case EINVAL:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENXIO:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+std::string ReasonOf(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return "there is no such file or directory";
+    case ENOTDIR:
+      return "a part of this path is not a directory";
+    case EACCES:
+    case EPERM:
+      return "the file system denies reading it";
+    case ELOOP:
+      return "too many links lead to one another";
+    case ENXIO:
+      return "is a socket or device, not a regular file";
+    default:
+      return std::generic_category().message(error_number);
+  }
+}
+
+}  // namespace
+
+absl::Status FileError(absl::StatusCode code, std::string_view path,
+                       std::string_view reason) {
+  return absl::Status(code, absl::StrCat(path.empty() ? "." : ToAbsl(path),
+                                         ": ", ToAbsl(reason)));
+}
+
+absl::Status FileError(int error_number, std::string_view path) {
+  return FileError(CodeOf(error_number), path, ReasonOf(error_number));
+}
+
+}  // namespace forebay::storage::local

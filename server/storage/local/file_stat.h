@@ -1,0 +1,34 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_FILE_STAT_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_FILE_STAT_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage::local {
+
+enum class FileType { kRegular, kDirectory, kOther };
+
+// What a scan keeps of a file.
+struct FileStat {
+  FileType type = FileType::kOther;
+  std::uint64_t size = 0;  // bytes
+  std::int64_t mtime_nanos = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  // What a read of this file is checked against.
+  ObjectVersion version() const { return {size, mtime_nanos}; }
+};
+
+FileStat ToFileStat(const struct stat& stat);
+
+// "FIFO", "directory" and so on, for people; `mode` as in struct stat.
+std::string_view FileTypeName(mode_t mode);
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_FILE_STAT_H_

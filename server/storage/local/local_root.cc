@@ -1,0 +1,246 @@
+#include "server/storage/local/local_root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/local/errors.h"
+
+// The kernel keeps every open beneath its directory (RESOLVE_BENEATH). It
+// refuses a link that leaves, with EXDEV; only then do we look for that link
+// ourselves, one component at a time, each step opened beneath the root and
+// without following links, so that a tree that changes meanwhile can mislead us
+// but never let us out. Where the link leads is an absolute path; the root with
+// the longest matching path takes over, and the kernel tries again from there.
+
+namespace forebay::storage::local {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the kernel's own limit
+constexpr int kMaxRaces = 16;
+
+// A descriptor, or minus errno.
+int OpenBeneath(int directory, const char* path, std::uint64_t flags,
+                std::uint64_t resolve) {
+  struct open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  for (int races = 0;;) {
+    const long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
+    if (fd >= 0) return static_cast<int>(fd);
+    // EAGAIN: a rename beside us kept the kernel from being sure.
+    if (errno == EINTR || (errno == EAGAIN && ++races < kMaxRaces)) continue;
+    return -errno;
+  }
+}
+
+const char* OrDot(const std::string& path) {
+  return path.empty() ? "." : path.c_str();
+}
+
+// The components of `path`, last one first, so that they can be taken from the
+// back.
+std::vector<std::string> ReversedComponents(std::string_view path) {
+  std::vector<std::string> result;
+  while (!path.empty()) {
+    const std::size_t slash = path.rfind('/');
+    const std::size_t start = slash == path.npos ? 0 : slash + 1;
+    const std::string_view component = path.substr(start);
+    if (!component.empty() && component != ".") result.emplace_back(component);
+    path = path.substr(0, slash == path.npos ? 0 : slash);
+  }
+  return result;
+}
+
+std::string JoinReversed(const std::vector<std::string>& components) {
+  std::string result;
+  for (auto it = components.rbegin(); it != components.rend(); ++it)
+    absl::StrAppend(&result, result.empty() ? "" : "/", *it);
+  return result;
+}
+
+// Without ".", ".." and doubled slashes; `path` is absolute.
+std::string NormalizedAbsolute(std::string_view path) {
+  std::vector<std::string> pending = ReversedComponents(path);
+  std::vector<std::string> kept;
+  for (; !pending.empty(); pending.pop_back()) {
+    if (pending.back() != "..")
+      kept.push_back(pending.back());
+    else if (!kept.empty())
+      kept.pop_back();
+  }
+  std::string result;
+  for (const std::string& component : kept)
+    absl::StrAppend(&result, "/", component);
+  return result.empty() ? "/" : result;
+}
+
+// The target where `entry` (O_PATH | O_NOFOLLOW) is a link.
+std::optional<std::string> LinkTarget(int entry) {
+  struct stat stat;
+  if (fstat(entry, &stat) != 0 || !S_ISLNK(stat.st_mode)) return std::nullopt;
+  char target[PATH_MAX];
+  const ssize_t length = readlinkat(entry, "", target, sizeof(target));
+  if (length <= 0) return std::nullopt;
+  return std::string(target, length);
+}
+
+absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
+  struct stat stat;
+  if (fstat(directory.get(), &stat) != 0) return FileError(errno, name);
+  if (!S_ISDIR(stat.st_mode))
+    return FileError(absl::StatusCode::kInvalidArgument, name,
+                     "is not a directory");
+  return absl::OkStatus();
+}
+
+absl::Status TooManyLinks(std::string_view path) {
+  return FileError(ELOOP, path);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
+    base::Fd directory, std::string uri, std::vector<ExtraRoot> extra_roots) {
+  FOREBAY_RETURN_IF_ERROR(CheckDirectory(directory, uri));
+  std::string_view own_path = uri;
+  if (own_path.starts_with("file://")) own_path.remove_prefix(7);
+  std::vector<ExtraRoot> roots;
+  roots.reserve(extra_roots.size() + 1);
+  roots.push_back({std::move(directory), own_path.starts_with('/')
+                                             ? NormalizedAbsolute(own_path)
+                                             : ""});
+  for (ExtraRoot& extra : extra_roots) {
+    FOREBAY_RETURN_IF_ERROR(CheckDirectory(extra.directory, extra.path));
+    if (!extra.path.starts_with('/'))
+      return FileError(absl::StatusCode::kInvalidArgument, extra.path,
+                       "an extra root needs an absolute path");
+    roots.push_back(
+        {std::move(extra.directory), NormalizedAbsolute(extra.path)});
+  }
+  return std::shared_ptr<const LocalRoot>(
+      new LocalRoot(std::move(uri), std::move(roots)));
+}
+
+absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
+  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+absl::StatusOr<base::Fd> LocalRoot::OpenDirectory(std::string_view path) const {
+  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
+}
+
+absl::StatusOr<FileStat> LocalRoot::Stat(std::string_view path) const {
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, OpenFollowing(path, O_PATH));
+  struct stat stat;
+  if (fstat(fd.get(), &stat) != 0) return FileError(errno, path);
+  return ToFileStat(stat);
+}
+
+absl::StatusOr<FileStat> LocalRoot::StatEntry(int directory,
+                                              std::string_view path,
+                                              std::string_view name) const {
+  std::string whole(path);
+  if (!whole.empty()) whole += '/';
+  whole += name;
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != name.npos || name.find('\0') != name.npos)
+    return FileError(absl::StatusCode::kInvalidArgument, whole,
+                     "is not the name of a directory's entry");
+  struct stat stat;
+  if (fstatat(directory, whole.c_str() + whole.size() - name.size(), &stat,
+              AT_SYMLINK_NOFOLLOW) != 0)
+    return FileError(errno, whole);
+  if (S_ISLNK(stat.st_mode)) return Stat(whole);
+  return ToFileStat(stat);
+}
+
+absl::StatusOr<base::Fd> LocalRoot::OpenFollowing(std::string_view path,
+                                                  std::uint64_t flags) const {
+  if (path.find('\0') != path.npos)
+    return FileError(absl::StatusCode::kInvalidArgument, path,
+                     "a path cannot hold a zero byte");
+  Place place = {0, std::string(path)};
+  for (int links_followed = 0; links_followed < kMaxLinks; ++links_followed) {
+    const int fd = OpenBeneath(roots_[place.root].directory.get(),
+                               OrDot(place.path), flags, 0);
+    if (fd >= 0) return base::Fd(fd);
+    if (fd != -EXDEV) return FileError(-fd, path);
+    FOREBAY_ASSIGN_OR_RETURN(place, LeaveRoot(place, path, links_followed));
+  }
+  return TooManyLinks(path);
+}
+
+// The place that `place` means when the first link on its way that leaves its
+// root is followed.
+absl::StatusOr<LocalRoot::Place> LocalRoot::LeaveRoot(
+    const Place& place, std::string_view path, int& links_followed) const {
+  const ExtraRoot& root = roots_[place.root];
+  std::vector<std::string> pending = ReversedComponents(place.path);
+  if (place.path.starts_with('/'))
+    return FindRoot(NormalizedAbsolute(place.path), path);
+  std::string walked;  // holds neither links nor ".."
+  while (!pending.empty()) {
+    const std::string component = std::move(pending.back());
+    pending.pop_back();
+    if (component == "..") {
+      if (walked.empty()) {
+        if (root.path.empty()) return FindRoot("", path);
+        return FindRoot(NormalizedAbsolute(absl::StrCat(root.path, "/../",
+                                                        JoinReversed(pending))),
+                        path);
+      }
+      const std::size_t slash = walked.rfind('/');
+      walked.resize(slash == walked.npos ? 0 : slash);
+      continue;
+    }
+    const std::string next =
+        absl::StrCat(walked, walked.empty() ? "" : "/", component);
+    const base::Fd entry(OpenBeneath(root.directory.get(), next.c_str(),
+                                     O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS));
+    if (!entry) return FileError(ENOENT, path);
+    const std::optional<std::string> target = LinkTarget(entry.get());
+    if (!target.has_value()) {
+      walked = next;
+      continue;
+    }
+    if (++links_followed >= kMaxLinks) return TooManyLinks(path);
+    if (target->starts_with('/'))
+      return FindRoot(
+          NormalizedAbsolute(absl::StrCat(*target, "/", JoinReversed(pending))),
+          path);
+    for (std::string& part : ReversedComponents(*target))
+      pending.insert(pending.end(), std::move(part));
+  }
+  return Place{place.root, walked};  // no longer leaves: it was changed
+}
+
+absl::StatusOr<LocalRoot::Place> LocalRoot::FindRoot(
+    const std::string& absolute, std::string_view path) const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < roots_.size(); ++i) {
+    const std::string& root = roots_[i].path;
+    const bool beneath = !root.empty() && absolute.starts_with(root) &&
+                         (root == "/" || absolute.size() == root.size() ||
+                          absolute[root.size()] == '/');
+    if (beneath && (!best || root.size() > roots_[*best].path.size())) best = i;
+  }
+  if (!best)
+    return FileError(absl::StatusCode::kPermissionDenied, path,
+                     absl::StrCat("the link leads outside the dataset's root",
+                                  absolute.empty() ? "" : " to ", absolute,
+                                  "; declare extra_roots=[...] to allow it"));
+  std::string rest = absolute.substr(roots_[*best].path.size());
+  if (rest.starts_with('/')) rest.erase(0, 1);
+  return Place{*best, std::move(rest)};
+}
+
+}  // namespace forebay::storage::local

@@ -1,0 +1,87 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/base/fd.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/file_stat.h"
+
+namespace forebay::storage::local {
+
+// A further directory that links inside a dataset may lead into, and the
+// absolute path by which they name it.
+struct ExtraRoot {
+  base::Fd directory;
+  std::string path;
+};
+
+// A directory that a client opened, and all that lies beneath it. The client's
+// descriptors are the capabilities: nothing outside of them is ever opened,
+// whatever paths and links say. A link that leaves the directory is followed
+// where it leads beneath an extra root, or back beneath the directory itself by
+// its absolute path.
+//
+// Thread-safe and immutable. Owns its descriptors. All calls may block for the
+// disk, except Create and uri; none waits for the other end of a FIFO. Errors
+// of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file system,
+// or because a link leads outside), INVALID_ARGUMENT (not that type of file; a
+// loop of links), UNAVAILABLE (anything else, which may pass).
+//
+// Paths are relative to the root, "" is the root itself.
+class LocalRoot final : public Root {
+ public:
+  // `uri` is the directory's absolute path, with or without "file://"; links
+  // that name it by another absolute path need an extra root of that path.
+  // INVALID_ARGUMENT: not a directory, or an extra root's path is not absolute.
+  static absl::StatusOr<std::shared_ptr<const LocalRoot>> Create(
+      base::Fd directory, std::string uri,
+      std::vector<ExtraRoot> extra_roots = {});
+
+  const std::string& uri() const override { return uri_; }
+
+  // Opens for reading. What was opened need not be a regular file: look before
+  // reading; reads do not block for a peer.
+  absl::StatusOr<base::Fd> Open(std::string_view path) const;
+
+  // Opens for listing.
+  absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
+
+  // Links followed.
+  absl::StatusOr<FileStat> Stat(std::string_view path) const;
+
+  // Stat of the entry `name` (one component) of the directory `path`, open as
+  // `directory`: the same, but one system call where it is no link.
+  absl::StatusOr<FileStat> StatEntry(int directory, std::string_view path,
+                                     std::string_view name) const;
+
+ private:
+  // A path below roots_[root].
+  struct Place {
+    std::size_t root = 0;
+    std::string path;
+  };
+
+  LocalRoot(std::string uri, std::vector<ExtraRoot> roots)
+      : uri_(std::move(uri)), roots_(std::move(roots)) {}
+
+  absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
+                                         std::uint64_t flags) const;
+  absl::StatusOr<Place> LeaveRoot(const Place& place, std::string_view path,
+                                  int& links_followed) const;
+  absl::StatusOr<Place> FindRoot(const std::string& absolute,
+                                 std::string_view path) const;
+
+  const std::string uri_;
+  const std::vector<ExtraRoot> roots_;  // the directory itself comes first
+};
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_

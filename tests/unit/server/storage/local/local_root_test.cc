@@ -1,0 +1,220 @@
+#include "server/storage/local/local_root.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::storage::local {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class LocalRootTest : public ::testing::Test {
+ protected:
+  LocalRootTest() {
+    scratch_.Directory("train");
+    scratch_.Directory("train/class_a");
+    scratch_.Directory("other");
+    scratch_.Write("train/class_a/x.jpg", "inside");
+    scratch_.Write("other/y.jpg", "other");
+  }
+
+  std::shared_ptr<const LocalRoot> Root() {
+    return *LocalRoot::Create(scratch_.Open("train"), scratch_.Path("train"));
+  }
+
+  // With other/ declared.
+  std::shared_ptr<const LocalRoot> RootWithExtra() {
+    std::vector<ExtraRoot> extra;
+    extra.push_back({scratch_.Open("other"), scratch_.Path("other")});
+    return *LocalRoot::Create(scratch_.Open("train"), scratch_.Path("train"),
+                              std::move(extra));
+  }
+
+  static std::string Content(const LocalRoot& root, std::string_view path) {
+    const absl::StatusOr<base::Fd> fd = root.Open(path);
+    if (!fd.ok()) return fd.status().ToString();
+    char buffer[64];
+    const ssize_t length = read(fd->get(), buffer, sizeof(buffer));
+    return length < 0 ? strerror(errno) : std::string(buffer, length);
+  }
+
+  static void ExpectOutside(const absl::Status& status, std::string_view path) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(std::string(status.message()), StartsWith(std::string(path)));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("leads outside the dataset's root"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("extra_roots"));
+  }
+
+  const ScratchDir scratch_;
+};
+
+TEST_F(LocalRootTest, OpensWhatLiesBeneath) {
+  EXPECT_EQ(Content(*Root(), "class_a/x.jpg"), "inside");
+  EXPECT_EQ(Content(*Root(), "./class_a//x.jpg"), "inside");
+  EXPECT_TRUE(Root()->OpenDirectory("").ok());
+  EXPECT_TRUE(Root()->OpenDirectory("class_a").ok());
+}
+
+TEST_F(LocalRootTest, NamesWhatIsMissing) {
+  const absl::Status status = Root()->Open("class_a/gone.jpg").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), StartsWith("class_a/gone.jpg: "));
+  EXPECT_EQ(Root()->OpenDirectory("class_a/x.jpg").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(LocalRootTest, RefusesPathsThatLeave) {
+  ExpectOutside(Root()->Open("../other/y.jpg").status(), "../other/y.jpg");
+  ExpectOutside(Root()->Open("class_a/../../other/y.jpg").status(), "class_a");
+  ExpectOutside(Root()->Open("/etc/passwd").status(), "/etc/passwd");
+  ExpectOutside(Root()->OpenDirectory("..").status(), "..");
+  EXPECT_EQ(Root()->Open(std::string_view("class_a\0/x", 10)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LocalRootTest, FollowsLinksThatStay) {
+  scratch_.Link("train/class_b", "class_a");
+  scratch_.Link("train/class_a/relative.jpg", "../class_b/x.jpg");
+  scratch_.Link("train/class_a/absolute.jpg",
+                scratch_.Path("train/class_a/x.jpg"));
+  scratch_.Link("train/class_a/out_and_in.jpg", "../../train/class_a/x.jpg");
+  EXPECT_EQ(Content(*Root(), "class_b/x.jpg"), "inside");
+  EXPECT_EQ(Content(*Root(), "class_a/relative.jpg"), "inside");
+  EXPECT_EQ(Content(*Root(), "class_a/absolute.jpg"), "inside");
+  EXPECT_EQ(Content(*Root(), "class_a/out_and_in.jpg"), "inside");
+}
+
+TEST_F(LocalRootTest, RefusesLinksThatLeave) {
+  scratch_.Link("train/class_a/absolute.jpg", scratch_.Path("other/y.jpg"));
+  scratch_.Link("train/class_a/relative.jpg", "../../other/y.jpg");
+  scratch_.Link("train/class_a/twice.jpg", "relative.jpg");
+  scratch_.Link("train/class_b", "../other");
+  scratch_.Link("train/proc.jpg", "/proc/self/root/etc/passwd");
+  for (std::string_view path :
+       {"class_a/absolute.jpg", "class_a/relative.jpg", "class_a/twice.jpg",
+        "class_b/y.jpg", "proc.jpg"}) {
+    ExpectOutside(Root()->Open(path).status(), path);
+    ExpectOutside(Root()->Stat(path).status(), path);
+  }
+  ExpectOutside(Root()->OpenDirectory("class_b").status(), "class_b");
+}
+
+TEST_F(LocalRootTest, FollowsLinksIntoAnExtraRoot) {
+  scratch_.Link("train/class_a/absolute.jpg", scratch_.Path("other/y.jpg"));
+  scratch_.Link("train/class_a/relative.jpg", "../../other/y.jpg");
+  scratch_.Link("train/class_a/twice.jpg", "../class_c/relative.jpg");
+  scratch_.Link("train/class_b", "../other");
+  scratch_.Link("train/class_c", "class_a");
+  scratch_.Link("other/back.jpg", "../train/class_a/x.jpg");
+  const auto root = RootWithExtra();
+  for (std::string_view path : {"class_a/absolute.jpg", "class_a/relative.jpg",
+                                "class_a/twice.jpg", "class_b/y.jpg"})
+    EXPECT_EQ(Content(*root, path), "other") << path;
+  EXPECT_EQ(Content(*root, "class_b/back.jpg"), "inside");
+  EXPECT_TRUE(root->OpenDirectory("class_b").ok());
+}
+
+TEST_F(LocalRootTest, AnExtraRootIsNotLeftEither) {
+  scratch_.Write("other_secret/z.jpg", "secret");
+  scratch_.Link("train/sibling.jpg", scratch_.Path("other_secret/z.jpg"));
+  scratch_.Link("train/class_b", "../other");
+  scratch_.Link("other/out.jpg", "../other_secret/z.jpg");
+  const auto root = RootWithExtra();
+  ExpectOutside(root->Open("sibling.jpg").status(), "sibling.jpg");
+  ExpectOutside(root->Open("class_b/out.jpg").status(), "class_b/out.jpg");
+  ExpectOutside(root->Open("class_b/../../other_secret/z.jpg").status(),
+                "class_b");
+}
+
+TEST_F(LocalRootTest, LoopsOfLinksEnd) {
+  scratch_.Link("train/a", "b");
+  scratch_.Link("train/b", "a");
+  scratch_.Link("train/c", scratch_.Path("train/d"));
+  scratch_.Link("train/d", scratch_.Path("train/c"));
+  for (std::string_view path : {"a", "c", "c/x"})
+    EXPECT_EQ(Root()->Open(path).status().code(),
+              absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LocalRootTest, SpecialFilesNeverHang) {
+  ASSERT_EQ(mkfifo(scratch_.Path("train/fifo.jpg").c_str(), 0600), 0);
+  EXPECT_TRUE(Root()->Open("fifo.jpg").ok());
+  EXPECT_EQ(Root()->Stat("fifo.jpg")->type, FileType::kOther);
+  ASSERT_EQ(mknod(scratch_.Path("train/s").c_str(), S_IFSOCK | 0600, 0), 0);
+  EXPECT_EQ(Root()->Open("s").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LocalRootTest, StatsEntriesByTheSameRules) {
+  scratch_.Link("train/class_a/link.jpg", "x.jpg");
+  scratch_.Link("train/class_a/out.jpg", "../../other/y.jpg");
+  scratch_.Link("train/class_a/broken.jpg", "nowhere");
+  const auto root = Root();
+  const base::Fd directory = *root->OpenDirectory("class_a");
+  const FileStat direct = *root->StatEntry(directory.get(), "class_a", "x.jpg");
+  EXPECT_EQ(direct.type, FileType::kRegular);
+  EXPECT_EQ(direct.size, 6);
+  struct stat expected;
+  ASSERT_EQ(stat(scratch_.Path("train/class_a/x.jpg").c_str(), &expected), 0);
+  EXPECT_EQ(direct.mtime_nanos,
+            expected.st_mtim.tv_sec * 1'000'000'000 + expected.st_mtim.tv_nsec);
+  EXPECT_EQ(direct.inode, expected.st_ino);
+  EXPECT_EQ(direct.device, expected.st_dev);
+  EXPECT_EQ(root->StatEntry(directory.get(), "class_a", "link.jpg")->inode,
+            direct.inode);
+  EXPECT_EQ(root->Stat("class_a")->type, FileType::kDirectory);
+  ExpectOutside(root->StatEntry(directory.get(), "class_a", "out.jpg").status(),
+                "class_a/out.jpg");
+  EXPECT_EQ(
+      root->StatEntry(directory.get(), "class_a", "broken.jpg").status().code(),
+      absl::StatusCode::kNotFound);
+  for (std::string_view name : {"", ".", "..", "../x", "a/b"})
+    EXPECT_EQ(root->StatEntry(directory.get(), "class_a", name).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << name;
+}
+
+TEST_F(LocalRootTest, TakesDirectoriesOnly) {
+  EXPECT_EQ(
+      LocalRoot::Create(
+          base::Fd(open(scratch_.Path("other/y.jpg").c_str(), O_RDONLY)), "/x")
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(LocalRoot::Create(base::Fd(), "/x").ok());
+  std::vector<ExtraRoot> relative;
+  relative.push_back({scratch_.Open("other"), "other"});
+  EXPECT_EQ(LocalRoot::Create(scratch_.Open("train"), "/x", std::move(relative))
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// A link that flips between inside and outside while it is opened is followed
+// inside or refused, never followed outside.
+TEST_F(LocalRootTest, RacesNeverLeadOutside) {
+  const auto root = Root();
+  std::jthread flipper([this](std::stop_token stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      scratch_.Link("train/next", i % 2 == 0 ? "../other" : "class_a");
+      std::filesystem::rename(scratch_.Path("train/next"),
+                              scratch_.Path("train/flip"));
+    }
+  });
+  for (int i = 0; i < 3000; ++i) EXPECT_FALSE(root->Open("flip/y.jpg").ok());
+}
+
+}  // namespace
+}  // namespace forebay::storage::local
