@@ -1,0 +1,72 @@
+"""Checks what no other tool does: calls that are banned outside a few places,
+words that do not belong in the tree, and the length of files."""
+
+import re
+import sys
+
+import tree
+
+MAX_LINES = 400
+# Tables and schemas that read better in one piece.
+LONG_FILES = set()
+
+CC = (".cc", ".h")
+# What, where it is looked for, where it is allowed, and what to do instead.
+BANNED = [
+    (r"\babsl::(Mutex|CondVar|MutexLock|Notification|BlockingCounter)\b", CC,
+     (), "base/mutex.h: ThreadSanitizer misjudges Abseil's"),
+    (r"\bstd::(recursive_|shared_|timed_)?mutex\b|\bstd::condition_variable",
+     CC, ("server/base/mutex.h", "client/", "tests/"),
+     "base/mutex.h, which the thread-safety analysis knows"),
+    (r"\b(sleep_for|sleep_until|usleep|nanosleep|absl::SleepFor)\b|"
+     r"(?<![\w:.>])sleep\(", CC, ("tests/bench/",),
+     "wait for what happens, not for time"),
+    (r"\b(steady_clock|system_clock|high_resolution_clock)::now|"
+     r"\bclock_gettime\(|\bgettimeofday\(|\babsl::Now\(", CC,
+     ("server/base/clock.cc", "client/", "tests/", "tools/forebayctl/"),
+     "base/clock.h, so that tests can move the time"),
+    (r"(?<![\w:.>])s?rand\(|\bstd::(mt19937|default_random_engine)|"
+     r"\brandom_device\b", CC, ("tests/",),
+     "base/philox.h: randomness is counted, never drawn from a state"),
+    (r"(?<![\w:.>])(strcpy|strcat|sprintf|gets|system|popen)\(", CC, (),
+     "a call that knows its bounds"),
+    (r"#\s*if.*(CUDA|NVCC)", CC, ("cuda/",), "the interface cuda/device.h"),
+    (r"\bNOLINT\b(?!.*\(\S+\):? \S)", CC, (),
+     "NOLINT(check): and the reason"),
+    (r"\btime\.sleep\(", (".py",), ("tests/bench/", "tools/"),
+     "wait for what happens, not for time"),
+    (r"\b(TODO|FIXME|XXX)\b", CC + (".py", ".proto", ".sh", ".md"),
+     ("tools/lint/house_rules.py",), "an issue, or the work itself"),
+]
+COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
+
+
+def banned(path, lines):
+    """Findings of banned words in one file."""
+    for pattern, suffixes, allowed, instead in BANNED:
+        if not path.endswith(suffixes) or path.startswith(allowed):
+            continue
+        only_code = "TODO" not in pattern
+        for number, line in enumerate(lines, 1):
+            found = re.search(pattern, line)
+            if found and not (only_code and COMMENT.match(line)):
+                yield f"{path}:{number}: {found.group(0)}: use {instead}"
+
+
+def main():
+    findings = []
+    paths = tree.files(".cc", ".h", ".py", ".proto", ".sh", ".bzl", ".md")
+    paths = sorted(set(paths + tree.shell_scripts() + tree.python_files()))
+    for path in paths:
+        lines = (tree.ROOT / path).read_text().splitlines()
+        findings += banned(path, lines)
+        if len(lines) > MAX_LINES and path not in LONG_FILES:
+            findings.append(f"{path}: {len(lines)} lines, more than "
+                            f"{MAX_LINES}: more than one job?")
+    print("\n".join(findings))
+    print(f"{len(paths)} files, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Checks that includes and BUILD files follow the order of the rooms.
+
+Includes run strictly downward, siblings never include each other, packages
+are private by default, and visibility lists name only rooms further up.
+"""
+
+import ast
+import re
+import sys
+
+import tree
+
+# From the top. Rooms of one line are siblings.
+ORDER = [
+    ["server/daemon"],
+    ["server/session", "server/admin"],
+    ["server/job"],
+    ["server/stream"],
+    ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
+     "server/arena"],
+    ["server/storage", "server/executor"],
+    ["server/schedule"],
+    ["server/base"],
+    ["cuda"],
+    ["proto"],
+]
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+# These stand beside the house: which parts of it each may see.
+BESIDE = {
+    "client": {"client", "proto", "tools/bazel"},
+    "tools": {"client", "proto", "tools"},
+    "deploy": {"client", "deploy", "proto", "server/daemon", "tools"},
+}
+# Anybody below them may use these, so that no list could be shorter.
+PUBLIC_PACKAGES = {"proto", "cuda", "server/base", "tools/bazel",
+                   "tools/bazel/rules_cc", "tools/bazel/rules_cc/cc",
+                   "tools/bazel/remote_coverage_tools"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+EXPORTS = {"visibility", "default_visibility", "exports_files"}
+
+
+def room_of(path):
+    """The room that a path belongs to, or None when it is in none."""
+    parts = path.split("/")
+    if parts[0] == "server":
+        return "/".join(parts[:2])
+    if parts[:2] == ["tools", "bazel"]:
+        return "tools/bazel"
+    if parts[0] in {"client", "cuda", "deploy", "proto", "tests", "tools"}:
+        return parts[0]
+    return None
+
+
+def objection(user, used):
+    """Why a file of the room `user` may not use `used`; None when it may."""
+    if user == used or used == "tools/bazel" or user in (None, "tests"):
+        return None
+    if used == "tests":
+        return "only tests use tests"
+    if user in BESIDE:
+        if used in BESIDE[user]:
+            return None
+        return f"{user}/ never sees {used}/"
+    if used not in RANK:
+        return f"{user} never sees {used}/"
+    if user not in RANK:
+        return f"{user} is a room that tools/lint/layers.py does not know"
+    if RANK[used] < RANK[user]:
+        return f"{used} is above {user}"
+    if RANK[used] == RANK[user]:
+        return f"{used} and {user} are siblings"
+    return None
+
+
+def check_includes(path):
+    """Findings of one C++ file."""
+    user = room_of(path)
+    text = (tree.ROOT / path).read_text()
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        used = room_of(found.group(1)) if found else None
+        why = objection(user, used) if used else None
+        if why:
+            yield f"{path}:{number}: includes {found.group(1)}: {why}"
+
+
+def _strings(node):
+    return [(item.value, item.lineno) for item in ast.walk(node)
+            if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+
+
+def _call_name(call):
+    func = call.func
+    return func.attr if isinstance(func, ast.Attribute) else func.id
+
+
+def check_build(path):
+    """Findings of one BUILD file."""
+    package = path.rsplit("/", 1)[0] if "/" in path else ""
+    user = room_of(path)
+    for call in ast.walk(ast.parse((tree.ROOT / path).read_text())):
+        if not isinstance(call, ast.Call) or _call_name(call) == "load":
+            continue
+        for keyword in call.keywords:
+            if keyword.arg in EXPORTS:
+                for label, line in _strings(keyword.value):
+                    why = _visibility_objection(package, label)
+                    if why:
+                        yield f"{path}:{line}: visibility {label}: {why}"
+            else:
+                for label, line in _strings(keyword.value):
+                    used = _room_of_label(label)
+                    why = objection(user, used) if used else None
+                    if why:
+                        yield f"{path}:{line}: depends on {label}: {why}"
+
+
+def _room_of_label(label):
+    if not label.startswith("//"):
+        return None
+    return room_of(label[2:].replace(":", "/"))
+
+
+def _visibility_objection(package, label):
+    if label == "//visibility:private" or package in PUBLIC_PACKAGES:
+        return None
+    if label in ("//visibility:public", "//server:__subpackages__"):
+        return "name the rooms that use the target"
+    viewer = _room_of_label(label)
+    return objection(viewer, room_of(package)) if viewer else None
+
+
+def main():
+    findings = []
+    for path in tree.files(*tree.CC_SUFFIXES):
+        findings += check_includes(path)
+    builds = tree.files("BUILD.bazel")
+    for path in builds:
+        findings += check_build(path)
+    print("\n".join(findings))
+    print(f"{len(builds)} packages, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

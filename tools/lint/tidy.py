@@ -1,0 +1,168 @@
+"""Runs clang-tidy and clang's thread-safety analysis on all C++ of the tree.
+
+A translation unit that was found clean is not looked at again until it, a
+header that it reaches, the configuration or the compiler changes.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import tree
+
+CLANG_TIDY = "clang-tidy-16"
+FLAGS = [
+    "-x", "c++", "-std=c++20", "-I.", "-Ibazel-bin",
+    "-Wall", "-Wextra", "-Wno-sign-compare", "-Wno-pragma-once-outside-header",
+    "-Wthread-safety", "-Werror=thread-safety",
+    "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_FMT_EXTERNAL", "-DSPDLOG_SHARED_LIB",
+]
+CACHE = tree.ROOT / ".cache" / "tidy"
+INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def translation_units():
+    """Every .cc, and every header that has no .cc of its name to test it."""
+    sources = tree.files(".cc")
+    known = set(sources)
+    alone = [header for header in tree.files(".h")
+             if header[:-len(".h")] + ".cc" not in known]
+    return sources + alone
+
+
+@functools.lru_cache(maxsize=None)
+def _content(path):
+    for base in (tree.ROOT, tree.ROOT / "bazel-bin"):
+        try:
+            return (base / path).read_bytes()
+        except OSError:
+            continue
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def _includes(path):
+    content = _content(path)
+    if content is None:
+        return ()
+    beside = os.path.dirname(path)
+    return tuple(name for found in INCLUDE.findall(content)
+                 for name in (found.decode(),
+                              os.path.join(beside, found.decode()))
+                 if _content(name) is not None)
+
+
+def reached(path):
+    """The unit itself and all headers of this project that it includes."""
+    seen, waiting = {path}, [path]
+    while waiting:
+        for name in _includes(waiting.pop()):
+            if name not in seen:
+                seen.add(name)
+                waiting.append(name)
+    return sorted(seen)
+
+
+@functools.lru_cache(maxsize=None)
+def _settings():
+    version = subprocess.run([CLANG_TIDY, "--version"], check=True,
+                             stdout=subprocess.PIPE).stdout
+    packages = (tree.ROOT / "tools" / "packages.txt").read_bytes()
+    config = (tree.ROOT / ".clang-tidy").read_bytes()
+    return hashlib.sha256(
+        b"\0".join([version, packages, config, " ".join(FLAGS).encode()])
+    ).digest()
+
+
+def key(path):
+    """Names everything that the findings of a unit depend on."""
+    digest = hashlib.sha256(_settings())
+    for name in reached(path):
+        content = hashlib.sha256(_content(name)).digest()
+        digest.update(name.encode() + b"\0" + content)
+    return digest.hexdigest()
+
+
+def check(path):
+    """Looks at one unit: its findings (empty when clean) and the seconds."""
+    begin = time.monotonic()
+    done = subprocess.run(
+        [CLANG_TIDY, "--quiet", path, "--"] + FLAGS, cwd=tree.ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    text = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0 and not text.strip():
+        text = done.stderr.decode("utf-8", "replace")
+    findings = text if done.returncode != 0 else ""
+    return findings, time.monotonic() - begin
+
+
+def write_compile_commands(units):
+    """For editors."""
+    commands = [{"directory": str(tree.ROOT), "file": unit,
+                 "arguments": ["clang++-16"] + FLAGS + ["-c", unit]}
+                for unit in units]
+    target = tree.ROOT / "compile_commands.json"
+    target.write_text(json.dumps(commands, indent=1) + "\n")
+
+
+def _distinct(findings):
+    """One finding a place: a header is seen by every unit that reaches it."""
+    head = re.compile(r"^\S[^\n]*:\d+:\d+: (?:error|warning): ")
+    seen, current, keep = set(), [], True
+    for line in "".join(findings).splitlines():
+        line = line.replace(str(tree.ROOT) + "/", "").removeprefix("./")
+        if head.match(line):
+            keep = line not in seen
+            seen.add(line)
+        if keep:
+            current.append(line)
+    return current, len(seen)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", nargs="*", help="units; default: all")
+    parser.add_argument("--slowest", type=int, default=0, metavar="N",
+                        help="also name the N units that took longest")
+    args = parser.parse_args()
+
+    units = translation_units()
+    write_compile_commands(units)
+    if args.path:
+        wanted = [str(pathlib.PurePath(path)) for path in args.path]
+        units = [unit for unit in units
+                 if any(unit == path or unit.startswith(path + "/")
+                        for path in wanted)]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    keys = {unit: key(unit) for unit in units}
+    due = [unit for unit in units if not (CACHE / keys[unit]).exists()]
+    # The longest first, so that no core waits for them at the end.
+    due.sort(key=lambda unit: -len(reached(unit)))
+
+    findings, seconds = [], {}
+    workers = len(os.sched_getaffinity(0))
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for unit, (text, took) in zip(due, pool.map(check, due)):
+            seconds[unit] = took
+            if text:
+                findings.append(text)
+            else:
+                (CACHE / keys[unit]).touch()
+    lines, count = _distinct(findings)
+    print("\n".join(lines))
+    for unit in sorted(seconds, key=seconds.get)[:-args.slowest - 1:-1]:
+        print(f"{seconds[unit]:6.1f} s  {unit}")
+    print(f"{len(units)} units, {len(due)} new, {count} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Runs the tests of the tree and counts their cases from the JUnit files."""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+import junit
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
+                  "tests/unit/tools")
+PROGRAMS = {
+    "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
+    "FOREBAY_LIBRARY": ("//client:libforebay.so", "client/libforebay.so"),
+    "FOREBAY_CTL": ("//tools/forebayctl:forebayctl",
+                    "tools/forebayctl/forebayctl"),
+}
+
+
+def bazel_targets(names):
+    """Labels of the C++ tests whose label contains one of the names."""
+    query = ["bazel", "query", "--noshow_progress",
+             "--ui_event_filters=-info,-debug", "--keep_going",
+             'tests(//...) except attr(tags, "manual", tests(//...))']
+    listed = subprocess.run(query, cwd=ROOT, stdout=subprocess.PIPE)
+    if listed.returncode not in (0, 3):
+        sys.exit("tools/test: bazel query failed")
+    labels = listed.stdout.decode().split()
+    return sorted(label for label in labels
+                  if not names or any(_fits(name, label) for name in names))
+
+
+def _fits(name, label):
+    path = label[2:].replace(":", "/")
+    return name in label or name.rstrip("/") in path or path in name
+
+
+def run_bazel(labels, config):
+    """Runs C++ tests; the list of their cases."""
+    events = ROOT / ".cache" / "bazel_events.json"
+    events.parent.mkdir(exist_ok=True)
+    events.unlink(missing_ok=True)
+    command = ["bazel", "test", "--keep_going", "--noshow_progress",
+               "--test_summary=none", f"--build_event_json_file={events}",
+               *config, "--", *labels]
+    subprocess.run(command, cwd=ROOT)
+    return junit.bazel_cases(labels, events)
+
+
+def build_all(config):
+    """Builds everything; a failed case when that fails."""
+    command = ["bazel", "build", "--noshow_progress", "--keep_going", *config,
+               "//..."]
+    if subprocess.run(command, cwd=ROOT).returncode == 0:
+        return []
+    return [junit.Case("bazel build //...", junit.FAILED,
+                       "some targets do not build")]
+
+
+def python_tests(names):
+    """Paths of the Python tests that a name fits."""
+    found = []
+    for folder in PYTEST_FOLDERS:
+        for path in sorted((ROOT / folder).rglob("test_*.py")):
+            name = str(path.relative_to(ROOT))
+            if not names or any(one.rstrip("/") in name for one in names):
+                found.append(name)
+    return found
+
+
+def run_pytest(paths):
+    """Runs Python tests; the list of their cases."""
+    results = ROOT / ".cache" / "pytest.xml"
+    results.parent.mkdir(exist_ok=True)
+    results.unlink(missing_ok=True)
+    env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
+               PYTHONPATH=str(ROOT / "client" / "python"))
+    for name, (_, path) in PROGRAMS.items():
+        env[name] = str(ROOT / "bazel-bin" / path)
+    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-ra",
+               "-p", "no:cacheprovider", f"--junit-xml={results}", *paths]
+    code = subprocess.run(command, cwd=ROOT, env=env,
+                          stdin=subprocess.DEVNULL).returncode
+    cases = junit.cases(results, "pytest") if results.exists() else []
+    if code not in (0, 5) and all(c.verdict != junit.FAILED for c in cases):
+        cases.append(junit.Case("pytest", junit.FAILED,
+                                f"pytest left with exit code {code}"))
+    return cases
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test")
+    parser.add_argument("--config", help="asan, ubsan or tsan: C++ tests only")
+    parser.add_argument("name", nargs="*")
+    args = parser.parse_args()
+    config = [f"--config={args.config}"] if args.config else []
+
+    cases = [] if args.name else build_all(config)
+    labels = bazel_targets(args.name)
+    if labels:
+        cases += run_bazel(labels, config)
+    paths = [] if args.config else python_tests(args.name)
+    if paths:
+        if args.name:
+            wanted = [label for label, _ in PROGRAMS.values()]
+            subprocess.run(["bazel", "build", "--noshow_progress", *wanted],
+                           cwd=ROOT)
+        cases += run_pytest(paths)
+    return junit.report(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
