@@ -6,8 +6,32 @@
 
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/sampler/partition.h"
+#include "server/sampler/permutation.h"
 
 namespace forebay::sampler {
+
+// One epoch of a Sampler, with the epoch's keys worked out: for whoever asks
+// for many positions of the same epoch. Immutable value, thread-safe, never
+// blocks, has no errors.
+class EpochOrder {
+ public:
+  std::uint64_t epoch() const { return epoch_; }
+
+  // As Sampler's, in this epoch.
+  std::uint64_t SampleAt(std::uint64_t position) const;
+  std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
+
+ private:
+  friend class Sampler;
+  EpochOrder(std::uint64_t epoch, const Partition& partition,
+             std::optional<Permutation> permutation)
+      : epoch_(epoch), partition_(partition), permutation_(permutation) {}
+
+  std::uint64_t epoch_;
+  Partition partition_;
+  std::optional<Permutation> permutation_;  // nullopt: sequential
+};
 
 // Which sample stands where in each epoch of one rank, and the other way round;
 // O(1) both ways and in memory. Immutable value, thread-safe, never blocks.
@@ -17,17 +41,33 @@ class Sampler {
   static absl::StatusOr<Sampler> Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size);
 
-  // Samples that this rank sees in an epoch; at most 2^62.
-  std::uint64_t samples_per_epoch() const;
+  // Samples that this rank sees in an epoch; at most 2^62. 0 is possible where
+  // a dataset smaller than the world is not padded.
+  std::uint64_t samples_per_epoch() const { return partition_.count(); }
+
+  EpochOrder Epoch(std::uint64_t epoch) const;
 
   // The sample (0 to dataset_size - 1) at `position` (0 to samples_per_epoch()
   // - 1).
   std::uint64_t SampleAt(std::uint64_t epoch, std::uint64_t position) const;
 
-  // The first position of `sample` in this rank's epoch; nullopt if another
-  // rank sees it, or none does.
+  // The first position of `sample` (0 to dataset_size - 1) in this rank's
+  // epoch; nullopt if another rank sees it, or none does.
   std::optional<std::uint64_t> PositionOf(std::uint64_t epoch,
                                           std::uint64_t sample) const;
+
+ private:
+  Sampler(const Partition& partition, std::uint64_t dataset_size, bool shuffle,
+          std::uint64_t seed)
+      : partition_(partition),
+        dataset_size_(dataset_size),
+        shuffle_(shuffle),
+        seed_(seed) {}
+
+  Partition partition_;
+  std::uint64_t dataset_size_;
+  bool shuffle_;
+  std::uint64_t seed_;
 };
 
 }  // namespace forebay::sampler

@@ -1,0 +1,43 @@
+#ifndef FOREBAY_SERVER_SAMPLER_PARTITION_H_
+#define FOREBAY_SERVER_SAMPLER_PARTITION_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace forebay::sampler {
+
+enum class Pad {
+  kWrap,  // repeat from the start: torch's DistributedSampler
+  kDrop,  // leave out the tail: DistributedSampler(drop_last=True)
+  kNone,  // each place exactly once; ranks differ by at most one
+};
+
+// Which places of an epoch's order one rank visits: rank, rank + world_size,
+// rank + 2 * world_size, ... Immutable value, thread-safe, never blocks, has no
+// errors.
+class Partition {
+ public:
+  // `size` (places of the order) is 1 to 2^62, `rank` below `world_size`.
+  Partition(std::uint64_t size, std::uint32_t rank, std::uint32_t world_size,
+            Pad pad);
+
+  // Positions of this rank; may be 0 with kDrop and kNone.
+  std::uint64_t count() const { return count_; }
+
+  // The place, below size, that this rank visits at `position`, below count().
+  std::uint64_t PlaceAt(std::uint64_t position) const;
+
+  // The first position at which this rank visits `place`, below size; nullopt
+  // if it never does.
+  std::optional<std::uint64_t> PositionOf(std::uint64_t place) const;
+
+ private:
+  std::uint64_t size_;
+  std::uint32_t rank_;
+  std::uint32_t world_size_;
+  std::uint64_t count_;
+};
+
+}  // namespace forebay::sampler
+
+#endif  // FOREBAY_SERVER_SAMPLER_PARTITION_H_

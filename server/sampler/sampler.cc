@@ -1,0 +1,96 @@
+#include "server/sampler/sampler.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::sampler {
+namespace {
+
+constexpr std::uint32_t kMaxWorldSize = std::uint32_t{1} << 20;
+
+absl::StatusOr<bool> IsShuffled(proto::SamplerSpec::Order order) {
+  switch (order) {
+    case proto::SamplerSpec::ORDER_UNSPECIFIED:
+    case proto::SamplerSpec::SEQUENTIAL:
+      return false;
+    case proto::SamplerSpec::SHUFFLE:
+      return true;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sampler: order ", static_cast<int>(order), " is not known"));
+  }
+}
+
+absl::StatusOr<Pad> PadOf(proto::SamplerSpec::Pad pad) {
+  switch (pad) {
+    case proto::SamplerSpec::PAD_UNSPECIFIED:
+    case proto::SamplerSpec::WRAP:
+      return Pad::kWrap;
+    case proto::SamplerSpec::DROP:
+      return Pad::kDrop;
+    case proto::SamplerSpec::NONE:
+      return Pad::kNone;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sampler: pad ", static_cast<int>(pad), " is not known"));
+  }
+}
+
+}  // namespace
+
+std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
+  const std::uint64_t place = partition_.PlaceAt(position);
+  return permutation_ ? permutation_->At(place) : place;
+}
+
+std::optional<std::uint64_t> EpochOrder::PositionOf(
+    std::uint64_t sample) const {
+  return partition_.PositionOf(permutation_ ? permutation_->PositionOf(sample)
+                                            : sample);
+}
+
+absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
+                                        std::uint64_t dataset_size) {
+  FOREBAY_ASSIGN_OR_RETURN(const bool shuffle, IsShuffled(spec.order()));
+  FOREBAY_ASSIGN_OR_RETURN(const Pad pad, PadOf(spec.pad()));
+  const std::uint32_t world_size =
+      std::max<std::uint32_t>(spec.world_size(), 1);
+  if (world_size > kMaxWorldSize) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sampler: world_size ", world_size, " is above ", kMaxWorldSize));
+  }
+  if (spec.rank() >= world_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sampler: rank ", spec.rank(), " is not below world_size ",
+                     world_size));
+  }
+  if (dataset_size == 0) {
+    return absl::InvalidArgumentError("sampler: the dataset has no samples");
+  }
+  if (dataset_size > kMaxSize) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sampler: ", dataset_size, " samples are more than ", kMaxSize));
+  }
+  return Sampler(Partition(dataset_size, spec.rank(), world_size, pad),
+                 dataset_size, shuffle, spec.seed());
+}
+
+EpochOrder Sampler::Epoch(std::uint64_t epoch) const {
+  std::optional<Permutation> permutation;
+  if (shuffle_) permutation.emplace(dataset_size_, seed_, epoch);
+  return EpochOrder(epoch, partition_, permutation);
+}
+
+std::uint64_t Sampler::SampleAt(std::uint64_t epoch,
+                                std::uint64_t position) const {
+  return Epoch(epoch).SampleAt(position);
+}
+
+std::optional<std::uint64_t> Sampler::PositionOf(std::uint64_t epoch,
+                                                 std::uint64_t sample) const {
+  return Epoch(epoch).PositionOf(sample);
+}
+
+}  // namespace forebay::sampler
