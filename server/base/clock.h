@@ -16,6 +16,9 @@ class Clock {
 
   // CLOCK_MONOTONIC; lives as long as the process.
   static const Clock* Monotonic();
+
+  // The CPU time of whichever thread asks; lives as long as the process.
+  static const Clock* ThreadCpu();
 };
 
 // A clock that tests move.

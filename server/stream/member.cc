@@ -1,0 +1,35 @@
+#include "server/stream/member.h"
+
+namespace forebay::stream {
+
+void Member::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
+  const bool batch = entry.kind == proto::ReadyKind::kBatch;
+  untaken_.push_back(
+      {.batch = batch, .samples = entry.sample_count, .bytes = bytes});
+  channel_->Publish(entry);
+}
+
+void Member::PublishError(const absl::Status& error, std::uint64_t epoch) {
+  untaken_.push_back({});
+  channel_->PublishError(error, epoch);
+}
+
+const MemberCounters& Member::Account() {
+  if (channel_ != nullptr) {
+    const std::uint32_t taken = channel_->Telling().taken;
+    while (!untaken_.empty() && taken_ != taken) {
+      const Delivery& delivery = untaken_.front();
+      counters_.samples_delivered += delivery.samples;
+      counters_.position += delivery.samples;
+      counters_.bytes_delivered += delivery.bytes;
+      counters_.batches_delivered += delivery.batch;
+      untaken_.pop_front();
+      ++taken_;
+    }
+  }
+  counters_.ready = 0;
+  for (const Delivery& delivery : untaken_) counters_.ready += delivery.batch;
+  return counters_;
+}
+
+}  // namespace forebay::stream

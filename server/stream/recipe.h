@@ -1,0 +1,43 @@
+#ifndef FOREBAY_SERVER_STREAM_RECIPE_H_
+#define FOREBAY_SERVER_STREAM_RECIPE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "proto/job.pb.h"
+#include "server/base/clock.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/dataset.h"
+#include "server/executor/executor.h"
+#include "server/pipeline/pipeline.h"
+#include "server/pipeline/workspace.h"
+#include "server/sampler/sampler.h"
+#include "server/schedule/flow.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::stream {
+
+// All that decides what a stream's batches contain: equal recipes make equal
+// batches.
+struct Recipe {
+  std::shared_ptr<const dataset::Dataset> dataset;
+  sampler::Sampler sampler;
+  std::shared_ptr<const pipeline::Pipeline> pipeline;
+  proto::BatchSpec batch;  // validated
+  std::uint64_t seed = 0;
+};
+
+// The host's means of production, shared by every stream; outlives them all.
+struct Machinery {
+  storage::ByteSource* source = nullptr;
+  executor::Executor* executor = nullptr;
+  // One a worker of the executor, used by it alone.
+  const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
+  base::MemoryBudget* budget = nullptr;
+  const base::Clock* clock = nullptr;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_RECIPE_H_

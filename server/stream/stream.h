@@ -1,0 +1,170 @@
+#ifndef FOREBAY_SERVER_STREAM_STREAM_H_
+#define FOREBAY_SERVER_STREAM_STREAM_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/arena/channel.h"
+#include "server/arena/slot_pool.h"
+#include "server/base/mutex.h"
+#include "server/stream/batch.h"
+#include "server/stream/batch_layout.h"
+#include "server/stream/member.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::stream {
+
+// Batches that one member may hold before its further ones arrive as copies.
+inline constexpr std::uint32_t kLeaseQuota = 2;
+
+// Totals since the stream was made.
+struct StreamCounters {
+  std::uint64_t bytes_read = 0;
+  std::uint64_t samples_decoded = 0;
+  std::uint64_t samples_substituted = 0;
+  std::uint64_t cpu_nanos = 0;
+};
+
+struct StreamState {
+  std::uint64_t epoch = 0;
+  bool running = false;
+  std::uint32_t slots = 0;
+  arena::SlotCounts slot_counts;
+  std::uint32_t reads_in_flight = 0;
+  std::uint32_t samples_to_decode = 0;
+  std::uint64_t bytes_in_flight = 0;
+};
+
+// Produces one sequence of batches, an epoch at a time, for all of its members.
+// A free slot is the credit to read: no slot, no read. Batches are made side by
+// side and published in order.
+//
+// Thread-safe, but Start, Stop and Reclaim* come from one thread at a time.
+// Made by Create and kept alive by its own work under way. Owns its slots;
+// channels belong to the members. Start blocks while memory is cleared; nothing
+// else blocks. Errors: Start's own; a sample's error ends the epoch and is
+// published to the members.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  static std::shared_ptr<Stream> Create(Recipe recipe, Machinery machinery,
+                                        schedule::Flow flow);
+
+  std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
+  std::uint64_t samples_per_epoch() const;
+  std::uint64_t batches_per_epoch() const;
+
+  // `channel` gets every batch published from now on, until Leave.
+  arena::Holder Join(arena::Channel* channel);
+  // Nothing more is published to the member; its leases stay until released.
+  void Leave(arena::Holder member);
+  // Ends the leases of a member that is dead.
+  void Forfeit(arena::Holder member);
+
+  // Starts `epoch`, passing over the first samples. RESOURCE_EXHAUSTED: no
+  // memory for slots; FAILED_PRECONDITION: an epoch is under way; OUT_OF_RANGE:
+  // it has fewer samples.
+  absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample);
+  // Publishes nothing more of the epoch under way, if any.
+  void Stop();
+  // Gives the slots back if no epoch runs and nothing holds one. True if none
+  // are left.
+  bool Reclaim();
+  // Descriptors of the slots, in order; valid until Reclaim.
+  std::vector<int> SlotFds() const;
+
+  // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
+  // ring.
+  absl::Status TakeReleases(arena::Holder member);
+
+  StreamState State() const;
+  StreamCounters Counters() const;
+  MemberCounters CountersOf(arena::Holder member);
+  // A copy of the slot published last; UNAVAILABLE if there is none to see now.
+  absl::StatusOr<std::vector<std::uint8_t>> Peek();
+
+ private:
+  struct Lookup {
+    std::shared_ptr<Batch> batch;
+    std::uint32_t place = 0;
+  };
+  // How a place ended: `ran` tells whether it came as far as a worker.
+  struct Decoded {
+    bool ran = false;
+    std::int64_t cpu_nanos = 0;  // 0: nothing was decoded
+  };
+  using Requests = std::vector<storage::ReadRequest>;
+
+  Stream(Recipe recipe, Machinery machinery, schedule::Flow flow);
+
+  // Turns credits into batches and batches into reads; the caller sends the
+  // reads when it has let go of the mutex.
+  Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginBatchesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Lookup> NextLookupLocked()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  storage::ReadRequest RequestLocked(const Lookup& lookup,
+                                     dataset::Sample sample)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::int64_t NextUseNanosLocked(std::uint64_t epoch,
+                                  std::uint64_t sample) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Send(Requests requests);
+
+  void OnRead(const Lookup& lookup, const dataset::Sample& sample,
+              absl::StatusOr<base::Bytes> bytes);
+  void Process(const Lookup& lookup, const dataset::Sample& sample,
+               const base::Bytes& bytes, int worker);
+  void Finish(const Lookup& lookup, const dataset::Sample& sample,
+              const absl::Status& status, const Decoded& decoded);
+  // Whether the place is to be read again, with another sample in it.
+  bool SubstituteLocked(const Lookup& lookup, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CloseEpochLocked(const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AbandonBatchesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Member* FindLocked(arena::Holder holder)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Recipe recipe_;
+  const Machinery machinery_;
+  const schedule::Flow flow_;
+  const BatchLayout layout_;
+  const std::uint64_t read_window_;  // bytes that may be in flight
+
+  mutable base::Mutex mutex_;
+  std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
+  base::MemoryReservation window_reservation_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Member> members_ ABSL_GUARDED_BY(mutex_);
+  arena::Holder last_holder_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  std::uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_sample_ ABSL_GUARDED_BY(mutex_) =
+      0;  // of the next batch to begin
+  std::deque<std::shared_ptr<Batch>> batches_
+      ABSL_GUARDED_BY(mutex_);  // in order
+  std::deque<Lookup> retries_ ABSL_GUARDED_BY(mutex_);
+
+  std::uint32_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  StreamCounters counters_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t sample_cpu_nanos_ ABSL_GUARDED_BY(mutex_);  // running mean
+  std::int64_t sample_period_nanos_ ABSL_GUARDED_BY(mutex_) =
+      0;  // between samples, likewise
+  std::int64_t published_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;  // published
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_STREAM_H_
