@@ -1,0 +1,387 @@
+#ifndef FOREBAY_CLIENT_FOREBAY_H_
+#define FOREBAY_CLIENT_FOREBAY_H_
+
+/* The C interface of libforebay.so: what a training process needs to take
+ * batches from forebayd.
+ *
+ * A loader is opened, an epoch is started, batches are taken one by one and
+ * released when they are no longer read:
+ *
+ *   forebay_loader_options options;
+ *   forebay_loader_options_init(&options, sizeof options);
+ *   options.uri = "/data/train";
+ *   options.batch_size = 256;
+ *   forebay_loader* loader;
+ *   if (forebay_loader_create(&options, NULL, &loader) != FOREBAY_OK) ...
+ *   if (forebay_loader_open(loader, -1) != FOREBAY_OK) ...
+ *   forebay_loader_start_epoch(loader, 0, 0);
+ *   forebay_batch* batch;
+ *   while (forebay_loader_next(loader, -1, &batch) == FOREBAY_OK) {
+ *     forebay_field image;
+ *     forebay_batch_field(batch, 0, &image);
+ *     ...
+ *     forebay_batch_release(batch);
+ *   }
+ *   forebay_loader_free(loader);
+ *
+ * Threads: the library starts none. Batches may be read, retained and released
+ * by any thread. Of one loader, create, open, start_epoch, stop_epoch and next
+ * belong to one thread at a time; info, class_name, stats and close may be
+ * called beside them. Different loaders are independent.
+ *
+ * Ownership: whatever a function writes to an `out` pointer belongs to the
+ * caller, who ends it with the function named there. Strings and arrays given
+ * are copied.
+ *
+ * Fork: batches held by the parent stay readable in the child, and are its own
+ * there: releasing them in the child only frees its memory. Every loader of the
+ * parent answers FOREBAY_FORKED in the child, except to close and free.
+ *
+ * Errors: functions return a status; forebay_last_error() then has one sentence
+ * for people. No function exits, aborts or throws. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FOREBAY_EXPORT __attribute__((visibility("default")))
+#else
+#define FOREBAY_EXPORT
+#endif
+
+typedef enum forebay_status {
+  FOREBAY_OK = 0,
+  /* The epoch has no more batches. */
+  FOREBAY_END_OF_EPOCH = 1,
+  /* A signal arrived; calling again with the same arguments goes on. */
+  FOREBAY_INTERRUPTED = 2,
+  /* The time given is over; calling again with the same arguments goes on. */
+  FOREBAY_TIMEOUT = 3,
+  FOREBAY_INVALID_ARGUMENT = 4,
+  FOREBAY_NOT_FOUND = 5,
+  FOREBAY_PERMISSION_DENIED = 6,
+  /* Memory or another bounded resource of the daemon is spent. */
+  FOREBAY_RESOURCE_EXHAUSTED = 7,
+  /* The call does not fit the loader's state. */
+  FOREBAY_FAILED_PRECONDITION = 8,
+  /* No daemon listens, or it went away. A new loader may find one. */
+  FOREBAY_UNAVAILABLE = 9,
+  /* A sample cannot be used; the epoch is over. */
+  FOREBAY_DATA_ERROR = 10,
+  /* The daemon cannot do what was asked for. */
+  FOREBAY_UNIMPLEMENTED = 11,
+  /* The loader belongs to the parent of this process. */
+  FOREBAY_FORKED = 12,
+  /* A fault of the library or of the daemon. */
+  FOREBAY_INTERNAL = 13
+} forebay_status;
+
+/* Element types; the values are those of proto.DataType. */
+typedef enum forebay_dtype {
+  FOREBAY_UINT8 = 1,
+  FOREBAY_FLOAT16 = 2,
+  FOREBAY_BFLOAT16 = 3,
+  FOREBAY_FLOAT32 = 4,
+  FOREBAY_INT64 = 5
+} forebay_dtype;
+
+typedef enum forebay_field_kind {
+  FOREBAY_IMAGE = 1,
+  FOREBAY_LABEL = 2,
+  FOREBAY_SAMPLE_ID = 3
+} forebay_field_kind;
+
+typedef enum forebay_format {
+  FOREBAY_IMAGE_FOLDER = 1 /* class folders of images */
+} forebay_format;
+
+typedef enum forebay_order {
+  FOREBAY_SEQUENTIAL = 1,
+  FOREBAY_SHUFFLE = 2 /* a full shuffle, keyed by seed and epoch */
+} forebay_order;
+
+/* What happens when the samples do not divide evenly among the ranks. */
+typedef enum forebay_uneven {
+  FOREBAY_WRAP = 1,     /* repeat from the start until they do */
+  FOREBAY_DROP = 2,     /* leave out the tail */
+  FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
+} forebay_uneven;
+
+typedef enum forebay_on_error {
+  FOREBAY_RAISE = 1,     /* a corrupt sample ends the epoch */
+  FOREBAY_SUBSTITUTE = 2 /* another takes its place, and is counted */
+} forebay_on_error;
+
+/* The library's version, such as "0.1.0". Static. */
+FOREBAY_EXPORT const char* forebay_version(void);
+
+/* What the last failed call of this thread failed for, one sentence; "" if none
+ * has. Valid until the thread's next call. */
+FOREBAY_EXPORT const char* forebay_last_error(void);
+
+/* Writes the directory in which the daemon's socket is looked for:
+ * $FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon's socket is there, else
+ * $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID. `size` counts bytes;
+ * FOREBAY_INVALID_ARGUMENT if the path and its NUL do not fit. */
+FOREBAY_EXPORT forebay_status forebay_runtime_dir(char* path, size_t size);
+
+/* FOREBAY_OK if a daemon that may be trusted accepts connections in
+ * `runtime_dir` (NULL: where forebay_runtime_dir says), else
+ * FOREBAY_UNAVAILABLE, or FOREBAY_PERMISSION_DENIED if the directory or the
+ * socket belongs to another user. */
+FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
+
+/* ---- Pipelines: decode and transforms, as data. ----
+ *
+ * Ops are appended in the order in which they act; names and numerics follow
+ * torchvision.transforms.v2. The daemon checks the whole when the loader is
+ * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
+typedef struct forebay_pipeline forebay_pipeline;
+
+typedef enum forebay_interpolation {
+  FOREBAY_NEAREST = 1,
+  FOREBAY_BILINEAR = 2,
+  FOREBAY_BICUBIC = 3
+} forebay_interpolation;
+
+typedef enum forebay_padding_mode {
+  FOREBAY_PAD_CONSTANT = 1,
+  FOREBAY_PAD_EDGE = 2,
+  FOREBAY_PAD_REFLECT = 3,
+  FOREBAY_PAD_SYMMETRIC = 4
+} forebay_padding_mode;
+
+typedef enum forebay_layout {
+  FOREBAY_NCHW = 1,
+  FOREBAY_NHWC = 2
+} forebay_layout;
+
+typedef struct forebay_padding {
+  uint32_t left, top, right, bottom; /* pixels, 0 to 65535 */
+  /* One value for all channels or one a channel, 0 to 255; none: 0. */
+  const double* fill;
+  size_t fill_count;
+  forebay_padding_mode mode;
+} forebay_padding;
+
+/* A factor is drawn uniformly from [min, max]. */
+typedef struct forebay_range {
+  double min, max;
+} forebay_range;
+
+/* An empty pipeline: decodes to uint8 NCHW. NULL only without memory. Ended by
+ * forebay_pipeline_free, which takes NULL too. */
+FOREBAY_EXPORT forebay_pipeline* forebay_pipeline_new(void);
+FOREBAY_EXPORT void forebay_pipeline_free(forebay_pipeline* pipeline);
+
+/* To height x width; with width 0 the shorter edge becomes `height`, the aspect
+ * ratio is kept, and the longer edge is bounded by max_size (0: not). */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_resize(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width,
+    uint32_t max_size, forebay_interpolation interpolation);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_center_crop(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width);
+/* `padding`: applied before the crop; NULL: none. With pad_if_needed a smaller
+ * image is padded to the crop's size, filled as `padding` says. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_crop(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width,
+    const forebay_padding* padding, int pad_if_needed);
+/* `scale`: fraction of the image's area, within (0, ...]; `ratio`: width over
+ * height. torchvision's defaults are 0.08 to 1 and 3/4 to 4/3. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_resized_crop(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width,
+    forebay_range scale, forebay_range ratio,
+    forebay_interpolation interpolation);
+/* `probability`: 0 to 1. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_horizontal_flip(
+    forebay_pipeline* pipeline, double probability);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_vertical_flip(
+    forebay_pipeline* pipeline, double probability);
+/* Factors >= 0; hue within [-0.5, 0.5]. NULL leaves a property alone. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_color_jitter(
+    forebay_pipeline* pipeline, const forebay_range* brightness,
+    const forebay_range* contrast, const forebay_range* saturation,
+    const forebay_range* hue);
+/* `channels`: 1 or 3. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_grayscale(forebay_pipeline* pipeline, uint32_t channels);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_pad(
+    forebay_pipeline* pipeline, const forebay_padding* padding);
+/* (x - mean) / std; one value a channel, or one for all; std not 0. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize(
+    forebay_pipeline* pipeline, const double* mean, size_t mean_count,
+    const double* std, size_t std_count);
+/* `scale`: whether 0..255 becomes 0..1 on the way to a floating type. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
+    forebay_pipeline* pipeline, forebay_dtype dtype, int scale);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
+    forebay_pipeline* pipeline, forebay_layout layout);
+
+/* ---- Loaders ---- */
+typedef struct forebay_loader forebay_loader;
+typedef struct forebay_batch forebay_batch;
+
+typedef struct forebay_loader_options {
+  size_t size; /* bytes of this struct: set by forebay_loader_options_init */
+
+  /* Where the daemon's socket is; NULL: where forebay_runtime_dir says. */
+  const char* runtime_dir;
+  /* Which job the loader belongs to: 1 to 256 bytes; required. Loaders of one
+   * user with equal keys share a job. */
+  const char* job_key;
+  /* What people see; at most 256 bytes; NULL: the key, and "loader N". */
+  const char* job_name;
+  const char* name;
+  /* The job's share of contended resources: 0.001 to 1000; default 1. */
+  double weight;
+
+  /* The dataset as people know it, at most 4096 bytes; required. */
+  const char* uri;
+  /* The dataset's folder; NULL: `uri` is its path. */
+  const char* root;
+  forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
+  /* Further folders that links inside the dataset may lead to; at most 8. */
+  const char* const* extra_roots;
+  size_t extra_root_count;
+
+  forebay_order order;   /* default FOREBAY_SEQUENTIAL */
+  uint64_t seed;         /* of the shuffle and of every augmentation */
+  uint32_t rank;         /* 0 to world_size - 1; default 0 */
+  uint32_t world_size;   /* 1 to 2^20; default 1 */
+  forebay_uneven uneven; /* default FOREBAY_WRAP */
+
+  uint32_t batch_size;       /* samples, 1 to 65536; default 1 */
+  int drop_last;             /* leave out a smaller last batch; default 0 */
+  forebay_on_error on_error; /* default FOREBAY_RAISE */
+  uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2 */
+} forebay_loader_options;
+
+typedef struct forebay_loader_info {
+  uint64_t dataset_size;      /* samples */
+  uint64_t samples_per_epoch; /* of this rank */
+  uint64_t batches_per_epoch; /* of this rank */
+  uint64_t class_count;
+  uint64_t slot_bytes; /* one batch, header and padding included */
+  uint8_t dataset_version[16];
+} forebay_loader_info;
+
+/* Totals since the loader was opened. */
+typedef struct forebay_loader_stats {
+  uint64_t samples_delivered;
+  uint64_t batches_delivered;
+  uint64_t bytes_delivered; /* of batches */
+  uint64_t bytes_read;      /* from the source */
+  uint64_t samples_decoded;
+  uint64_t samples_substituted;
+  uint64_t cpu_nanos;      /* of decoding and transforming */
+  uint64_t wait_nanos;     /* that forebay_loader_next slept */
+  uint64_t batches_copied; /* handed out as private copies */
+  uint64_t batches_held;   /* now leased, copies not counted */
+} forebay_loader_stats;
+
+/* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
+FOREBAY_EXPORT void forebay_loader_options_init(forebay_loader_options* options,
+                                                size_t size);
+
+/* Connects, opens the dataset's folders and asks the daemon for the loader,
+ * which forebay_loader_open then waits for. `pipeline` may be NULL (decode
+ * only) and is not kept. Blocks for the handshake alone, at most 10 s. *out is
+ * ended by forebay_loader_free. */
+FOREBAY_EXPORT forebay_status
+forebay_loader_create(const forebay_loader_options* options,
+                      const forebay_pipeline* pipeline, forebay_loader** out);
+
+/* Waits until the daemon has indexed the dataset and accepted the loader, at
+ * most `timeout_seconds` (negative: without end). FOREBAY_INTERRUPTED and
+ * FOREBAY_TIMEOUT: call again to go on waiting. Any other failure is final. */
+FOREBAY_EXPORT forebay_status forebay_loader_open(forebay_loader* loader,
+                                                  double timeout_seconds);
+
+FOREBAY_EXPORT forebay_status
+forebay_loader_get_info(const forebay_loader* loader, forebay_loader_info* out);
+
+/* The name of class `label`; *name is not NUL-terminated, `*length` bytes long,
+ * and lives as long as the loader. */
+FOREBAY_EXPORT forebay_status
+forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
+                          const char** name, size_t* length);
+
+/* Starts production of `epoch`, passing over the first `first_sample` samples
+ * of this rank. An epoch under way is stopped first. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
+                                                         uint64_t epoch,
+                                                         uint64_t first_sample);
+
+/* The next batch of the epoch under way, waiting at most `timeout_seconds`
+ * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;
+ * FOREBAY_DATA_ERROR (or another status) if the epoch ended early;
+ * FOREBAY_UNAVAILABLE if the daemon is gone. *out is ended by
+ * forebay_batch_release. */
+FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
+                                                  double timeout_seconds,
+                                                  forebay_batch** out);
+
+/* Abandons the rest of the epoch under way, if any. Batches stay valid. */
+FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
+
+FOREBAY_EXPORT forebay_status
+forebay_loader_get_stats(forebay_loader* loader, forebay_loader_stats* out);
+
+/* Ends production and gives the daemon back all but the batches still held,
+ * which stay valid. A forebay_loader_next under way in another thread returns
+ * FOREBAY_FAILED_PRECONDITION. More than once does nothing. */
+FOREBAY_EXPORT void forebay_loader_close(forebay_loader* loader);
+
+/* Closes the loader and frees the handle: no other call may be using it.
+ * Batches stay valid. NULL does nothing. */
+FOREBAY_EXPORT void forebay_loader_free(forebay_loader* loader);
+
+/* ---- Batches ---- */
+
+typedef struct forebay_field {
+  const char* name; /* lives as long as the batch */
+  forebay_field_kind kind;
+  forebay_dtype dtype;
+  uint32_t rank; /* dimensions, the batch's included; 1 to 6 */
+  uint64_t shape[6];
+  /* The elements, in C order, page-aligned; writable: a write is seen by this
+   * process alone, until the batch is released. */
+  void* data;
+  uint64_t bytes; /* of data */
+  /* Samples + 1 offsets into the elements for a field of varying length; NULL
+   * if every sample has the same shape. */
+  const int64_t* row_splits;
+} forebay_field;
+
+typedef struct forebay_batch_info {
+  uint64_t sample_count;
+  uint64_t epoch;
+  uint64_t first_sample; /* its position in this rank's epoch */
+  uint32_t field_count;
+  int is_copy; /* private memory: more batches were held than the quota */
+} forebay_batch_info;
+
+FOREBAY_EXPORT void forebay_batch_get_info(const forebay_batch* batch,
+                                           forebay_batch_info* out);
+
+/* Field `index`, 0 to field_count - 1; FOREBAY_INVALID_ARGUMENT beyond. */
+FOREBAY_EXPORT forebay_status forebay_batch_field(const forebay_batch* batch,
+                                                  uint32_t index,
+                                                  forebay_field* out);
+
+/* One more owner; each calls forebay_batch_release once. Any thread. */
+FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
+
+/* The last owner's call ends the lease: the memory must not be touched after.
+ * Any thread; never waits for the daemon. NULL does nothing. */
+FOREBAY_EXPORT void forebay_batch_release(forebay_batch* batch);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FOREBAY_CLIENT_FOREBAY_H_ */

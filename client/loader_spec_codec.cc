@@ -1,0 +1,81 @@
+#include <protozero/pbf_builder.hpp>
+
+#include "client/session_codec.h"
+
+namespace forebay::client {
+namespace {
+
+using Tag = protozero::pbf_tag_type;
+
+// Field numbers of proto/job.proto.
+enum class SpecTag : Tag {
+  kDataset = 1,
+  kSampler = 2,
+  kPipeline = 3,
+  kBatch = 4,
+  kName = 5,
+};
+enum class DatasetTag : Tag {
+  kUri = 1,
+  kFormat = 2,
+  kExtraRoots = 3,
+  kExtraRootPaths = 4,
+};
+enum class SamplerTag : Tag {
+  kOrder = 1,
+  kSeed = 2,
+  kRank = 3,
+  kWorldSize = 4,
+  kPad = 5,
+};
+enum class BatchTag : Tag {
+  kBatchSize = 1,
+  kDropLast = 2,
+  kOnError = 3,
+  kDepth = 4,
+};
+
+using SpecBuilder = protozero::pbf_builder<SpecTag>;
+
+void WriteDataset(SpecBuilder& spec, const forebay_loader_options& options) {
+  protozero::pbf_builder<DatasetTag> dataset(spec, SpecTag::kDataset);
+  dataset.add_string(DatasetTag::kUri, options.uri);
+  dataset.add_enum(DatasetTag::kFormat, options.format);
+  dataset.add_uint32(DatasetTag::kExtraRoots,
+                     static_cast<std::uint32_t>(options.extra_root_count));
+  for (size_t i = 0; i < options.extra_root_count; ++i)
+    dataset.add_string(DatasetTag::kExtraRootPaths, options.extra_roots[i]);
+}
+
+void WriteSampler(SpecBuilder& spec, const forebay_loader_options& options) {
+  protozero::pbf_builder<SamplerTag> sampler(spec, SpecTag::kSampler);
+  sampler.add_enum(SamplerTag::kOrder, options.order);
+  sampler.add_uint64(SamplerTag::kSeed, options.seed);
+  sampler.add_uint32(SamplerTag::kRank, options.rank);
+  sampler.add_uint32(SamplerTag::kWorldSize, options.world_size);
+  sampler.add_enum(SamplerTag::kPad, options.uneven);
+}
+
+void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
+  protozero::pbf_builder<BatchTag> batch(spec, SpecTag::kBatch);
+  batch.add_uint32(BatchTag::kBatchSize, options.batch_size);
+  batch.add_bool(BatchTag::kDropLast, options.drop_last != 0);
+  batch.add_enum(BatchTag::kOnError, options.on_error);
+  batch.add_uint32(BatchTag::kDepth, options.depth);
+}
+
+}  // namespace
+
+std::string EncodeLoaderSpec(const forebay_loader_options& options,
+                             std::string_view pipeline) {
+  std::string bytes;
+  SpecBuilder spec(bytes);
+  WriteDataset(spec, options);
+  WriteSampler(spec, options);
+  spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
+  WriteBatch(spec, options);
+  if (options.name != nullptr) spec.add_string(SpecTag::kName, options.name);
+  return bytes;
+}
+
+}  // namespace forebay::client

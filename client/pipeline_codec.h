@@ -1,0 +1,46 @@
+#ifndef FOREBAY_CLIENT_PIPELINE_CODEC_H_
+#define FOREBAY_CLIENT_PIPELINE_CODEC_H_
+
+#include <string>
+
+#include "client/forebay.h"
+#include "client/status.h"
+
+namespace forebay::client {
+
+// Writes a proto.PipelineSpec, op by op. It checks what cannot be written
+// (enums, null pointers); what an op means is for the daemon to check. One
+// thread at a time.
+class PipelineEncoder {
+ public:
+  Status AddResize(uint32_t height, uint32_t width, uint32_t max_size,
+                   forebay_interpolation interpolation);
+  Status AddCenterCrop(uint32_t height, uint32_t width);
+  Status AddRandomCrop(uint32_t height, uint32_t width,
+                       const forebay_padding* padding, bool pad_if_needed);
+  Status AddRandomResizedCrop(uint32_t height, uint32_t width,
+                              forebay_range scale, forebay_range ratio,
+                              forebay_interpolation interpolation);
+  Status AddRandomHorizontalFlip(double probability);
+  Status AddRandomVerticalFlip(double probability);
+  Status AddColorJitter(const forebay_range* brightness,
+                        const forebay_range* contrast,
+                        const forebay_range* saturation,
+                        const forebay_range* hue);
+  Status AddGrayscale(uint32_t channels);
+  Status AddPad(const forebay_padding* padding);
+  Status AddNormalize(const double* mean, size_t mean_count, const double* std,
+                      size_t std_count);
+  Status AddToDtype(forebay_dtype dtype, bool scale);
+  Status AddToImage(forebay_layout layout);
+
+  // The serialized proto.PipelineSpec so far.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace forebay::client
+
+#endif  // FOREBAY_CLIENT_PIPELINE_CODEC_H_
