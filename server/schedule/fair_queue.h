@@ -1,0 +1,188 @@
+#ifndef FOREBAY_SERVER_SCHEDULE_FAIR_QUEUE_H_
+#define FOREBAY_SERVER_SCHEDULE_FAIR_QUEUE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "server/base/check.h"
+#include "server/schedule/flow.h"
+
+namespace forebay::schedule {
+
+// Shares a resource among flows in proportion to their weights: start-time fair
+// queueing with several items in flight, SFQ(D). Source: Jin, Chase and Kaur,
+// "Interposed proportional sharing for a storage service utility", SIGMETRICS
+// 2004.
+//
+// The math: a flow's next item starts at tag S; once popped, the flow's next
+// start is S + cost / weight. The smallest start goes first, and virtual time v
+// is the start popped last. A flow that was idle starts at max(v, its own tag):
+// it saves up nothing, and owes nothing that the others have not had as well.
+// What an item really cost corrects its flow's tag when it completes. While any
+// item waits, Pop gives one: no capacity is left unused.
+//
+// Between two flows that wait all the time, the services popped, each divided
+// by its weight, differ by at most the sum of both flows' largest cost /
+// weight; where estimates are wrong, by that plus the errors of what is in
+// flight.
+//
+// Within a flow the smallest urgency goes first, then the oldest.
+//
+// Not thread-safe; the caller locks. Owns the items. Never blocks, reads no
+// clock. No errors.
+template <typename Item>
+class FairQueue {
+ public:
+  struct Popped {
+    Flow flow;
+    std::int64_t cost;  // the estimate, for Complete
+    Item item;
+  };
+
+  FairQueue() = default;
+  FairQueue(const FairQueue&) = delete;
+  FairQueue& operator=(const FairQueue&) = delete;
+
+  // Costs are in any unit, the same for all; those below 1 count as 1.
+  void Push(Flow flow, std::int64_t cost, std::uint64_t urgency, Item item) {
+    FlowState& state = flows_[flow];
+    if (state.waiting.empty()) {
+      state.start = std::max(state.start, virtual_time_);
+      backlog_.insert({state.start, flow, &state});
+    }
+    state.waiting.push_back({urgency, next_sequence_++,
+                             std::max<std::int64_t>(cost, 1), std::move(item)});
+    std::push_heap(state.waiting.begin(), state.waiting.end(), Later);
+    ++size_;
+  }
+
+  // Nothing when empty. Each popped item wants one Complete.
+  std::optional<Popped> Pop() {
+    if (backlog_.empty()) return std::nullopt;
+    auto node = backlog_.extract(backlog_.begin());
+    FlowState& state = *node.value().state;
+    std::pop_heap(state.waiting.begin(), state.waiting.end(), Later);
+    Waiting taken = std::move(state.waiting.back());
+    state.waiting.pop_back();
+    --size_;
+
+    virtual_time_ = std::max(virtual_time_, state.start);
+    state.start += taken.cost / state.weight;
+    last_finish_ = std::max(last_finish_, state.start);
+    ++state.in_flight;
+    ++in_flight_;
+    const Flow flow = node.value().flow;
+    if (!state.waiting.empty()) {
+      node.value().start = state.start;
+      backlog_.insert(std::move(node));
+    }
+    return Popped{flow, taken.cost, std::move(taken.item)};
+  }
+
+  // A popped item is done: it was taken for `estimated` and cost `actual`.
+  void Complete(Flow flow, std::int64_t estimated, std::int64_t actual) {
+    const auto found = flows_.find(flow);
+    FOREBAY_CHECK(found != flows_.end() && found->second.in_flight > 0);
+    FlowState& state = found->second;
+    const double correction =
+        (std::max<std::int64_t>(actual, 1) - estimated) / state.weight;
+    if (state.waiting.empty()) {
+      state.start += correction;
+    } else {
+      auto node = backlog_.extract({state.start, flow, &state});
+      state.start += correction;
+      node.value().start = state.start;
+      backlog_.insert(std::move(node));
+    }
+    last_finish_ = std::max(last_finish_, state.start);
+    --state.in_flight;
+    // When all is quiet, what was owed is forgiven too.
+    if (--in_flight_ == 0 && size_ == 0)
+      virtual_time_ = std::max(virtual_time_, last_finish_);
+    EraseIfForgotten(found);
+  }
+
+  // From the next Pop on; 1 until set. `weight` is positive and finite.
+  void SetWeight(Flow flow, double weight) {
+    FOREBAY_CHECK(weight > 0 && std::isfinite(weight));
+    FlowState& state = flows_[flow];
+    state.weight = weight;
+    state.forgotten = false;
+  }
+
+  // Lets go of the flow and its weight, once it has nothing waiting and nothing
+  // in flight.
+  void Forget(Flow flow) {
+    const auto found = flows_.find(flow);
+    if (found == flows_.end()) return;
+    found->second.forgotten = true;
+    EraseIfForgotten(found);
+  }
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  std::size_t size(Flow flow) const {
+    const auto found = flows_.find(flow);
+    return found == flows_.end() ? 0 : found->second.waiting.size();
+  }
+  std::size_t in_flight() const { return in_flight_; }
+  // How many are known: those that ever had an item or a weight, and were not
+  // forgotten.
+  std::size_t flows() const { return flows_.size(); }
+
+ private:
+  struct Waiting {
+    std::uint64_t urgency;
+    std::uint64_t sequence;
+    std::int64_t cost;
+    Item item;
+  };
+
+  struct FlowState {
+    double weight = 1;
+    double start = 0;  // of the next item
+    std::size_t in_flight = 0;
+    bool forgotten = false;
+    std::vector<Waiting> waiting;  // a heap: the next in front
+  };
+
+  struct Backlogged {
+    double start;
+    Flow flow;
+    FlowState* state;
+    bool operator<(const Backlogged& other) const {
+      return std::tie(start, flow) < std::tie(other.start, other.flow);
+    }
+  };
+
+  static bool Later(const Waiting& a, const Waiting& b) {
+    return std::tie(a.urgency, a.sequence) > std::tie(b.urgency, b.sequence);
+  }
+
+  void EraseIfForgotten(
+      typename std::unordered_map<Flow, FlowState>::iterator found) {
+    const FlowState& state = found->second;
+    if (state.forgotten && state.waiting.empty() && state.in_flight == 0)
+      flows_.erase(found);
+  }
+
+  std::unordered_map<Flow, FlowState> flows_;
+  std::set<Backlogged> backlog_;  // flows that have items waiting
+  double virtual_time_ = 0;
+  double last_finish_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::size_t size_ = 0;
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace forebay::schedule
+
+#endif  // FOREBAY_SERVER_SCHEDULE_FAIR_QUEUE_H_

@@ -1,0 +1,253 @@
+#include "server/schedule/fair_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace forebay::schedule {
+namespace {
+
+using Queue = FairQueue<int>;
+
+// Pops and completes at the estimate.
+int Next(Queue& queue) {
+  auto popped = queue.Pop();
+  queue.Complete(popped->flow, popped->cost, popped->cost);
+  return popped->item;
+}
+
+TEST(FairQueueTest, AnEmptyQueueGivesNothing) {
+  Queue queue;
+  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(queue.Pop().has_value());
+}
+
+TEST(FairQueueTest, WithinAFlowTheMostUrgentThenTheOldestGoesFirst) {
+  Queue queue;
+  queue.Push(1, 10, 2, 20);
+  queue.Push(1, 10, 1, 10);
+  queue.Push(1, 10, 2, 21);
+  queue.Push(1, 10, 0, 0);
+  queue.Push(1, 10, 1, 11);
+  EXPECT_EQ(queue.size(1), 5);
+  std::vector<int> order;
+  while (!queue.empty()) order.push_back(Next(queue));
+  EXPECT_EQ(order, (std::vector<int>{0, 10, 11, 20, 21}));
+}
+
+TEST(FairQueueTest, UrgencyOfOneFlowDoesNotBeatAnotherFlow) {
+  Queue queue;
+  for (int i = 0; i < 10; ++i) {
+    queue.Push(1, 10, 0, 1);
+    queue.Push(2, 10, 1000, 2);
+  }
+  int counts[3] = {};
+  for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
+  EXPECT_EQ(counts[1], 5);
+  EXPECT_EQ(counts[2], 5);
+}
+
+TEST(FairQueueTest, TakesItemsThatOnlyMove) {
+  FairQueue<std::unique_ptr<int>> queue;
+  queue.Push(1, 1, 0, std::make_unique<int>(7));
+  EXPECT_EQ(*queue.Pop()->item, 7);
+}
+
+// Any weights, costs and depth: what two busy flows got, over their weights,
+// differs by no more than the bound that the header gives.
+TEST(FairQueueTest, SharesFollowWeights) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    Queue queue;
+    const int flows = 2 + random() % 8;
+    const std::size_t depth = 1 + random() % 16;
+    std::vector<double> weight(flows), service(flows), largest(flows);
+    for (int flow = 0; flow < flows; ++flow) {
+      weight[flow] = 0.1 + random() % 100 / 10.0;
+      queue.SetWeight(flow, weight[flow]);
+    }
+    const auto push = [&](int flow) {
+      const std::int64_t cost = 1 + random() % (1000 * (flow + 1));
+      largest[flow] = std::max<double>(largest[flow], cost);
+      queue.Push(flow, cost, random() % 4, flow);
+    };
+    for (int flow = 0; flow < flows; ++flow)
+      for (int i = 0; i < 3; ++i) push(flow);
+    std::deque<Queue::Popped> flying;
+    for (int step = 0; step < 3000; ++step) {
+      if (flying.size() == depth) {
+        queue.Complete(flying.front().flow, flying.front().cost,
+                       flying.front().cost);
+        flying.pop_front();
+      }
+      flying.push_back(*queue.Pop());
+      const int flow = flying.back().item;
+      service[flow] += flying.back().cost;
+      push(flow);
+      for (int other = 0; other < flows; ++other)
+        ASSERT_LE(service[flow] / weight[flow] - service[other] / weight[other],
+                  largest[flow] / weight[flow] +
+                      largest[other] / weight[other] + 1e-6);
+    }
+  }
+}
+
+TEST(FairQueueTest, CorrectionMakesSharesTrueWhereEstimatesLie) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  Queue queue;
+  // Flow 1 says a tenth of what it costs, flow 2 ten times as much.
+  double service[3] = {};
+  std::deque<Queue::Popped> flying;
+  for (int flow : {1, 2})
+    for (int i = 0; i < 8; ++i) queue.Push(flow, 100, 0, flow);
+  for (int step = 0; step < 20'000; ++step) {
+    if (flying.size() == 4) {
+      const Queue::Popped done = flying.front();
+      flying.pop_front();
+      const std::int64_t actual =
+          (done.flow == 1 ? 1000 : 10) + static_cast<int>(random() % 10);
+      service[done.flow] += actual;
+      queue.Complete(done.flow, done.cost, actual);
+    }
+    flying.push_back(*queue.Pop());
+    queue.Push(flying.back().flow, 100, 0, flying.back().item);
+  }
+  EXPECT_NEAR(service[1] / service[2], 1.0, 0.1);
+}
+
+TEST(FairQueueTest, AWeightChangesLive) {
+  Queue queue;
+  for (int i = 0; i < 1000; ++i)
+    for (int flow : {1, 2}) queue.Push(flow, 10, 0, flow);
+  int counts[3] = {};
+  for (int i = 0; i < 400; ++i) ++counts[Next(queue)];
+  EXPECT_NEAR(counts[1], 200, 2);
+  queue.SetWeight(1, 3);
+  counts[1] = counts[2] = 0;
+  for (int i = 0; i < 400; ++i) ++counts[Next(queue)];
+  EXPECT_NEAR(counts[1], 300, 3);
+}
+
+TEST(FairQueueTest, AnIdleFlowSavesNothingUp) {
+  Queue queue;
+  queue.Push(2, 10, 0, 2);
+  Next(queue);
+  for (int i = 0; i < 1000; ++i) queue.Push(1, 10, 0, 1);
+  for (int i = 0; i < 500; ++i) Next(queue);
+  for (int i = 0; i < 500; ++i) queue.Push(2, 10, 0, 2);
+  int counts[3] = {};
+  for (int i = 0; i < 100; ++i) ++counts[Next(queue)];
+  EXPECT_NEAR(counts[2], 50, 1);
+}
+
+TEST(FairQueueTest, AFlowThatWasAloneOwesNothing) {
+  Queue queue;
+  for (int i = 0; i < 500; ++i) queue.Push(1, 10, 0, 1);
+  for (int i = 0; i < 500; ++i) Next(queue);
+  for (int i = 0; i < 100; ++i)
+    for (int flow : {1, 2}) queue.Push(flow, 10, 0, flow);
+  int counts[3] = {};
+  for (int i = 0; i < 100; ++i) ++counts[Next(queue)];
+  EXPECT_NEAR(counts[1], 50, 1);
+}
+
+// However heavy and numerous the others, a light flow is served.
+TEST(FairQueueTest, NobodyStarves) {
+  Queue queue;
+  queue.SetWeight(0, 0.01);
+  for (int flow = 1; flow <= 20; ++flow) {
+    queue.SetWeight(flow, 10);
+    queue.Push(flow, 1, 0, flow);
+  }
+  queue.Push(0, 0, UINT64_MAX, 0);  // its tag is v: nothing owed yet
+  queue.Push(0, 1, UINT64_MAX, 0);
+  int served = 0;
+  // Its second item starts at 1 / 0.01 = 100, when each other has had 1000.
+  for (int step = 0; step < 20 * 1000 + 22 + 20; ++step) {
+    const int flow = Next(queue);
+    if (flow == 0)
+      ++served;
+    else
+      queue.Push(flow, 1, 0, flow);
+  }
+  EXPECT_EQ(served, 2);
+}
+
+TEST(FairQueueTest, ForgottenFlowsGoWhenTheyAreDone) {
+  Queue queue;
+  queue.SetWeight(1, 5);
+  queue.Push(1, 1, 0, 0);
+  queue.Push(1, 1, 0, 1);
+  const auto flying = queue.Pop();
+  queue.Forget(1);
+  EXPECT_EQ(queue.flows(), 1);
+  EXPECT_EQ(Next(queue), 1);
+  EXPECT_EQ(queue.flows(), 1);
+  queue.Complete(1, flying->cost, 1);
+  EXPECT_EQ(queue.flows(), 0);
+  queue.Forget(1);
+  EXPECT_EQ(queue.in_flight(), 0);
+}
+
+// Random operations against plain bookkeeping: nothing is lost, made up or
+// given twice, and Pop gives an item whenever there is one.
+TEST(FairQueueTest, KeepsEveryItem) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  Queue queue;
+  std::map<int, Flow> waiting;
+  std::vector<Queue::Popped> flying;
+  int next_item = 0;
+  for (int step = 0; step < 100'000; ++step) {
+    const Flow flow = random() % 5;
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2:
+        waiting[next_item] = flow;
+        queue.Push(flow, random() % 100, random() % 5, next_item++);
+        break;
+      case 3:
+      case 4:
+        if (auto popped = queue.Pop()) {
+          ASSERT_EQ(waiting.at(popped->item), popped->flow);
+          waiting.erase(popped->item);
+          flying.push_back(*popped);
+        } else {
+          ASSERT_TRUE(waiting.empty());
+        }
+        break;
+      case 5:
+      case 6:
+        if (!flying.empty()) {
+          std::swap(flying[random() % flying.size()], flying.back());
+          queue.Complete(flying.back().flow, flying.back().cost,
+                         random() % 1000);
+          flying.pop_back();
+        }
+        break;
+      case 7:
+        if (random() % 2 == 0)
+          queue.SetWeight(flow, 1 + random() % 10);
+        else
+          queue.Forget(flow);
+        break;
+    }
+    ASSERT_EQ(queue.size(), waiting.size());
+    ASSERT_EQ(queue.in_flight(), flying.size());
+  }
+}
+
+}  // namespace
+}  // namespace forebay::schedule
