@@ -6,7 +6,8 @@
 
 namespace forebay::base {
 
-// Tells monotonic time. Thread-safe; never blocks; the caller owns it.
+// Tells time that never runs backwards. Thread-safe; never blocks; the caller
+// owns it.
 class Clock {
  public:
   virtual ~Clock() = default;

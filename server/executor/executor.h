@@ -24,7 +24,17 @@ class Executor {
   // afterwards.
   virtual void Submit(schedule::Flow flow, std::int64_t cost_nanos,
                       Task task) = 0;
+
+  // The flow's share from now on; 1 until set. Positive and finite. An executor
+  // that shares nothing out has no use for it.
+  virtual void SetWeight(schedule::Flow flow, double weight);
+
+  // The flow ended: lets go of its weight once its last task has run.
+  virtual void Forget(schedule::Flow flow);
 };
+
+inline void Executor::SetWeight(schedule::Flow, double) {}
+inline void Executor::Forget(schedule::Flow) {}
 
 }  // namespace forebay::executor
 

@@ -1,0 +1,192 @@
+#include "server/executor/thread_pool_executor.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/base/clock.h"
+
+namespace forebay::executor {
+namespace {
+
+TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
+  constexpr int kTasks = 10'000;
+  std::vector<std::atomic<int>> runs(kTasks);
+  std::latch done(kTasks);
+  ThreadPoolExecutor executor(4);
+  EXPECT_EQ(executor.workers(), 4);
+  std::vector<std::jthread> submitters;
+  for (int submitter = 0; submitter < 4; ++submitter)
+    submitters.emplace_back([&, submitter] {
+      for (int i = submitter; i < kTasks; i += 4)
+        executor.Submit(i % 3, 1000, [&, i](int) {
+          ++runs[i];
+          done.count_down();
+        });
+    });
+  done.wait();
+  for (const std::atomic<int>& run : runs) EXPECT_EQ(run, 1);
+}
+
+TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
+  constexpr int kWorkers = 3;
+  constexpr int kTasks = 3000;
+  std::atomic<bool> taken[kWorkers] = {};
+  std::atomic<int> clashes = 0;
+  std::latch done(kTasks);
+  ThreadPoolExecutor executor(kWorkers);
+  for (int i = 0; i < kTasks; ++i)
+    executor.Submit(1, 1, [&](int worker) {
+      if (worker < 0 || worker >= kWorkers || taken[worker].exchange(true))
+        ++clashes;
+      std::this_thread::yield();
+      taken[worker] = false;
+      done.count_down();
+    });
+  done.wait();
+  EXPECT_EQ(clashes, 0);
+}
+
+// As many tasks as workers can wait for one another: nobody sleeps on while
+// there is work.
+TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
+  ThreadPoolExecutor executor(8);
+  for (int round = 0; round < 200; ++round) {
+    std::latch all(8 + 1);
+    std::latch left(8);
+    for (int i = 0; i < 8; ++i)
+      executor.Submit(i, 1, [&](int) {
+        all.arrive_and_wait();
+        left.count_down();
+      });
+    all.arrive_and_wait();
+    left.wait();
+  }
+}
+
+TEST(ThreadPoolExecutorTest, NamesItsThreads) {
+  std::string name;
+  std::latch done(1);
+  ThreadPoolExecutor executor(1);
+  executor.Submit(1, 1, [&](int) {
+    char buffer[16];
+    pthread_getname_np(pthread_self(), buffer, sizeof(buffer));
+    name = buffer;
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_EQ(name, "forebay-cpu-0");
+}
+
+TEST(ThreadPoolExecutorTest, TellsWhatWaitsAndWhatRuns) {
+  std::latch started(2);
+  std::latch go(1);
+  ThreadPoolExecutor executor(2);
+  EXPECT_EQ(executor.busy(), 0);
+  for (int i = 0; i < 5; ++i)
+    executor.Submit(1, 1, [&, i](int) {
+      if (i < 2) started.count_down();
+      go.wait();
+    });
+  started.wait();
+  EXPECT_EQ(executor.busy(), 2);
+  EXPECT_EQ(executor.queued(), 3);
+  go.count_down();
+}
+
+// A task that always submits the next would keep an executor that empties its
+// queue first alive for ever.
+TEST(ThreadPoolExecutorTest, DestructionRunsNothingMoreAndLetsGo) {
+  const auto held = std::make_shared<int>();
+  std::atomic<bool> running = false;
+  {
+    std::latch started(1);
+    std::function<void(int)> forever;
+    ThreadPoolExecutor executor(2);
+    forever = [&](int) {
+      running = true;
+      if (!started.try_wait()) started.count_down();
+      executor.Submit(1, 1, [&forever, held](int worker) { forever(worker); });
+      running = false;
+    };
+    executor.Submit(1, 1, forever);
+    started.wait();
+  }
+  EXPECT_FALSE(running);
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(ThreadPoolExecutorTest, TasksMaySubmitTasks) {
+  std::latch done(100);
+  ThreadPoolExecutor executor(2);
+  std::function<void(int)> step = [&](int left) {
+    done.count_down();
+    if (left > 1) executor.Submit(1, 1, [&step, left](int) { step(left - 1); });
+  };
+  executor.Submit(1, 1, [&](int) { step(100); });
+  done.wait();
+}
+
+// CPU time that passes as tasks say, whatever they really take.
+class ScriptedCpu {
+ public:
+  base::FakeClock* clock() { return &clock_; }
+
+  // Runs `tasks` of each flow, `cost[flow]` long but all submitted as 1, on one
+  // worker; gives the order in which flows ran.
+  std::vector<int> Run(ThreadPoolExecutor& executor, int tasks,
+                       std::vector<std::int64_t> cost) {
+    std::latch gate(1);
+    std::latch done(tasks * cost.size());
+    std::vector<int> order;
+    executor.Submit(999, 1, [&](int) { gate.wait(); });
+    for (int i = 0; i < tasks; ++i)
+      for (std::size_t flow = 0; flow < cost.size(); ++flow)
+        executor.Submit(flow, 1, [&, flow](int) {
+          order.push_back(flow);
+          clock_.Advance(cost[flow]);
+          done.count_down();
+        });
+    gate.count_down();
+    done.wait();
+    return order;
+  }
+
+ private:
+  base::FakeClock clock_;
+};
+
+TEST(ThreadPoolExecutorTest, ChargesMeasuredTime) {
+  ScriptedCpu cpu;
+  ThreadPoolExecutor executor(1, cpu.clock());
+  const std::vector<int> order = cpu.Run(executor, 1000, {9000, 1000});
+  int heavy = 0;
+  for (int i = 0; i < 500; ++i) heavy += order[i] == 0;
+  EXPECT_NEAR(heavy, 50, 5);
+}
+
+TEST(ThreadPoolExecutorTest, SharesByWeight) {
+  ScriptedCpu cpu;
+  ThreadPoolExecutor executor(1, cpu.clock());
+  executor.SetWeight(0, 4);
+  const std::vector<int> order = cpu.Run(executor, 1000, {1000, 1000});
+  int heavy = 0;
+  for (int i = 0; i < 500; ++i) heavy += order[i] == 0;
+  EXPECT_NEAR(heavy, 400, 5);
+  executor.Forget(0);
+  const std::vector<int> later = cpu.Run(executor, 1000, {1000, 1000});
+  heavy = 0;
+  for (int i = 0; i < 500; ++i) heavy += later[i] == 0;
+  EXPECT_NEAR(heavy, 250, 5);
+}
+
+}  // namespace
+}  // namespace forebay::executor
