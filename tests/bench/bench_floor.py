@@ -1,0 +1,54 @@
+"""One job's images a second against bare libjpeg-turbo on the same crops.
+
+The floor is libjpeg-turbo alone: the very crops that the job will decode, not
+widened, encoded bytes in memory, one decompressor a core, the faster of its
+two ways to write rows. Ours starts from files (in the page cache), resizes,
+flips, normalises, and hands the batches to a trainer that touches every page.
+"""
+
+import json
+import os
+import subprocess
+
+import photos
+from daemon import daemon
+from figures import CORES, in_turns, row
+from readers import call, program
+
+ROUNDS = 3
+SEED, EPOCH = 0, 0
+
+
+def floor_rate(crops):
+    """Images per second of the bare decoder on all cores."""
+    done = subprocess.run(
+        [program("jpeg_floor"), "--threads", str(CORES), "--passes", "1"],
+        input=crops, check=True, stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    return max(found["whole_image_per_s"], found["reused_row_per_s"])
+
+
+def run():
+    """Rows: ours / floor for float32, then for uint8."""
+    uri = str(photos.make())
+    crops = subprocess.run(
+        [program("print_crops"), uri, str(SEED), str(EPOCH)], check=True,
+        stdout=subprocess.PIPE).stdout
+    with daemon() as server:
+        def rate(dtype):
+            found = call("read_forebay.py", server.environment, uri=uri,
+                         dtype=dtype, seed=SEED)
+            return found["images"] / found["seconds"]
+
+        rate("float32")  # the index is built, the files are cached
+        floor, float32, uint8 = in_turns(
+            ROUNDS, lambda: floor_rate(crops), lambda: rate("float32"),
+            lambda: rate("uint8"))
+    unit = "images/s"
+    where = f"{CORES} of {os.cpu_count()} cores"
+    return [
+        row("floor", f"float32 / bare libjpeg-turbo, {where}", float32, floor,
+            unit),
+        row("floor", f"uint8 / bare libjpeg-turbo, {where}", uint8, floor,
+            unit),
+    ]

@@ -1,0 +1,66 @@
+"""What handing a batch over costs, beside making it.
+
+The daemon counts the CPU time of its reading, decoding and transforming. All
+else that it and the trainer use between the first and the last batch (page
+faults included) is hand-over. The trainer touches every page; what that costs
+in ordinary memory is measured in the same process and is not hand-over.
+"""
+
+import json
+import subprocess
+
+import photos
+from daemon import daemon
+from figures import in_turns, row
+from readers import call, program
+
+ROUNDS, EPOCHS, BATCH = 3, 2, 64
+
+
+def measure(server, uri, mode):
+    """CPU microseconds a batch: (hand-over, making)."""
+    found = call("read_forebay.py", server.environment, uri=uri, mode=mode,
+                 batch_size=BATCH, epochs=EPOCHS, skip_epochs=1,
+                 daemon_pid=server.pid)
+    batches = found["batches"]
+    making = found["stats"]["cpu_nanos"] - found["stats_before"]["cpu_nanos"]
+    used = found["cpu_nanos"] + found["daemon_cpu_nanos"] - making
+    used -= found.get("touch_nanos", 0) * batches
+    return used / batches / 1e3, making / batches / 1e3
+
+
+def wakes():
+    """Microseconds: (the ready ring's wake, a bare futex wake)."""
+    done = subprocess.run([program("wake")], check=True,
+                          stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    return found["ring_us"], found["futex_us"]
+
+
+def run():
+    """Rows: reading trainer, wake, writing trainer."""
+    uri = str(photos.make())
+    makings = []
+    with daemon() as server:
+        def cost(mode):
+            used, making = measure(server, uri, mode)
+            makings.append(making)
+            return used
+
+        reading, writing, taking = in_turns(
+            ROUNDS, lambda: cost("read"), lambda: cost("write"),
+            lambda: cost("none"))
+    making = sorted(makings)[len(makings) // 2]
+    waking = [wakes() for _ in range(ROUNDS)]
+    ring, futex = sorted(waking, key=lambda pair: pair[0] / pair[1])[1]
+    unit = "CPU us/batch"
+    return [
+        row("handover", "hand-over / making, trainer reads", reading, making,
+            unit),
+        row("handover", "hand-over / making, batches only taken", taking,
+            making, unit),
+        row("handover", "hand-over / making, trainer writes in place",
+            writing, making, unit),
+        row("handover", "wake of a waiting trainer / bare futex", ring, futex,
+            "us"),
+    ]

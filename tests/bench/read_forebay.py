@@ -1,0 +1,131 @@
+"""Reads epochs through Forebay and tells how long it took and what it cost."""
+
+import hashlib
+import json
+import resource
+import sys
+import time
+
+import numpy
+
+import forebay
+from daemon import process_cpu_nanos
+from forebay import transforms as T
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+PAGE = 4096
+
+
+def transform(dtype):
+    """RandomResizedCrop(224), flip and (floats) normalise, to NCHW."""
+    ops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToImage()]
+    if dtype != "uint8":
+        ops += [T.ToDtype(dtype, scale=True), T.Normalize(MEAN, STD)]
+    return T.Compose(ops)
+
+
+def touch(array):
+    """Reads one byte of every page."""
+    return int(array.reshape(-1).view(numpy.uint8)[::PAGE].max())
+
+
+def cpu_nanos():
+    """CPU time of this process, page faults included, in nanoseconds."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
+
+
+def touch_cost(shape, dtype, times):
+    """Nanoseconds of CPU that touching ordinary memory costs, per batch."""
+    array = numpy.zeros(shape, dtype)
+    array += 1
+    touch(array)
+    begin = time.process_time_ns()
+    for _ in range(times):
+        touch(array)
+    return (time.process_time_ns() - begin) / times
+
+
+def consume(batch, mode, digest):
+    """Does with a batch what the mode says."""
+    if mode == "write":
+        batch[0][...] -= 1
+    elif mode == "digest":
+        for field in batch[:2]:
+            digest.update(numpy.ascontiguousarray(field))
+    elif mode == "read":
+        touch(batch[0])
+
+
+def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
+            seed=0, skip_epochs=0, memory=False, daemon_pid=None,
+            first_batch_only=False):
+    """Reads epochs.
+
+    Args:
+      uri: the dataset.
+      dtype: of the images.
+      batch_size: samples.
+      epochs: how many are measured.
+      mode: "read" touches every page, "write" writes in place, "digest" hashes
+        all bytes, "none" takes the batches only.
+      seed: of order and augmentation.
+      skip_epochs: epochs read before measuring.
+      memory: whether to tell the process's memory after every epoch.
+      memory: whether to tell the process's memory after every epoch.
+      daemon_pid: whose CPU time is to be told, too.
+      first_batch_only: whether to leave after one batch.
+
+    Returns:
+      A dict; times in seconds, CPU in nanoseconds.
+    """
+    digest = hashlib.blake2b()
+    result = {"images": 0, "batches": 0, "rss_anon": [], "epoch_seconds": []}
+    opened = time.monotonic()
+    loader = forebay.DataLoader(
+        uri, batch_size=batch_size, shuffle=True, seed=seed,
+        transform=transform(dtype), framework="numpy")
+    for epoch in range(skip_epochs + epochs):
+        if epoch == skip_epochs:
+            result["stats_before"] = dict(loader.stats())
+            daemon_cpu = process_cpu_nanos(daemon_pid) if daemon_pid else 0
+            cpu = cpu_nanos()
+        begin = time.monotonic()
+        for batch in loader:
+            if "first_batch_seconds" not in result:
+                result["first_batch_seconds"] = time.monotonic() - opened
+            shape = batch[0].shape
+            if first_batch_only:
+                break
+            consume(batch, mode, digest)
+            if epoch >= skip_epochs:
+                result["images"] += len(batch[1])
+                result["batches"] += 1
+        if epoch >= skip_epochs:
+            result["epoch_seconds"].append(time.monotonic() - begin)
+        if memory:
+            result["rss_anon"].append(_rss_anon())
+    result["cpu_nanos"] = cpu_nanos() - cpu
+    if daemon_pid:
+        result["daemon_cpu_nanos"] = process_cpu_nanos(daemon_pid) - daemon_cpu
+    result["stats"] = dict(loader.stats())
+    del batch
+    loader.close()
+    result["seconds"] = sum(result["epoch_seconds"])
+    result["digest"] = digest.hexdigest()
+    if mode == "read":
+        full = (batch_size,) + tuple(shape[1:])
+        result["touch_nanos"] = touch_cost(full, dtype, 50)
+    return result
+
+
+def _rss_anon():
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("RssAnon"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(**json.loads(sys.argv[1])), default=str))

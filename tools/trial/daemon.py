@@ -1,0 +1,142 @@
+"""A forebayd of one's own, for as long as a `with` block lasts."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = ROOT / "bazel-bin" / "server" / "daemon" / "forebayd"
+CTL = ROOT / "bazel-bin" / "tools" / "forebayctl" / "forebayctl"
+PYTHON_PATH = ROOT / "client" / "python"
+TRIAL = ROOT / "tools" / "trial"
+LIBRARY = ROOT / "bazel-bin" / "client" / "libforebay.so"
+START_SECONDS = 20
+
+
+class DaemonError(RuntimeError):
+    """The daemon did not start, or left too early."""
+
+
+class Daemon:
+    """A running forebayd in a folder of its own.
+
+    Attributes:
+      folder: pathlib.Path that holds the sockets, the index and the log.
+      pid: of the process.
+      environment: dict of variables that make clients find it.
+    """
+
+    def __init__(self, folder, process):
+        self.folder = folder
+        self.pid = process.pid
+        self._process = process
+        self.environment = dict(
+            os.environ, FOREBAY_RUNTIME_DIR=str(folder / "run"),
+            FOREBAY_LIBRARY=str(LIBRARY), PYTHONPATH=f"{PYTHON_PATH}:{TRIAL}",
+            PYTHONDONTWRITEBYTECODE="1")
+
+    def log(self):
+        """All that it has said so far."""
+        return (self.folder / "log").read_text(errors="replace")
+
+    def ctl(self, *arguments):
+        """Runs forebayctl against it; its output as text.
+
+        Raises:
+          subprocess.CalledProcessError: it failed; stderr is in it.
+        """
+        return subprocess.run(
+            [str(CTL), *arguments], env=self.environment, check=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL).stdout.decode()
+
+    def running(self):
+        """Whether the process is alive."""
+        return self._process.poll() is None
+
+
+def process_cpu_nanos(pid):
+    """CPU time of all threads of a process so far, in nanoseconds."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            total += int((task / "schedstat").read_text().split()[0])
+    return total
+
+
+def memory(pid):
+    """Resident bytes of a process: {"anon", "file", "shmem"}."""
+    found = {}
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("Rss"):
+            name, kib = line.split()[:2]
+            found[name[3:-1].lower()] = int(kib) * 1024
+    return found
+
+
+@contextlib.contextmanager
+def daemon(config="", environment=None):
+    """Starts forebayd, waits until it accepts clients, stops it at the end.
+
+    Args:
+      config: text of its TOML file, without [index].
+      environment: further variables of its environment.
+
+    Yields:
+      A Daemon.
+
+    Raises:
+      DaemonError: it did not start; its log is in the message.
+    """
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="forebay-"))
+    (folder / "run").mkdir(mode=0o700)
+    (folder / "forebayd.toml").write_text(
+        f'[index]\ndirectory = "{folder}/index"\n{config}')
+    with open(folder / "log", "wb") as log:
+        # In a session of its own: Ctrl-C is for us, who then end it in order.
+        process = subprocess.Popen(
+            [str(PROGRAM), "--runtime-dir", str(folder / "run"),
+             "--config", str(folder / "forebayd.toml")],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=dict(os.environ, **(environment or {})),
+            start_new_session=True)
+    started = Daemon(folder, process)
+    try:
+        _await_ready(started)
+        yield started
+    finally:
+        stop(process)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _await_ready(started):
+    path = str(started.folder / "run" / "session.sock")
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if not started.running():
+            raise DaemonError("forebayd left at once:\n" + started.log())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+            with contextlib.suppress(OSError):
+                probe.connect(path)
+                return
+        time.sleep(0.005)
+    raise DaemonError(f"forebayd does not answer after {START_SECONDS} s:\n" +
+                      started.log())
+
+
+def stop(process, seconds=10):
+    """Ends a process in order, or else by force."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

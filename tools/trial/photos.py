@@ -1,0 +1,142 @@
+"""Makes a dataset of real photographs: crops of Debian's wallpapers.
+
+Prints the folder. It is made once and then used again: about 6,000 JPEGs of
+400x300 to 640x480 pixels in ten class folders, of ImageNet's kind.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import PIL.Image
+
+PACKAGES = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
+            "mate-backgrounds", "plasma-workspace-wallpapers",
+            "ukui-wallpapers"]
+CLASSES = 10
+DEFAULT_COUNT, DEFAULT_SEED = 6000, 0
+# Raise it when other pixels come out for the same seed.
+VERSION = 1
+MIN_EDGE = 900
+
+
+def folder(count, seed):
+    """Where the dataset of so many images belongs."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
+    name = "photos"
+    if (count, seed) != (DEFAULT_COUNT, DEFAULT_SEED):
+        name += f"-{count}-{seed}"
+    return base / "forebay" / name
+
+
+def sources():
+    """The wallpapers, sorted: (path, width, height) of those large enough."""
+    listed = subprocess.run(["dpkg-query", "-L", *PACKAGES], check=True,
+                            stdout=subprocess.PIPE).stdout.decode()
+    found = []
+    for path in sorted(set(listed.splitlines())):
+        if not path.lower().endswith((".jpg", ".jpeg")):
+            continue
+        if os.path.islink(path):
+            continue
+        with PIL.Image.open(path) as image:
+            if min(image.size) >= MIN_EDGE and image.mode == "RGB":
+                found.append(path)
+    return found
+
+
+def cut(path, number, first, count, seed, target):
+    """Writes `count` crops of one wallpaper.
+
+    Args:
+      path: the wallpaper.
+      number: its place in the list, which decides the class.
+      first: the number of its first image.
+      count: how many images.
+      seed: of the dataset.
+      target: the folder that holds the class folders.
+    """
+    rng = random.Random(f"{VERSION} {seed} {number}")
+    with PIL.Image.open(path) as opened:
+        image = opened.convert("RGB")
+    where = pathlib.Path(target) / f"scene-{number % CLASSES}"
+    where.mkdir(exist_ok=True)
+    for index in range(first, first + count):
+        width, height = rng.randint(400, 640), rng.randint(300, 480)
+        largest = min(image.width / width, image.height / height)
+        zoom = rng.uniform(min(1.2, largest), min(4.0, largest))
+        left = rng.uniform(0, image.width - zoom * width)
+        top = rng.uniform(0, image.height - zoom * height)
+        box = (left, top, left + zoom * width, top + zoom * height)
+        crop = image.resize((width, height), PIL.Image.BICUBIC, box,
+                            reducing_gap=2.0)
+        subsampling = "4:4:4" if rng.random() < 0.25 else "4:2:0"
+        crop.save(where / f"photo-{index:06d}.jpg", subsampling=subsampling,
+                  quality=rng.randint(85, 95))
+
+
+def make(count=DEFAULT_COUNT, seed=DEFAULT_SEED, force=False, log=sys.stderr):
+    """The folder of photographs; makes it first where it is not complete.
+
+    Args:
+      count: images.
+      seed: of the crops.
+      force: make it anew.
+      log: where to say what takes a while.
+
+    Returns:
+      A pathlib.Path.
+    """
+    target = folder(count, seed)
+    marker, mark = target / ".complete", f"{VERSION} {count} {seed}\n"
+    if not force and marker.exists() and marker.read_text() == mark:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    print(f"Cutting {count} photographs into {target} ...", file=log)
+    with tempfile.TemporaryDirectory(prefix=".photos-",
+                                     dir=target.parent) as temporary:
+        fresh = pathlib.Path(temporary) / "photos"
+        fresh.mkdir()
+        _cut_all(fresh, count, seed)
+        (fresh / ".complete").write_text(mark)
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(fresh, target)
+    return target
+
+
+def _cut_all(target, count, seed):
+    paths = sources()
+    if not paths:
+        sys.exit("tools/photos: no wallpaper is installed (run tools/setup)")
+    bounds = [count * i // len(paths) for i in range(len(paths) + 1)]
+    workers = len(os.sched_getaffinity(0))
+    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        running = [pool.submit(cut, path, number, bounds[number],
+                               bounds[number + 1] - bounds[number], seed,
+                               str(target))
+                   for number, path in enumerate(paths)]
+        for each in running:
+            each.result()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/photos", description=__doc__)
+    parser.add_argument("--count", type=int, default=DEFAULT_COUNT,
+                        help="images (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
+    parser.add_argument("--force", action="store_true", help="make it anew")
+    args = parser.parse_args()
+    if args.count < 1:
+        parser.error("--count must be at least 1")
+    print(make(args.count, args.seed, args.force))
+
+
+if __name__ == "__main__":
+    main()
