@@ -1,0 +1,88 @@
+#include "server/admin/admin_server.h"
+
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "server/admin/admin_service.h"
+#include "server/admin/peer_listener.h"
+#include "server/base/status.h"
+
+namespace forebay::admin {
+namespace {
+
+constexpr int kMaxRequestBytes = 16 << 10;
+constexpr int kMaxHeaderBytes = 16 << 10;
+constexpr int kMaxCallsPerConnection = 8;
+constexpr int kMaxThreads = 8;
+constexpr std::chrono::milliseconds kGrace(500);
+
+class GrpcAdminServer final : public AdminServer {
+ public:
+  GrpcAdminServer(std::unique_ptr<grpc::Service> service,
+                  std::unique_ptr<grpc::Server> server)
+      : service_(std::move(service)), server_(std::move(server)) {}
+
+  ~GrpcAdminServer() override {
+    listener_.reset();
+    // Calls that are still open after the grace are cancelled.
+    server_->Shutdown(std::chrono::system_clock::now() + kGrace);
+    server_->Wait();
+  }
+
+  absl::Status Listen(const std::string& path) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        listener_, PeerListener::Listen(path, getuid(), [this](base::Fd peer) {
+          grpc::AddInsecureChannelFromFd(server_.get(), peer.Release());
+        }));
+    return absl::OkStatus();
+  }
+
+  std::uint64_t refused_peers() const override { return listener_->refused(); }
+
+ private:
+  const std::unique_ptr<grpc::Service> service_;
+  const std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<PeerListener> listener_;
+};
+
+std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
+  grpc::ResourceQuota quota("admin");
+  quota.SetMaxThreads(kMaxThreads);
+  grpc::ServerBuilder builder;
+  builder.SetResourceQuota(quota)
+      .SetMaxReceiveMessageSize(kMaxRequestBytes)
+      .SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1)
+      .SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1)
+      .SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2)
+      .AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes)
+      .AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                          kMaxCallsPerConnection)
+      .RegisterService(service);
+  return builder.BuildAndStart();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
+    const std::string& path, const job::Introspection* jobs,
+    DaemonInfoSource daemon, const base::Clock* clock) {
+  std::unique_ptr<grpc::Service> service =
+      NewAdminService(jobs, std::move(daemon), clock);
+  std::unique_ptr<grpc::Server> grpc_server = Build(service.get());
+  if (grpc_server == nullptr) {
+    return absl::InternalError("gRPC did not start");
+  }
+  auto server = std::make_unique<GrpcAdminServer>(std::move(service),
+                                                  std::move(grpc_server));
+  FOREBAY_RETURN_IF_ERROR(server->Listen(path));
+  return server;
+}
+
+}  // namespace forebay::admin

@@ -1,0 +1,123 @@
+#include "server/admin/admin_service.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "proto/admin.grpc.pb.h"
+#include "proto/shm_layout.h"
+#include "server/admin/job_list.h"
+#include "server/admin/slot_reader.h"
+
+namespace forebay::admin {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 1 << 20;
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr int kMaxPeeks = 2;
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  // gRPC's codes have the same values as Abseil's.
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      ValidUtf8(std::string(status.message())));
+}
+
+void AddClasses(const std::vector<std::string>& classes,
+                proto::PeekChunk* chunk) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : classes) bytes += name.size();
+  if (bytes > kChunkBytes) return;
+  for (const std::string& name : classes) chunk->add_classes(name);
+}
+
+// Holds one of the few places for copies of batches, if there is one.
+class PeekPlace {
+ public:
+  explicit PeekPlace(std::atomic<int>* taken)
+      : taken_(taken), got_(taken->fetch_add(1) < kMaxPeeks) {}
+  ~PeekPlace() { taken_->fetch_sub(1); }
+  bool got() const { return got_; }
+
+ private:
+  std::atomic<int>* const taken_;
+  const bool got_;
+};
+
+class AdminService final : public proto::Admin::Service {
+ public:
+  AdminService(const job::Introspection* jobs, DaemonInfoSource daemon,
+               const base::Clock* clock)
+      : jobs_(jobs), daemon_(std::move(daemon)), clock_(clock) {}
+
+  grpc::Status GetStatus(grpc::ServerContext*, const proto::GetStatusRequest*,
+                         proto::DaemonStatus* response) override {
+    *response = ToProto(daemon_(), jobs_->Snapshot());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
+                        proto::JobList* response) override {
+    const std::int64_t now = clock_->NowNanos();
+    *response = ToProto(jobs_->Snapshot());
+    response->set_taken_at_nanos(now);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Peek(grpc::ServerContext*, const proto::PeekRequest* request,
+                    grpc::ServerWriter<proto::PeekChunk>* writer) override {
+    if (request->job().size() > kMaxNameBytes ||
+        request->loader().size() > kMaxNameBytes) {
+      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                          "a job's or loader's name has at most 256 bytes");
+    }
+    const PeekPlace place(&peeks_);
+    if (!place.got()) {
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          "two batches are being copied out already");
+    }
+    const auto batch = jobs_->Peek(request->job(), request->loader());
+    if (!batch.ok()) return ToGrpc(batch.status());
+    return Send(*batch, writer);
+  }
+
+ private:
+  static grpc::Status Send(const job::PeekedBatch& batch,
+                           grpc::ServerWriter<proto::PeekChunk>* writer) {
+    proto::PeekChunk chunk;
+    const absl::Status described =
+        DescribeSlot(absl::MakeConstSpan(batch.slot), &chunk);
+    if (!described.ok()) return ToGrpc(described);
+    const std::uint64_t total = chunk.total_bytes();
+    *chunk.mutable_pipeline() = batch.pipeline;
+    AddClasses(batch.classes, &chunk);
+    bool open = writer->Write(chunk);
+    chunk.Clear();
+    const std::uint8_t* data = batch.slot.data() + proto::kSlotHeaderBytes;
+    for (std::uint64_t sent = 0; open && sent < total;) {
+      const std::uint64_t bytes = std::min(kChunkBytes, total - sent);
+      chunk.set_data(data + sent, bytes);
+      open = writer->Write(chunk);
+      sent += bytes;
+    }
+    return open ? grpc::Status::OK
+                : grpc::Status(grpc::StatusCode::CANCELLED,
+                               "the client left while a batch was sent");
+  }
+
+  const job::Introspection* const jobs_;
+  const DaemonInfoSource daemon_;
+  const base::Clock* const clock_;
+  std::atomic<int> peeks_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewAdminService(const job::Introspection* jobs,
+                                               DaemonInfoSource daemon,
+                                               const base::Clock* clock) {
+  return std::make_unique<AdminService>(jobs, std::move(daemon), clock);
+}
+
+}  // namespace forebay::admin

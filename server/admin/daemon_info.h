@@ -1,0 +1,34 @@
+#ifndef FOREBAY_SERVER_ADMIN_DAEMON_INFO_H_
+#define FOREBAY_SERVER_ADMIN_DAEMON_INFO_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace forebay::admin {
+
+// What the daemon says of itself as a whole, now.
+struct DaemonInfo {
+  std::string version;
+  double uptime_seconds = 0;
+  std::string runtime_dir;
+  std::string config_file;            // empty: none
+  std::string index_directory;        // empty: kept in memory only
+  std::uint64_t memory_limit = 0;     // bytes, of the budget
+  std::uint64_t memory_used = 0;      // bytes reserved
+  std::uint64_t memory_slots = 0;     // bytes, part of memory_used
+  std::uint32_t workers = 0;          // threads that decode and transform
+  std::uint32_t workers_busy = 0;     // of them
+  std::uint64_t tasks_queued = 0;     // not yet with a worker
+  std::uint32_t sessions = 0;         // connected trainers
+  std::string simd_target;            // of the pixel kernels
+  std::vector<std::string> warnings;  // one sentence each
+};
+
+// Called from any thread, at most a few times a second; must not block for I/O.
+using DaemonInfoSource = std::function<DaemonInfo()>;
+
+}  // namespace forebay::admin
+
+#endif  // FOREBAY_SERVER_ADMIN_DAEMON_INFO_H_

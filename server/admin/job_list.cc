@@ -1,0 +1,129 @@
+#include "server/admin/job_list.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "proto/shm_layout.h"
+
+namespace forebay::admin {
+namespace {
+
+// The length of the well-formed UTF-8 sequence at `text[i]`; 0: there is none.
+std::size_t SequenceLength(const std::string& text, std::size_t i) {
+  const auto byte = [&](std::size_t k) -> unsigned {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0;
+  };
+  const unsigned lead = byte(i);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned next = byte(i + 1);
+  // Overlong forms, surrogates, and what lies above U+10FFFF.
+  if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
+      (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+void Fill(const job::LoaderCounters& in, proto::LoaderCounters* out) {
+  out->set_samples_delivered(in.samples_delivered);
+  out->set_batches_delivered(in.batches_delivered);
+  out->set_bytes_delivered(in.bytes_delivered);
+  out->set_bytes_read(in.bytes_read);
+  out->set_samples_decoded(in.samples_decoded);
+  out->set_samples_substituted(in.samples_substituted);
+  out->set_cpu_nanos(in.cpu_nanos);
+  out->set_trainer_wait_nanos(in.trainer_wait_nanos);
+  out->set_batches_copied(in.batches_copied);
+  out->set_trainer_waiting(in.trainer_waiting);
+}
+
+void Fill(const job::LoaderQueues& in, proto::LoaderQueues* out) {
+  out->set_slots(in.slots);
+  out->set_slots_free(in.slots_free);
+  out->set_slots_filling(in.slots_filling);
+  out->set_slots_ready(in.slots_ready);
+  out->set_slots_leased(in.slots_leased);
+  out->set_reads_in_flight(in.reads_in_flight);
+  out->set_samples_to_decode(in.samples_to_decode);
+  out->set_bytes_in_flight(in.bytes_in_flight);
+}
+
+void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
+  out->set_name(ValidUtf8(in.name));
+  out->set_uri(ValidUtf8(in.uri));
+  out->set_dataset_size(in.dataset_size);
+  out->set_batch_size(in.batch_size);
+  out->set_epoch(in.epoch);
+  out->set_position(in.position);
+  out->set_samples_per_epoch(in.samples_per_epoch);
+  out->set_running(in.running);
+  Fill(in.counters, out->mutable_counters());
+  Fill(in.queues, out->mutable_queues());
+}
+
+}  // namespace
+
+std::string ValidUtf8(const std::string& text) {
+  std::string valid = text;
+  for (std::size_t i = 0; i < valid.size();) {
+    const std::size_t length = SequenceLength(valid, i);
+    if (length == 0) valid[i] = '?';
+    i += length == 0 ? 1 : length;
+  }
+  return valid;
+}
+
+proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs) {
+  proto::JobList list;
+  for (const job::JobSnapshot& in : jobs) {
+    proto::Job* out = list.add_jobs();
+    out->set_key(ValidUtf8(in.key));
+    out->set_name(ValidUtf8(in.name));
+    out->set_weight(in.weight);
+    out->set_uid(in.uid);
+    out->mutable_pids()->Assign(in.pids.begin(), in.pids.end());
+    for (const job::LoaderSnapshot& loader : in.loaders) {
+      Fill(loader, out->add_loaders());
+    }
+  }
+  return list;
+}
+
+proto::DaemonStatus ToProto(const DaemonInfo& info,
+                            const std::vector<job::JobSnapshot>& jobs) {
+  proto::DaemonStatus status;
+  status.set_version(info.version);
+  status.set_protocol_version(proto::kProtocolVersion);
+  status.set_pid(static_cast<std::uint32_t>(getpid()));
+  status.set_uid(getuid());
+  status.set_uptime_seconds(info.uptime_seconds);
+  status.set_runtime_dir(ValidUtf8(info.runtime_dir));
+  status.set_config_file(ValidUtf8(info.config_file));
+  status.set_index_directory(ValidUtf8(info.index_directory));
+  status.set_memory_limit(info.memory_limit);
+  status.set_memory_used(info.memory_used);
+  status.set_memory_slots(info.memory_slots);
+  status.set_workers(info.workers);
+  status.set_workers_busy(info.workers_busy);
+  status.set_tasks_queued(info.tasks_queued);
+  status.set_sessions(info.sessions);
+  std::uint32_t loaders = 0;
+  for (const job::JobSnapshot& job : jobs) {
+    loaders += static_cast<std::uint32_t>(job.loaders.size());
+  }
+  status.set_jobs(static_cast<std::uint32_t>(jobs.size()));
+  status.set_loaders(loaders);
+  status.set_simd_target(info.simd_target);
+  for (const std::string& warning : info.warnings) {
+    status.add_warnings(ValidUtf8(warning));
+  }
+  return status;
+}
+
+}  // namespace forebay::admin

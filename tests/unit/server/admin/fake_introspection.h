@@ -1,0 +1,129 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_ADMIN_FAKE_INTROSPECTION_H_
+#define FOREBAY_TESTS_UNIT_SERVER_ADMIN_FAKE_INTROSPECTION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/shm_layout.h"
+#include "server/base/mutex.h"
+#include "server/job/snapshot.h"
+
+namespace forebay::admin {
+
+// Tells of jobs that a test makes up. Thread-safe.
+class FakeIntrospection final : public job::Introspection {
+ public:
+  void SetJobs(std::vector<job::JobSnapshot> jobs) {
+    const base::MutexLock lock(&mutex_);
+    jobs_ = std::move(jobs);
+  }
+  void SetBatch(job::PeekedBatch batch) {
+    const base::MutexLock lock(&mutex_);
+    batch_ = std::move(batch);
+  }
+
+  std::vector<job::JobSnapshot> Snapshot() const override {
+    const base::MutexLock lock(&mutex_);
+    return jobs_;
+  }
+
+  absl::StatusOr<job::PeekedBatch> Peek(
+      const std::string& job, const std::string& loader) const override {
+    const base::MutexLock lock(&mutex_);
+    for (const job::JobSnapshot& snapshot : jobs_) {
+      if (snapshot.name != job && snapshot.key != job) continue;
+      if (!loader.empty() && loader != "train") break;
+      return batch_;
+    }
+    return absl::NotFoundError("there is no such job; there is: resnet");
+  }
+
+ private:
+  mutable base::Mutex mutex_;
+  std::vector<job::JobSnapshot> jobs_ ABSL_GUARDED_BY(mutex_);
+  job::PeekedBatch batch_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One job "resnet" with a running loader "train" and an idle one "val".
+inline job::JobSnapshot ResnetJob() {
+  job::LoaderSnapshot train;
+  train.name = "train";
+  train.uri = "/data/train";
+  train.dataset_size = 1000;
+  train.batch_size = 4;
+  train.epoch = 2;
+  train.position = 500;
+  train.samples_per_epoch = 1000;
+  train.running = true;
+  train.counters.samples_delivered = 2500;
+  train.counters.batches_delivered = 625;
+  train.counters.bytes_delivered = 5'000'000'000;
+  train.counters.bytes_read = 117'500'000;
+  train.counters.samples_decoded = 2508;
+  train.counters.cpu_nanos = 3'000'000'000;
+  train.counters.trainer_wait_nanos = 250'000'000;
+  train.queues.slots = 4;
+  train.queues.slots_filling = 1;
+  train.queues.slots_ready = 2;
+  train.queues.slots_leased = 1;
+  train.queues.reads_in_flight = 3;
+  train.queues.samples_to_decode = 1;
+  train.queues.bytes_in_flight = 188'000;
+  job::LoaderSnapshot val;
+  val.name = "val";
+  val.uri = "/data/val\xff";  // not UTF-8
+  val.dataset_size = 50;
+  val.batch_size = 8;
+  val.samples_per_epoch = 50;
+  job::JobSnapshot job;
+  job.key = "slurm-17";
+  job.name = "resnet";
+  job.weight = 2;
+  job.uid = 1000;
+  job.pids = {4711, 4712};
+  job.loaders = {train, val};
+  return job;
+}
+
+// A field of `bytes` zeros behind those that `slot` has.
+inline void AddField(const char* name, proto::FieldKind kind,
+                     proto::DType dtype,
+                     const std::vector<std::uint64_t>& shape,
+                     std::vector<std::uint8_t>* slot) {
+  slot->resize(std::max<std::size_t>(slot->size(), proto::kSlotHeaderBytes));
+  proto::BatchHeader header;
+  std::memcpy(&header, slot->data(), sizeof(header));
+  header.magic = proto::kBatchMagic;
+  header.version = proto::kProtocolVersion;
+  header.sample_count = shape[0];
+  proto::FieldLayout& field = header.fields[header.field_count++];
+  std::strncpy(field.name, name, proto::kMaxFieldName - 1);
+  field.kind = kind;
+  field.dtype = dtype;
+  field.rank = static_cast<std::uint32_t>(shape.size());
+  field.bytes = proto::SizeOf(dtype);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    field.shape[i] = shape[i];
+    field.bytes *= shape[i];
+  }
+  field.offset = (slot->size() + proto::kFieldAlignment - 1) /
+                 proto::kFieldAlignment * proto::kFieldAlignment;
+  slot->resize(field.offset + field.bytes);
+  std::memcpy(slot->data(), &header, sizeof(header));
+}
+
+// Where the data of field number `index` lies in `slot`.
+inline std::uint8_t* FieldData(std::vector<std::uint8_t>* slot, int index) {
+  proto::BatchHeader header;
+  std::memcpy(&header, slot->data(), sizeof(header));
+  return slot->data() + header.fields[index].offset;
+}
+
+}  // namespace forebay::admin
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_ADMIN_FAKE_INTROSPECTION_H_

@@ -1,0 +1,60 @@
+#include "server/admin/job_list.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/unit/server/admin/fake_introspection.h"
+
+namespace forebay::admin {
+namespace {
+
+TEST(JobListTest, CarriesEverything) {
+  const proto::JobList list = ToProto({ResnetJob()});
+  ASSERT_EQ(list.jobs_size(), 1);
+  const proto::Job& job = list.jobs(0);
+  EXPECT_EQ(job.key(), "slurm-17");
+  EXPECT_EQ(job.name(), "resnet");
+  EXPECT_EQ(job.weight(), 2);
+  EXPECT_EQ(job.uid(), 1000);
+  ASSERT_EQ(job.pids_size(), 2);
+  EXPECT_EQ(job.pids(1), 4712);
+  ASSERT_EQ(job.loaders_size(), 2);
+  const proto::Loader& train = job.loaders(0);
+  EXPECT_EQ(train.name(), "train");
+  EXPECT_EQ(train.position(), 500);
+  EXPECT_TRUE(train.running());
+  EXPECT_EQ(train.counters().bytes_read(), 117'500'000);
+  EXPECT_EQ(train.counters().trainer_wait_nanos(), 250'000'000);
+  EXPECT_EQ(train.queues().slots_ready(), 2);
+  EXPECT_EQ(train.queues().bytes_in_flight(), 188'000);
+  EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
+}
+
+TEST(JobListTest, StatusCountsJobsAndLoaders) {
+  DaemonInfo info;
+  info.version = "1.2.3";
+  info.memory_limit = 8;
+  info.warnings = {"The index is kept in memory."};
+  const proto::DaemonStatus status = ToProto(info, {ResnetJob(), ResnetJob()});
+  EXPECT_EQ(status.version(), "1.2.3");
+  EXPECT_EQ(status.pid(), getpid());
+  EXPECT_EQ(status.memory_limit(), 8);
+  EXPECT_EQ(status.jobs(), 2);
+  EXPECT_EQ(status.loaders(), 4);
+  EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
+}
+
+TEST(JobListTest, TextIsMadeValidUtf8) {
+  EXPECT_EQ(ValidUtf8("plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80"),
+            "plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80");
+  EXPECT_EQ(ValidUtf8("\xC3"), "?");                 // cut off
+  EXPECT_EQ(ValidUtf8("\xC0\xAF"), "??");            // overlong
+  EXPECT_EQ(ValidUtf8("\xED\xA0\x80"), "???");       // a surrogate
+  EXPECT_EQ(ValidUtf8("\xF4\x90\x80\x80"), "????");  // above U+10FFFF
+  EXPECT_EQ(ValidUtf8("\xFF"
+                      "a\x80"),
+            "?a?");
+}
+
+}  // namespace
+}  // namespace forebay::admin
