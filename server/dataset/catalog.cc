@@ -1,0 +1,218 @@
+#include "server/dataset/catalog.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/fd.h"
+#include "server/base/status.h"
+#include "server/dataset/image_folder.h"
+#include "server/dataset/indexed_dataset.h"
+#include "server/dataset/revalidation.h"
+#include "server/dataset/tree_scan.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+// Finding an index takes its entry's `busy` mark, not the mutex: loaders of
+// other roots go on. Whoever waited for the mark takes over what was found
+// meanwhile, if the directories still are as scanned.
+
+namespace forebay::dataset {
+namespace {
+
+// Never 0, which means that there are no links.
+std::uint64_t LinkContext(const storage::local::LocalRoot& root,
+                          const proto::DatasetSpec& spec) {
+  std::string paths = root.uri();
+  for (const std::string& path : spec.extra_root_paths()) {
+    absl::StrAppend(&paths, std::string(1, '\0'), path);
+  }
+  return XXH3_64bits(paths.data(), paths.size()) | 1;
+}
+
+absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
+                               const proto::DatasetSpec& spec) {
+  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root.uri(), ": dataset format ",
+                     static_cast<int>(spec.format()), " is not known"));
+  }
+  const auto fd = root.OpenDirectory("");
+  if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
+  FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
+                           StampOf(fd->get(), root.uri()));
+  return IndexKey{stamp.device, stamp.inode,
+                  static_cast<std::uint32_t>(spec.format())};
+}
+
+bool IsSame(const Index& a, const Index& b) {
+  return a.version() == b.version() &&
+         a.parts().link_context == b.parts().link_context &&
+         std::equal(a.parts().directories.begin(), a.parts().directories.end(),
+                    b.parts().directories.begin(), b.parts().directories.end(),
+                    [](const IndexDirectory& one, const IndexDirectory& other) {
+                      return one.stamp == other.stamp;
+                    });
+}
+
+}  // namespace
+
+struct Catalog::Request {
+  const storage::local::LocalRoot& root;
+  IndexKey key;
+  std::uint64_t link_context;
+
+  // Whether links, if there are any, lead where they led in the scan.
+  bool AgreesWith(const Index& index) const {
+    return index.parts().link_context == 0 ||
+           index.parts().link_context == link_context;
+  }
+};
+
+struct Catalog::Found {
+  std::shared_ptr<const Index> index;
+  std::int64_t scanned_at_nanos = 0;
+  bool scanned = false;
+};
+
+Catalog::Catalog(CatalogOptions options)
+    : options_(std::move(options)),
+      store_(options_.index_directory.empty()
+                 ? std::nullopt
+                 : std::make_optional<IndexStore>(options_.index_directory)) {
+  FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
+    std::shared_ptr<const storage::local::LocalRoot> root,
+    const proto::DatasetSpec& spec, std::vector<std::string>* warnings) {
+  FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*root, spec));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Index> index,
+      FindIndex({*root, key, LinkContext(*root, spec)}, warnings));
+  return std::make_shared<const IndexedDataset>(std::move(index),
+                                                std::move(root));
+}
+
+absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
+    const Request& request, std::vector<std::string>* warnings) {
+  Entry before;
+  bool waited = false;
+  {
+    base::MutexLock lock(&mutex_);
+    ForgetUnusedLocked();
+    Entry& entry = entries_[request.key];
+    ++entry.waiting;
+    while (entry.busy) {
+      waited = true;
+      changed_.Wait(&mutex_);
+    }
+    --entry.waiting;
+    entry.busy = true;
+    before = entry;
+  }
+  const std::shared_ptr<const Index> current = before.index.lock();
+  const bool reusable =
+      current != nullptr && !before.stale && request.AgreesWith(*current) &&
+      (waited || current->IsSettled(before.scanned_at_nanos)) &&
+      IsUnchanged(request.root, *current);
+  absl::StatusOr<Found> found =
+      reusable
+          ? Found{current, before.scanned_at_nanos}
+          : LoadOrScan(request, !before.stale && current == nullptr, warnings);
+  // One copy in memory where nothing has changed.
+  if (found.ok() && current != nullptr && IsSame(*found->index, *current)) {
+    found->index = current;
+  }
+  base::MutexLock lock(&mutex_);
+  Entry& entry = entries_[request.key];
+  entry.busy = false;
+  changed_.NotifyAll();
+  FOREBAY_RETURN_IF_ERROR(found.status());
+  entry.index = found->index;
+  entry.scanned_at_nanos = found->scanned_at_nanos;
+  if (found->scanned) entry.stale = false;
+  return found->index;
+}
+
+absl::StatusOr<Catalog::Found> Catalog::LoadOrScan(
+    const Request& request, bool load,
+    std::vector<std::string>* warnings) const {
+  if (load && store_.has_value()) {
+    std::shared_ptr<const Index> index = Load(request, warnings);
+    if (index != nullptr) return Found{index, index->parts().scanned_at_nanos};
+  }
+  ScanOptions scan;
+  scan.threads = options_.scan_threads;
+  scan.now_nanos = options_.wall_clock();
+  scan.link_context = request.link_context;
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
+                           ScanImageFolder(request.root, scan));
+  const Found found = {std::move(index), scan.now_nanos, true};
+  Keep(request, found, warnings);
+  return found;
+}
+
+// Null if there is none that can still be used.
+std::shared_ptr<const Index> Catalog::Load(
+    const Request& request, std::vector<std::string>* warnings) const {
+  auto index = store_->Load(request.key);
+  if (!index.ok()) {
+    if (!absl::IsNotFound(index.status())) {
+      warnings->push_back(absl::StrCat(
+          request.root.uri(),
+          ": its index is built anew: ", index.status().message()));
+    }
+    return nullptr;
+  }
+  const bool usable = request.AgreesWith(**index) &&
+                      (*index)->IsSettled((*index)->parts().scanned_at_nanos) &&
+                      IsUnchanged(request.root, **index);
+  return usable ? *std::move(index) : nullptr;
+}
+
+// An index that is not settled would have to be rebuilt anyway.
+void Catalog::Keep(const Request& request, const Found& found,
+                   std::vector<std::string>* warnings) const {
+  if (!store_.has_value() || !found.index->IsSettled(found.scanned_at_nanos)) {
+    return;
+  }
+  const absl::Status status = store_->Save(request.key, *found.index);
+  if (!status.ok()) {
+    warnings->push_back(
+        absl::StrCat(request.root.uri(),
+                     ": its index is kept in memory only: ", status.message()));
+  }
+}
+
+void Catalog::MarkStale(const Dataset& dataset) {
+  std::vector<IndexKey> keys;
+  {
+    base::MutexLock lock(&mutex_);
+    for (auto& [key, entry] : entries_) {
+      const std::shared_ptr<const Index> index = entry.index.lock();
+      if (index == nullptr || index->version() != dataset.version() ||
+          entry.stale) {
+        continue;
+      }
+      entry.stale = true;
+      keys.push_back(key);
+    }
+  }
+  if (!store_.has_value()) return;
+  for (const IndexKey& key : keys) {
+    // If it stays, a read will find it wrong again.
+    store_->Remove(key).IgnoreError();
+  }
+}
+
+void Catalog::ForgetUnusedLocked() {
+  std::erase_if(entries_, [](const auto& item) {
+    const Entry& entry = item.second;
+    return !entry.busy && entry.waiting == 0 && entry.index.expired();
+  });
+}
+
+}  // namespace forebay::dataset

@@ -1,0 +1,91 @@
+#ifndef FOREBAY_SERVER_DATASET_CATALOG_H_
+#define FOREBAY_SERVER_DATASET_CATALOG_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/base/mutex.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/index.h"
+#include "server/dataset/index_store.h"
+#include "server/storage/local/local_root.h"
+
+namespace forebay::dataset {
+
+struct CatalogOptions {
+  // Where indexes are kept; empty: in memory only.
+  std::string index_directory;
+  // Directories listed at once by one scan; at least 1.
+  int scan_threads = 8;
+  // Nanoseconds since the epoch.
+  std::function<std::int64_t()> wall_clock;
+};
+
+// All datasets of the host. Loaders of one root share its index in memory while
+// any of them uses it; after that it is found on disk. An index is used again
+// only if every directory is still as it was scanned.
+//
+// Thread-safe; owns nothing that it hands out, and need not outlive it. Open
+// blocks for the disk, perhaps for minutes where a large tree is scanned, and
+// for another Open of the same root; MarkStale for the removal of one file.
+class Catalog {
+ public:
+  explicit Catalog(CatalogOptions options);
+
+  // The dataset beneath `root`. What went wrong without harm, such as an index
+  // that could not be kept on disk, is added to `warnings`, a sentence each.
+  // INVALID_ARGUMENT: a format that is not known; others: those of the format's
+  // scan (see image_folder.h). Errors name the path.
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(
+      std::shared_ptr<const storage::local::LocalRoot> root,
+      const proto::DatasetSpec& spec, std::vector<std::string>* warnings);
+
+  // To be called when a file was not as the index says: the next Open scans.
+  // Those that have the dataset open keep it as it is.
+  void MarkStale(const Dataset& dataset);
+
+ private:
+  struct Entry {
+    std::weak_ptr<const Index> index;
+    // When the last scan that found `index` began.
+    std::int64_t scanned_at_nanos = 0;
+    // Whether a read found the index wrong.
+    bool stale = false;
+    // Whether somebody looks for an index with the mutex released; the others
+    // wait.
+    bool busy = false;
+    int waiting = 0;
+  };
+  struct Request;
+  struct Found;
+
+  absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
+      const Request& request, std::vector<std::string>* warnings);
+  absl::StatusOr<Found> LoadOrScan(const Request& request, bool load,
+                                   std::vector<std::string>* warnings) const;
+  std::shared_ptr<const Index> Load(const Request& request,
+                                    std::vector<std::string>* warnings) const;
+  void Keep(const Request& request, const Found& found,
+            std::vector<std::string>* warnings) const;
+  void ForgetUnusedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const CatalogOptions options_;
+  const std::optional<IndexStore> store_;
+
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  // Entries in use are not erased: their addresses stay.
+  std::map<IndexKey, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_CATALOG_H_

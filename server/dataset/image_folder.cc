@@ -1,0 +1,140 @@
+#include "server/dataset/image_folder.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/path_order.h"
+#include "server/dataset/tree_scan.h"
+
+namespace forebay::dataset {
+namespace {
+
+// torchvision.datasets.folder.IMG_EXTENSIONS
+constexpr std::string_view kExtensions[] = {
+    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
+
+// How many empty classes an error names.
+constexpr std::size_t kNamedClasses = 10;
+
+// Nothing but an ASCII letter becomes one of the extensions' letters in lower
+// case, in Python either.
+bool IsImage(std::string_view name) {
+  for (const std::string_view extension : kExtensions) {
+    if (name.size() >= extension.size() &&
+        std::equal(extension.begin(), extension.end(),
+                   name.end() - extension.size(), [](char want, char have) {
+                     return want == absl::ascii_tolower(have);
+                   })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view ClassOf(std::string_view path) {
+  return path.substr(0, path.find('/'));
+}
+
+// The root first, then class by class, as sorted(os.walk(class)) has them.
+void SortByClass(std::vector<ScannedDirectory>& directories) {
+  std::sort(directories.begin(), directories.end(),
+            [](const ScannedDirectory& a, const ScannedDirectory& b) {
+              const std::string_view class_a = ClassOf(a.path);
+              const std::string_view class_b = ClassOf(b.path);
+              return class_a == class_b ? PathLess(a.path, b.path)
+                                        : PathLess(class_a, class_b);
+            });
+}
+
+absl::Status CheckClasses(const Index& index, const std::string& uri) {
+  if (index.classes().empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(uri, ": found no class folder in it"));
+  }
+  std::vector<bool> filled(index.classes().size());
+  const auto& directories = index.parts().directories;
+  for (std::size_t i = 1; i < directories.size(); ++i) {
+    const std::uint64_t end = i + 1 < directories.size()
+                                  ? directories[i + 1].first_sample
+                                  : index.size();
+    if (end > directories[i].first_sample) filled[directories[i].label] = true;
+  }
+  const std::size_t empty = std::count(filled.begin(), filled.end(), false);
+  if (empty == 0) return absl::OkStatus();
+  std::string names;
+  std::size_t named = 0;
+  for (std::size_t label = 0; label < filled.size(); ++label) {
+    if (filled[label] || named == kNamedClasses) continue;
+    absl::StrAppend(&names, named++ == 0 ? "" : ", ", index.classes()[label]);
+  }
+  if (empty > named) {
+    absl::StrAppend(&names, " and ", empty - named, " more");
+  }
+  std::string extensions;
+  for (const std::string_view extension : kExtensions) {
+    absl::StrAppend(&extensions, extensions.empty() ? "" : ", ",
+                    std::string(extension));
+  }
+  return absl::NotFoundError(
+      absl::StrCat(uri, ": found no valid file for the classes ", names,
+                   "; supported extensions are ", extensions));
+}
+
+// Takes the directories' contents, one by one, so that little is held twice.
+IndexParts Assemble(std::vector<ScannedDirectory> directories) {
+  IndexParts parts;
+  std::size_t records = 0;
+  std::size_t names = 0;
+  for (const ScannedDirectory& directory : directories) {
+    records += directory.records.size();
+    names += directory.path.size() + directory.names.size();
+  }
+  parts.directories.reserve(directories.size());
+  parts.records.reserve(records);
+  parts.names.reserve(names);
+  std::uint32_t classes = 0;
+  for (ScannedDirectory& found : directories) {
+    if (!found.path.empty() && found.path.find('/') == std::string::npos) {
+      ++classes;
+    }
+    IndexDirectory directory;
+    directory.path_offset = parts.names.size();
+    directory.path_length = static_cast<std::uint32_t>(found.path.size());
+    directory.first_sample = parts.records.size();
+    directory.stamp = found.stamp;
+    if (!found.path.empty()) directory.label = classes - 1;
+    parts.directories.push_back(directory);
+    parts.names += found.path;
+    parts.names += found.names;
+    parts.records.insert(parts.records.end(), found.records.begin(),
+                         found.records.end());
+    found = {};
+  }
+  return parts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
+    const storage::local::LocalRoot& root, const ScanOptions& options) {
+  auto scanned = ScanTree(root, IsImage, options.threads);
+  if (!scanned.ok()) {
+    return base::Annotate(scanned.status(), root.uri());
+  }
+  SortByClass(scanned->directories);
+  IndexParts parts = Assemble(std::move(scanned->directories));
+  parts.scanned_at_nanos = options.now_nanos;
+  if (scanned->has_links) parts.link_context = options.link_context;
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
+                           Index::Create(std::move(parts)));
+  FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, root.uri()));
+  return index;
+}
+
+}  // namespace forebay::dataset

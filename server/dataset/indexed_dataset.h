@@ -1,0 +1,42 @@
+#ifndef FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_
+#define FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/dataset/dataset.h"
+#include "server/dataset/index.h"
+
+namespace forebay::dataset {
+
+// A dataset by its index, which may be shared, and the root that it is read
+// through, which is its own.
+class IndexedDataset final : public Dataset {
+ public:
+  IndexedDataset(std::shared_ptr<const Index> index,
+                 std::shared_ptr<const storage::Root> root)
+      : index_(std::move(index)), root_(std::move(root)) {}
+
+  std::uint64_t size() const override { return index_->size(); }
+  Sample At(std::uint64_t id) const override { return index_->At(id); }
+  std::uint64_t largest_sample() const override {
+    return index_->largest_sample();
+  }
+  const std::vector<std::string>& classes() const override {
+    return index_->classes();
+  }
+  const Version& version() const override { return index_->version(); }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::shared_ptr<const Index> index_;
+  const std::shared_ptr<const storage::Root> root_;
+};
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_

@@ -1,0 +1,15 @@
+#ifndef FOREBAY_SERVER_DATASET_PATH_ORDER_H_
+#define FOREBAY_SERVER_DATASET_PATH_ORDER_H_
+
+#include <string_view>
+
+namespace forebay::dataset {
+
+// Whether `a` comes before `b` where Python sorts file names: by code point,
+// with bytes that are not UTF-8 as the surrogates U+DC80 to U+DCFF (PEP 383).
+// A strict weak order. Thread-safe; never blocks.
+bool PathLess(std::string_view a, std::string_view b);
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_PATH_ORDER_H_

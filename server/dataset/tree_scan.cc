@@ -1,0 +1,327 @@
+#include "server/dataset/tree_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/fd.h"
+#include "server/base/mutex.h"
+#include "server/base/status.h"
+#include "server/dataset/path_order.h"
+
+// Directories wait in one queue; each worker takes one, lists it and puts the
+// directories found in it back into the queue. The scan is over when the queue
+// is empty and nobody works, or at the first error. Every directory knows the
+// one it was found in, so that a link back to one of its ancestors is noticed.
+
+namespace forebay::dataset {
+namespace {
+
+using storage::local::FileStat;
+using storage::local::FileType;
+using storage::local::LocalRoot;
+
+// Links can make a small tree seem endless without any loop.
+constexpr std::size_t kMaxDirectories = std::size_t{1} << 24;
+
+struct Node {
+  const Node* parent = nullptr;
+  ScannedDirectory directory;
+};
+
+struct Entry {
+  std::string name;
+  std::uint64_t inode = 0;
+  unsigned char type = DT_UNKNOWN;
+  FileStat stat;
+};
+
+std::string Join(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : absl::StrCat(directory, "/", name);
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
+
+class Scan {
+ public:
+  Scan(const LocalRoot& root, bool (*wanted)(std::string_view))
+      : root_(root), wanted_(wanted) {
+    pending_.push_back(&nodes_.emplace_back());
+  }
+
+  void Work();
+  absl::StatusOr<ScannedTree> TakeResult();
+
+ private:
+  // What was found in one directory.
+  struct Listing {
+    std::vector<Entry> files;
+    std::vector<std::string> directories;
+    bool has_links = false;
+  };
+
+  absl::Status List(Node& node, Listing& listing) const;
+  absl::Status CheckNoLoop(const Node& node) const;
+  absl::Status ReadEntries(DIR* open, const std::string& path,
+                           std::vector<Entry>& entries) const;
+  absl::Status Sort(int fd, const std::string& path, Entry entry,
+                    Listing& listing) const;
+  absl::Status FollowLink(const std::string& path, Entry& entry) const;
+  absl::Status LookAtFiles(int fd, const std::string& path,
+                           std::vector<Entry>& files) const;
+  absl::Status Keep(std::vector<Entry> files, ScannedDirectory& result) const;
+  void Finish(Node* node, const absl::Status& status, Listing listing)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const LocalRoot& root_;
+  bool (*const wanted_)(std::string_view);
+
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // addresses stay
+  std::deque<Node*> pending_ ABSL_GUARDED_BY(mutex_);
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+void Scan::Work() {
+  for (;;) {
+    Node* node = nullptr;
+    {
+      base::MutexLock lock(&mutex_);
+      while (pending_.empty() && busy_ > 0 && status_.ok()) {
+        changed_.Wait(&mutex_);
+      }
+      if (pending_.empty() || !status_.ok()) return;
+      node = pending_.front();
+      pending_.pop_front();
+      ++busy_;
+    }
+    Listing listing;
+    const absl::Status status = List(*node, listing);
+    Finish(node, status, std::move(listing));
+  }
+}
+
+void Scan::Finish(Node* node, const absl::Status& status, Listing listing) {
+  base::MutexLock lock(&mutex_);
+  --busy_;
+  has_links_ |= listing.has_links;
+  if (status_.ok()) status_ = status;
+  if (status_.ok() &&
+      nodes_.size() + listing.directories.size() > kMaxDirectories) {
+    status_ = absl::ResourceExhaustedError(
+        absl::StrCat(root_.uri(), ": more than ", kMaxDirectories,
+                     " directories, counting those that links lead to"));
+  }
+  if (status_.ok()) {
+    for (const std::string& name : listing.directories) {
+      Node& child = nodes_.emplace_back();
+      child.parent = node;
+      child.directory.path = Join(node->directory.path, name);
+      pending_.push_back(&child);
+    }
+  }
+  changed_.NotifyAll();
+}
+
+absl::StatusOr<ScannedTree> Scan::TakeResult() {
+  base::MutexLock lock(&mutex_);
+  FOREBAY_RETURN_IF_ERROR(status_);
+  ScannedTree tree;
+  tree.has_links = has_links_;
+  tree.directories.reserve(nodes_.size());
+  for (Node& node : nodes_) {
+    tree.directories.push_back(std::move(node.directory));
+  }
+  return tree;
+}
+
+absl::Status Scan::List(Node& node, Listing& listing) const {
+  const std::string& path = node.directory.path;
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
+  // Before the listing: what changes meanwhile shows in a later stamp.
+  FOREBAY_ASSIGN_OR_RETURN(node.directory.stamp, StampOf(fd.get(), path));
+  FOREBAY_RETURN_IF_ERROR(CheckNoLoop(node));
+  const OpenDirectory open(fdopendir(fd.get()));
+  if (open == nullptr) return base::ErrnoStatus(errno, path);
+  const int directory = fd.Release();
+  std::vector<Entry> entries;
+  FOREBAY_RETURN_IF_ERROR(ReadEntries(open.get(), path, entries));
+  for (Entry& entry : entries) {
+    FOREBAY_RETURN_IF_ERROR(Sort(directory, path, std::move(entry), listing));
+  }
+  FOREBAY_RETURN_IF_ERROR(LookAtFiles(directory, path, listing.files));
+  return Keep(std::move(listing.files), node.directory);
+}
+
+absl::Status Scan::CheckNoLoop(const Node& node) const {
+  const DirectoryStamp& stamp = node.directory.stamp;
+  for (const Node* above = node.parent; above != nullptr;
+       above = above->parent) {
+    if (above->directory.stamp.device == stamp.device &&
+        above->directory.stamp.inode == stamp.inode) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          node.directory.path, ": a link makes this directory lie within ",
+          "itself: it is also ",
+          above->directory.path.empty() ? "the root" : above->directory.path));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
+                               std::vector<Entry>& entries) const {
+  for (;;) {
+    errno = 0;
+    const dirent* found = readdir(open);
+    if (found == nullptr) {
+      if (errno == 0) return absl::OkStatus();
+      return base::ErrnoStatus(errno, path);
+    }
+    const std::string_view name = found->d_name;
+    if (name == "." || name == "..") continue;
+    Entry entry;
+    entry.name = name;
+    entry.inode = found->d_ino;
+    entry.type = found->d_type;
+    entries.push_back(std::move(entry));
+  }
+}
+
+// Puts an entry where it belongs.
+absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
+                        Listing& listing) const {
+  if (entry.type == DT_UNKNOWN) {
+    struct stat stat;
+    if (fstatat(fd, entry.name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) == 0) {
+      entry.type = IFTODT(stat.st_mode);
+    }
+  }
+  if (entry.type == DT_LNK) {
+    listing.has_links = true;
+    FOREBAY_RETURN_IF_ERROR(FollowLink(path, entry));
+    if (entry.stat.type == FileType::kDirectory) entry.type = DT_DIR;
+  }
+  if (entry.type == DT_DIR) {
+    listing.directories.push_back(std::move(entry.name));
+  } else if (!path.empty() && wanted_(entry.name)) {
+    listing.files.push_back(std::move(entry));
+  }
+  return absl::OkStatus();
+}
+
+// OK, too, if the link leads nowhere.
+absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
+  const auto stat = root_.Stat(Join(path, entry.name));
+  if (stat.ok()) {
+    entry.stat = *stat;
+    return absl::OkStatus();
+  }
+  switch (stat.status().code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+      return absl::OkStatus();
+    case absl::StatusCode::kPermissionDenied:
+      // A wanted name must be a file's; another might be a class's, and leaving
+      // that out would shift all labels.
+      if (wanted_(entry.name)) return absl::OkStatus();
+      return stat.status();
+    default:
+      return stat.status();
+  }
+}
+
+absl::Status Scan::LookAtFiles(int fd, const std::string& path,
+                               std::vector<Entry>& files) const {
+  // By inode: a disk that must seek does so in one sweep.
+  std::sort(files.begin(), files.end(),
+            [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
+  for (Entry& entry : files) {
+    if (entry.type == DT_LNK) continue;
+    struct stat stat;
+    if (fstatat(fd, entry.name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) == 0) {
+      entry.stat = storage::local::ToFileStat(stat);
+    } else if (errno != ENOENT && errno != EACCES && errno != EPERM) {
+      return base::ErrnoStatus(errno, Join(path, entry.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scan::Keep(std::vector<Entry> files,
+                        ScannedDirectory& result) const {
+  std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) {
+    return PathLess(a.name, b.name);
+  });
+  std::size_t bytes = 0;
+  for (const Entry& entry : files) bytes += entry.name.size();
+  if (bytes > UINT32_MAX) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        result.path, ": the names in this directory take more than ",
+        UINT32_MAX, " bytes"));
+  }
+  result.records.reserve(files.size());
+  result.names.reserve(bytes);
+  for (const Entry& entry : files) {
+    if (entry.name.size() > UINT8_MAX) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Join(result.path, entry.name),
+                       ": the name is longer than ", UINT8_MAX, " bytes"));
+    }
+    result.records.emplace_back(static_cast<std::uint32_t>(result.names.size()),
+                                entry.name.size(), entry.stat.size,
+                                entry.stat.mtime_nanos);
+    result.names += entry.name;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
+                                     bool (*wanted)(std::string_view name),
+                                     int threads) {
+  Scan scan(root, wanted);
+  std::vector<std::thread> others;
+  try {
+    for (int i = 1; i < threads; ++i) {
+      others.emplace_back([&scan] { scan.Work(); });
+    }
+  } catch (const std::system_error&) {
+    // Fewer threads do as well.
+  }
+  scan.Work();
+  for (std::thread& other : others) other.join();
+  return scan.TakeResult();
+}
+
+absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path) {
+  struct stat stat;
+  if (fstat(fd, &stat) != 0) return base::ErrnoStatus(errno, path);
+  const auto nanos = [](const timespec& time) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) *
+                                         1'000'000'000 +
+                                     static_cast<std::uint64_t>(time.tv_nsec));
+  };
+  return DirectoryStamp{stat.st_dev, stat.st_ino, nanos(stat.st_mtim),
+                        nanos(stat.st_ctim)};
+}
+
+}  // namespace forebay::dataset
