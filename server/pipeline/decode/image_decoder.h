@@ -61,7 +61,8 @@ class ImageDecoder {
 
   // Reads the header only. Errors: DATA_LOSS (not an image of this kind,
   // corrupt, or truncated), RESOURCE_EXHAUSTED (more than max_pixels or
-  // scratch_bytes), before anything big is allocated.
+  // scratch_bytes), before anything big is allocated. A message is a predicate,
+  // to be put behind the name of the file: "is a truncated JPEG image".
   virtual absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) = 0;
 

@@ -1,0 +1,377 @@
+// How only a region is decoded, and still exactly:
+//
+// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border, and
+//   there, as at the right edge, fancy upsampling treats its first and last
+//   chroma sample as the image's own. So one pixel more is asked for on each
+//   side, which adds an iMCU only where the region ends on its border, and at
+//   least kMinWidth pixels, below which libjpeg would choose another upsampler.
+// - Rows: those above are entropy-decoded only (jpeg_skip_scanlines keeps the
+//   context that upsampling needs); those below not at all.
+// - Rows go into a strip whose rows begin 16 bytes off a vector's alignment:
+//   into aligned rows libjpeg-turbo writes with non-temporal stores, past the
+//   caches in which the sink is to find them.
+
+#include "server/pipeline/decode/jpeg_decoder.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+// libjpeg's headers need <cstdio> before them.
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+constexpr std::uint32_t kMinWidth = 16;
+constexpr std::uint32_t kStripRows = 16;
+constexpr std::size_t kMisalignment = 16;
+// More scans than any encoder writes: each costs a pass over the whole image.
+constexpr int kMaxScans = 100;
+// What Pillow and libjpeg ask for first.
+constexpr std::uint8_t kMagic[] = {0xff, 0xd8, 0xff};
+
+enum class Failure { kNone, kCorrupt, kTruncated, kTooManyScans, kNoMemory };
+
+// libjpeg calls back with a pointer to its part; ours lies around it.
+struct ErrorState {
+  jpeg_error_mgr manager;
+  std::jmp_buf jump;
+  Failure failure;
+  char message[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] void Fail(j_common_ptr jpeg, Failure failure) {
+  auto* errors = reinterpret_cast<ErrorState*>(jpeg->err);
+  errors->failure = failure;
+  std::longjmp(errors->jump, 1);
+}
+
+[[noreturn]] void OnError(j_common_ptr jpeg) {
+  auto* errors = reinterpret_cast<ErrorState*>(jpeg->err);
+  jpeg->err->format_message(jpeg, errors->message);
+  Fail(jpeg, jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? Failure::kNoMemory
+                                                       : Failure::kCorrupt);
+}
+
+void IgnoreMessage(j_common_ptr) {}
+
+void OnWarning(j_common_ptr jpeg, int level) {
+  if (level < 0) ++jpeg->err->num_warnings;
+}
+
+void InitSource(j_decompress_ptr) {}
+
+// All bytes are there from the beginning: who asks for more has come to the
+// end of a file cut short.
+boolean FillInput(j_decompress_ptr jpeg) {
+  Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
+}
+
+void SkipInput(j_decompress_ptr jpeg, long bytes) {
+  if (bytes <= 0) return;
+  if (static_cast<std::size_t>(bytes) > jpeg->src->bytes_in_buffer) {
+    Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
+  }
+  jpeg->src->next_input_byte += bytes;
+  jpeg->src->bytes_in_buffer -= static_cast<std::size_t>(bytes);
+}
+
+void CountScans(j_common_ptr jpeg) {
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMaxScans) {
+    Fail(jpeg, Failure::kTooManyScans);
+  }
+}
+
+// Whether an end-of-image marker comes after the first scan's header. Sound
+// files have it as their last two bytes.
+bool HasEndOfImage(const std::uint8_t* scan, std::size_t size) {
+  while (size >= 2) {
+    const auto* found =
+        static_cast<const std::uint8_t*>(memrchr(scan + 1, JPEG_EOI, size - 1));
+    if (found == nullptr) return false;
+    if (found[-1] == 0xff) return true;
+    size = static_cast<std::size_t>(found - scan);
+  }
+  return false;
+}
+
+std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+// An odd multiple of the cache line, so that rows spread over cache sets.
+std::size_t StripStride(std::uint32_t width, int components) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(width) * static_cast<std::size_t>(components) +
+      kStripPadding;
+  return (bytes + 63) / 64 * 64 | 64;
+}
+
+std::size_t StripBytes(std::uint32_t width, int components) {
+  return StripStride(width, components) * kStripRows + 64 + kMisalignment +
+         kStripPadding;
+}
+
+// What libjpeg will allocate for the opened image, rounded up: row buffers,
+// and all coefficients where they come in several scans.
+std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
+  const auto max_h = static_cast<std::uint64_t>(jpeg->max_h_samp_factor);
+  const auto max_v = static_cast<std::uint64_t>(jpeg->max_v_samp_factor);
+  const std::uint64_t mcus_across = CeilDiv(jpeg->image_width, max_h * DCTSIZE);
+  const std::uint64_t mcus_down = CeilDiv(jpeg->image_height, max_v * DCTSIZE);
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < jpeg->num_components; ++i) {
+    const auto h = static_cast<std::uint64_t>(jpeg->comp_info[i].h_samp_factor);
+    const auto v = static_cast<std::uint64_t>(jpeg->comp_info[i].v_samp_factor);
+    const std::uint64_t block_row = mcus_across * h;
+    // An iMCU row twice with its context, and upsampled.
+    bytes += block_row * DCTSIZE * DCTSIZE * v * 2;
+    bytes += mcus_across * max_h * DCTSIZE * max_v * 4;
+    if (jpeg_has_multiple_scans(jpeg)) {
+      bytes += block_row * mcus_down * v * sizeof(JBLOCK);
+    }
+  }
+  return bytes;
+}
+
+// Pillow's arithmetic; the file holds the inks inverted, as Adobe's do.
+std::uint8_t InkToLight(unsigned ink, unsigned light) {
+  const unsigned product = ink * light + 128;
+  return static_cast<std::uint8_t>(light - ((product >> 8) + product) / 256);
+}
+
+// In place: a pixel's RGB is written behind what is still to be read.
+void CmykToRgb(std::uint8_t* row, std::uint32_t width) {
+  const std::uint8_t* in = row;
+  for (std::uint32_t x = 0; x < width; ++x, in += 4, row += 3) {
+    const unsigned light = in[3];
+    const unsigned c = 255U - in[0];
+    const unsigned m = 255U - in[1];
+    const unsigned y = 255U - in[2];
+    row[0] = InkToLight(c, light);
+    row[1] = InkToLight(m, light);
+    row[2] = InkToLight(y, light);
+  }
+}
+
+}  // namespace
+
+class JpegDecoder::Codec {
+ public:
+  explicit Codec(const DecodeLimits& limits);
+  ~Codec();
+
+  absl::StatusOr<ImageInfo> Open(absl::Span<const std::uint8_t> encoded);
+  absl::Status Decode(const Region& region, RowSink& sink);
+
+ private:
+  // What is decoded for a region: more columns than it has.
+  struct Window {
+    JDIMENSION left;
+    JDIMENSION width;
+  };
+
+  // These two may be left by longjmp: nothing with a destructor lives in
+  // them, nor in what they call while libjpeg runs.
+  void ReadHeader(absl::Span<const std::uint8_t> encoded);
+  void DecodeRows(const Region& region, RowSink& sink);
+  Window CropColumns(const Region& region);
+
+  absl::Status CheckHeader();
+  absl::Status FailureStatus() const;
+  j_common_ptr common() { return reinterpret_cast<j_common_ptr>(&jpeg_); }
+
+  const DecodeLimits limits_;
+  ErrorState errors_{};
+  jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
+  jpeg_decompress_struct jpeg_{};
+  bool created_ = false;
+  bool open_ = false;
+  std::vector<std::uint8_t> strip_;
+};
+
+JpegDecoder::Codec::Codec(const DecodeLimits& limits) : limits_(limits) {
+  jpeg_.err = jpeg_std_error(&errors_.manager);
+  errors_.manager.error_exit = OnError;
+  errors_.manager.emit_message = OnWarning;
+  errors_.manager.output_message = IgnoreMessage;
+  source_.init_source = InitSource;
+  source_.fill_input_buffer = FillInput;
+  source_.skip_input_data = SkipInput;
+  source_.resync_to_restart = jpeg_resync_to_restart;
+  source_.term_source = InitSource;
+  progress_.progress_monitor = CountScans;
+  if (setjmp(errors_.jump) != 0) return;
+  jpeg_create_decompress(&jpeg_);
+  created_ = true;
+}
+
+JpegDecoder::Codec::~Codec() {
+  if (created_) jpeg_destroy_decompress(&jpeg_);
+}
+
+absl::Status JpegDecoder::Codec::FailureStatus() const {
+  switch (errors_.failure) {
+    case Failure::kTruncated:
+      return absl::DataLossError("is a truncated JPEG image");
+    case Failure::kTooManyScans:
+      return absl::DataLossError(
+          absl::StrCat("is a JPEG image of more than ", kMaxScans, " scans"));
+    case Failure::kNoMemory:
+      return absl::ResourceExhaustedError(
+          "needs more memory to decode than there is");
+    case Failure::kNone:
+    case Failure::kCorrupt:
+      break;
+  }
+  return absl::DataLossError(
+      absl::StrCat("is a corrupt JPEG image: ", errors_.message));
+}
+
+void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
+  jpeg_abort_decompress(&jpeg_);
+  source_.next_input_byte = encoded.data();
+  source_.bytes_in_buffer = encoded.size();
+  jpeg_.src = &source_;
+  jpeg_.progress = nullptr;
+  jpeg_read_header(&jpeg_, TRUE);
+}
+
+absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
+    absl::Span<const std::uint8_t> encoded) {
+  open_ = false;
+  if (encoded.size() < sizeof(kMagic) ||
+      std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
+    return absl::DataLossError("is not a JPEG image");
+  }
+  errors_.failure = created_ ? Failure::kNone : Failure::kNoMemory;
+  if (!created_ || setjmp(errors_.jump) != 0) return FailureStatus();
+  ReadHeader(encoded);
+  if (absl::Status status = CheckHeader(); !status.ok()) return status;
+  open_ = true;
+  return ImageInfo{jpeg_.image_width, jpeg_.image_height};
+}
+
+// Looks at what was read; calls nothing of libjpeg's that could fail.
+absl::Status JpegDecoder::Codec::CheckHeader() {
+  const std::uint64_t pixels =
+      std::uint64_t{jpeg_.image_width} * jpeg_.image_height;
+  if (pixels > limits_.max_pixels) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "is ", jpeg_.image_width, " x ", jpeg_.image_height,
+        " pixels, more than the limit of ", limits_.max_pixels, " pixels"));
+  }
+  switch (jpeg_.num_components) {
+    case 1:
+    case 3:
+      jpeg_.out_color_space = JCS_RGB;
+      break;
+    case 4:
+      jpeg_.out_color_space = JCS_CMYK;
+      break;
+    default:
+      return absl::DataLossError(absl::StrCat(
+          "is a JPEG image of ", jpeg_.num_components, " components"));
+  }
+  const std::uint64_t needed =
+      LibraryBytes(&jpeg_) +
+      StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3));
+  if (needed > limits_.scratch_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "is a JPEG image of ", jpeg_.image_width, " x ", jpeg_.image_height,
+        " pixels that needs ", needed, " bytes to decode, more than the ",
+        "limit of ", limits_.scratch_bytes, " bytes"));
+  }
+  if (!HasEndOfImage(source_.next_input_byte, source_.bytes_in_buffer)) {
+    return absl::DataLossError("is a truncated JPEG image");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JpegDecoder::Codec::Decode(const Region& region, RowSink& sink) {
+  if (!open_) return absl::FailedPreconditionError("no image is open");
+  open_ = false;
+  if (region.width == 0 || region.height == 0 ||
+      region.width > jpeg_.image_width || region.height > jpeg_.image_height ||
+      region.left > jpeg_.image_width - region.width ||
+      region.top > jpeg_.image_height - region.height) {
+    return absl::InvalidArgumentError("the region leaves the image");
+  }
+  const std::size_t strip_bytes =
+      StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3));
+  if (strip_.size() < strip_bytes) strip_.resize(strip_bytes);
+  if (setjmp(errors_.jump) != 0) {
+    jpeg_abort_decompress(&jpeg_);
+    return FailureStatus();
+  }
+  DecodeRows(region, sink);
+  jpeg_abort_decompress(&jpeg_);
+  return absl::OkStatus();
+}
+
+JpegDecoder::Codec::Window JpegDecoder::Codec::CropColumns(
+    const Region& region) {
+  const std::uint32_t image_width = jpeg_.image_width;
+  std::uint32_t left = region.left > 0 ? region.left - 1 : 0;
+  std::uint32_t right = std::min(region.left + region.width + 1, image_width);
+  right = std::min(std::max(right, left + kMinWidth), image_width);
+  if (right - left < kMinWidth) left = right - std::min(right, kMinWidth);
+  Window window{left, right - left};
+  if (window.width < image_width) {
+    jpeg_crop_scanline(&jpeg_, &window.left, &window.width);
+  }
+  return window;
+}
+
+void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
+  if (jpeg_has_multiple_scans(&jpeg_)) jpeg_.progress = &progress_;
+  jpeg_start_decompress(&jpeg_);
+  const Window window = CropColumns(region);
+  if (region.top > 0) jpeg_skip_scanlines(&jpeg_, region.top);
+
+  const bool cmyk = jpeg_.out_color_space == JCS_CMYK;
+  const std::size_t stride = StripStride(window.width, cmyk ? 4 : 3);
+  auto address = reinterpret_cast<std::uintptr_t>(strip_.data());
+  address = (address + 63) / 64 * 64 + kMisalignment;
+  auto* const strip = reinterpret_cast<std::uint8_t*>(address);
+  JSAMPROW rows[kStripRows];
+  for (std::uint32_t i = 0; i < kStripRows; ++i) rows[i] = strip + i * stride;
+
+  const std::size_t offset = std::size_t{3} * (region.left - window.left);
+  for (std::uint32_t done = 0; done < region.height;) {
+    const std::uint32_t count = std::min(kStripRows, region.height - done);
+    for (std::uint32_t i = 0; i < count;) {
+      i += jpeg_read_scanlines(&jpeg_, rows + i, count - i);
+    }
+    if (cmyk) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        CmykToRgb(rows[i], window.width);
+      }
+    }
+    sink.Rows(done, count, strip + offset, stride);
+    done += count;
+  }
+}
+
+JpegDecoder::JpegDecoder(const DecodeLimits& limits)
+    : codec_(std::make_unique<Codec>(limits)) {}
+
+JpegDecoder::~JpegDecoder() = default;
+
+absl::StatusOr<ImageInfo> JpegDecoder::Open(
+    absl::Span<const std::uint8_t> encoded) {
+  return codec_->Open(encoded);
+}
+
+absl::Status JpegDecoder::Decode(const Region& region, RowSink& sink) {
+  return codec_->Decode(region, sink);
+}
+
+}  // namespace forebay::pipeline::decode

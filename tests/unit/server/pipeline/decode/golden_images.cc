@@ -1,0 +1,61 @@
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+constexpr char kFolder[] = "tests/golden/decode/";
+
+}  // namespace
+
+std::vector<GoldenImage> GoldenImages() {
+  std::ifstream file(std::string(kFolder) + "golden.txt");
+  std::vector<GoldenImage> images;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    GoldenImage image;
+    words >> image.name >> image.width >> image.height >> std::hex >> image.crc;
+    EXPECT_TRUE(words) << line;
+    for (std::string word; words >> word;) {
+      GoldenPixel pixel;
+      unsigned r, g, b;
+      EXPECT_EQ(5, std::sscanf(word.c_str(), "%u,%u=%u,%u,%u", &pixel.x,
+                               &pixel.y, &r, &g, &b));
+      pixel.rgb[0] = static_cast<std::uint8_t>(r);
+      pixel.rgb[1] = static_cast<std::uint8_t>(g);
+      pixel.rgb[2] = static_cast<std::uint8_t>(b);
+      image.pixels.push_back(pixel);
+    }
+    images.push_back(image);
+  }
+  EXPECT_GT(images.size(), 60u);
+  return images;
+}
+
+std::vector<std::uint8_t> GoldenFile(const std::string& name) {
+  std::ifstream file(kFolder + name, std::ios::binary);
+  EXPECT_TRUE(file) << name;
+  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
+}
+
+void PixelSink::Rows(std::uint32_t first_row, std::uint32_t count,
+                     const std::uint8_t* rgb, std::size_t stride_bytes) {
+  EXPECT_EQ(first_row, rows_);
+  EXPECT_GT(count, 0u);
+  const std::size_t row_bytes = std::size_t{3} * region_.width;
+  const std::uint8_t* row = rgb;
+  for (std::uint32_t i = 0; i < count; ++i, row += stride_bytes) {
+    pixels_.insert(pixels_.end(), row, row + row_bytes);
+  }
+  const std::uint8_t* end = row - stride_bytes + row_bytes;
+  for (std::size_t i = 0; i < kStripPadding; ++i) padding_sum_ += end[i];
+  rows_ += count;
+}
+
+}  // namespace forebay::pipeline::decode

@@ -1,0 +1,50 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_PIPELINE_DECODE_GOLDEN_IMAGES_H_
+#define FOREBAY_TESTS_UNIT_SERVER_PIPELINE_DECODE_GOLDEN_IMAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/pipeline/decode/image_decoder.h"
+
+namespace forebay::pipeline::decode {
+
+struct GoldenPixel {
+  std::uint32_t x, y;
+  std::uint8_t rgb[3];
+};
+
+// A line of golden.txt: what Pillow sees.
+struct GoldenImage {
+  std::string name;
+  std::uint32_t width, height;
+  std::uint32_t crc;  // of all pixels, RGB, row by row
+  std::vector<GoldenPixel> pixels;
+};
+
+std::vector<GoldenImage> GoldenImages();
+std::vector<std::uint8_t> GoldenFile(const std::string& name);
+
+// Gathers a region's rows without gaps, and checks that they come in order.
+class PixelSink : public RowSink {
+ public:
+  explicit PixelSink(const Region& region) : region_(region) {}
+
+  void Rows(std::uint32_t first_row, std::uint32_t count,
+            const std::uint8_t* rgb, std::size_t stride_bytes) override;
+
+  const std::vector<std::uint8_t>& pixels() const { return pixels_; }
+  std::uint32_t rows() const { return rows_; }
+  // Of the padding that a sink may read; keeps the reads from being left out.
+  unsigned padding_sum() const { return padding_sum_; }
+
+ private:
+  const Region region_;
+  std::uint32_t rows_ = 0;
+  unsigned padding_sum_ = 0;
+  std::vector<std::uint8_t> pixels_;
+};
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_PIPELINE_DECODE_GOLDEN_IMAGES_H_

@@ -1,0 +1,136 @@
+#include "server/pipeline/decode/jpeg_decoder.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using ::testing::HasSubstr;
+using File = std::vector<std::uint8_t>;
+
+std::size_t FindMarker(const File& file, std::uint8_t code) {
+  const std::uint8_t marker[] = {0xff, code};
+  const auto found = std::search(file.begin(), file.end(), marker, marker + 2);
+  EXPECT_NE(found, file.end());
+  return static_cast<std::size_t>(found - file.begin());
+}
+
+// `file` with another size in its frame header, whose marker is `code`.
+File WithSize(File file, std::uint8_t code, unsigned width, unsigned height) {
+  const std::size_t at = FindMarker(file, code);
+  file[at + 5] = static_cast<std::uint8_t>(height >> 8);
+  file[at + 6] = static_cast<std::uint8_t>(height);
+  file[at + 7] = static_cast<std::uint8_t>(width >> 8);
+  file[at + 8] = static_cast<std::uint8_t>(width);
+  return file;
+}
+
+absl::Status DecodeTop(JpegDecoder& decoder, const File& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return info.status();
+  const Region region{0, 0, info->width, 1};
+  PixelSink sink(region);
+  return decoder.Decode(region, sink);
+}
+
+TEST(JpegDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+  JpegDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"420.jpg", "422_restart_blocks.jpg", "gray.jpg",
+                           "444_progressive.jpg", "420_three_scans.jpg"}) {
+    const File file = GoldenFile(name);
+    ASSERT_TRUE(DecodeTop(decoder, file).ok());
+    for (std::size_t size = 3; size < file.size(); size += 7) {
+      const File cut(file.begin(),
+                     file.begin() + static_cast<std::ptrdiff_t>(size));
+      const absl::Status status = DecodeTop(decoder, cut);
+      ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss)
+          << name << " cut to " << size << " bytes";
+    }
+    File cut = file;
+    cut.pop_back();
+    EXPECT_THAT(std::string(DecodeTop(decoder, cut).message()),
+                "is a truncated JPEG image");
+  }
+}
+
+TEST(JpegDecoder, IsNotFooledByAThumbnailsEnd) {
+  const std::uint8_t thumbnail[] = {0xff, 0xe1, 0, 6, 1, 2, 0xff, 0xd9};
+  File file = GoldenFile("420.jpg");
+  file.insert(file.begin() + 2, std::begin(thumbnail), std::end(thumbnail));
+  JpegDecoder decoder{DecodeLimits{}};
+  EXPECT_TRUE(DecodeTop(decoder, file).ok());
+  file.resize(file.size() - 2);
+  EXPECT_EQ(DecodeTop(decoder, file).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(JpegDecoder, BearsWhatFollowsTheEnd) {
+  File file = GoldenFile("420.jpg");
+  file.insert(file.end(), 1000, 0xff);
+  JpegDecoder decoder{DecodeLimits{}};
+  EXPECT_TRUE(DecodeTop(decoder, file).ok());
+}
+
+TEST(JpegDecoder, RefusesMorePixelsThanTheLimit) {
+  const File file = WithSize(GoldenFile("420.jpg"), 0xc0, 60000, 60000);
+  JpegDecoder decoder{DecodeLimits{}};
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              "is 60000 x 60000 pixels, more than the limit of 178956970 "
+              "pixels");
+}
+
+TEST(JpegDecoder, RefusesCoefficientsBeyondTheScratchLimit) {
+  // 10,000 x 10,000 in three 4:2:0 components: 300 MB of coefficients.
+  const File file =
+      WithSize(GoldenFile("420_progressive.jpg"), 0xc2, 10000, 10000);
+  JpegDecoder decoder{DecodeLimits{}};
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("10000 x 10000"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("268435456 bytes"));
+  // The same size in one scan needs but a few rows.
+  EXPECT_TRUE(
+      decoder.Open(WithSize(GoldenFile("420.jpg"), 0xc0, 10000, 10000)).ok());
+}
+
+TEST(JpegDecoder, RefusesEndlessScans) {
+  const File file = GoldenFile("420_three_scans.jpg");
+  const auto second = static_cast<std::ptrdiff_t>(
+      FindMarker(
+          File(file.begin() +
+                   static_cast<std::ptrdiff_t>(FindMarker(file, 0xda)) + 2,
+               file.end()),
+          0xda) +
+      FindMarker(file, 0xda) + 2);
+  File bomb(file.begin(), file.end() - 2);
+  for (int i = 0; i < 200; ++i) {
+    bomb.insert(bomb.end(), file.begin() + second, file.end() - 2);
+  }
+  bomb.insert(bomb.end(), {0xff, 0xd9});
+  JpegDecoder decoder{DecodeLimits{}};
+  const absl::Status status = DecodeTop(decoder, bomb);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("scans"));
+}
+
+TEST(JpegDecoder, NamesWhatIsCorrupt) {
+  File file = GoldenFile("420.jpg");
+  file[FindMarker(file, 0xc0) + 4] = 12;  // bits a sample
+  JpegDecoder decoder{DecodeLimits{}};
+  const absl::Status status = DecodeTop(decoder, file);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is a corrupt JPEG image: Unsupported"));
+  EXPECT_EQ(decoder.Open(GoldenFile("rgb8.png")).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode

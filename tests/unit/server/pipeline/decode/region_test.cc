@@ -1,0 +1,126 @@
+// A region has the very pixels that the whole image has there.
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/pipeline/decode/any_image_decoder.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+constexpr std::uint32_t kSeed = 20230817;
+constexpr int kRegionsPerImage = 60;
+
+std::uint32_t Draw(std::mt19937& random, std::uint32_t low,
+                   std::uint32_t high) {
+  return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+}
+
+// Half of them with edges near multiples of 8, where iMCUs end.
+void DrawSpan(std::mt19937& random, std::uint32_t size, std::uint32_t* begin,
+              std::uint32_t* length) {
+  std::uint32_t edges[2];
+  for (std::uint32_t& edge : edges) {
+    edge = Draw(random, 0, size);
+    if (Draw(random, 0, 1) == 1) {
+      edge = std::min(size, edge / 8 * 8 + Draw(random, 0, 2));
+    }
+  }
+  *begin = std::min(std::min(edges[0], edges[1]), size - 1);
+  *length = std::max(1u, std::max(edges[0], edges[1]) - *begin);
+}
+
+std::vector<std::uint8_t> DecodeRegion(AnyImageDecoder& decoder,
+                                       const std::vector<std::uint8_t>& file,
+                                       const Region& region) {
+  PixelSink sink(region);
+  const auto info = decoder.Open(file);
+  EXPECT_TRUE(info.ok()) << info.status();
+  const absl::Status status = decoder.Decode(region, sink);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(sink.rows(), region.height);
+  return sink.pixels();
+}
+
+// The number of rows that differ.
+int DifferingRows(const std::vector<std::uint8_t>& whole,
+                  std::uint32_t image_width, const Region& region,
+                  const std::vector<std::uint8_t>& pixels) {
+  const std::size_t row_bytes = std::size_t{3} * region.width;
+  if (pixels.size() != row_bytes * region.height) return -1;
+  int differing = 0;
+  for (std::uint32_t y = 0; y < region.height; ++y) {
+    const std::uint8_t* expected =
+        whole.data() +
+        3 * (std::size_t{region.top + y} * image_width + region.left);
+    differing +=
+        std::memcmp(expected, pixels.data() + y * row_bytes, row_bytes) != 0;
+  }
+  return differing;
+}
+
+TEST(Region, IsBitExactInEveryKindOfImage) {
+  std::printf("seed %u\n", kSeed);
+  std::mt19937 random(kSeed);
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const GoldenImage& golden : GoldenImages()) {
+    const auto file = GoldenFile(golden.name);
+    const auto whole =
+        DecodeRegion(decoder, file, {0, 0, golden.width, golden.height});
+    for (int i = 0; i < kRegionsPerImage; ++i) {
+      Region region;
+      DrawSpan(random, golden.width, &region.left, &region.width);
+      DrawSpan(random, golden.height, &region.top, &region.height);
+      const auto pixels = DecodeRegion(decoder, file, region);
+      ASSERT_EQ(DifferingRows(whole, golden.width, region, pixels), 0)
+          << golden.name << " left " << region.left << " top " << region.top
+          << " width " << region.width << " height " << region.height;
+    }
+  }
+}
+
+TEST(Region, OfOnePixelIsRightEverywhere) {
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg"}) {
+    const auto file = GoldenFile(name);
+    const ImageInfo info = decoder.Open(file).value();
+    const auto whole =
+        DecodeRegion(decoder, file, {0, 0, info.width, info.height});
+    for (std::uint32_t y = 0; y < info.height; ++y) {
+      for (std::uint32_t x = 0; x < info.width; ++x) {
+        const Region region{x, y, 1, 1};
+        ASSERT_EQ(DifferingRows(whole, info.width, region,
+                                DecodeRegion(decoder, file, region)),
+                  0)
+            << name << " x " << x << " y " << y;
+      }
+    }
+  }
+}
+
+TEST(Region, MustLieInTheImage) {
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"420.jpg", "rgb8.png"}) {
+    const auto file = GoldenFile(name);
+    const ImageInfo info = decoder.Open(file).value();
+    const Region outside[] = {
+        {0, 0, 0, 1},           {0, 0, 1, 0},          {1, 0, info.width, 1},
+        {0, 1, 1, info.height}, {info.width, 0, 1, 1}, {0xffffffff, 0, 2, 1},
+        {0, 0xffffffff, 1, 2},
+    };
+    for (const Region& region : outside) {
+      ASSERT_TRUE(decoder.Open(file).ok());
+      PixelSink sink(region);
+      EXPECT_EQ(decoder.Decode(region, sink).code(),
+                absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(sink.rows(), 0u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode
