@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STREAM_RECIPE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Machinery {
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
+  // Told when a file was not as the dataset's index says. May block a little.
+  std::function<void(const dataset::Dataset&)> on_changed;
 };
 
 }  // namespace forebay::stream

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/base/duplicate.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
 
@@ -160,11 +161,12 @@ bool Stream::Reclaim() {
   return true;
 }
 
-std::vector<int> Stream::SlotFds() const {
+absl::StatusOr<std::vector<base::Fd>> Stream::SlotFds() const {
   base::MutexLock lock(&mutex_);
-  std::vector<int> fds;
+  std::vector<base::Fd> fds;
   for (std::uint32_t i = 0; pool_.has_value() && i < pool_->slots(); ++i) {
-    fds.push_back(pool_->fd(i));
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool_->fd(i)));
+    fds.push_back(std::move(fd));
   }
   return fds;
 }
@@ -337,6 +339,9 @@ void Stream::Process(const Lookup& lookup, const dataset::Sample& sample,
 
 void Stream::Finish(const Lookup& lookup, const dataset::Sample& sample,
                     const absl::Status& status, const Decoded& decoded) {
+  if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) {
+    machinery_.on_changed(*recipe_.dataset);
+  }
   Requests requests;
   {
     base::MutexLock lock(&mutex_);

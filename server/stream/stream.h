@@ -75,8 +75,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Gives the slots back if no epoch runs and nothing holds one. True if none
   // are left.
   bool Reclaim();
-  // Descriptors of the slots, in order; valid until Reclaim.
-  std::vector<int> SlotFds() const;
+  // Duplicates of the slots' descriptors, in order. RESOURCE_EXHAUSTED: none
+  // are left.
+  absl::StatusOr<std::vector<base::Fd>> SlotFds() const;
 
   // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
   // ring.

@@ -1,0 +1,60 @@
+#ifndef FOREBAY_SERVER_JOB_JOB_H_
+#define FOREBAY_SERVER_JOB_JOB_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/job/loader.h"
+#include "server/job/snapshot.h"
+#include "server/schedule/flow.h"
+
+namespace forebay::job {
+
+// One training run: its processes, and the loaders that they have open.
+// Thread-safe; never blocks; no errors. Shared by the registry and the
+// attachments; does not own loaders.
+class Job {
+ public:
+  Job(std::uint32_t uid, std::string key, schedule::Flow flow)
+      : uid_(uid), key_(std::move(key)), flow_(flow) {}
+
+  std::uint32_t uid() const { return uid_; }
+  const std::string& key() const { return key_; }
+  // Whom its work is charged to.
+  schedule::Flow flow() const { return flow_; }
+
+  void Describe(std::string name, double weight);
+  void AddProcess(std::uint32_t pid);
+  // True if that was the last one.
+  bool RemoveProcess(std::uint32_t pid);
+
+  // "loader N", for a loader without a name.
+  std::string NextLoaderName();
+  void AddLoader(const std::shared_ptr<Loader>& loader);
+  std::vector<std::shared_ptr<Loader>> Loaders() const;
+
+  bool IsCalled(const std::string& name_or_key) const;
+  JobSnapshot Snapshot() const;
+
+ private:
+  const std::uint32_t uid_;
+  const std::string key_;
+  const schedule::Flow flow_;
+
+  mutable base::Mutex mutex_;
+  std::string name_ ABSL_GUARDED_BY(mutex_);
+  double weight_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<std::uint32_t, int> attached_ ABSL_GUARDED_BY(mutex_);  // by pid
+  int loaders_named_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::weak_ptr<Loader>> loaders_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::job
+
+#endif  // FOREBAY_SERVER_JOB_JOB_H_

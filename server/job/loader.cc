@@ -1,0 +1,108 @@
+#include "server/job/loader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/base/status.h"
+
+namespace forebay::job {
+
+absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
+    const proto::LoaderSpec& spec, stream::Recipe recipe,
+    const stream::Machinery& machinery, schedule::Flow flow) {
+  FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
+  return std::shared_ptr<Loader>(
+      new Loader(spec, std::move(recipe), machinery, flow, std::move(channel)));
+}
+
+Loader::Loader(proto::LoaderSpec spec, stream::Recipe recipe,
+               const stream::Machinery& machinery, schedule::Flow flow,
+               std::unique_ptr<arena::Channel> channel)
+    : spec_(std::move(spec)),
+      recipe_(std::move(recipe)),
+      clock_(machinery.clock),
+      channel_(std::move(channel)),
+      stream_(stream::Stream::Create(recipe_, machinery, flow)),
+      member_(stream_->Join(channel_.get())) {}
+
+Loader::~Loader() {
+  stream_->Stop();
+  stream_->Forfeit(member_);
+}
+
+absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
+    std::uint64_t epoch, std::uint64_t first_sample) {
+  base::MutexLock lock(&control_);
+  FOREBAY_RETURN_IF_ERROR(stream_->Start(epoch, first_sample));
+  used_at_nanos_ = clock_->NowNanos();
+  return stream_->SlotFds();
+}
+
+std::uint32_t Loader::StopEpoch() {
+  base::MutexLock lock(&control_);
+  stream_->Stop();
+  used_at_nanos_ = clock_->NowNanos();
+  return channel_->published();
+}
+
+absl::Status Loader::TakeReleases() {
+  channel_->ClearEvent();
+  return stream_->TakeReleases(member_);
+}
+
+void Loader::ReclaimIfIdle(std::int64_t idle_nanos) {
+  base::MutexLock lock(&control_);
+  if (stream_->State().running) used_at_nanos_ = clock_->NowNanos();
+  if (clock_->NowNanos() - used_at_nanos_ >= idle_nanos) stream_->Reclaim();
+}
+
+bool Loader::HasLeases() const {
+  return stream_->State().slot_counts.published > 0;
+}
+
+LoaderSnapshot Loader::Snapshot() const {
+  const stream::StreamState state = stream_->State();
+  const stream::StreamCounters made = stream_->Counters();
+  const stream::MemberCounters taken = stream_->CountersOf(member_);
+  const arena::ClientTelling telling = channel_->Telling();
+  LoaderSnapshot snapshot;
+  snapshot.name = spec_.name();
+  snapshot.uri = spec_.dataset().uri();
+  snapshot.dataset_size = recipe_.dataset->size();
+  snapshot.batch_size = spec_.batch().batch_size();
+  snapshot.epoch = state.epoch;
+  snapshot.position = taken.position;
+  snapshot.samples_per_epoch = stream_->samples_per_epoch();
+  snapshot.running = state.running || taken.ready > 0;
+  snapshot.counters = {.samples_delivered = taken.samples_delivered,
+                       .batches_delivered = taken.batches_delivered,
+                       .bytes_delivered = taken.bytes_delivered,
+                       .bytes_read = made.bytes_read,
+                       .samples_decoded = made.samples_decoded,
+                       .samples_substituted = made.samples_substituted,
+                       .cpu_nanos = made.cpu_nanos,
+                       .trainer_wait_nanos = telling.wait_nanos,
+                       .batches_copied = telling.batches_copied,
+                       .trainer_waiting = telling.waiting};
+  const std::uint32_t published = state.slot_counts.published;
+  const std::uint32_t ready = std::min(taken.ready, published);
+  snapshot.queues = {.slots = state.slots,
+                     .slots_free = state.slot_counts.free,
+                     .slots_filling = state.slot_counts.filling,
+                     .slots_ready = ready,
+                     .slots_leased = published - ready,
+                     .reads_in_flight = state.reads_in_flight,
+                     .samples_to_decode = state.samples_to_decode,
+                     .bytes_in_flight = state.bytes_in_flight};
+  return snapshot;
+}
+
+absl::StatusOr<PeekedBatch> Loader::Peek() const {
+  PeekedBatch batch;
+  FOREBAY_ASSIGN_OR_RETURN(batch.slot, stream_->Peek());
+  batch.pipeline = spec_.pipeline();
+  batch.classes = recipe_.dataset->classes();
+  return batch;
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,145 @@
+#include "server/job/registry.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/job/spec.h"
+#include "server/pipeline/pipeline.h"
+#include "server/sampler/sampler.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::job {
+namespace {
+
+constexpr std::size_t kMaxWarnings = 16;
+
+}  // namespace
+
+Attachment::~Attachment() { registry_->Detach(job_, pid_); }
+
+absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
+    proto::LoaderSpec spec,
+    std::shared_ptr<const storage::local::LocalRoot> root) {
+  FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
+  // What costs nothing to find wrong comes before the scan.
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const pipeline::Pipeline> pipeline,
+                           pipeline::Pipeline::Create(spec.pipeline()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const dataset::Dataset> dataset,
+      registry_->OpenDataset(std::move(root), spec.dataset()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      sampler::Sampler sampler,
+      sampler::Sampler::Create(spec.sampler(), dataset->size()));
+  if (spec.name().empty()) spec.set_name(job_->NextLoaderName());
+  stream::Recipe recipe{.dataset = std::move(dataset),
+                        .sampler = sampler,
+                        .pipeline = std::move(pipeline),
+                        .batch = spec.batch(),
+                        .seed = spec.sampler().seed()};
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
+                           Loader::Create(spec, std::move(recipe),
+                                          registry_->machinery_, job_->flow()));
+  job_->AddLoader(loader);
+  return loader;
+}
+
+absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
+    std::shared_ptr<const storage::local::LocalRoot> root,
+    const proto::DatasetSpec& spec) {
+  std::vector<std::string> warnings;
+  auto dataset = catalog_->Open(std::move(root), spec, &warnings);
+  base::MutexLock lock(&mutex_);
+  for (std::string& warning : warnings) {
+    spdlog::warn("{}", warning);
+    std::erase(warnings_, warning);
+    warnings_.push_back(std::move(warning));
+    if (warnings_.size() > kMaxWarnings) warnings_.pop_front();
+  }
+  return dataset;
+}
+
+std::vector<std::string> Registry::Warnings() const {
+  base::MutexLock lock(&mutex_);
+  return {warnings_.begin(), warnings_.end()};
+}
+
+absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
+    const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid) {
+  FOREBAY_RETURN_IF_ERROR(CheckIdentity(identity));
+  const double weight = identity.weight() == 0 ? 1 : identity.weight();
+  base::MutexLock lock(&mutex_);
+  std::shared_ptr<Job>& job = jobs_[{uid, identity.key()}];
+  if (job == nullptr)
+    job = std::make_shared<Job>(uid, identity.key(), ++last_flow_);
+  job->Describe(identity.name().empty() ? identity.key() : identity.name(),
+                weight);
+  job->AddProcess(pid);
+  machinery_.executor->SetWeight(job->flow(), weight);
+  return std::unique_ptr<Attachment>(new Attachment(this, job, pid));
+}
+
+void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
+  base::MutexLock lock(&mutex_);
+  if (!job->RemoveProcess(pid)) return;
+  machinery_.executor->Forget(job->flow());
+  jobs_.erase({job->uid(), job->key()});
+}
+
+std::vector<std::shared_ptr<Job>> Registry::Jobs() const {
+  base::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (const auto& [key, job] : jobs_) jobs.push_back(job);
+  return jobs;
+}
+
+void Registry::ReclaimIdle(std::int64_t idle_nanos) {
+  for (const std::shared_ptr<Job>& job : Jobs()) {
+    for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
+      loader->ReclaimIfIdle(idle_nanos);
+    }
+  }
+}
+
+std::vector<JobSnapshot> Registry::Snapshot() const {
+  std::vector<JobSnapshot> snapshots;
+  for (const std::shared_ptr<Job>& job : Jobs())
+    snapshots.push_back(job->Snapshot());
+  std::sort(snapshots.begin(), snapshots.end(),
+            [](const JobSnapshot& a, const JobSnapshot& b) {
+              return std::tie(a.name, a.key) < std::tie(b.name, b.key);
+            });
+  return snapshots;
+}
+
+absl::StatusOr<PeekedBatch> Registry::Peek(const std::string& job,
+                                           const std::string& loader) const {
+  std::vector<std::string> seen;
+  bool known = false;
+  for (const std::shared_ptr<Job>& j : Jobs()) {
+    if (!j->IsCalled(job)) {
+      seen.push_back(absl::StrCat("job ", j->Snapshot().name));
+      continue;
+    }
+    known = true;
+    for (const std::shared_ptr<Loader>& l : j->Loaders()) {
+      seen.push_back(absl::StrCat("loader ", l->name()));
+      if (loader.empty() ? l->Snapshot().running : l->name() == loader)
+        return l->Peek();
+    }
+  }
+  const std::string wanted =
+      !known ? absl::StrCat("no job is called ", job)
+      : loader.empty()
+          ? absl::StrCat("no loader of job ", job, " runs now")
+          : absl::StrCat("job ", job, " has no loader called ", loader);
+  return absl::NotFoundError(
+      seen.empty()
+          ? absl::StrCat(wanted, ": there is none")
+          : absl::StrCat(wanted, "; there is: ", absl::StrJoin(seen, ", ")));
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,98 @@
+#ifndef FOREBAY_SERVER_JOB_REGISTRY_H_
+#define FOREBAY_SERVER_JOB_REGISTRY_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/base/mutex.h"
+#include "server/dataset/catalog.h"
+#include "server/job/job.h"
+#include "server/job/loader.h"
+#include "server/job/snapshot.h"
+#include "server/storage/local/local_root.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::job {
+
+class Registry;
+
+// One process's part in a job, for as long as this object lives. The registry
+// must outlive it. Thread-safe. OpenLoader blocks while the dataset is scanned.
+class Attachment {
+ public:
+  ~Attachment();
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+  // The loader is the caller's; the job sees it as long as it lives. Errors:
+  // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own.
+  absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
+      proto::LoaderSpec spec,
+      std::shared_ptr<const storage::local::LocalRoot> root);
+
+ private:
+  friend class Registry;
+  Attachment(Registry* registry, std::shared_ptr<Job> job, std::uint32_t pid)
+      : registry_(registry), job_(std::move(job)), pid_(pid) {}
+
+  Registry* const registry_;
+  const std::shared_ptr<Job> job_;
+  const std::uint32_t pid_;
+};
+
+// All jobs of the host. A job lives as long as an attachment to it does.
+// Thread-safe. Owns nothing but the books: attachments and loaders belong to
+// sessions; catalog and machinery to the daemon, and outlive it. Attach and
+// Introspection do not block. Errors: INVALID_ARGUMENT (an identity that is
+// none).
+class Registry final : public Introspection {
+ public:
+  Registry(dataset::Catalog* catalog, stream::Machinery machinery)
+      : catalog_(catalog), machinery_(std::move(machinery)) {}
+
+  // A job is known by uid and key. Its weight is that of the last who attached.
+  absl::StatusOr<std::unique_ptr<Attachment>> Attach(
+      const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
+
+  // Gives back the slots of loaders that have run no epoch for so long. May
+  // block a little.
+  void ReclaimIdle(std::int64_t idle_nanos);
+
+  // What went wrong lately without harm, a sentence each, for `forebayctl
+  // doctor`.
+  std::vector<std::string> Warnings() const;
+
+  std::vector<JobSnapshot> Snapshot() const override;
+  absl::StatusOr<PeekedBatch> Peek(const std::string& job,
+                                   const std::string& loader) const override;
+
+ private:
+  friend class Attachment;
+  using Key = std::pair<std::uint32_t, std::string>;  // uid, key
+
+  absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
+      std::shared_ptr<const storage::local::LocalRoot> root,
+      const proto::DatasetSpec& spec);
+  void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
+  std::vector<std::shared_ptr<Job>> Jobs() const;
+
+  dataset::Catalog* const catalog_;
+  const stream::Machinery machinery_;
+
+  mutable base::Mutex mutex_;
+  std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
+  schedule::Flow last_flow_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::job
+
+#endif  // FOREBAY_SERVER_JOB_REGISTRY_H_

@@ -1,0 +1,53 @@
+#include "server/job/spec.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::job {
+namespace {
+
+constexpr std::size_t kMaxName = 256;
+constexpr std::uint32_t kMaxBatchSize = 65536;
+constexpr std::uint32_t kMaxDepth = 16;
+
+}  // namespace
+
+absl::Status CheckIdentity(const proto::JobIdentity& identity) {
+  if (identity.key().empty() || identity.key().size() > kMaxName) {
+    return absl::InvalidArgumentError(absl::StrCat("a job's key has 1 to ",
+                                                   kMaxName, " bytes, not ",
+                                                   identity.key().size()));
+  }
+  if (identity.name().size() > kMaxName) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job's name has at most ", kMaxName, " bytes"));
+  }
+  const double weight = identity.weight();
+  if (weight != 0 && !(weight >= 0.001 && weight <= 1000)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job's weight is 0.001 to 1000, not ", weight));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLoader(const proto::LoaderSpec& spec) {
+  if (spec.name().size() > kMaxName) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a loader's name has at most ", kMaxName, " bytes"));
+  }
+  const proto::BatchSpec& batch = spec.batch();
+  if (batch.batch_size() < 1 || batch.batch_size() > kMaxBatchSize) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "batch_size is 1 to ", kMaxBatchSize, ", not ", batch.batch_size()));
+  }
+  if (batch.depth() > kMaxDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("depth is at most ", kMaxDepth, ", not ", batch.depth()));
+  }
+  if (!proto::BatchSpec::OnError_IsValid(batch.on_error())) {
+    return absl::InvalidArgumentError(
+        "on_error is neither raise nor substitute");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::job

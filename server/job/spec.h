@@ -1,0 +1,19 @@
+#ifndef FOREBAY_SERVER_JOB_SPEC_H_
+#define FOREBAY_SERVER_JOB_SPEC_H_
+
+#include "absl/status/status.h"
+#include "proto/job.pb.h"
+
+namespace forebay::job {
+
+// INVALID_ARGUMENT unless key, name and weight are within the ranges that
+// proto/job.proto gives.
+absl::Status CheckIdentity(const proto::JobIdentity& identity);
+
+// Likewise of what is the loader's own: its name and batching. The other rooms
+// check their parts of the spec.
+absl::Status CheckLoader(const proto::LoaderSpec& spec);
+
+}  // namespace forebay::job
+
+#endif  // FOREBAY_SERVER_JOB_SPEC_H_

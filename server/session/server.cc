@@ -1,0 +1,224 @@
+#include "server/session/server.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/session/peer.h"
+#include "server/session/socket.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::session {
+namespace {
+
+// More requests that block at once than this wait for each other.
+constexpr int kRequestThreads = 4;
+constexpr std::size_t kMaxClients = 4096;
+
+}  // namespace
+
+// All of it belongs to the loop's thread, but for the session while `busy`.
+struct Server::Client {
+  std::uint64_t id = 0;
+  Peer peer;
+  base::Fd socket;
+  std::unique_ptr<Session> session;
+  bool busy = false;     // a request is being answered
+  bool hung_up = false;  // or to be hung up on
+  bool process_gone = false;
+  base::EventLoop::Watch socket_watch = 0;
+  base::EventLoop::Watch pidfd_watch = 0;
+  std::map<job::Loader*, base::EventLoop::Watch> release_watches;
+};
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(
+    const std::string& path, base::EventLoop* loop, job::Registry* registry) {
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd listener, Listen(path));
+  std::unique_ptr<Server> server(
+      new Server(std::move(listener), loop, registry));
+  FOREBAY_RETURN_IF_ERROR(
+      loop->Add(server->listener_.get(), EPOLLIN,
+                [s = server.get()](std::uint32_t) { s->Accept(); })
+          .status());
+  return server;
+}
+
+Server::Server(base::Fd listener, base::EventLoop* loop,
+               job::Registry* registry)
+    : listener_(std::move(listener)),
+      loop_(loop),
+      registry_(registry),
+      requests_(kRequestThreads) {}
+
+Server::~Server() = default;
+
+void Server::Accept() {
+  base::Fd socket(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  const auto peer = PeerOf(socket.get());
+  if (!peer.ok() || peer->uid != geteuid() || clients_.size() >= kMaxClients) {
+    const absl::Status refusal =
+        !peer.ok() ? peer.status()
+        : peer->uid != geteuid()
+            ? absl::PermissionDeniedError(
+                  absl::StrCat("this daemon serves user ", geteuid(),
+                               " alone, not user ", peer->uid))
+            : absl::ResourceExhaustedError("too many clients");
+    spdlog::warn("refused a client: {}", std::string(refusal.message()));
+    Send(socket.get(), Session::Refuse(refusal).bytes, {}).IgnoreError();
+    return;
+  }
+  auto client = std::make_shared<Client>();
+  client->id = ++last_session_;
+  client->peer = *peer;
+  client->socket = std::move(socket);
+  client->session = std::make_unique<Session>(client->id, *peer, registry_);
+  auto watch = loop_->Add(
+      client->socket.get(), EPOLLIN,
+      [this, client](std::uint32_t events) { OnReadable(client, events); });
+  if (!watch.ok()) return;
+  client->socket_watch = *watch;
+  clients_[client->id] = std::move(client);
+}
+
+void Server::OnReadable(const std::shared_ptr<Client>& client,
+                        std::uint32_t events) {
+  if (client->busy) {
+    // Only a hang-up is told while nothing is asked for.
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) HangUp(client);
+    return;
+  }
+  auto datagram = Receive(client->socket.get());
+  if (absl::IsUnavailable(datagram.status())) return;
+  if (absl::IsOutOfRange(datagram.status())) {
+    HangUp(client);
+    return;
+  }
+  if (!datagram.ok()) {
+    OnAnswered(client, Session::Refuse(datagram.status()));
+    return;
+  }
+  client->busy = true;
+  loop_->SetEvents(client->socket_watch, 0);
+  requests_.Run(
+      [this, client, d = std::make_shared<Datagram>(*std::move(datagram))] {
+        auto reply =
+            std::make_shared<Reply>(client->session->Handle(std::move(*d)));
+        loop_->Post(
+            [this, client, reply] { OnAnswered(client, std::move(*reply)); });
+      });
+}
+
+void Server::OnAnswered(const std::shared_ptr<Client>& client, Reply reply) {
+  client->busy = false;
+  if (client->process_gone) {
+    Forget(client);
+    return;
+  }
+  if (client->hung_up) {
+    client->session->CloseAll();
+    ForgetIfDone(client);
+    return;
+  }
+  WatchWhatIsHeld(client);
+  std::vector<int> fds;
+  for (const base::Fd& fd : reply.fds) fds.push_back(fd.get());
+  const absl::Status sent = Send(client->socket.get(), reply.bytes, fds);
+  if (reply.hang_up || !sent.ok()) {
+    HangUp(client);
+    return;
+  }
+  loop_->SetEvents(client->socket_watch, EPOLLIN);
+  ForgetIfDone(client);
+}
+
+// The pidfd once there has been a greeting, and the eventfd of each loader.
+void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
+  if (client->pidfd_watch == 0 && client->session->pidfd() >= 0) {
+    const auto watch =
+        loop_->Add(client->session->pidfd(), EPOLLIN,
+                   [this, client](std::uint32_t) { OnProcessGone(client); });
+    if (watch.ok()) client->pidfd_watch = *watch;
+  }
+  for (const std::shared_ptr<job::Loader>& loader :
+       client->session->Loaders()) {
+    if (client->release_watches.count(loader.get()) != 0) continue;
+    const auto watch = loop_->Add(
+        loader->channel().event_fd(), EPOLLIN,
+        [this, client, loader](std::uint32_t) { OnReleases(client, loader); });
+    if (watch.ok()) client->release_watches[loader.get()] = *watch;
+  }
+}
+
+void Server::OnReleases(const std::shared_ptr<Client>& client,
+                        const std::shared_ptr<job::Loader>& loader) {
+  const absl::Status status = loader->TakeReleases();
+  if (!status.ok()) {
+    // It cannot be believed any more: nothing of what it holds is taken back
+    // before it ends.
+    spdlog::warn("process {}, {}: the client sent {}; its session is closed",
+                 client->peer.pid, loader->name(),
+                 std::string(status.message()));
+    loop_->Remove(client->release_watches[loader.get()]);
+    client->release_watches[loader.get()] = 0;
+    Send(client->socket.get(), Session::Refuse(status).bytes, {}).IgnoreError();
+    HangUp(client);
+    return;
+  }
+  ForgetIfDone(client);
+}
+
+void Server::HangUp(const std::shared_ptr<Client>& client) {
+  if (client->hung_up) return;
+  client->hung_up = true;
+  loop_->Remove(client->socket_watch);
+  client->socket.Close();
+  if (client->busy) return;
+  client->session->CloseAll();
+  ForgetIfDone(client);
+}
+
+void Server::OnProcessGone(const std::shared_ptr<Client>& client) {
+  client->process_gone = true;
+  if (!client->busy) Forget(client);
+}
+
+// Closed loaders go when nothing of them is held; the client, when it has hung
+// up and holds none.
+void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
+  if (client->busy) return;
+  client->session->DropReleased();
+  const auto held = client->session->Loaders();
+  for (auto watch = client->release_watches.begin();
+       watch != client->release_watches.end();) {
+    const bool gone = std::none_of(
+        held.begin(), held.end(),
+        [&](const auto& loader) { return loader.get() == watch->first; });
+    if (gone) loop_->Remove(watch->second);
+    watch = gone ? client->release_watches.erase(watch) : std::next(watch);
+  }
+  if (client->hung_up && held.empty()) Forget(client);
+}
+
+void Server::Forget(const std::shared_ptr<Client>& client) {
+  if (clients_.erase(client->id) == 0) return;
+  loop_->Remove(client->socket_watch);
+  loop_->Remove(client->pidfd_watch);
+  for (const auto& [loader, watch] : client->release_watches)
+    loop_->Remove(watch);
+  client->release_watches.clear();
+  // The session ends its loaders, which unmaps their slots: not on the loop's
+  // time.
+  requests_.Run([session = std::shared_ptr<Session>(std::move(
+                     client->session))]() mutable { session.reset(); });
+}
+
+}  // namespace forebay::session

@@ -1,0 +1,69 @@
+#ifndef FOREBAY_SERVER_SESSION_SERVER_H_
+#define FOREBAY_SERVER_SESSION_SERVER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/base/event_loop.h"
+#include "server/base/fd.h"
+#include "server/job/registry.h"
+#include "server/session/request_pool.h"
+#include "server/session/session.h"
+
+namespace forebay::session {
+
+// Accepts trainers on session.sock and serves each until it is gone: requests
+// in order, releases as they come. Only processes of the daemon's own uid are
+// let in.
+//
+// A client is gone when its process is (its pidfd fires): what it holds is then
+// taken back. A hang-up alone closes its loaders, but a process that lives may
+// still read what it holds.
+//
+// Used on the event loop's thread, and destroyed after the loop has ended;
+// requests run on threads of its own. Loop and registry outlive it. Never
+// blocks the loop. Errors: Create (the socket's); a client's go to the client.
+class Server {
+ public:
+  static absl::StatusOr<std::unique_ptr<Server>> Create(
+      const std::string& path, base::EventLoop* loop, job::Registry* registry);
+  ~Server();
+
+  std::uint32_t sessions() const {
+    return static_cast<std::uint32_t>(clients_.size());
+  }
+
+  // Runs something that may block beside the requests.
+  void RunAside(std::function<void()> work) { requests_.Run(std::move(work)); }
+
+ private:
+  struct Client;
+
+  Server(base::Fd listener, base::EventLoop* loop, job::Registry* registry);
+
+  void Accept();
+  void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
+  void OnAnswered(const std::shared_ptr<Client>& client, Reply reply);
+  void OnReleases(const std::shared_ptr<Client>& client,
+                  const std::shared_ptr<job::Loader>& loader);
+  void HangUp(const std::shared_ptr<Client>& client);
+  void OnProcessGone(const std::shared_ptr<Client>& client);
+  void WatchWhatIsHeld(const std::shared_ptr<Client>& client);
+  void ForgetIfDone(const std::shared_ptr<Client>& client);
+  void Forget(const std::shared_ptr<Client>& client);
+
+  const base::Fd listener_;
+  base::EventLoop* const loop_;
+  job::Registry* const registry_;
+  std::uint64_t last_session_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
+  RequestPool requests_;
+};
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_SERVER_SESSION_SERVER_H_

@@ -1,0 +1,308 @@
+#include "server/session/session.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/shm_layout.h"
+#include "server/base/check.h"
+#include "server/base/duplicate.h"
+#include "server/base/status.h"
+#include "server/base/version.h"
+
+namespace forebay::session {
+namespace {
+
+constexpr std::size_t kMaxLoaders = 256;
+constexpr std::uint32_t kMaxExtraRoots = 8;
+constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
+// Room beside the class names in a message.
+constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
+
+absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
+  base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
+  if (!fd) return base::ErrnoStatus(errno, "creating shared memory");
+  if (write(fd.get(), bytes.data(), bytes.size()) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return base::ErrnoStatus(errno, "writing class names");
+  }
+  return fd;
+}
+
+// Reads, not maps: the client could still shrink it.
+absl::StatusOr<std::string> FromMemfd(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size < 0 ||
+      static_cast<std::size_t>(status.st_size) > kMaxSpecBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the spec's memfd is none, or larger than ", kMaxSpecBytes, " bytes"));
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  if (pread(fd, bytes.data(), bytes.size(), 0) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return absl::InvalidArgumentError(
+        "the spec's memfd shrank while it was read");
+  }
+  return bytes;
+}
+
+// Root directory, then extra roots: what the spec says must be what came.
+absl::StatusOr<std::shared_ptr<const storage::local::LocalRoot>> RootFrom(
+    const proto::DatasetSpec& spec, std::vector<base::Fd> fds) {
+  if (spec.extra_roots() > kMaxExtraRoots ||
+      static_cast<std::uint32_t>(spec.extra_root_paths_size()) !=
+          spec.extra_roots() ||
+      fds.size() != 1 + spec.extra_roots()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset comes with its root's descriptor and at most ",
+                     kMaxExtraRoots, " extra roots, each with its path"));
+  }
+  if (spec.uri().size() > 4096) {
+    return absl::InvalidArgumentError("a dataset's URI has at most 4096 bytes");
+  }
+  std::vector<storage::local::ExtraRoot> extra_roots;
+  for (std::uint32_t i = 0; i < spec.extra_roots(); ++i) {
+    extra_roots.push_back(
+        {std::move(fds[i + 1]), spec.extra_root_paths(static_cast<int>(i))});
+  }
+  return storage::local::LocalRoot::Create(std::move(fds[0]), spec.uri(),
+                                           std::move(extra_roots));
+}
+
+void SetError(const absl::Status& status, proto::DaemonMessage& answer) {
+  proto::Error* error = answer.mutable_error();
+  error->set_code(static_cast<std::uint32_t>(status.code()));
+  // The longest that surely fits a message.
+  error->set_message(std::string(status.message().substr(0, kMaxMessage / 2)));
+}
+
+}  // namespace
+
+Reply Session::Refuse(const absl::Status& status) {
+  proto::DaemonMessage answer;
+  SetError(status, answer);
+  return {.bytes = answer.SerializeAsString(), .fds = {}, .hang_up = true};
+}
+
+Reply Session::Handle(Datagram datagram) {
+  proto::ClientMessage request;
+  if (!request.ParseFromString(datagram.bytes) || request.request_id() == 0 ||
+      request.kind_case() == proto::ClientMessage::KIND_NOT_SET) {
+    return Refuse(
+        absl::InvalidArgumentError("a message that is none of this protocol"));
+  }
+  const bool greeted = pidfd() >= 0;
+  if (greeted == request.has_hello()) {
+    return Refuse(
+        absl::FailedPreconditionError("a session begins with one greeting"));
+  }
+  Reply reply;
+  proto::DaemonMessage answer;
+  const absl::Status status =
+      Answer(request, std::move(datagram.fds), answer, reply.fds);
+  if (!status.ok()) {
+    SetError(status, answer);
+    reply.fds.clear();
+    reply.hang_up = request.has_hello();
+  }
+  answer.set_request_id(request.request_id());
+  reply.bytes = answer.SerializeAsString();
+  FOREBAY_CHECK(reply.bytes.size() <= kMaxMessage);
+  return reply;
+}
+
+absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
+                             proto::DaemonMessage& answer, Fds& answer_fds) {
+  switch (request.kind_case()) {
+    case proto::ClientMessage::kHello:
+      return Greet(request.hello(), std::move(fds), *answer.mutable_welcome());
+    case proto::ClientMessage::kOpenLoader:
+      return OpenLoader(request.open_loader(), std::move(fds),
+                        *answer.mutable_loader_opened(), answer_fds);
+    case proto::ClientMessage::kStartEpoch:
+      return StartEpoch(request.start_epoch(), *answer.mutable_epoch_started(),
+                        answer_fds);
+    case proto::ClientMessage::kStopEpoch: {
+      FOREBAY_ASSIGN_OR_RETURN(const auto loader,
+                               Find(request.stop_epoch().loader_id()));
+      answer.mutable_epoch_stopped()->set_published(loader->StopEpoch());
+      return absl::OkStatus();
+    }
+    case proto::ClientMessage::kCloseLoader:
+      return CloseLoader(request.close_loader().loader_id(),
+                         *answer.mutable_loader_closed());
+    case proto::ClientMessage::kGetStats:
+      return GetStats(request.get_stats().loader_id(), *answer.mutable_stats());
+    case proto::ClientMessage::KIND_NOT_SET:
+      break;
+  }
+  return absl::UnimplementedError("a request that this daemon does not know");
+}
+
+absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
+                            proto::Welcome& welcome) {
+  const std::uint32_t version = hello.protocol_version();
+  if (version > proto::kProtocolVersion ||
+      version + 1 < proto::kProtocolVersion || version == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the client speaks protocol version ", version,
+                     ", the daemon ", proto::kProtocolVersion,
+                     " and the one before: upgrade the older of the two"));
+  }
+  if (fds.size() != 1) {
+    return absl::InvalidArgumentError(
+        "a greeting comes with the client's pidfd alone");
+  }
+  FOREBAY_RETURN_IF_ERROR(CheckPidfd(fds[0].get(), peer_.pid));
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto attachment, registry_->Attach(hello.job(), peer_.uid, peer_.pid));
+  welcome.set_protocol_version(version);
+  welcome.set_daemon_version(base::kVersion);
+  welcome.set_session_id(id_);
+  base::MutexLock lock(&mutex_);
+  attachment_ = std::move(attachment);
+  pidfd_ = std::move(fds[0]);
+  return absl::OkStatus();
+}
+
+absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
+                                 proto::LoaderOpened& opened, Fds& opened_fds) {
+  proto::LoaderSpec spec = request.spec();
+  if (request.spec_in_memfd()) {
+    if (fds.empty())
+      return absl::InvalidArgumentError("the spec's memfd did not come");
+    FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
+                             FromMemfd(fds.back().get()));
+    fds.pop_back();
+    if (!spec.ParseFromString(bytes)) {
+      return absl::InvalidArgumentError("the memfd holds no loader's spec");
+    }
+  }
+  job::Attachment* attachment;
+  {
+    base::MutexLock lock(&mutex_);
+    if (open_.size() >= kMaxLoaders) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "this process has ", kMaxLoaders, " loaders open: close some"));
+    }
+    attachment = attachment_.get();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(auto root, RootFrom(spec.dataset(), std::move(fds)));
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<job::Loader> loader,
+                           attachment->OpenLoader(spec, std::move(root)));
+  for (const int fd :
+       {loader->channel().ready_fd(), loader->channel().release_fd(),
+        loader->channel().event_fd()}) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd duplicate, base::Duplicate(fd));
+    opened_fds.push_back(std::move(duplicate));
+  }
+  proto::ClassList classes;
+  for (const std::string& name : loader->dataset().classes())
+    classes.add_names(name);
+  if (classes.ByteSizeLong() > kMaxInlineClasses) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
+                             ToMemfd(classes.SerializeAsString()));
+    opened_fds.push_back(std::move(memfd));
+    opened.set_classes_in_memfd(true);
+  } else {
+    *opened.mutable_classes() = std::move(classes);
+  }
+  const dataset::Version& version = loader->dataset().version();
+  opened.set_dataset_version(std::string(version.begin(), version.end()));
+  opened.set_dataset_size(loader->dataset().size());
+  opened.set_samples_per_epoch(loader->samples_per_epoch());
+  opened.set_batches_per_epoch(loader->batches_per_epoch());
+  opened.set_slot_bytes(loader->slot_bytes());
+  base::MutexLock lock(&mutex_);
+  opened.set_loader_id(++last_loader_);
+  open_[last_loader_] = std::move(loader);
+  return absl::OkStatus();
+}
+
+absl::Status Session::StartEpoch(const proto::StartEpoch& request,
+                                 proto::EpochStarted& started, Fds& slot_fds) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample()));
+  started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size()));
+  started.set_slot_bytes(loader->slot_bytes());
+  started.set_lease_quota(stream::kLeaseQuota);
+  return absl::OkStatus();
+}
+
+absl::Status Session::CloseLoader(std::uint64_t id,
+                                  proto::LoaderClosed& closed) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
+  closed.set_published(loader->StopEpoch());
+  base::MutexLock lock(&mutex_);
+  closed_.push_back(loader);
+  open_.erase(id);
+  return absl::OkStatus();
+}
+
+absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
+  const job::LoaderCounters counters = loader->Snapshot().counters;
+  stats.set_samples_delivered(counters.samples_delivered);
+  stats.set_batches_delivered(counters.batches_delivered);
+  stats.set_bytes_delivered(counters.bytes_delivered);
+  stats.set_bytes_read(counters.bytes_read);
+  stats.set_samples_decoded(counters.samples_decoded);
+  stats.set_samples_substituted(counters.samples_substituted);
+  stats.set_cpu_nanos(counters.cpu_nanos);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<job::Loader>> Session::Find(
+    std::uint64_t id) const {
+  base::MutexLock lock(&mutex_);
+  const auto found = open_.find(id);
+  if (found == open_.end()) {
+    return absl::NotFoundError(absl::StrCat("this session has no loader ", id));
+  }
+  return found->second;
+}
+
+int Session::pidfd() const {
+  base::MutexLock lock(&mutex_);
+  return pidfd_.get();
+}
+
+std::vector<std::shared_ptr<job::Loader>> Session::Loaders() const {
+  base::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<job::Loader>> loaders = closed_;
+  for (const auto& [id, loader] : open_) loaders.push_back(loader);
+  return loaders;
+}
+
+void Session::DropReleased() {
+  // Destroyed after the mutex is free: unmapping takes milliseconds.
+  std::vector<std::shared_ptr<job::Loader>> dropped;
+  base::MutexLock lock(&mutex_);
+  const auto first =
+      std::partition(closed_.begin(), closed_.end(),
+                     [](const std::shared_ptr<job::Loader>& loader) {
+                       return loader->HasLeases();
+                     });
+  std::move(first, closed_.end(), std::back_inserter(dropped));
+  closed_.erase(first, closed_.end());
+}
+
+void Session::CloseAll() {
+  std::vector<std::shared_ptr<job::Loader>> open;
+  {
+    base::MutexLock lock(&mutex_);
+    for (auto& [id, loader] : open_) open.push_back(loader);
+    open_.clear();
+    closed_.insert(closed_.end(), open.begin(), open.end());
+  }
+  for (const std::shared_ptr<job::Loader>& loader : open) loader->StopEpoch();
+}
+
+}  // namespace forebay::session

@@ -1,0 +1,84 @@
+#ifndef FOREBAY_SERVER_SESSION_SESSION_H_
+#define FOREBAY_SERVER_SESSION_SESSION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/session.pb.h"
+#include "server/base/fd.h"
+#include "server/base/mutex.h"
+#include "server/job/loader.h"
+#include "server/job/registry.h"
+#include "server/session/peer.h"
+#include "server/session/socket.h"
+
+namespace forebay::session {
+
+// An answer, and what travels with it.
+struct Reply {
+  std::string bytes;
+  std::vector<base::Fd> fds;
+  // The client broke the protocol: this is the last that it hears.
+  bool hang_up = false;
+};
+
+// One client: answers its requests and holds its loaders.
+// Handle is called by one thread at a time; the rest is thread-safe. Owned by
+// the server; the registry outlives it. Handle may block (scans, new slots),
+// nothing else does. Errors go to the client as replies.
+class Session {
+ public:
+  Session(std::uint64_t id, Peer peer, job::Registry* registry)
+      : id_(id), peer_(peer), registry_(registry) {}
+
+  Reply Handle(Datagram datagram);
+  // To a datagram that could not even be received.
+  static Reply Refuse(const absl::Status& status);
+
+  // The client's pidfd; invalid before its greeting.
+  int pidfd() const;
+  // Those that are open, and closed ones of which the client still holds a
+  // batch.
+  std::vector<std::shared_ptr<job::Loader>> Loaders() const;
+  // Lets go of closed loaders of which nothing is held any more.
+  void DropReleased();
+  // The client has hung up: every loader counts as closed.
+  void CloseAll();
+
+ private:
+  using Fds = std::vector<base::Fd>;
+
+  absl::Status Answer(const proto::ClientMessage& request, Fds fds,
+                      proto::DaemonMessage& answer, Fds& answer_fds);
+  absl::Status Greet(const proto::Hello& hello, Fds fds,
+                     proto::Welcome& welcome);
+  absl::Status OpenLoader(const proto::OpenLoader& request, Fds fds,
+                          proto::LoaderOpened& opened, Fds& opened_fds);
+  absl::Status StartEpoch(const proto::StartEpoch& request,
+                          proto::EpochStarted& started, Fds& slot_fds);
+  absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
+  absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
+  absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
+
+  const std::uint64_t id_;
+  const Peer peer_;
+  job::Registry* const registry_;
+
+  mutable base::Mutex mutex_;
+  base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t last_loader_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_SERVER_SESSION_SESSION_H_
