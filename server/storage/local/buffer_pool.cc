@@ -1,0 +1,78 @@
+#include "server/storage/local/buffer_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace forebay::storage::local {
+namespace {
+
+// The class of `length`: 4 times the power of two above, plus the quarter.
+// Classes hold (4 + quarter) << shift bytes, so at most a quarter is unused.
+std::size_t ClassOf(std::size_t length, std::size_t min_shift) {
+  const std::size_t quarter_size = std::size_t{1} << (min_shift - 2);
+  const std::size_t units =
+      std::max<std::size_t>((length + quarter_size - 1) / quarter_size, 4);
+  const std::size_t shift = std::bit_width(units) - 3;
+  const std::size_t rounded = (units + (std::size_t{1} << shift) - 1) >> shift;
+  return 4 * shift + rounded - 4;  // `rounded` is 4 to 8; 8 is the next class
+}
+
+std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
+  return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
+}
+
+}  // namespace
+
+BufferPool::~BufferPool() {
+  base::MutexLock lock(&mutex_);
+  for (const std::vector<std::uint8_t*>& buffers : free_)
+    for (std::uint8_t* buffer : buffers) std::free(buffer);
+}
+
+std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
+  const std::size_t size_class = ClassOf(length, kMinShift);
+  if (size_class >= kClasses) {
+    void* const buffer = std::malloc(length);
+    return std::shared_ptr<std::uint8_t>(static_cast<std::uint8_t*>(buffer),
+                                         std::free);
+  }
+  std::uint8_t* buffer = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    if (std::vector<std::uint8_t*>& buffers = free_[size_class];
+        !buffers.empty()) {
+      buffer = buffers.back();
+      buffers.pop_back();
+      spare_ -= ClassSize(size_class, kMinShift);
+    }
+  }
+  if (buffer == nullptr)
+    buffer = static_cast<std::uint8_t*>(
+        std::malloc(ClassSize(size_class, kMinShift)));
+  if (buffer == nullptr) return nullptr;
+  return std::shared_ptr<std::uint8_t>(
+      buffer, [pool = shared_from_this(), size_class](std::uint8_t* spent) {
+        pool->GiveBack(spent, size_class);
+      });
+}
+
+std::size_t BufferPool::spare() const {
+  base::MutexLock lock(&mutex_);
+  return spare_;
+}
+
+void BufferPool::GiveBack(std::uint8_t* buffer, std::size_t size_class) {
+  const std::size_t size = ClassSize(size_class, kMinShift);
+  {
+    base::MutexLock lock(&mutex_);
+    if (spare_ + size <= spare_bytes_) {
+      free_[size_class].push_back(buffer);
+      spare_ += size;
+      return;
+    }
+  }
+  std::free(buffer);
+}
+
+}  // namespace forebay::storage::local

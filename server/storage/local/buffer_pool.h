@@ -1,0 +1,48 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+
+namespace forebay::storage::local {
+
+// Buffers for reads, used again instead of given back: a page that was touched
+// before costs no fault. Sizes are rounded up to one of four steps between
+// powers of two.
+//
+// Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
+// Take gives null where memory is spent.
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  // Keeps at most `spare_bytes` of spent buffers.
+  explicit BufferPool(std::size_t spare_bytes) : spare_bytes_(spare_bytes) {}
+  ~BufferPool();
+
+  // At least `length` bytes, with any content.
+  std::shared_ptr<std::uint8_t> Take(std::size_t length);
+
+  // Bytes of spent buffers at hand.
+  std::size_t spare() const;
+
+ private:
+  static constexpr std::size_t kMinShift = 12;
+  static constexpr std::size_t kClasses = 4 * 20;  // 4 KiB to 4 GiB
+
+  void GiveBack(std::uint8_t* buffer, std::size_t size_class);
+
+  const std::size_t spare_bytes_;
+  mutable base::Mutex mutex_;
+  std::size_t spare_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::array<std::vector<std::uint8_t*>, kClasses> free_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_

@@ -1,0 +1,181 @@
+#include "server/storage/local/local_source.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/storage/local/errors.h"
+#include "server/storage/local/file_stat.h"
+
+namespace forebay::storage::local {
+namespace {
+
+// What opening a file costs beside its bytes, in bytes: so that a job of many
+// small files pays its share.
+constexpr std::int64_t kOpenCost = 32 << 10;
+
+std::int64_t CostOf(const ReadRequest& request) {
+  return kOpenCost + static_cast<std::int64_t>(std::min<std::uint64_t>(
+                         request.length, std::uint64_t{1} << 40));
+}
+
+absl::Status CheckRange(const ReadRequest& request) {
+  if (request.length <= request.version.size &&
+      request.offset <= request.version.size - request.length)
+    return absl::OkStatus();
+  return FileError(
+      absl::StatusCode::kInvalidArgument, request.object,
+      absl::StrCat("bytes ", request.offset, " to ",
+                   request.offset + request.length, " lie outside its ",
+                   request.version.size, " bytes"));
+}
+
+absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat) {
+  const FileStat now = ToFileStat(stat);
+  if (now.type != FileType::kRegular)
+    return FileError(
+        absl::StatusCode::kInvalidArgument, request.object,
+        absl::StrCat("is a ", std::string(FileTypeName(stat.st_mode)),
+                     ", not a regular file"));
+  if (now.size != request.version.size ||
+      now.mtime_nanos != request.version.stamp)
+    return FileError(absl::StatusCode::kFailedPrecondition, request.object,
+                     "was replaced or changed since the dataset was indexed");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+LocalSource::LocalSource(const LocalSourceOptions& options)
+    : files_(options.files),
+      buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {
+  FOREBAY_CHECK(options.threads > 0);
+  threads_.reserve(options.threads);
+  for (int thread = 0; thread < options.threads; ++thread)
+    threads_.emplace_back([this, thread] { Work(thread); });
+}
+
+LocalSource::~LocalSource() {
+  {
+    base::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  read_or_end_.NotifyAll();
+  for (std::thread& thread : threads_) thread.join();
+  for (;;) {
+    std::optional<schedule::FairQueue<ReadRequest>::Popped> left;
+    {
+      base::MutexLock lock(&mutex_);
+      left = queue_.Pop();
+    }
+    if (!left) return;
+    left->item.done(FileError(absl::StatusCode::kCancelled, left->item.object,
+                              "the daemon is shutting down"));
+  }
+}
+
+void LocalSource::Read(absl::Span<ReadRequest> requests) {
+  int wake = 0;
+  {
+    base::MutexLock lock(&mutex_);
+    for (ReadRequest& request : requests)
+      queue_.Push(request.purpose.job, CostOf(request), request.purpose.urgency,
+                  std::move(request));
+    wake = std::min<std::size_t>(asleep_, queue_.size());
+    wake = std::max(wake - waking_, 0);
+    waking_ += wake;
+  }
+  for (; wake > 0; --wake) read_or_end_.NotifyOne();
+}
+
+void LocalSource::SetWeight(schedule::Flow job, double weight) {
+  base::MutexLock lock(&mutex_);
+  queue_.SetWeight(job, weight);
+}
+
+void LocalSource::Forget(schedule::Flow job) {
+  base::MutexLock lock(&mutex_);
+  queue_.Forget(job);
+}
+
+std::size_t LocalSource::queued() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.size();
+}
+
+std::size_t LocalSource::in_flight() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.in_flight();
+}
+
+void LocalSource::Work(int thread) {
+  char name[16];
+  std::snprintf(name, sizeof(name), "forebay-read-%d", thread);
+  pthread_setname_np(pthread_self(), name);
+
+  mutex_.Lock();
+  while (!ending_) {
+    std::optional<schedule::FairQueue<ReadRequest>::Popped> next = queue_.Pop();
+    if (!next) {
+      ++asleep_;
+      read_or_end_.Wait(&mutex_);
+      --asleep_;
+      if (waking_ > 0) --waking_;
+      continue;
+    }
+    mutex_.Unlock();
+    next->item.done(ReadFile(next->item));
+    next->item = ReadRequest();  // what it holds is let go without the lock
+    mutex_.Lock();
+    queue_.Complete(next->flow, next->cost, next->cost);
+  }
+  mutex_.Unlock();
+}
+
+absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {
+  struct stat stat;
+  if (const int error = files_->Stat(file, &stat); error < 0)
+    return FileError(-error, request.object);
+  return CheckVersion(request, stat);
+}
+
+absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
+  const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());
+  if (root == nullptr)
+    return FileError(absl::StatusCode::kInvalidArgument, request.object,
+                     "lies in no local directory");
+  FOREBAY_RETURN_IF_ERROR(CheckRange(request));
+  FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
+                           files_->Open(*root, request.object));
+  FOREBAY_RETURN_IF_ERROR(CheckFile(file.get(), request));
+
+  std::shared_ptr<std::uint8_t> buffer = buffers_->Take(request.length);
+  if (buffer == nullptr) return FileError(ENOMEM, request.object);
+  std::uint64_t filled = 0;
+  while (filled < request.length) {
+    const ssize_t got =
+        files_->Pread(file.get(), buffer.get() + filled,
+                      request.length - filled, request.offset + filled);
+    if (got == -EINTR) continue;
+    if (got < 0) return FileError(-got, request.object);
+    if (got == 0) break;
+    filled += got;
+  }
+  // Who writes while we read would give us half of each version.
+  FOREBAY_RETURN_IF_ERROR(CheckFile(file.get(), request));
+  if (filled < request.length)
+    return FileError(absl::StatusCode::kDataLoss, request.object,
+                     absl::StrCat("ends after ", request.offset + filled,
+                                  " of ", request.version.size, " bytes"));
+  const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
+  return base::Bytes(std::move(buffer), span);
+}
+
+}  // namespace forebay::storage::local

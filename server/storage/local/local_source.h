@@ -1,0 +1,72 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "server/base/mutex.h"
+#include "server/schedule/fair_queue.h"
+#include "server/schedule/flow.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/buffer_pool.h"
+#include "server/storage/local/file_system.h"
+
+namespace forebay::storage::local {
+
+struct LocalSourceOptions {
+  int threads = 4;  // reads at once, at least 1
+  // Bytes of spent buffers kept for the next reads.
+  std::size_t spare_bytes = std::size_t{16} << 20;
+  FileSystem* files = FileSystem::System();
+};
+
+// Reads files beneath LocalRoots on threads of its own, named forebay-read-N.
+// Jobs share the threads by weight and bytes; within a job the most urgent read
+// goes first. A file is read only while it is the version asked for.
+//
+// Thread-safe. The caller owns it; bytes that it gave may outlive it.
+// Destruction completes the reads that are under way and fails those that wait
+// with CANCELLED. Read does not block. Errors as ByteSource says; a root that
+// is no LocalRoot is INVALID_ARGUMENT. No `done` is called with a lock held,
+// and none before Read returns on the caller's thread.
+class LocalSource final : public ByteSource {
+ public:
+  explicit LocalSource(const LocalSourceOptions& options = {});
+  ~LocalSource() override;
+
+  void Read(absl::Span<ReadRequest> requests) override;
+
+  // The job's share from now on; 1 until set. Positive and finite.
+  void SetWeight(schedule::Flow job, double weight);
+  // The job ended: lets go of its weight once its last read is done.
+  void Forget(schedule::Flow job);
+
+  // Reads that wait for a thread.
+  std::size_t queued() const;
+  // Reads that a thread works on.
+  std::size_t in_flight() const;
+
+ private:
+  void Work(int thread);
+  absl::Status CheckFile(int file, const ReadRequest& request);
+  absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
+
+  FileSystem* const files_;
+  const std::shared_ptr<BufferPool> buffers_;
+  mutable base::Mutex mutex_;
+  base::CondVar read_or_end_;
+  schedule::FairQueue<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
+  int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_H_

@@ -1,0 +1,58 @@
+#ifndef FOREBAY_TESTS_CONFORMANCE_STORAGE_BYTE_SOURCE_CONFORMANCE_H_
+#define FOREBAY_TESTS_CONFORMANCE_STORAGE_BYTE_SOURCE_CONFORMANCE_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// What the suite needs of a source under test: somewhere to put objects.
+class ByteSourceHarness {
+ public:
+  virtual ~ByteSourceHarness() = default;
+
+  virtual ByteSource& source() = 0;
+  virtual void DestroySource() = 0;
+  virtual std::shared_ptr<const Root> root() = 0;
+
+  // Makes or replaces an object; the version differs from any before.
+  virtual ObjectVersion Put(const std::string& object,
+                            const std::string& content) = 0;
+  virtual void Remove(const std::string& object) = 0;
+};
+
+// The contract of ByteSource, as tests: instantiate it for every source with
+// INSTANTIATE_TEST_SUITE_P(Name, ByteSourceConformanceTest,
+//                          testing::Values(&MakeHarness));
+class ByteSourceConformanceTest
+    : public ::testing::TestWithParam<
+          std::function<std::unique_ptr<ByteSourceHarness>()>> {
+ protected:
+  ByteSourceConformanceTest() : harness_(GetParam()()) {}
+
+  ReadRequest Request(const std::string& object, ObjectVersion version) {
+    ReadRequest request;
+    request.root = harness_->root();
+    request.object = object;
+    request.version = version;
+    request.length = version.size;
+    return request;
+  }
+
+  // Reads and waits.
+  absl::StatusOr<base::Bytes> Read(ReadRequest request);
+
+  // The code of a read that must fail with a message that names the object.
+  absl::StatusCode ErrorOf(ReadRequest request);
+
+  const std::unique_ptr<ByteSourceHarness> harness_;
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_TESTS_CONFORMANCE_STORAGE_BYTE_SOURCE_CONFORMANCE_H_

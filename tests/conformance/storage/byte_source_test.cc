@@ -1,0 +1,129 @@
+// The conformance suite on every source there is.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/local_source.h"
+#include "tests/conformance/storage/byte_source_conformance.h"
+#include "tests/conformance/storage/faulty_source.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::storage {
+namespace {
+
+class LocalHarness final : public ByteSourceHarness {
+ public:
+  LocalHarness()
+      : root_(*local::LocalRoot::Create(scratch_.Open(), scratch_.Path())),
+        source_(std::in_place) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    scratch_.Write(object, content);
+    // File systems stamp by a coarse clock: say the time ourselves.
+    const struct timespec times[2] = {{0, UTIME_OMIT}, {1000, ++next_nanos_}};
+    EXPECT_EQ(utimensat(AT_FDCWD, scratch_.Path(object).c_str(), times, 0), 0);
+    return root_->Stat(object)->version();
+  }
+  void Remove(const std::string& object) override {
+    std::filesystem::remove(scratch_.Path(object));
+  }
+
+ private:
+  const local::ScratchDir scratch_;
+  const std::shared_ptr<const local::LocalRoot> root_;
+  std::optional<local::LocalSource> source_;
+  long next_nanos_ = 0;
+};
+
+class MemoryHarness final : public ByteSourceHarness {
+ public:
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return source_->root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return source_->Put(object, content);
+  }
+  void Remove(const std::string& object) override { source_->Remove(object); }
+
+ private:
+  std::optional<MemorySource> source_{std::in_place};
+};
+
+// Decorates a LocalHarness's source.
+class FaultyHarness final : public ByteSourceHarness {
+ public:
+  FaultyHarness() : source_(std::in_place, &inner_.source()) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override {
+    source_.reset();
+    inner_.DestroySource();
+  }
+  std::shared_ptr<const Root> root() override { return inner_.root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return inner_.Put(object, content);
+  }
+  void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ private:
+  LocalHarness inner_;
+  std::optional<FaultySource> source_;
+};
+
+template <typename Harness>
+std::unique_ptr<ByteSourceHarness> Make() {
+  return std::make_unique<Harness>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Local, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<LocalHarness>));
+INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<MemoryHarness>));
+INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<FaultyHarness>));
+
+TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
+  MemorySource inner;
+  const ObjectVersion version = inner.Put("a", "content");
+  FaultySource source(&inner);
+  std::string log;
+  const auto read = [&] {
+    ReadRequest request;
+    request.root = inner.root();
+    request.object = "a";
+    request.version = version;
+    request.length = version.size;
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      log += bytes.ok() ? 'y' : 'n';
+    };
+    source.Read({&request, 1});
+  };
+  source.Fail("a", absl::UnavailableError("scripted"), 2);
+  read();
+  read();
+  read();
+  EXPECT_EQ(log, "nny");
+  source.Hold();
+  read();
+  EXPECT_EQ(log, "nny");
+  EXPECT_EQ(source.held(), 1);
+  source.Release();
+  EXPECT_EQ(log, "nnyy");
+}
+
+}  // namespace
+}  // namespace forebay::storage

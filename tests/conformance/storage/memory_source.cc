@@ -1,0 +1,66 @@
+#include "tests/conformance/storage/memory_source.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage {
+namespace {
+
+class MemoryRoot final : public Root {
+ public:
+  const std::string& uri() const override { return uri_; }
+
+ private:
+  const std::string uri_ = "memory:";
+};
+
+}  // namespace
+
+MemorySource::MemorySource() : root_(std::make_shared<MemoryRoot>()) {}
+
+ObjectVersion MemorySource::Put(const std::string& object,
+                                std::string content) {
+  base::MutexLock lock(&mutex_);
+  const ObjectVersion version = {content.size(), next_stamp_++};
+  objects_[object] = {version,
+                      std::make_shared<const std::string>(std::move(content))};
+  return version;
+}
+
+void MemorySource::Remove(const std::string& object) {
+  base::MutexLock lock(&mutex_);
+  objects_.erase(object);
+}
+
+void MemorySource::Read(absl::Span<ReadRequest> requests) {
+  for (ReadRequest& request : requests) {
+    const ReadRequest taken = std::move(request);
+    taken.done(ReadObject(taken));
+  }
+}
+
+absl::StatusOr<base::Bytes> MemorySource::ReadObject(
+    const ReadRequest& request) const {
+  if (request.root != root_)
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.object, ": lies not in memory"));
+  if (request.length > request.version.size ||
+      request.offset > request.version.size - request.length)
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.object, ": the range lies outside"));
+  base::MutexLock lock(&mutex_);
+  const auto found = objects_.find(request.object);
+  if (found == objects_.end())
+    return absl::NotFoundError(absl::StrCat(request.object, ": is gone"));
+  const Object& object = found->second;
+  if (object.version.size != request.version.size ||
+      object.version.stamp != request.version.stamp)
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.object, ": was replaced"));
+  const auto* data =
+      reinterpret_cast<const std::uint8_t*>(object.content->data());
+  return base::Bytes(object.content, {data + request.offset, request.length});
+}
+
+}  // namespace forebay::storage

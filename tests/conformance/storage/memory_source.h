@@ -1,0 +1,44 @@
+#ifndef FOREBAY_TESTS_CONFORMANCE_STORAGE_MEMORY_SOURCE_H_
+#define FOREBAY_TESTS_CONFORMANCE_STORAGE_MEMORY_SOURCE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Objects in memory, for tests: the simplest ByteSource that keeps the
+// contract. A root of its own too. Thread-safe; every read is done before Read
+// returns.
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource();
+
+  // Makes or replaces an object.
+  ObjectVersion Put(const std::string& object, std::string content);
+  void Remove(const std::string& object);
+  const std::shared_ptr<const Root>& root() const { return root_; }
+
+  void Read(absl::Span<ReadRequest> requests) override;
+
+ private:
+  struct Object {
+    ObjectVersion version;
+    std::shared_ptr<const std::string> content;
+  };
+
+  absl::StatusOr<base::Bytes> ReadObject(const ReadRequest& request) const;
+
+  const std::shared_ptr<const Root> root_;
+  mutable base::Mutex mutex_;
+  std::int64_t next_stamp_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_TESTS_CONFORMANCE_STORAGE_MEMORY_SOURCE_H_
