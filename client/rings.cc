@@ -1,0 +1,91 @@
+#include "client/rings.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "client/deadline.h"
+
+namespace forebay::client {
+namespace {
+
+Status MapRing(int fd, int protection, void** out) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 ||
+      status.st_size < static_cast<off_t>(proto::kRingBytes))
+    return Status(FOREBAY_INTERNAL, "the daemon sent a ring that is too small");
+  void* const memory =
+      mmap(nullptr, proto::kRingBytes, protection, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return ErrnoStatus(errno, "cannot map a ring");
+  *out = memory;
+  return Status();
+}
+
+}  // namespace
+
+Status Rings::Map(Fd ready, Fd release, Fd event) {
+  void* memory = nullptr;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(MapRing(ready.get(), PROT_READ, &memory));
+  ready_ = static_cast<const proto::ReadyRing*>(memory);
+  if (ready_->magic != proto::kRingMagic ||
+      ready_->version != proto::kProtocolVersion)
+    return Status(FOREBAY_INTERNAL, "the daemon sent a ring of another kind");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      MapRing(release.get(), PROT_READ | PROT_WRITE, &memory));
+  release_ = static_cast<proto::ReleaseRing*>(memory);
+  event_ = std::move(event);
+  return Status();
+}
+
+void Rings::Unmap() {
+  if (ready_ != nullptr)
+    munmap(const_cast<proto::ReadyRing*>(std::exchange(ready_, nullptr)),
+           proto::kRingBytes);
+  if (release_ != nullptr)
+    munmap(std::exchange(release_, nullptr), proto::kRingBytes);
+  event_.Reset();
+}
+
+bool Rings::HasEntry() const {
+  return ready_->tail.load(std::memory_order_acquire) != head_;
+}
+
+WaitResult Rings::Wait(std::int64_t nanos) {
+  if (HasEntry()) return WaitResult::kReady;
+  const std::int64_t start = NowNanos();
+  release_->waiting.store(1, std::memory_order_relaxed);
+  const int error = proto::FutexWait(&ready_->tail, head_, nanos);
+  release_->waiting.store(0, std::memory_order_relaxed);
+  release_->wait_nanos.fetch_add(NowNanos() - start, std::memory_order_relaxed);
+  if (HasEntry()) return WaitResult::kReady;
+  return error == EINTR ? WaitResult::kInterrupted : WaitResult::kTimeout;
+}
+
+proto::ReadyEntry Rings::Take() {
+  const proto::ReadyEntry entry =
+      ready_->entries[head_ % proto::kReadyCapacity];
+  ++head_;
+  release_->taken.store(head_, std::memory_order_relaxed);
+  return entry;
+}
+
+Status Rings::ReadError() const {
+  const forebay_status code = FromDaemonCode(ready_->error_code);
+  return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code,
+                std::string(ready_->error_text,
+                            strnlen(ready_->error_text, proto::kMaxErrorText)));
+}
+
+void Rings::Notify() {
+  const std::uint64_t one = 1;
+  // It can only fail when the counter is full, and then the daemon is told.
+  [[maybe_unused]] const ssize_t written =
+      write(event_.get(), &one, sizeof one);
+}
+
+}  // namespace forebay::client

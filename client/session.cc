@@ -1,0 +1,121 @@
+#include "client/session.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "client/deadline.h"
+#include "client/location.h"
+#include "client/packet_socket.h"
+#include "proto/shm_layout.h"
+
+namespace forebay::client {
+namespace {
+
+constexpr std::int64_t kAnswerNanos = 30'000'000'000;
+constexpr std::int64_t kHelloNanos = 10'000'000'000;
+
+Status Silent() {
+  return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon does not answer");
+}
+
+}  // namespace
+
+Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
+                     const std::string& job_name, double weight,
+                     std::unique_ptr<Session>* out) {
+  Fd socket;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(ConnectToDaemon(runtime_dir, &socket));
+  auto session = std::make_unique<Session>(std::move(socket));
+
+  const Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (!self) return ErrnoStatus(errno, "cannot open a pidfd of this process");
+  const std::uint64_t id = session->NextRequestId();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(session->Send(
+      id, EncodeHello(id, job_key, job_name, weight), {self.get()}));
+  Reply reply;
+  const Deadline deadline(kHelloNanos);
+  Status status;
+  do {
+    status = session->Await(id, deadline.Remaining(), &reply);
+  } while (status.code == FOREBAY_INTERRUPTED);
+  if (status.code == FOREBAY_TIMEOUT) return Silent();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(status);
+  const Welcome* welcome = std::get_if<Welcome>(&reply.answer.kind);
+  if (welcome == nullptr)
+    return Status(FOREBAY_INTERNAL, "the daemon answered hello with nonsense");
+  if (welcome->protocol_version != proto::kProtocolVersion)
+    return Status(FOREBAY_FAILED_PRECONDITION,
+                  "the daemon (version " + welcome->daemon_version +
+                      ") speaks another protocol than this client");
+  *out = std::move(session);
+  return Status();
+}
+
+Status Session::Send(std::uint64_t request_id, const std::string& request,
+                     const std::vector<int>& fds) {
+  const std::lock_guard lock(mutex_);
+  const Status status = SendPacket(socket_.get(), request, fds);
+  if (!status.ok()) return status;
+  unanswered_.insert(request_id);
+  return Status();
+}
+
+Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
+                      Reply* reply) {
+  const Deadline deadline(timeout_nanos);
+  const std::lock_guard lock(mutex_);
+  while (true) {
+    if (auto found = replies_.extract(request_id)) {
+      *reply = std::move(found.mapped());
+      break;
+    }
+    FOREBAY_CLIENT_RETURN_IF_ERROR(ReceiveLocked(deadline.Remaining()));
+  }
+  if (const auto* error = std::get_if<ErrorAnswer>(&reply->answer.kind)) {
+    const forebay_status code = FromDaemonCode(error->code);
+    return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error->message);
+  }
+  return Status();
+}
+
+Status Session::Call(std::uint64_t request_id, const std::string& request,
+                     Reply* reply) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, {}));
+  const Deadline deadline(kAnswerNanos);
+  while (true) {
+    Status status = Await(request_id, deadline.Remaining(), reply);
+    if (status.code == FOREBAY_INTERRUPTED) continue;
+    if (status.code != FOREBAY_TIMEOUT) return status;
+    Shutdown();
+    return Silent();
+  }
+}
+
+Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
+  std::string bytes;
+  Reply reply;
+  Status status =
+      ReceivePacket(socket_.get(), timeout_nanos, &bytes, &reply.fds);
+  if (status.code == FOREBAY_TIMEOUT || status.code == FOREBAY_INTERRUPTED)
+    return status;
+  if (status.ok()) status = DecodeAnswer(bytes, &reply.answer);
+  if (!status.ok()) return FailLocked(status);
+  const std::uint64_t id = reply.answer.request_id;
+  if (unanswered_.erase(id) == 0)
+    return FailLocked(
+        Status(FOREBAY_INTERNAL, "the daemon answered what was not asked"));
+  replies_.emplace(id, std::move(reply));
+  return Status();
+}
+
+Status Session::FailLocked(Status status) {
+  Shutdown();
+  return status;
+}
+
+bool Session::IsLost() const { return IsHungUp(socket_.get()); }
+
+void Session::Shutdown() { shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace forebay::client

@@ -1,0 +1,56 @@
+#include "client/slot_map.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "proto/shm_layout.h"
+
+namespace forebay::client {
+
+Status SlotMapping::Map(int fd, std::uint64_t bytes,
+                        std::shared_ptr<SlotMapping>* out) {
+  struct stat status;
+  if (fstat(fd, &status) != 0)
+    return ErrnoStatus(errno, "cannot look at a slot");
+  if (bytes < proto::kSlotHeaderBytes || status.st_size < 0 ||
+      static_cast<std::uint64_t>(status.st_size) < bytes)
+    return Status(FOREBAY_INTERNAL, "the daemon sent a slot that is too small");
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return ErrnoStatus(errno, "cannot map a slot");
+  out->reset(new SlotMapping(static_cast<std::uint8_t*>(data), bytes,
+                             status.st_dev, status.st_ino));
+  return Status();
+}
+
+SlotMapping::~SlotMapping() { munmap(data_, bytes_); }
+
+bool SlotMapping::IsOf(int fd) const {
+  struct stat status;
+  return fstat(fd, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
+}
+
+Status SlotMap::Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes) {
+  Detach();
+  std::vector<std::shared_ptr<SlotMapping>> slots(fds.size());
+  for (size_t i = 0; i < fds.size(); ++i) {
+    if (i < past_.size()) slots[i] = past_[i].lock();
+    if (slots[i] != nullptr && slots[i]->bytes() == slot_bytes &&
+        slots[i]->IsOf(fds[i].get()))
+      continue;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        SlotMapping::Map(fds[i].get(), slot_bytes, &slots[i]));
+  }
+  slots_ = std::move(slots);
+  return Status();
+}
+
+void SlotMap::Detach() {
+  if (slots_.empty()) return;
+  past_.assign(slots_.begin(), slots_.end());
+  slots_.clear();
+}
+
+}  // namespace forebay::client

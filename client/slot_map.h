@@ -1,0 +1,66 @@
+#ifndef FOREBAY_CLIENT_SLOT_MAP_H_
+#define FOREBAY_CLIENT_SLOT_MAP_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/fd.h"
+#include "client/status.h"
+
+namespace forebay::client {
+
+// One slot, mapped privately: what the daemon writes is seen, what is written
+// here is seen by this process alone. Thread-safe as memory is; the object is
+// immutable. Owns the mapping.
+class SlotMapping {
+ public:
+  // Fails if the memory behind `fd` is smaller than `bytes` (touching the rest
+  // would kill the process) or cannot be mapped.
+  static Status Map(int fd, std::uint64_t bytes,
+                    std::shared_ptr<SlotMapping>* out);
+  ~SlotMapping();
+  SlotMapping(const SlotMapping&) = delete;
+  SlotMapping& operator=(const SlotMapping&) = delete;
+
+  std::uint8_t* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+  // Whether `fd` is the memory that is mapped.
+  bool IsOf(int fd) const;
+
+ private:
+  SlotMapping(std::uint8_t* data, std::uint64_t bytes, dev_t device,
+              ino_t inode)
+      : data_(data), bytes_(bytes), device_(device), inode_(inode) {}
+
+  std::uint8_t* const data_;
+  const std::uint64_t bytes_;
+  const dev_t device_;
+  const ino_t inode_;
+};
+
+// The slots of a loader. Not thread-safe. A mapping lives as long as the map or
+// a lease holds it.
+class SlotMap {
+ public:
+  // Takes the slots of the epoch that starts. A slot that a lease has kept
+  // mapped stays mapped where it is.
+  Status Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes);
+  // Lets go of all slots; those leased stay mapped until released.
+  void Detach();
+
+  // Slot `index`; null if there is none.
+  std::shared_ptr<SlotMapping> Find(std::uint32_t index) const {
+    return index < slots_.size() ? slots_[index] : nullptr;
+  }
+
+ private:
+  std::vector<std::shared_ptr<SlotMapping>> slots_;
+  std::vector<std::weak_ptr<SlotMapping>> past_;  // of the epoch before
+};
+
+}  // namespace forebay::client
+
+#endif  // FOREBAY_CLIENT_SLOT_MAP_H_
