@@ -1,0 +1,166 @@
+#include "server/daemon/config_schema.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/config.pb.h"
+
+namespace forebay::daemon {
+namespace {
+
+absl::string_view View(std::string_view text) {
+  return absl::string_view(text.data(), text.size());
+}
+
+struct NumberRange {
+  std::string_view key;
+  double min;
+  double max;
+};
+
+// As the comments of config.proto say.
+constexpr NumberRange kNumberRanges[] = {
+    {"cpu.workers", 0, 1024},
+    {"storage.local_threads", 1, 256},
+    {"image.max_pixels", 1, 65535.0 * 65535.0},
+    {"session.idle_seconds", 0, 86400},
+    {"session.exit_when_idle_seconds", 0, 604800},
+};
+
+constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
+
+void AppendKeys(const google::protobuf::Descriptor& message,
+                const std::string& prefix, std::vector<std::string>* keys) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const auto* field = message.field(i);
+    const std::string name = absl::StrCat(prefix, field->name());
+    keys->push_back(name);
+    if (field->message_type() != nullptr) {
+      AppendKeys(*field->message_type(), absl::StrCat(name, "."), keys);
+    }
+  }
+}
+
+// Levenshtein's: insertions, deletions and substitutions.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// A size, or a percentage taken as a number of hundredths; nothing when it is
+// neither. How much memory there is does not matter to that.
+std::optional<std::uint64_t> ParseSize(std::string_view text) {
+  constexpr std::pair<std::string_view, std::uint64_t> kUnits[] = {
+      {"", 1},
+      {"B", 1},
+      {"KiB", std::uint64_t{1} << 10},
+      {"MiB", std::uint64_t{1} << 20},
+      {"GiB", std::uint64_t{1} << 30},
+      {"TiB", std::uint64_t{1} << 40},
+  };
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view suffix(rest, end - rest);
+  if (suffix == "%") {
+    return number <= 100 ? std::optional(number) : std::nullopt;
+  }
+  for (const auto& [unit, factor] : kUnits) {
+    std::uint64_t bytes;
+    if (unit == suffix && !__builtin_mul_overflow(number, factor, &bytes)) {
+      return bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> ConfigKeys() {
+  std::vector<std::string> keys;
+  AppendKeys(*proto::Config::descriptor(), "", &keys);
+  return keys;
+}
+
+std::string NearestConfigKey(std::string_view name) {
+  // Long unknown names need not be compared.
+  if (name.size() > 100) return "";
+  const std::string_view leaf = name.substr(name.rfind('.') + 1);
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string& key : ConfigKeys()) {
+    // A key in the wrong table is as near as one letter.
+    const bool misplaced =
+        key != leaf && std::string_view(key).substr(key.rfind('.') + 1) == leaf;
+    const std::size_t distance =
+        misplaced ? 1 : EditDistance(name, std::string_view(key));
+    if (distance < least) {
+      least = distance;
+      nearest = key;
+    }
+  }
+  return nearest;
+}
+
+absl::Status CheckNumber(std::string_view key, double value) {
+  for (const NumberRange& range : kNumberRanges) {
+    if (range.key != key) continue;
+    if (value >= range.min && value <= range.max) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("must be from ", static_cast<std::int64_t>(range.min),
+                     " to ", static_cast<std::int64_t>(range.max)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckText(std::string_view key, std::string_view value) {
+  if (key == "memory.limit" || key == "image.scratch_limit") {
+    const std::optional<std::uint64_t> bytes = ParseSize(value);
+    if (!bytes.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("is not a size such as \"512MiB\", \"8GiB\" or \"25%\": "
+                       "\"",
+                       View(value), "\""));
+    }
+    if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
+  } else if (key == "log.level") {
+    if (std::find(std::begin(kLogLevels), std::end(kLogLevels), value) ==
+        std::end(kLogLevels)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("must be \"debug\", \"info\", \"warning\" or \"error\", "
+                       "not \"",
+                       View(value), "\""));
+    }
+  } else if (key == "index.directory") {
+    if (!value.empty() && value.front() != '/') {
+      return absl::InvalidArgumentError(
+          absl::StrCat("must be an absolute path, not \"", View(value), "\""));
+    }
+  }
+  if (value.find('\0') != std::string_view::npos) {
+    return absl::InvalidArgumentError("must not contain NUL");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::daemon

@@ -1,0 +1,202 @@
+#include "server/daemon/config.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "server/daemon/config_schema.h"
+
+namespace forebay::daemon {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+std::string Refusal(const std::string& toml) {
+  const auto config = ParseConfig(toml, "f.toml");
+  if (config.ok()) return "accepted";
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(config.status().message());
+}
+
+std::string Runfile(const std::string& path) {
+  return std::string(std::getenv("TEST_SRCDIR")) + "/" +
+         std::getenv("TEST_WORKSPACE") + "/" + path;
+}
+
+TEST(ConfigTest, NothingMeansDefaults) {
+  const auto config = ParseConfig("", "f.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->memory().limit(), "50%");
+  EXPECT_EQ(config->storage().local_threads(), 4);
+  EXPECT_EQ(config->session().idle_seconds(), 10);
+}
+
+TEST(ConfigTest, ReadsEveryKind) {
+  const auto config = ParseConfig(
+      "memory.limit = '8GiB'\n"
+      "[cpu]\nworkers = 3\n"
+      "[image]\nmax_pixels = 4294836225\n"
+      "[session]\nidle_seconds = 0.5\nexit_when_idle_seconds = 60\n",
+      "f.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->memory().limit(), "8GiB");
+  EXPECT_EQ(config->cpu().workers(), 3);
+  EXPECT_EQ(config->image().max_pixels(), 4294836225u);
+  EXPECT_EQ(config->session().idle_seconds(), 0.5);
+  EXPECT_EQ(config->session().exit_when_idle_seconds(), 60);
+}
+
+TEST(ConfigTest, UnknownKeysAreRefusedWithTheNearest) {
+  EXPECT_EQ(Refusal("[memory]\n\nlimt = '1GiB'\n"),
+            "f.toml: memory.limt: unknown key (line 3); did you mean "
+            "memory.limit?");
+  EXPECT_EQ(Refusal("[memry]\nlimit = '1GiB'\n"),
+            "f.toml: memry: unknown key (line 1); did you mean memory?");
+  EXPECT_EQ(Refusal("workers = 2\n"),
+            "f.toml: workers: unknown key (line 1); did you mean "
+            "cpu.workers?");
+  EXPECT_EQ(Refusal("[storage]\nworkers = 2\n"),
+            "f.toml: storage.workers: unknown key (line 2); did you mean "
+            "cpu.workers?");
+  EXPECT_EQ(Refusal("zebra_crossings = 2\n"),
+            "f.toml: zebra_crossings: unknown key (line 1)");
+}
+
+TEST(ConfigTest, WrongTypesAreRefused) {
+  EXPECT_EQ(Refusal("memory = 3"), "f.toml: memory must be a table (line 1)");
+  EXPECT_EQ(Refusal("[[memory]]\nlimit = '1GiB'"),
+            "f.toml: memory must be a table (line 1)");
+  EXPECT_EQ(Refusal("[memory]\nlimit = 3"),
+            "f.toml: memory.limit must be a string (line 2)");
+  EXPECT_EQ(Refusal("[cpu]\nworkers = '2'"),
+            "f.toml: cpu.workers must be an integer (line 2)");
+  EXPECT_EQ(Refusal("[cpu]\nworkers = 2.0"),
+            "f.toml: cpu.workers must be an integer (line 2)");
+  EXPECT_EQ(Refusal("[session]\nidle_seconds = true"),
+            "f.toml: session.idle_seconds must be a number (line 2)");
+}
+
+TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
+  EXPECT_EQ(Refusal("[cpu]\nworkers = 1025"),
+            "f.toml: cpu.workers must be from 0 to 1024 (line 2)");
+  EXPECT_EQ(Refusal("[cpu]\nworkers = -1"),
+            "f.toml: cpu.workers must be from 0 to 1024 (line 2)");
+  EXPECT_EQ(Refusal("[storage]\nlocal_threads = 0"),
+            "f.toml: storage.local_threads must be from 1 to 256 (line 2)");
+  EXPECT_EQ(Refusal("[image]\nmax_pixels = 9223372036854775807"),
+            "f.toml: image.max_pixels must be from 1 to 4294836225 (line 2)");
+  EXPECT_EQ(Refusal("[session]\nidle_seconds = nan"),
+            "f.toml: session.idle_seconds must be from 0 to 86400 (line 2)");
+  EXPECT_EQ(Refusal("[session]\nexit_when_idle_seconds = inf"),
+            "f.toml: session.exit_when_idle_seconds must be from 0 to 604800 "
+            "(line 2)");
+  EXPECT_EQ(Refusal("[log]\nlevel = 'loud'"),
+            "f.toml: log.level must be \"debug\", \"info\", \"warning\" or "
+            "\"error\", not \"loud\" (line 2)");
+  EXPECT_EQ(Refusal("[index]\ndirectory = 'here'"),
+            "f.toml: index.directory must be an absolute path, not \"here\" "
+            "(line 2)");
+}
+
+TEST(ConfigTest, SizesAreChecked) {
+  for (const char* good : {"512MiB", "8GiB", "25%", "100%", "1048576"}) {
+    EXPECT_EQ(Refusal(std::string("memory.limit = '") + good + "'"), "accepted")
+        << good;
+  }
+  for (const char* bad :
+       {"", "much", "8 gigs", "-1GiB", "101%", "99999999999999999999GiB"}) {
+    EXPECT_EQ(Refusal(std::string("memory.limit = '") + bad + "'"),
+              std::string("f.toml: memory.limit is not a size such as "
+                          "\"512MiB\", \"8GiB\" or \"25%\": \"") +
+                  bad + "\" (line 1)");
+  }
+  EXPECT_EQ(Refusal("memory.limit = '0MiB'"),
+            "f.toml: memory.limit must not be 0 (line 1)");
+}
+
+TEST(ConfigTest, BrokenTomlNamesTheLine) {
+  const std::string refusal = Refusal("[cpu]\nworkers = = 2\n");
+  EXPECT_EQ(refusal.find("f.toml: "), 0) << refusal;
+  EXPECT_NE(refusal.find("(line 2)"), std::string::npos) << refusal;
+  EXPECT_NE(Refusal("a = '\xff\xfe'"), "accepted");
+  EXPECT_NE(Refusal("[cpu]\nworkers = 1\nworkers = 2\n"), "accepted");
+  EXPECT_NE(Refusal("cpu = " + std::string(100000, '[')), "accepted");
+  EXPECT_EQ(Refusal(std::string(2 << 20, '#')), "f.toml: larger than 1 MiB");
+}
+
+TEST(ConfigTest, FileErrorsNameTheFile) {
+  const auto missing = ReadConfig("/nonexistent/f.toml");
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(missing.status().message(),
+            "/nonexistent/f.toml: No such file or directory");
+  EXPECT_FALSE(ReadConfig("/").ok());
+}
+
+// Each field that `example` lacks, or that has another value than its default.
+void ExpectDefaults(const Message& example, const std::string& prefix) {
+  const auto& reflection = *example.GetReflection();
+  const auto& descriptor = *example.GetDescriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const FieldDescriptor* field = descriptor.field(i);
+    const std::string name = prefix + field->name();
+    EXPECT_TRUE(reflection.HasField(example, field)) << name << " is missing";
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        ExpectDefaults(reflection.GetMessage(example, field), name + ".");
+        break;
+      case FieldDescriptor::CPPTYPE_STRING:
+        EXPECT_EQ(reflection.GetString(example, field),
+                  field->default_value_string())
+            << name;
+        break;
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        EXPECT_EQ(reflection.GetDouble(example, field),
+                  field->default_value_double())
+            << name;
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        EXPECT_EQ(reflection.GetUInt32(example, field),
+                  field->default_value_uint32())
+            << name;
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        EXPECT_EQ(reflection.GetUInt64(example, field),
+                  field->default_value_uint64())
+            << name;
+        break;
+      default:
+        ADD_FAILURE() << name << ": a kind of field that no one reads";
+    }
+  }
+}
+
+TEST(ConfigTest, TheExampleListsEveryKeyWithItsDefault) {
+  const auto example = ReadConfig(Runfile("deploy/forebayd.toml"));
+  ASSERT_TRUE(example.ok()) << example.status();
+  ExpectDefaults(*example, "");
+}
+
+TEST(ConfigTest, EveryNumberHasARange) {
+  // Protobuf's own limits would let anything in.
+  for (const std::string& key : ConfigKeys()) {
+    const auto dot = key.find('.');
+    if (dot == std::string::npos) continue;
+    const auto* table = proto::Config::descriptor()
+                            ->FindFieldByName(key.substr(0, dot))
+                            ->message_type();
+    const FieldDescriptor* field = table->FindFieldByName(key.substr(dot + 1));
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
+    EXPECT_FALSE(CheckNumber(key, -1).ok()) << key;
+    EXPECT_FALSE(CheckNumber(key, 1e18).ok()) << key;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::daemon
