@@ -31,7 +31,7 @@ def measure(server, uri, mode):
 
 def wakes():
     """Microseconds: (the ready ring's wake, a bare futex wake)."""
-    done = subprocess.run([program("wake")], check=True,
+    done = subprocess.run([program("wake/wake")], check=True,
                           stdout=subprocess.PIPE)
     found = json.loads(done.stdout)
     return found["ring_us"], found["futex_us"]
