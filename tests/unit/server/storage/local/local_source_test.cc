@@ -1,0 +1,244 @@
+#include "server/storage/local/local_source.h"
+
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/storage/local/local_root.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::storage::local {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The real file system, with faults that a test sets before it reads.
+class FaultyFiles final : public FileSystem {
+ public:
+  absl::StatusOr<base::Fd> Open(const LocalRoot& root,
+                                std::string_view path) override {
+    if (on_open) on_open(path);
+    return FileSystem::System()->Open(root, path);
+  }
+  int Stat(int fd, struct stat* stat) override {
+    return stat_error != 0 ? -stat_error : FileSystem::System()->Stat(fd, stat);
+  }
+  ssize_t Pread(int fd, void* buffer, std::size_t length,
+                off_t offset) override {
+    ++preads;
+    if (on_pread) on_pread();
+    if (pread_error != 0) return -pread_error;
+    if (interruptions > 0) {
+      --interruptions;
+      return -EINTR;
+    }
+    return FileSystem::System()->Pread(fd, buffer,
+                                       std::min(length, longest_pread), offset);
+  }
+
+  std::function<void(std::string_view)> on_open;
+  std::function<void()> on_pread;
+  int stat_error = 0;
+  int pread_error = 0;
+  int interruptions = 0;
+  int preads = 0;
+  std::size_t longest_pread = SIZE_MAX;
+};
+
+class LocalSourceTest : public ::testing::Test {
+ protected:
+  LocalSourceTest()
+      : root_(*LocalRoot::Create(scratch_.Open(), scratch_.Path())),
+        source_(std::in_place, LocalSourceOptions{1, 1 << 20, &files_}) {
+    scratch_.Write("a/x.jpg", "0123456789");
+    version_ = root_->Stat("a/x.jpg")->version();
+  }
+
+  ReadRequest Request(const std::string& object = "a/x.jpg") {
+    ReadRequest request;
+    request.root = root_;
+    request.object = object;
+    request.version = version_;
+    request.length = version_.size;
+    return request;
+  }
+
+  absl::StatusOr<std::string> Read(ReadRequest request) {
+    std::latch done(1);
+    absl::StatusOr<std::string> result;
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok())
+        result.emplace(bytes->span().begin(), bytes->span().end());
+      else
+        result = bytes.status();
+      done.count_down();
+    };
+    source_->Read({&request, 1});
+    done.wait();
+    return result;
+  }
+
+  void ExpectError(ReadRequest request, absl::StatusCode code,
+                   const std::string& reason) {
+    const std::string object = request.object;
+    const absl::Status status = Read(std::move(request)).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(object + ": "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(reason));
+  }
+
+  const ScratchDir scratch_;
+  FaultyFiles files_;
+  const std::shared_ptr<const LocalRoot> root_;
+  std::optional<LocalSource> source_;
+  ObjectVersion version_;
+};
+
+TEST_F(LocalSourceTest, RefusesWhatIsNoRegularFile) {
+  ASSERT_EQ(mkfifo(scratch_.Path("a/fifo.jpg").c_str(), 0600), 0);
+  ExpectError(Request("a/fifo.jpg"), absl::StatusCode::kInvalidArgument,
+              "is a FIFO, not a regular file");
+  ExpectError(Request("a"), absl::StatusCode::kInvalidArgument,
+              "is a directory, not a regular file");
+  EXPECT_EQ(files_.preads, 0);
+}
+
+TEST_F(LocalSourceTest, RefusesAFileThatHasChanged) {
+  scratch_.Write("a/x.jpg", "0123456789+");
+  ExpectError(Request(), absl::StatusCode::kFailedPrecondition,
+              "was replaced or changed since the dataset was indexed");
+}
+
+TEST_F(LocalSourceTest, RefusesAFileThatChangesMeanwhile) {
+  files_.on_pread = [this] { scratch_.Write("a/x.jpg", "0123"); };
+  ExpectError(Request(), absl::StatusCode::kFailedPrecondition,
+              "was replaced or changed");
+}
+
+TEST_F(LocalSourceTest, FollowsTheRulesOfItsRoot) {
+  scratch_.Link("a/out.jpg", "/etc/passwd");
+  ExpectError(Request("a/out.jpg"), absl::StatusCode::kPermissionDenied,
+              "leads outside the dataset's root");
+}
+
+TEST_F(LocalSourceTest, ReadsOnAfterInterruptionsAndShortReads) {
+  files_.interruptions = 3;
+  files_.longest_pread = 3;
+  EXPECT_EQ(*Read(Request()), "0123456789");
+  EXPECT_EQ(files_.preads, 3 + 4);
+}
+
+TEST_F(LocalSourceTest, ReportsAFileThatEndsEarly) {
+  files_.longest_pread = 0;
+  ExpectError(Request(), absl::StatusCode::kDataLoss,
+              "ends after 0 of 10 bytes");
+}
+
+TEST_F(LocalSourceTest, ReportsFaultsThatMayPass) {
+  files_.pread_error = EIO;
+  ExpectError(Request(), absl::StatusCode::kUnavailable, "Input/output error");
+  files_.pread_error = 0;
+  files_.stat_error = ESTALE;
+  ExpectError(Request(), absl::StatusCode::kUnavailable, "Stale file handle");
+  files_.stat_error = 0;
+  EXPECT_TRUE(Read(Request()).ok());
+}
+
+// Holds the only thread inside the first read until Go.
+class LocalSourceQueueTest : public LocalSourceTest {
+ protected:
+  LocalSourceQueueTest() {
+    for (int i = 0; i < 100; ++i) {
+      names_.push_back("f" + std::to_string(i));
+      std::filesystem::create_hard_link(scratch_.Path("a/x.jpg"),
+                                        scratch_.Path(names_.back()));
+    }
+    files_.on_open = [this](std::string_view path) {
+      if (path == "a/x.jpg") {
+        entered_.count_down();
+        go_.wait();
+      } else {
+        order_.emplace_back(path);
+      }
+    };
+    Add("a/x.jpg", 0, 0);
+    entered_.wait();
+  }
+
+  void Add(const std::string& object, std::uint64_t job,
+           std::uint64_t urgency) {
+    ReadRequest request = Request(object);
+    request.purpose.job = job;
+    request.purpose.urgency = urgency;
+    request.done = [this](absl::StatusOr<base::Bytes> bytes) {
+      codes_.push_back(bytes.status().code());
+    };
+    source_->Read({&request, 1});
+  }
+
+  // Lets all reads go, and waits for them.
+  void Finish() {
+    go_.count_down();
+    while (source_->queued() + source_->in_flight() > 0)
+      std::this_thread::yield();
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::string> order_;
+  std::vector<absl::StatusCode> codes_;
+  std::latch entered_{1};
+  std::latch go_{1};
+};
+
+TEST_F(LocalSourceQueueTest, ReadsTheMostUrgentFirst) {
+  Add("f2", 1, 2);
+  Add("f3", 1, 2);
+  Add("f0", 1, 0);
+  Add("f1", 1, 1);
+  EXPECT_EQ(source_->queued(), 4);
+  EXPECT_EQ(source_->in_flight(), 1);
+  Finish();
+  EXPECT_EQ(order_, (std::vector<std::string>{"f0", "f1", "f2", "f3"}));
+}
+
+TEST_F(LocalSourceQueueTest, JobsShareByWeight) {
+  source_->SetWeight(2, 3);
+  for (int i = 0; i < 40; ++i) {
+    Add(names_[i], 1, 0);
+    Add(names_[50 + i], 2, 0);
+  }
+  Finish();
+  int second = 0;
+  for (int i = 0; i < 40; ++i) second += std::stoi(order_[i].substr(1)) >= 50;
+  EXPECT_NEAR(second, 30, 2);
+}
+
+// What is under way is completed, what waits is cancelled, in this order.
+TEST_F(LocalSourceQueueTest, DestructionCancelsWhatWaits) {
+  for (int i = 0; i < 10; ++i) Add(names_[i], 1, 0);
+  {
+    std::jthread destroyer([this] { source_.reset(); });
+    go_.count_down();
+  }
+  EXPECT_EQ(codes_.size(), 11);
+  EXPECT_EQ(codes_.front(), absl::StatusCode::kOk);
+  for (std::size_t i = 1; i < codes_.size(); ++i)
+    EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
+                codes_[i] == absl::StatusCode::kCancelled);
+  EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+}
+
+}  // namespace
+}  // namespace forebay::storage::local
