@@ -1,0 +1,50 @@
+#ifndef FOREBAY_TESTS_BENCH_BARE_JPEG_H_
+#define FOREBAY_TESTS_BENCH_BARE_JPEG_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace forebay::bench {
+
+// One crop of one JPEG, its encoded bytes in memory.
+struct Crop {
+  std::shared_ptr<const std::vector<std::uint8_t>> encoded;
+  std::uint32_t left = 0;
+  std::uint32_t top = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+// Reads lines "path left top width height" (the path may contain spaces) from
+// `file` ("-": standard input) and loads the files, each once. Dies with a
+// message when it cannot.
+std::vector<Crop> LoadCrops(const std::string& file);
+
+enum class Output {
+  kWholeImage,  // each row in its own place of a buffer
+  kReusedRow,   // every row over the last one, in a misaligned buffer
+};
+
+// The floor: libjpeg-turbo decoding crops and nothing else. One per thread;
+// the decompressor is reused. Crops are not widened, so pixels near their
+// edges may differ from a full decode's.
+class BareJpeg {
+ public:
+  BareJpeg();
+  ~BareJpeg();
+  BareJpeg(const BareJpeg&) = delete;
+  BareJpeg& operator=(const BareJpeg&) = delete;
+
+  // Dies when libjpeg does: the benchmark's files are sound.
+  void Decode(const Crop& crop, Output output);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace forebay::bench
+
+#endif  // FOREBAY_TESTS_BENCH_BARE_JPEG_H_

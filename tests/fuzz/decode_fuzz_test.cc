@@ -1,0 +1,118 @@
+// Any bytes at all: a decoder answers with an image or one of its errors, hands
+// over no more rows than it should, and is then as good as new.
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "server/pipeline/decode/any_image_decoder.h"
+
+namespace {
+
+namespace decode = forebay::pipeline::decode;
+
+void Require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "decode_fuzz_test: %s\n", what);
+  std::abort();
+}
+
+class CheckingSink : public decode::RowSink {
+ public:
+  explicit CheckingSink(const decode::Region& region) : region_(region) {}
+
+  void Rows(std::uint32_t first_row, std::uint32_t count,
+            const std::uint8_t* rgb, std::size_t stride_bytes) override {
+    Require(first_row == rows_, "rows out of order");
+    Require(count > 0 && count <= region_.height - rows_, "too many rows");
+    for (std::uint32_t y = 0; y < count; ++y) {
+      const std::uint8_t* row = rgb + y * stride_bytes;
+      for (std::size_t i = 0; i < std::size_t{3} * region_.width; ++i) {
+        sum_ += row[i];
+      }
+    }
+    rows_ += count;
+  }
+
+  std::uint32_t rows() const { return rows_; }
+  // Keeps the reads from being left out.
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  const decode::Region region_;
+  std::uint32_t rows_ = 0;
+  std::uint64_t sum_ = 0;
+};
+
+bool IsExpected(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kDataLoss ||
+         status.code() == absl::StatusCode::kResourceExhausted;
+}
+
+// Makes a PNG's checksums right, or nearly every mutation would stop there.
+void MendChecksums(std::vector<std::uint8_t>& file) {
+  std::size_t at = 8;
+  while (at + 12 <= file.size()) {
+    const std::size_t length = (std::size_t{file[at]} << 24) +
+                               (std::size_t{file[at + 1]} << 16) +
+                               (std::size_t{file[at + 2]} << 8) + file[at + 3];
+    if (length > file.size() - at - 12) return;
+    const uLong crc =
+        crc32(0, file.data() + at + 4, static_cast<uInt>(length + 4));
+    for (std::size_t i = 0; i < 4; ++i) {
+      file[at + 8 + length + i] =
+          static_cast<std::uint8_t>(crc >> (24 - 8 * i));
+    }
+    at += length + 12;
+  }
+}
+
+// A region that depends on the file alone.
+decode::Region ChooseRegion(const decode::ImageInfo& info, std::uint32_t hash) {
+  decode::Region region;
+  region.left = hash % info.width;
+  region.top = (hash >> 8) % info.height;
+  region.width = 1 + (hash >> 16) % (info.width - region.left);
+  region.height = 1 + (hash >> 24) % (info.height - region.top);
+  return region;
+}
+
+void Decode(absl::Span<const std::uint8_t> file) {
+  static auto* decoder = new decode::AnyImageDecoder(
+      decode::DecodeLimits{.max_pixels = 1 << 20, .scratch_bytes = 16 << 20});
+  const auto info = decoder->Open(file);
+  if (!info.ok()) {
+    Require(IsExpected(info.status()), "an unexpected error of Open");
+    return;
+  }
+  Require(info->width > 0 && info->height > 0, "an empty image");
+  Require(std::uint64_t{info->width} * info->height <= 1 << 20, "too large");
+  const auto hash = static_cast<std::uint32_t>(
+      crc32(0, file.data(), static_cast<uInt>(file.size())));
+  const decode::Region region = ChooseRegion(*info, hash);
+  CheckingSink sink(region);
+  const absl::Status status = decoder->Decode(region, sink);
+  Require(status.ok() ? sink.rows() == region.height : IsExpected(status),
+          "an unexpected end of Decode");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  Decode({data, size});
+  if (size <= 8) return 0;
+  // Past the checks that would stop most mutations early.
+  std::vector<std::uint8_t> mended(data, data + size);
+  if (data[0] == 0x89) {
+    MendChecksums(mended);
+  } else {
+    mended.insert(mended.end(), {0xff, 0xd9});
+  }
+  Decode(mended);
+  return 0;
+}
