@@ -1,10 +1,10 @@
-// Debian's static libgcc finds unwind tables by glibc 2.35's _dl_find_object,
-// which would keep the library from loading where glibc is older. This is the
-// same function, by way of dl_iterate_phdr, as libgcc itself did before. Hidden
-// in the library, it serves nobody else.
+// Two functions of newer glibc that Debian's static libgcc and libstdc++ call,
+// and that would keep the library from loading where glibc is older. Hidden in
+// the library, they serve nobody else.
 
 #include <elf.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -50,10 +50,21 @@ int Look(struct dl_phdr_info* object, size_t, void* context) {
 
 }  // namespace
 
+// glibc 2.35; by way of dl_iterate_phdr, as libgcc looked for unwind tables
+// before.
 extern "C" int ForebayFindObject(void* address,
                                  FoundObject* found) asm("_dl_find_object");
 
 extern "C" int ForebayFindObject(void* address, FoundObject* found) {
   Search search = {reinterpret_cast<std::uintptr_t>(address), found};
   return dl_iterate_phdr(Look, &search) == 1 ? 0 : -1;
+}
+
+// glibc 2.36; for std::random_device, which the library does not use.
+extern "C" unsigned ForebayRandom() asm("arc4random");
+
+extern "C" unsigned ForebayRandom() {
+  unsigned value = 0;
+  if (getentropy(&value, sizeof value) != 0) __builtin_trap();
+  return value;
 }
