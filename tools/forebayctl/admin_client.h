@@ -1,0 +1,43 @@
+#ifndef FOREBAY_TOOLS_FOREBAYCTL_ADMIN_CLIENT_H_
+#define FOREBAY_TOOLS_FOREBAYCTL_ADMIN_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/admin.pb.h"
+
+namespace forebay::ctl {
+
+// A batch as the daemon sent it, checked: each image field's shape, type and
+// place in `data` agree.
+struct PeekedBatch {
+  proto::PeekChunk layout;  // of which `data` is empty
+  std::string data;
+};
+
+// A connection to a daemon. Not thread-safe. Calls block, at most ten seconds
+// each (Peek: a minute). Errors are the daemon's own, or UNAVAILABLE when there
+// is none.
+class AdminClient {
+ public:
+  virtual ~AdminClient() = default;
+
+  // Connects to RUNTIME_DIR/admin.sock, whose directory must be trustworthy
+  // (CheckOwner). UNAVAILABLE: no daemon is there.
+  static absl::StatusOr<std::unique_ptr<AdminClient>> Connect(
+      const std::string& runtime_dir);
+
+  virtual absl::StatusOr<proto::DaemonStatus> GetStatus() = 0;
+  virtual absl::StatusOr<proto::JobList> ListJobs() = 0;
+  virtual absl::StatusOr<PeekedBatch> Peek(const std::string& job,
+                                           const std::string& loader) = 0;
+};
+
+// Whether every field's type, shape and place fit `batch.data`.
+absl::Status CheckBatch(const PeekedBatch& batch);
+
+}  // namespace forebay::ctl
+
+#endif  // FOREBAY_TOOLS_FOREBAYCTL_ADMIN_CLIENT_H_

@@ -1,0 +1,180 @@
+#include "tools/forebayctl/contact_sheet.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "proto/shm_layout.h"
+#include "tools/forebayctl/denormalize.h"
+
+namespace forebay::ctl {
+namespace {
+
+using Field = proto::PeekChunk::Field;
+
+constexpr std::uint64_t kGap = 2;  // pixels around each image
+constexpr std::uint8_t kBackground = 32;
+constexpr std::uint64_t kMaxSide = 8192;
+
+// How one field's images lie in memory: strides in elements.
+struct ImageLayout {
+  std::uint64_t count = 0, channels = 0, height = 0, width = 0;
+  std::uint64_t image_stride = 0, channel_stride = 0;
+  std::uint64_t row_stride = 0, column_stride = 0;
+};
+
+const Field* FindField(const PeekedBatch& batch, const std::string& kind) {
+  for (const Field& field : batch.layout.fields()) {
+    if (field.kind() == kind) return &field;
+  }
+  return nullptr;
+}
+
+bool IsNhwc(const proto::PipelineSpec& pipeline) {
+  bool nhwc = false;
+  for (const proto::Op& op : pipeline.ops()) {
+    if (op.has_to_image()) {
+      nhwc = op.to_image().layout() == proto::ToImage::NHWC;
+    }
+  }
+  return nhwc;
+}
+
+absl::StatusOr<ImageLayout> LayoutOf(const Field* field,
+                                     const proto::PipelineSpec& pipeline) {
+  if (field == nullptr || field->shape_size() != 4) {
+    return absl::InvalidArgumentError("the batch has no images to show");
+  }
+  ImageLayout layout;
+  layout.count = field->shape(0);
+  if (IsNhwc(pipeline)) {
+    layout.height = field->shape(1);
+    layout.width = field->shape(2);
+    layout.channels = field->shape(3);
+    layout.channel_stride = 1;
+    layout.column_stride = layout.channels;
+    layout.row_stride = layout.width * layout.channels;
+  } else {
+    layout.channels = field->shape(1);
+    layout.height = field->shape(2);
+    layout.width = field->shape(3);
+    layout.column_stride = 1;
+    layout.row_stride = layout.width;
+    layout.channel_stride = layout.width * layout.height;
+  }
+  layout.image_stride = layout.channels * layout.height * layout.width;
+  if (layout.channels != 1 && layout.channels != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("images of ", layout.channels,
+                     " channels cannot be shown as pictures"));
+  }
+  if (layout.image_stride == 0 || layout.count == 0) {
+    return absl::InvalidArgumentError("the batch has no images to show");
+  }
+  return layout;
+}
+
+// Copies one image to where its tile begins, every `step`th pixel.
+void DrawImage(const char* image, const ImageLayout& layout,
+               proto::DataType dtype, const Denormalize& denormalize,
+               std::uint64_t step, std::uint64_t left, std::uint64_t top,
+               Picture* picture) {
+  const std::uint64_t element = proto::SizeOf(static_cast<proto::DType>(dtype));
+  for (std::uint64_t y = 0; y < layout.height / step; ++y) {
+    std::uint8_t* out =
+        picture->rgb.data() + 3 * ((top + y) * picture->width + left);
+    for (std::uint64_t x = 0; x < layout.width / step; ++x) {
+      for (std::uint64_t c = 0; c < 3; ++c) {
+        const std::uint64_t channel = layout.channels == 3 ? c : 0;
+        const char* value = image + element * (y * step * layout.row_stride +
+                                               x * step * layout.column_stride +
+                                               channel * layout.channel_stride);
+        *out++ = denormalize.Apply(LoadValue(value, dtype), channel);
+      }
+    }
+  }
+}
+
+std::vector<std::string> Labels(const PeekedBatch& batch, std::size_t count) {
+  std::vector<std::string> labels;
+  const Field* field = FindField(batch, "label");
+  if (field == nullptr || field->shape_size() != 1 ||
+      field->dtype() != proto::INT64) {
+    return labels;
+  }
+  for (std::size_t i = 0; i < count && i < field->shape(0); ++i) {
+    std::int64_t label;
+    std::memcpy(&label, batch.data.data() + field->offset() + 8 * i,
+                sizeof(label));
+    labels.push_back(label >= 0 && label < batch.layout.classes_size()
+                         ? batch.layout.classes(static_cast<int>(label))
+                         : absl::StrCat(label));
+  }
+  return labels;
+}
+
+}  // namespace
+
+absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
+                                              std::size_t max_images) {
+  const absl::Status checked = CheckBatch(batch);
+  if (!checked.ok()) return checked;
+  const Field* field = FindField(batch, "image");
+  const absl::StatusOr<ImageLayout> layout =
+      LayoutOf(field, batch.layout.pipeline());
+  if (!layout.ok()) return layout.status();
+  const std::uint64_t count =
+      std::clamp<std::uint64_t>(max_images, 1, layout->count);
+  const auto columns = static_cast<std::uint64_t>(
+      std::ceil(std::sqrt(static_cast<double>(count))));
+  const std::uint64_t rows = (count + columns - 1) / columns;
+
+  // The least step at which the sheet is small enough; an image keeps at least
+  // one pixel.
+  const std::uint64_t room = std::max<std::uint64_t>(1, kMaxSide / columns);
+  const std::uint64_t side = std::max(layout->width, layout->height);
+  std::uint64_t step = (side + kGap + room - 1) / room;
+  step = std::clamp<std::uint64_t>(step, 1,
+                                   std::min(layout->width, layout->height));
+  const std::uint64_t width = layout->width / step;
+  const std::uint64_t height = layout->height / step;
+
+  ContactSheet sheet;
+  sheet.columns = columns;
+  sheet.labels = Labels(batch, count);
+  sheet.picture.width = columns * (width + kGap) + kGap;
+  sheet.picture.height = rows * (height + kGap) + kGap;
+  sheet.picture.rgb.assign(
+      std::size_t{3} * sheet.picture.width * sheet.picture.height, kBackground);
+  const Denormalize denormalize(batch.layout.pipeline(), layout->channels);
+  const std::uint64_t element =
+      field->bytes() / (layout->count * layout->image_stride);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    DrawImage(batch.data.data() + field->offset() +
+                  i * layout->image_stride * element,
+              *layout, field->dtype(), denormalize, step,
+              kGap + i % columns * (width + kGap),
+              kGap + i / columns * (height + kGap), &sheet.picture);
+  }
+  return sheet;
+}
+
+absl::Status WritePng(const Picture& picture, const std::string& path) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = picture.width;
+  image.height = picture.height;
+  image.format = PNG_FORMAT_RGB;
+  if (png_image_write_to_file(&image, path.c_str(), /*convert_to_8_bit=*/0,
+                              picture.rgb.data(), /*row_stride=*/0,
+                              /*colormap=*/nullptr) == 0) {
+    return absl::UnavailableError(
+        absl::StrCat(path, " cannot be written: ", image.message));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,93 @@
+// forebayctl doctor: what is wrong, in plain sentences.
+
+#include <google/protobuf/struct.pb.h>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/forebayctl/host_checks.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+const char* LevelName(Finding::Level level) {
+  switch (level) {
+    case Finding::Level::kOk:
+      return "ok";
+    case Finding::Level::kNote:
+      return "note";
+    case Finding::Level::kProblem:
+      return "PROBLEM";
+  }
+  return "";
+}
+
+// Whether the daemon answers and, if so, how it is.
+absl::Status ExamineDaemon(const std::string& runtime_dir,
+                           std::vector<Finding>* findings) {
+  const auto client = AdminClient::Connect(runtime_dir);
+  if (!client.ok()) return client.status();
+  const auto status = (*client)->GetStatus();
+  if (!status.ok()) return status.status();
+  findings->push_back({Finding::Level::kOk, "daemon",
+                       absl::StrCat("forebayd answers in ", runtime_dir, ".")});
+  const std::vector<Finding> more = CheckDaemon(*status);
+  findings->insert(findings->end(), more.begin(), more.end());
+  return absl::OkStatus();
+}
+
+void PrintJson(const std::vector<Finding>& findings, bool healthy) {
+  google::protobuf::Struct answer;
+  auto& fields = *answer.mutable_fields();
+  fields["healthy"].set_bool_value(healthy);
+  auto& list = *fields["findings"].mutable_list_value();
+  for (const Finding& finding : findings) {
+    auto& entry = *list.add_values()->mutable_struct_value()->mutable_fields();
+    entry["level"].set_string_value(finding.level == Finding::Level::kProblem
+                                        ? "problem"
+                                        : LevelName(finding.level));
+    entry["subject"].set_string_value(finding.subject);
+    entry["sentence"].set_string_value(finding.sentence);
+  }
+  std::cout << ToJson(answer);
+}
+
+}  // namespace
+
+int RunDoctor(const Options& options) {
+  std::vector<Finding> findings;
+  const absl::Status reached = ExamineDaemon(options.runtime_dir, &findings);
+  if (!reached.ok()) {
+    std::string sentence(reached.message());
+    findings.push_back(
+        {Finding::Level::kProblem, "daemon", absl::StrCat(sentence, ".")});
+  }
+  const std::vector<Finding> kernel = CheckKernel();
+  findings.insert(findings.end(), kernel.begin(), kernel.end());
+  const bool healthy = std::none_of(
+      findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.level == Finding::Level::kProblem;
+      });
+  if (options.json) {
+    PrintJson(findings, healthy);
+  } else {
+    for (const Finding& finding : findings) {
+      const std::string level = LevelName(finding.level);
+      std::cout << level << std::string(9 - level.size(), ' ')
+                << finding.subject
+                << std::string(
+                       15 - std::min<std::size_t>(14, finding.subject.size()),
+                       ' ')
+                << Printable(finding.sentence) << "\n";
+    }
+  }
+  return healthy ? kOk : kFailed;
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,81 @@
+// forebayctl jobs: every job and its loaders, since they were opened.
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/units.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+std::string Progress(const proto::Loader& loader) {
+  if (!loader.running()) return "idle";
+  const double total = static_cast<double>(loader.samples_per_epoch());
+  return Percent(total > 0 ? static_cast<double>(loader.position()) / total
+                           : 0);
+}
+
+void Print(const proto::JobList& list, std::size_t width) {
+  TextTable table({{"JOB"},
+                   {"WEIGHT", true, 4},
+                   {"LOADER"},
+                   {"DATASET", false, 1},
+                   {"SAMPLES", true, 5},
+                   {"BATCH", true, 6},
+                   {"EPOCH", true},
+                   {"DONE", true},
+                   {"IMAGES", true},
+                   {"DELIVERED", true, 2},
+                   {"READ", true, 2},
+                   {"SUBSTITUTED", true, 7},
+                   {"PROCESSES", false, 8}});
+  for (const proto::Job& job : list.jobs()) {
+    const std::string weight = absl::StrFormat("%g", job.weight());
+    const std::string pids = absl::StrJoin(job.pids(), " ");
+    if (job.loaders().empty()) {
+      table.AddRow(
+          {job.name(), weight, "-", "", "", "", "", "", "", "", "", "", pids});
+    }
+    bool first = true;
+    for (const proto::Loader& loader : job.loaders()) {
+      const proto::LoaderCounters& counters = loader.counters();
+      table.AddRow({first ? job.name() : "", first ? weight : "", loader.name(),
+                    loader.uri(),
+                    Count(static_cast<double>(loader.dataset_size())),
+                    absl::StrCat(loader.batch_size()),
+                    absl::StrCat(loader.epoch()), Progress(loader),
+                    Count(static_cast<double>(counters.samples_delivered())),
+                    Bytes(static_cast<double>(counters.bytes_delivered())),
+                    Bytes(static_cast<double>(counters.bytes_read())),
+                    Count(static_cast<double>(counters.samples_substituted())),
+                    first ? pids : ""});
+      first = false;
+    }
+  }
+  std::cout << table.Format(width);
+}
+
+}  // namespace
+
+int RunJobs(const Options& options) {
+  const auto client = AdminClient::Connect(options.runtime_dir);
+  if (!client.ok()) return Complain(client.status());
+  const auto list = (*client)->ListJobs();
+  if (!list.ok()) return Complain(list.status());
+  if (options.json) {
+    std::cout << ToJson(*list);
+  } else if (list->jobs().empty()) {
+    std::cout << "no jobs\n";
+  } else {
+    Print(*list, TerminalWidth());
+  }
+  return kOk;
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,90 @@
+// forebayctl: shows what the daemon does, and what is wrong with it.
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "tools/forebayctl/runtime_dir.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+using Verb = int (*)(const Options&);
+
+struct CommandLine {
+  Options options;
+  Verb verb = nullptr;
+};
+
+void AddVerb(CLI::App* app, const std::string& name,
+             const std::string& description, Verb verb, CommandLine* line) {
+  app->add_subcommand(name, description)->fallthrough()->callback([=] {
+    line->verb = verb;
+  });
+}
+
+void Describe(CLI::App* app, CommandLine* line) {
+  Options& options = line->options;
+  app->require_subcommand(1);
+  app->add_option("--runtime-dir", options.runtime_dir,
+                  "Folder of the daemon's sockets. Default: "
+                  "$FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon is "
+                  "there, else $XDG_RUNTIME_DIR/forebay, else "
+                  "/tmp/forebay-UID");
+  app->add_flag("--json", options.json,
+                "Print JSON: the messages of proto/admin.proto with their "
+                "field names, 64-bit integers as strings");
+  app->footer(
+      "Exit code: 0 done, 1 failed or (doctor) something is wrong, 2 bad "
+      "command line, 3 no daemon.");
+  AddVerb(app, "status", "How the daemon is", &RunStatus, line);
+  AddVerb(app, "jobs", "Every job and its loaders", &RunJobs, line);
+  AddVerb(app, "queues", "Where each loader's batches are", &RunQueues, line);
+  AddVerb(app, "top", "What each job gets, live; q quits", &RunTop, line);
+  AddVerb(app, "peek", "A picture of the batch that a job sees", &RunPeek,
+          line);
+  AddVerb(app, "doctor", "What is wrong, in plain sentences", &RunDoctor, line);
+  AddVerb(app, "version", "The versions of forebayctl and the daemon",
+          &RunVersion, line);
+
+  CLI::App* top = app->get_subcommand("top");
+  top->add_option("--interval", options.interval_seconds,
+                  "Seconds between two samples, 0.1 to 3600. Default 1")
+      ->check(CLI::Range(0.1, 3600.0));
+  top->add_flag("--once", options.once, "Print one sample and leave");
+  CLI::App* peek = app->get_subcommand("peek");
+  peek->add_option("JOB", options.job, "The job's name or key")->required();
+  peek->add_option("--loader", options.loader,
+                   "The loader's name. Default: the first that runs");
+  peek->add_option("-o,--output", options.output,
+                   "The PNG file to write. Default batch.png");
+  peek->add_option("--count", options.count,
+                   "Images to show at most, 1 to 4096. Default 64")
+      ->check(CLI::Range(1, 4096));
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Shows what forebayd does for the training jobs of this host.",
+               "forebayctl");
+  CommandLine line;
+  Describe(&app, &line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Also how CLI11 says that help was asked for.
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  line.options.runtime_dir =
+      FindRuntimeDir(line.options.runtime_dir, [](const std::string& name) {
+        const char* value = std::getenv(name.c_str());
+        return std::string(value == nullptr ? "" : value);
+      });
+  return line.verb(line.options);
+}
+
+}  // namespace
+}  // namespace forebay::ctl
+
+int main(int argc, char** argv) { return forebay::ctl::Main(argc, argv); }

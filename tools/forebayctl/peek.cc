@@ -1,0 +1,67 @@
+// forebayctl peek: a picture of the batch that a job was handed last.
+
+#include <google/protobuf/struct.pb.h>
+
+#include <iostream>
+#include <string>
+
+#include "tools/forebayctl/contact_sheet.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+// Class names are bytes; JSON is UTF-8.
+std::string Ascii(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return Printable(std::move(text));
+}
+
+void PrintJson(const ContactSheet& sheet, const std::string& path) {
+  google::protobuf::Struct answer;
+  auto& fields = *answer.mutable_fields();
+  fields["file"].set_string_value(path);
+  fields["width"].set_number_value(sheet.picture.width);
+  fields["height"].set_number_value(sheet.picture.height);
+  fields["columns"].set_number_value(static_cast<double>(sheet.columns));
+  auto& labels = *fields["labels"].mutable_list_value();
+  for (const std::string& label : sheet.labels) {
+    labels.add_values()->set_string_value(Ascii(label));
+  }
+  std::cout << ToJson(answer);
+}
+
+void Print(const ContactSheet& sheet, const std::string& path) {
+  std::cout << path << ": " << sheet.picture.width << " x "
+            << sheet.picture.height << " pixels\n";
+  for (std::size_t i = 0; i < sheet.labels.size(); ++i) {
+    const bool last =
+        (i + 1) % sheet.columns == 0 || i + 1 == sheet.labels.size();
+    std::cout << Printable(sheet.labels[i]) << (last ? "\n" : ", ");
+  }
+}
+
+}  // namespace
+
+int RunPeek(const Options& options) {
+  const auto client = AdminClient::Connect(options.runtime_dir);
+  if (!client.ok()) return Complain(client.status());
+  const auto batch = (*client)->Peek(options.job, options.loader);
+  if (!batch.ok()) return Complain(batch.status());
+  const auto sheet = DrawContactSheet(*batch, options.count);
+  if (!sheet.ok()) return Complain(sheet.status());
+  const absl::Status written = WritePng(sheet->picture, options.output);
+  if (!written.ok()) return Complain(written);
+  if (options.json) {
+    PrintJson(*sheet, options.output);
+  } else {
+    Print(*sheet, options.output);
+  }
+  return kOk;
+}
+
+}  // namespace forebay::ctl

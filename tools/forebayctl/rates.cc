@@ -1,0 +1,84 @@
+#include "tools/forebayctl/rates.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace forebay::ctl {
+namespace {
+
+const proto::Loader* FindLoader(const proto::JobList& list,
+                                const proto::Job& job, const std::string& name,
+                                int index) {
+  for (const proto::Job& candidate : list.jobs()) {
+    if (candidate.key() != job.key() || candidate.uid() != job.uid()) continue;
+    // Names may repeat; the order of loaders does not change.
+    if (index < candidate.loaders_size() &&
+        candidate.loaders(index).name() == name) {
+      return &candidate.loaders(index);
+    }
+    for (const proto::Loader& loader : candidate.loaders()) {
+      if (loader.name() == name) return &loader;
+    }
+  }
+  return nullptr;
+}
+
+void AddLoader(const proto::LoaderCounters& before,
+               const proto::LoaderCounters& after, double seconds,
+               JobRates* rates) {
+  const auto rate = [&](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(to - from) / seconds;
+  };
+  rates->images_per_second +=
+      rate(before.samples_delivered(), after.samples_delivered());
+  rates->bytes_read_per_second += rate(before.bytes_read(), after.bytes_read());
+  rates->bytes_delivered_per_second +=
+      rate(before.bytes_delivered(), after.bytes_delivered());
+  rates->cpu_cores += rate(before.cpu_nanos(), after.cpu_nanos()) * 1e-9;
+  const std::uint64_t wait_before =
+      std::min(before.trainer_wait_nanos(), after.trainer_wait_nanos());
+  double wait = rate(wait_before, after.trainer_wait_nanos()) * 1e-9;
+  // A wait is counted when it ends: one that lasts all the time is not yet.
+  if (before.trainer_waiting() && after.trainer_waiting() &&
+      before.batches_delivered() == after.batches_delivered()) {
+    wait = 1;
+  }
+  rates->trainer_wait = std::min(1.0, rates->trainer_wait + wait);
+}
+
+}  // namespace
+
+std::vector<JobRates> RatesBetween(const proto::JobList& before,
+                                   const proto::JobList& after) {
+  const double seconds =
+      static_cast<double>(after.taken_at_nanos() - before.taken_at_nanos()) *
+      1e-9;
+  std::vector<JobRates> all;
+  for (const proto::Job& job : after.jobs()) {
+    JobRates& rates = all.emplace_back();
+    rates.name = job.name();
+    for (int i = 0; i < job.loaders_size(); ++i) {
+      const proto::Loader& loader = job.loaders(i);
+      rates.slots += loader.queues().slots();
+      rates.slots_ready += loader.queues().slots_ready();
+      rates.running |= loader.running();
+      if (seconds <= 0) continue;
+      const proto::Loader* earlier = FindLoader(before, job, loader.name(), i);
+      const bool anew =
+          earlier == nullptr ||
+          earlier->counters().samples_delivered() >
+              loader.counters().samples_delivered() ||
+          earlier->counters().bytes_delivered() >
+              loader.counters().bytes_delivered() ||
+          earlier->counters().bytes_read() > loader.counters().bytes_read() ||
+          earlier->counters().cpu_nanos() > loader.counters().cpu_nanos();
+      AddLoader(anew ? proto::LoaderCounters() : earlier->counters(),
+                loader.counters(), seconds, &rates);
+    }
+  }
+  return all;
+}
+
+}  // namespace forebay::ctl

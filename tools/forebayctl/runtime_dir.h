@@ -1,0 +1,29 @@
+#ifndef FOREBAY_TOOLS_FOREBAYCTL_RUNTIME_DIR_H_
+#define FOREBAY_TOOLS_FOREBAYCTL_RUNTIME_DIR_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace forebay::ctl {
+
+// The value of an environment variable; empty: unset.
+using Environment = std::function<std::string(const std::string&)>;
+
+// Where the daemon's sockets are: `option` if not empty, else
+// $FOREBAY_RUNTIME_DIR, else `system_dir` if a daemon of this user (or, for
+// anyone to try, of root) has its socket there, else $XDG_RUNTIME_DIR/forebay,
+// else /tmp/forebay-UID. Thread-safe; blocks for file I/O; cannot fail.
+std::string FindRuntimeDir(const std::string& option,
+                           const Environment& environment,
+                           const std::string& system_dir = "/run/forebay");
+
+// OK when `directory` belongs to this user or to root and only its owner may
+// write there: nobody else can have put a socket in it. NOT_FOUND when it is
+// not there.
+absl::Status CheckOwner(const std::string& directory);
+
+}  // namespace forebay::ctl
+
+#endif  // FOREBAY_TOOLS_FOREBAYCTL_RUNTIME_DIR_H_

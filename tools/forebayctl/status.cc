@@ -1,0 +1,62 @@
+// forebayctl status: how the daemon is.
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/units.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+void AddLine(const std::string& name, const std::string& value) {
+  std::cout << name << std::string(12 - name.size(), ' ') << Printable(value)
+            << "\n";
+}
+
+void Print(const proto::DaemonStatus& status) {
+  AddLine("forebayd", absl::StrCat(status.version(), ", process ", status.pid(),
+                                   ", uid ", status.uid(), ", up ",
+                                   Duration(status.uptime_seconds())));
+  AddLine("sockets", status.runtime_dir());
+  AddLine("config",
+          status.config_file().empty() ? "defaults" : status.config_file());
+  const double limit = static_cast<double>(status.memory_limit());
+  const double used = static_cast<double>(status.memory_used());
+  AddLine("memory",
+          absl::StrCat(Bytes(used), " of ", Bytes(limit), " (",
+                       Percent(limit > 0 ? used / limit : 0), "), of it ",
+                       Bytes(static_cast<double>(status.memory_slots())),
+                       " in batches"));
+  AddLine(
+      "workers",
+      absl::StrCat(status.workers_busy(), " of ", status.workers(), " busy, ",
+                   Count(static_cast<double>(status.tasks_queued())),
+                   " tasks queued, ", status.simd_target()));
+  AddLine("trainers",
+          absl::StrCat(status.sessions(), " connected, ", status.jobs(),
+                       " jobs, ", status.loaders(), " loaders"));
+  for (const std::string& warning : status.warnings()) {
+    AddLine("warning", warning);
+  }
+}
+
+}  // namespace
+
+int RunStatus(const Options& options) {
+  const auto client = AdminClient::Connect(options.runtime_dir);
+  if (!client.ok()) return Complain(client.status());
+  const auto status = (*client)->GetStatus();
+  if (!status.ok()) return Complain(status.status());
+  if (options.json) {
+    std::cout << ToJson(*status);
+  } else {
+    Print(*status);
+  }
+  return kOk;
+}
+
+}  // namespace forebay::ctl

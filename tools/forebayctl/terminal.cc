@@ -1,0 +1,102 @@
+#include "tools/forebayctl/terminal.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <string>
+
+namespace forebay::ctl {
+namespace {
+
+constexpr char kCtrlC = 3;
+constexpr char kCtrlD = 4;
+
+void Write(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t bytes =
+        write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    // A terminal that is gone is noticed by its SIGHUP.
+    if (bytes <= 0) return;
+    done += static_cast<std::size_t>(bytes);
+  }
+}
+
+}  // namespace
+
+Terminal::Terminal() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) {
+    sigaddset(&set, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  has_keys_ =
+      isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &before_) == 0;
+  Enter();
+}
+
+Terminal::~Terminal() {
+  Leave();
+  if (signals_ >= 0) close(signals_);
+}
+
+void Terminal::Enter() {
+  if (has_keys_) {
+    termios raw = before_;
+    // Keys come at once and unseen; Ctrl-C is one of them, Ctrl-Z is off.
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  }
+  Write("\033[?1049h\033[?25l\033[2J");
+  entered_ = true;
+}
+
+void Terminal::Leave() {
+  if (!entered_) return;
+  Write("\033[?25h\033[?1049l");
+  if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  entered_ = false;
+}
+
+void Terminal::Draw(const std::string& text) {
+  std::string frame = "\033[H";
+  for (const char c : text) {
+    // Each line wipes what was there before it.
+    if (c == '\n') frame += "\033[K";
+    frame += c == '\n' ? "\r\n" : std::string(1, c);
+  }
+  Write(frame + "\033[J");
+}
+
+Terminal::Event Terminal::Wait(double seconds) {
+  pollfd fds[] = {{signals_, POLLIN, 0},
+                  {has_keys_ ? STDIN_FILENO : -1, POLLIN, 0}};
+  const int ready = poll(fds, 2, static_cast<int>(std::ceil(seconds * 1000)));
+  if (ready <= 0) return Event::kTimeout;
+  if (fds[0].revents != 0) return TakeSignal();
+  return TakeKey();
+}
+
+Terminal::Event Terminal::TakeSignal() {
+  signalfd_siginfo info = {};
+  if (read(signals_, &info, sizeof(info)) != sizeof(info)) {
+    return Event::kTimeout;
+  }
+  return info.ssi_signo == SIGWINCH ? Event::kResized : Event::kQuit;
+}
+
+Terminal::Event Terminal::TakeKey() {
+  char key = 0;
+  const ssize_t bytes = read(STDIN_FILENO, &key, 1);
+  const bool quit =
+      bytes <= 0 || key == 'q' || key == 'Q' || key == kCtrlC || key == kCtrlD;
+  return quit ? Event::kQuit : Event::kResized;
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,139 @@
+// forebayctl top: what each job gets, live.
+
+#include <google/protobuf/struct.pb.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/rates.h"
+#include "tools/forebayctl/terminal.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/units.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
+  TextTable table({{"JOB"},
+                   {"IMG/S", true},
+                   {"READ MB/S", true, 1},
+                   {"DELIVERED MB/S", true, 1},
+                   {"CPU", true, 3},
+                   {"READY", true, 2},
+                   {"WAIT", true}});
+  for (const JobRates& job : rates) {
+    table.AddRow({job.name, Count(job.images_per_second),
+                  Megabytes(job.bytes_read_per_second),
+                  Megabytes(job.bytes_delivered_per_second),
+                  absl::StrFormat("%.2f", job.cpu_cores),
+                  absl::StrCat(job.slots_ready, "/", job.slots),
+                  job.running ? Percent(job.trainer_wait) : "idle"});
+  }
+  return rates.empty() ? "no jobs\n" : table.Format(width);
+}
+
+std::string FormatHead(const proto::DaemonStatus& status) {
+  return absl::StrCat("forebayd ", Printable(status.version()), ", up ",
+                      Duration(status.uptime_seconds()), "   memory ",
+                      Bytes(static_cast<double>(status.memory_used())), " of ",
+                      Bytes(static_cast<double>(status.memory_limit())),
+                      "   workers ", status.workers_busy(), " of ",
+                      status.workers(), " busy\n");
+}
+
+void PrintJson(const std::vector<JobRates>& rates) {
+  google::protobuf::Struct answer;
+  auto& jobs = *(*answer.mutable_fields())["jobs"].mutable_list_value();
+  for (const JobRates& job : rates) {
+    auto& fields = *jobs.add_values()->mutable_struct_value()->mutable_fields();
+    fields["name"].set_string_value(job.name);
+    fields["running"].set_bool_value(job.running);
+    fields["images_per_second"].set_number_value(job.images_per_second);
+    fields["bytes_read_per_second"].set_number_value(job.bytes_read_per_second);
+    fields["bytes_delivered_per_second"].set_number_value(
+        job.bytes_delivered_per_second);
+    fields["cpu_cores"].set_number_value(job.cpu_cores);
+    fields["slots_ready"].set_number_value(job.slots_ready);
+    fields["slots"].set_number_value(job.slots);
+    fields["trainer_wait"].set_number_value(job.trainer_wait);
+  }
+  std::cout << ToJson(answer);
+}
+
+int RunOnce(const Options& options, AdminClient* client) {
+  const auto before = client->ListJobs();
+  if (!before.ok()) return Complain(before.status());
+  std::this_thread::sleep_for(
+      std::chrono::duration<double>(options.interval_seconds));
+  const auto after = client->ListJobs();
+  if (!after.ok()) return Complain(after.status());
+  const std::vector<JobRates> rates = RatesBetween(*before, *after);
+  if (options.json) {
+    PrintJson(rates);
+  } else {
+    std::cout << FormatTable(rates, TerminalWidth());
+  }
+  return kOk;
+}
+
+// Redraws until the user leaves (OK) or the daemon does.
+absl::Status Watch(const Options& options, AdminClient* client,
+                   Terminal* terminal) {
+  absl::StatusOr<proto::JobList> before = client->ListJobs();
+  if (!before.ok()) return before.status();
+  std::string head;
+  std::vector<JobRates> rates = RatesBetween(*before, *before);
+  using Clock = std::chrono::steady_clock;
+  const auto interval = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(options.interval_seconds));
+  auto next = Clock::now();
+  while (true) {
+    if (Clock::now() >= next) {
+      next = Clock::now() + interval;
+      const auto status = client->GetStatus();
+      if (!status.ok()) return status.status();
+      auto after = client->ListJobs();
+      if (!after.ok()) return after.status();
+      head = FormatHead(*status);
+      rates = RatesBetween(*before, *after);
+      before = std::move(after);
+    }
+    terminal->Draw(head + "\n" + FormatTable(rates, TerminalWidth()) +
+                   "\nq: quit\n");
+    const std::chrono::duration<double> left = next - Clock::now();
+    if (terminal->Wait(std::max(0.0, left.count())) == Terminal::Event::kQuit) {
+      return absl::OkStatus();
+    }
+  }
+}
+
+}  // namespace
+
+int RunTop(const Options& options) {
+  const bool live =
+      !options.once && !options.json && isatty(STDOUT_FILENO) != 0;
+  absl::Status result;
+  {
+    // Before gRPC starts its threads, so that signals come here alone.
+    std::optional<Terminal> terminal;
+    if (live) terminal.emplace();
+    const auto client = AdminClient::Connect(options.runtime_dir);
+    if (client.ok() && !live) return RunOnce(options, client->get());
+    result = client.ok() ? Watch(options, client->get(), &*terminal)
+                         : client.status();
+  }
+  return result.ok() ? static_cast<int>(kOk) : Complain(result);
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,49 @@
+#ifndef FOREBAY_TOOLS_FOREBAYCTL_VERB_H_
+#define FOREBAY_TOOLS_FOREBAYCTL_VERB_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/forebayctl/admin_client.h"
+
+namespace forebay::ctl {
+
+// What `forebayctl` returns to the shell.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,    // the request failed, or `doctor` found something wrong
+  kUsage = 2,     // the command line makes no sense
+  kNoDaemon = 3,  // none is running where we looked
+};
+
+// What the command line says, for all verbs.
+struct Options {
+  std::string runtime_dir;  // found already
+  bool json = false;
+  // peek
+  std::string job;
+  std::string loader;  // empty: the first that runs
+  std::string output = "batch.png";
+  std::size_t count = 64;  // images
+  // top
+  double interval_seconds = 1;
+  bool once = false;
+};
+
+// The verbs. Each runs to its end, writes its answer to standard output and its
+// complaint, one sentence, to standard error, and returns an ExitCode.
+int RunDoctor(const Options& options);
+int RunJobs(const Options& options);
+int RunPeek(const Options& options);
+int RunQueues(const Options& options);
+int RunStatus(const Options& options);
+int RunTop(const Options& options);
+int RunVersion(const Options& options);
+
+// Says `status` on standard error and returns the code for it.
+int Complain(const absl::Status& status);
+
+}  // namespace forebay::ctl
+
+#endif  // FOREBAY_TOOLS_FOREBAYCTL_VERB_H_
