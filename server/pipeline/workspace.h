@@ -8,15 +8,28 @@ namespace forebay::pipeline {
 
 struct WorkspaceLimits {
   std::uint64_t max_pixels = 178'956'970;  // width * height of an image
+  // Half of it for the decoders, half for what lies between decoding and the
+  // slot.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };
 
 // What one worker thread reuses from sample to sample: decoders and scratch
-// memory, never more than its limits allow. Not thread-safe.
+// memory, never more than its limits allow, nothing allocated for a sample of
+// the usual kind. Not thread-safe. Owns what it holds. Never blocks.
+// Limits are enforced, as RESOURCE_EXHAUSTED, by Pipeline::Run.
 class Workspace {
  public:
   explicit Workspace(const WorkspaceLimits& limits);
   ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  // For Pipeline alone.
+  struct Parts;
+  Parts& parts() { return *parts_; }
+
+ private:
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace forebay::pipeline

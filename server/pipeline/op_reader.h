@@ -1,0 +1,43 @@
+#ifndef FOREBAY_SERVER_PIPELINE_OP_READER_H_
+#define FOREBAY_SERVER_PIPELINE_OP_READER_H_
+
+#include <array>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/pipeline/transform/ops.h"
+#include "server/pipeline/transform/planes.h"
+#include "server/pipeline/transform/value_table.h"
+
+namespace forebay::pipeline {
+
+// Each checks the parameters of one op against the ranges of job.proto.
+// INVALID_ARGUMENT says which parameter is wrong and how, without the op's
+// name. Thread-safe; never blocks.
+
+absl::StatusOr<transform::Resize> Read(const proto::Resize& op);
+absl::StatusOr<transform::CenterCrop> Read(const proto::CenterCrop& op);
+absl::StatusOr<transform::RandomCrop> Read(const proto::RandomCrop& op);
+absl::StatusOr<transform::RandomResizedCrop> Read(
+    const proto::RandomResizedCrop& op);
+absl::StatusOr<transform::RandomFlip> Read(
+    const proto::RandomHorizontalFlip& op);
+absl::StatusOr<transform::RandomFlip> Read(const proto::RandomVerticalFlip& op);
+absl::StatusOr<transform::ColorJitter> Read(const proto::ColorJitter& op);
+// The number of output channels, 1 or 3.
+absl::StatusOr<int> Read(const proto::Grayscale& op);
+absl::StatusOr<transform::Padding> Read(const proto::Padding& op);
+absl::StatusOr<transform::Normalize> Read(const proto::Normalize& op,
+                                          int channels);
+absl::StatusOr<transform::Convert> Read(const proto::ToDtype& op);
+// Whether the channels come last.
+absl::StatusOr<bool> Read(const proto::ToImage& op);
+
+// The fill of a Padding for each channel, 0 to 255.
+absl::StatusOr<std::array<double, transform::kColors>> ReadFill(
+    const proto::Padding& op, int channels);
+
+}  // namespace forebay::pipeline
+
+#endif  // FOREBAY_SERVER_PIPELINE_OP_READER_H_

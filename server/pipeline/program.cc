@@ -1,0 +1,262 @@
+#include "server/pipeline/program.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/pipeline/op_reader.h"
+
+namespace forebay::pipeline {
+namespace {
+
+using transform::Extent;
+using KindCase = proto::Op::KindCase;
+
+constexpr int kMaxOps = 64;
+
+std::string_view Name(KindCase kind) {
+  switch (kind) {
+    case KindCase::kResize:
+      return "Resize";
+    case KindCase::kCenterCrop:
+      return "CenterCrop";
+    case KindCase::kRandomCrop:
+      return "RandomCrop";
+    case KindCase::kRandomResizedCrop:
+      return "RandomResizedCrop";
+    case KindCase::kRandomHorizontalFlip:
+      return "RandomHorizontalFlip";
+    case KindCase::kRandomVerticalFlip:
+      return "RandomVerticalFlip";
+    case KindCase::kColorJitter:
+      return "ColorJitter";
+    case KindCase::kGrayscale:
+      return "Grayscale";
+    case KindCase::kPad:
+      return "Pad";
+    case KindCase::kNormalize:
+      return "Normalize";
+    case KindCase::kToDtype:
+      return "ToDtype";
+    case KindCase::kToImage:
+      return "ToImage";
+    case KindCase::KIND_NOT_SET:
+      break;
+  }
+  return "unknown";
+}
+
+// What runs on uint8 only: everything that makes new pixel values.
+bool NeedsUint8(KindCase kind) {
+  return kind == KindCase::kResize || kind == KindCase::kRandomResizedCrop ||
+         kind == KindCase::kColorJitter || kind == KindCase::kGrayscale ||
+         kind == KindCase::kPad;
+}
+
+// Follows kind, dtype, channels and size through the ops, one by one.
+class Builder {
+ public:
+  absl::Status Add(int index, const proto::Op& op) {
+    index_ = static_cast<std::uint16_t>(index);
+    const KindCase kind = op.kind_case();
+    if (kind == KindCase::KIND_NOT_SET) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform ", index + 1,
+                       " is of a kind that this daemon does not know"));
+    }
+    const std::string name = Title(index, kind);
+    if (converted_ >= 0 && NeedsUint8(kind)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " works on uint8 pixels: put it before transform ",
+                       converted_ + 1, " (ToDtype)"));
+    }
+    return base::Annotate(AddKind(op), name);
+  }
+
+  absl::StatusOr<Program> Finish() {
+    if (!known_) {
+      return absl::InvalidArgumentError(
+          "images differ in size: add RandomResizedCrop(size), or "
+          "Resize(size) and CenterCrop(size)");
+    }
+    program_.extent = size_;
+    program_.table = transform::MakeValueTable(values_);
+    for (std::size_t i = 0; i < late_.size(); ++i) FinishFill(i);
+    return std::move(program_);
+  }
+
+ private:
+  using FillValues = std::array<double, transform::kColors>;
+
+  struct LateFill {
+    FillValues values;
+    std::size_t step;  // of values_, that comes next
+  };
+
+  static std::string Title(int index, KindCase kind) {
+    const std::string_view name = Name(kind);
+    return absl::StrCat("transform ", index + 1, " (",
+                        absl::string_view(name.data(), name.size()), ")");
+  }
+
+  absl::Status AddKind(const proto::Op& op) {
+    switch (op.kind_case()) {
+      case KindCase::kResize:
+        return AddResize(op.resize());
+      case KindCase::kCenterCrop: {
+        FOREBAY_ASSIGN_OR_RETURN(const auto crop, Read(op.center_crop()));
+        Fix(crop.width, crop.height);
+        return Append(crop);
+      }
+      case KindCase::kRandomCrop:
+        return AddRandomCrop(op.random_crop());
+      case KindCase::kRandomResizedCrop: {
+        FOREBAY_ASSIGN_OR_RETURN(const auto crop,
+                                 Read(op.random_resized_crop()));
+        Fix(crop.width, crop.height);
+        return Append(crop);
+      }
+      case KindCase::kRandomHorizontalFlip: {
+        FOREBAY_ASSIGN_OR_RETURN(const auto flip,
+                                 Read(op.random_horizontal_flip()));
+        return Append(flip);
+      }
+      case KindCase::kRandomVerticalFlip: {
+        FOREBAY_ASSIGN_OR_RETURN(const auto flip,
+                                 Read(op.random_vertical_flip()));
+        return Append(flip);
+      }
+      case KindCase::kColorJitter: {
+        FOREBAY_ASSIGN_OR_RETURN(const auto jitter, Read(op.color_jitter()));
+        return Append(jitter);
+      }
+      case KindCase::kGrayscale: {
+        FOREBAY_ASSIGN_OR_RETURN(program_.channels, Read(op.grayscale()));
+        return Append(transform::Grayscale{});
+      }
+      case KindCase::kPad:
+        return AddPad(op.pad());
+      default:
+        return AddValueOp(op);
+    }
+  }
+
+  absl::Status AddResize(const proto::Resize& op) {
+    FOREBAY_ASSIGN_OR_RETURN(const auto resize, Read(op));
+    if (resize.width != 0) {
+      Fix(resize.width, resize.height);
+    } else if (known_) {
+      size_ = transform::ResizedExtent(resize, size_);
+    }
+    return Append(resize);
+  }
+
+  absl::Status AddRandomCrop(const proto::RandomCrop& op) {
+    FOREBAY_ASSIGN_OR_RETURN(const auto crop, Read(op));
+    FOREBAY_ASSIGN_OR_RETURN(const auto fill,
+                             ReadFill(op.padding(), program_.channels));
+    const transform::Padding& padding = crop.padding;
+    if (known_ && !crop.pad_if_needed &&
+        (size_.width + padding.left + padding.right < crop.width ||
+         size_.height + padding.top + padding.bottom < crop.height)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("is larger than the ", size_.width, " x ", size_.height,
+                       " image: set pad_if_needed"));
+    }
+    Fix(crop.width, crop.height);
+    return Append(crop, fill);
+  }
+
+  absl::Status AddPad(const proto::Pad& op) {
+    FOREBAY_ASSIGN_OR_RETURN(const auto padding, Read(op.padding()));
+    FOREBAY_ASSIGN_OR_RETURN(const auto fill,
+                             ReadFill(op.padding(), program_.channels));
+    size_.width += padding.left + padding.right;
+    size_.height += padding.top + padding.bottom;
+    return Append(padding, fill);
+  }
+
+  absl::Status AddValueOp(const proto::Op& op) {
+    if (op.has_to_image()) {
+      FOREBAY_ASSIGN_OR_RETURN(program_.channels_last, Read(op.to_image()));
+      return absl::OkStatus();
+    }
+    if (op.has_to_dtype()) {
+      FOREBAY_ASSIGN_OR_RETURN(const auto convert, Read(op.to_dtype()));
+      if (convert.dtype == dtype_) return absl::OkStatus();
+      if (converted_ < 0) converted_ = index_;
+      dtype_ = convert.dtype;
+      values_.push_back(convert);
+      return absl::OkStatus();
+    }
+    if (dtype_ == proto::DType::kUint8) {
+      return absl::InvalidArgumentError(
+          "needs floating-point pixels: put ToDtype(float32, scale=True) "
+          "before it");
+    }
+    FOREBAY_ASSIGN_OR_RETURN(const auto normalize,
+                             Read(op.normalize(), program_.channels));
+    for (const double std : normalize.std) {
+      if (transform::RoundTo(dtype_, static_cast<float>(std)) == 0)
+        return absl::InvalidArgumentError("std is 0 once rounded to the dtype");
+    }
+    values_.push_back(normalize);
+    return absl::OkStatus();
+  }
+
+  void Fix(std::int64_t width, std::int64_t height) {
+    known_ = true;
+    size_ = {width, height};
+  }
+
+  absl::Status Append(transform::PixelOp op, const FillValues& values = {}) {
+    program_.ops.push_back({std::move(op), index_});
+    late_.push_back({values, values_.size()});
+    return absl::OkStatus();
+  }
+
+  void FinishFill(std::size_t i) {
+    Fill fill;
+    fill.late = late_[i].step > 0;
+    for (std::size_t c = 0; c < transform::kColors; ++c) {
+      const double value = late_[i].values[c];
+      if (!fill.late) fill.pixel[c] = static_cast<std::uint8_t>(value);
+      fill.element[c] = transform::ElementBits(values_, late_[i].step, c,
+                                               static_cast<float>(value));
+    }
+    program_.fills.push_back(fill);
+    program_.colors.push_back(fill.pixel);
+  }
+
+  Program program_;
+  std::vector<LateFill> late_;  // by position in program_.ops
+  std::vector<transform::ValueStep> values_;
+  proto::DType dtype_ = proto::DType::kUint8;
+  int converted_ = -1;  // the first ToDtype that changed anything
+  std::uint16_t index_ = 0;
+  bool known_ = false;  // whether all samples have the size `size_`
+  Extent size_;
+};
+
+}  // namespace
+
+bool ActsOn(KindCase op, proto::FieldKind field) {
+  return op != KindCase::KIND_NOT_SET && field == proto::FieldKind::kImage;
+}
+
+absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec) {
+  if (spec.ops_size() > kMaxOps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the pipeline has ", spec.ops_size(),
+                     " transforms, more than ", kMaxOps));
+  }
+  Builder builder;
+  for (int i = 0; i < spec.ops_size(); ++i)
+    FOREBAY_RETURN_IF_ERROR(builder.Add(i, spec.ops(i)));
+  return builder.Finish();
+}
+
+}  // namespace forebay::pipeline

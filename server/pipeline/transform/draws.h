@@ -1,0 +1,49 @@
+#ifndef FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWS_H_
+#define FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWS_H_
+
+#include <cstdint>
+
+#include "server/base/philox.h"
+
+namespace forebay::pipeline::transform {
+
+// Where an op's random draws come from; tests feed those of a reference. Not
+// thread-safe. Does not block. No errors.
+class Draws {
+ public:
+  virtual ~Draws() = default;
+
+  // A multiple of 2^-24 in [0, 1), as torch.rand's.
+  virtual float Unit() = 0;
+  // Uniform in 0 to n - 1; n > 0.
+  virtual std::uint64_t Below(std::uint64_t n) = 0;
+};
+
+// torch.Tensor.uniform_(low, high) in float32.
+inline float UniformFloat(Draws& draws, double low, double high) {
+  const float from = static_cast<float>(low);
+  const float to = static_cast<float>(high);
+  return draws.Unit() * (to - from) + from;
+}
+
+// The draws of one op on one sample in one epoch.
+class PhiloxDraws final : public Draws {
+ public:
+  PhiloxDraws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
+              std::uint16_t op)
+      : stream_(seed, epoch, sample, op) {}
+
+  float Unit() override {
+    return static_cast<float>(stream_.NextUint32() >> 8) * 0x1.0p-24F;
+  }
+  std::uint64_t Below(std::uint64_t n) override {
+    return stream_.UniformInt(n);
+  }
+
+ private:
+  base::PhiloxStream stream_;
+};
+
+}  // namespace forebay::pipeline::transform
+
+#endif  // FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWS_H_

@@ -1,0 +1,21 @@
+#ifndef FOREBAY_SERVER_PIPELINE_TRANSFORM_PLANES_H_
+#define FOREBAY_SERVER_PIPELINE_TRANSFORM_PLANES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace forebay::pipeline::transform {
+
+inline constexpr int kColors = 3;
+
+// Rows of vector code's planes are this many bytes or a multiple, and the
+// vectors never longer.
+inline constexpr std::size_t kPlaneUnit = 64;
+
+constexpr std::size_t PlanePitch(std::size_t width) {
+  return (width + kPlaneUnit - 1) / kPlaneUnit * kPlaneUnit;
+}
+
+}  // namespace forebay::pipeline::transform
+
+#endif  // FOREBAY_SERVER_PIPELINE_TRANSFORM_PLANES_H_

@@ -1,0 +1,119 @@
+#include "server/pipeline/transform/render.h"
+
+#include <cstring>
+
+#include "server/base/status.h"
+#include "server/pipeline/transform/convert.h"
+#include "server/pipeline/transform/horizontal.h"
+#include "server/pipeline/transform/taps.h"
+#include "server/pipeline/transform/vertical.h"
+
+namespace forebay::pipeline::transform {
+namespace {
+
+// Takes strips through the horizontal pass.
+class HorizontalPass final : public decode::RowSink {
+ public:
+  HorizontalPass(const Taps& taps, std::uint8_t* work, std::uint8_t* out)
+      : taps_(taps),
+        row_bytes_(kColors * PlanePitch(static_cast<std::size_t>(taps.length))),
+        work_(work),
+        out_(out) {}
+
+  void Rows(std::uint32_t first_row, std::uint32_t count,
+            const std::uint8_t* rgb, std::size_t stride_bytes) override {
+    ResampleRows(rgb, stride_bytes, count, taps_, work_,
+                 out_ + first_row * row_bytes_);
+  }
+
+ private:
+  const Taps& taps_;
+  const std::size_t row_bytes_;
+  std::uint8_t* const work_;
+  std::uint8_t* const out_;
+};
+
+void PaintFills(const View& view, absl::Span<const Color> fills, std::int64_t y,
+                std::uint8_t* const (&planes)[kColors]) {
+  for (std::int64_t x = 0; x < view.x.length(); ++x) {
+    const std::int64_t fill = FillAt(view, x, y);
+    if (fill < 0) continue;
+    const Color& color = fills[static_cast<std::size_t>(fill)];
+    for (int c = 0; c < kColors; ++c) planes[c][x] = color[c];
+  }
+}
+
+class ImageTarget final : public RowTarget {
+ public:
+  explicit ImageTarget(const ScratchImage& image) : image_(image) {}
+
+  void Row(std::int64_t y, std::uint8_t* const (&planes)[kColors]) override {
+    const std::uint8_t* rows[kColors] = {planes[0], planes[1], planes[2]};
+    InterleaveRows(rows, static_cast<std::size_t>(image_.width), 1,
+                   image_.rgb + y * image_.width * kColors);
+  }
+
+ private:
+  const ScratchImage image_;
+};
+
+}  // namespace
+
+absl::Status Render(const View& view, absl::Span<const Color> fills,
+                    PixelSource& source, Scratch& scratch, RowTarget& target) {
+  FOREBAY_ASSIGN_OR_RETURN(const Taps across, MakeTaps(view.x, scratch));
+  FOREBAY_ASSIGN_OR_RETURN(const Taps down, MakeTaps(view.y, scratch));
+  const std::size_t pitch = PlanePitch(static_cast<std::size_t>(across.length));
+  const std::size_t row_bytes = kColors * pitch;
+  const auto rows = static_cast<std::uint64_t>(down.end - down.first);
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::uint8_t * work,
+      scratch.Allocate<std::uint8_t>(
+          HorizontalWorkBytes(static_cast<std::size_t>(across.length)),
+          "resizing"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::uint8_t * middle,
+      scratch.Allocate<std::uint8_t>(rows * row_bytes, "the resized rows"));
+  FOREBAY_ASSIGN_OR_RETURN(std::uint8_t * row, scratch.Allocate<std::uint8_t>(
+                                                   row_bytes, "resizing"));
+  HorizontalPass pass(across, work, middle);
+  FOREBAY_RETURN_IF_ERROR(
+      source.Read({static_cast<std::uint32_t>(across.first),
+                   static_cast<std::uint32_t>(down.first),
+                   static_cast<std::uint32_t>(across.end - across.first),
+                   static_cast<std::uint32_t>(rows)},
+                  pass));
+  std::uint8_t* const planes[kColors] = {row, row + pitch, row + 2 * pitch};
+  const bool fill = view.x.has_fill() || view.y.has_fill();
+  for (std::int64_t y = 0; y < down.length; ++y) {
+    ResampleColumns(middle, row_bytes, down, y, row_bytes, row);
+    if (fill) PaintFills(view, fills, y, planes);
+    target.Row(y, planes);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScratchImage> RenderImage(const View& view,
+                                         absl::Span<const Color> fills,
+                                         PixelSource& source,
+                                         Scratch& scratch) {
+  ScratchImage image{nullptr, view.x.length(), view.y.length()};
+  FOREBAY_ASSIGN_OR_RETURN(
+      image.rgb,
+      scratch.Allocate<std::uint8_t>(image.bytes(), "an image between ops"));
+  ImageTarget target(image);
+  FOREBAY_RETURN_IF_ERROR(Render(view, fills, source, scratch, target));
+  return image;
+}
+
+absl::Status ScratchImageSource::Read(const decode::Region& region,
+                                      decode::RowSink& sink) {
+  const auto stride = static_cast<std::size_t>(image_.width) * kColors;
+  sink.Rows(
+      0, region.height,
+      image_.rgb + region.top * stride + std::size_t{region.left} * kColors,
+      stride);
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline::transform

@@ -1,0 +1,54 @@
+#ifndef FOREBAY_SERVER_PIPELINE_TRANSFORM_SCRATCH_H_
+#define FOREBAY_SERVER_PIPELINE_TRANSFORM_SCRATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/status/statusor.h"
+
+namespace forebay::pipeline::transform {
+
+// The memory that one sample's intermediate images and tables come from: a
+// range of addresses reserved once, handed out front to back, taken back as a
+// whole. What a sample may use does not depend on the samples before it.
+// Not thread-safe. Owns its memory. Does not block. Allocate fails with
+// RESOURCE_EXHAUSTED, naming what was wanted and the sizes.
+class Scratch {
+ public:
+  explicit Scratch(std::uint64_t limit_bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Takes everything back. Memory beyond what samples usually need returns to
+  // the system.
+  void Reset();
+
+  // `count` uninitialised elements, aligned to 64 bytes, with 64 readable bytes
+  // behind them; valid until Reset.
+  template <typename T>
+  absl::StatusOr<T*> Allocate(std::uint64_t count, std::string_view what) {
+    static_assert(std::is_trivial_v<T>);
+    auto bytes = AllocateBytes(count, sizeof(T), what);
+    if (!bytes.ok()) return bytes.status();
+    return static_cast<T*>(*bytes);
+  }
+
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t used() const { return used_; }
+
+ private:
+  absl::StatusOr<void*> AllocateBytes(std::uint64_t count, std::uint64_t size,
+                                      std::string_view what);
+
+  const std::uint64_t limit_;
+  std::byte* base_ = nullptr;  // null where the system refused
+  std::uint64_t used_ = 0;
+  std::uint64_t peak_ = 0;  // since memory last went back to the system
+};
+
+}  // namespace forebay::pipeline::transform
+
+#endif  // FOREBAY_SERVER_PIPELINE_TRANSFORM_SCRATCH_H_

@@ -1,0 +1,222 @@
+#include "server/pipeline/transform/taps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/base/status.h"
+
+namespace forebay::pipeline::transform {
+namespace {
+
+// Above this many taps even a triangle's rounding could leave 0..255.
+constexpr std::int32_t kMaxUnclippedTaps = 16000;
+
+double Triangle(double x) {
+  x = std::fabs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+double Cubic(double x) {
+  constexpr double kA = -0.5;
+  x = std::fabs(x);
+  if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
+  return 0.0;
+}
+
+// Pillow's filter, stretched to one axis.
+class Stretch {
+ public:
+  explicit Stretch(const AxisView& view)
+      : in_(static_cast<std::int32_t>(view.window_length())),
+        scale_(static_cast<double>(view.window_length()) /
+               static_cast<double>(view.grid_length())),
+        cubic_(view.filter() == Filter::kBicubic) {
+    const double filter_scale = std::max(scale_, 1.0);
+    support_ = (cubic_ ? 2.0 : 1.0) * filter_scale;
+    inverse_ = 1.0 / filter_scale;
+  }
+
+  struct Span {
+    double center;
+    std::int32_t first;
+    std::int32_t count;
+  };
+
+  Span At(std::int64_t grid) const {
+    const double center = 0.0 + (static_cast<double>(grid) + 0.5) * scale_;
+    const auto first =
+        std::max(static_cast<std::int32_t>(center - support_ + 0.5), 0);
+    const auto end =
+        std::min(static_cast<std::int32_t>(center + support_ + 0.5), in_);
+    return {center, first, end - first};
+  }
+
+  // Writes `span.count` weights, from `weights` on in steps of `step`. `work`
+  // holds as many.
+  void Weigh(const Span& span, std::int32_t* weights, std::int32_t step,
+             double* work) const {
+    if (cubic_) {
+      WeighWith<Cubic>(span, weights, step, work);
+    } else {
+      WeighWith<Triangle>(span, weights, step, work);
+    }
+  }
+
+ private:
+  template <double (*kFilter)(double)>
+  void WeighWith(const Span& span, std::int32_t* weights, std::int32_t step,
+                 double* work) const {
+    double sum = 0.0;
+    for (std::int32_t i = 0; i < span.count; ++i) {
+      const double weight =
+          kFilter((i + span.first - span.center + 0.5) * inverse_);
+      work[i] = weight;
+      sum += weight;
+    }
+    for (std::int32_t i = 0; i < span.count; ++i) {
+      const double weight = sum != 0.0 ? work[i] / sum : work[i];
+      const double fixed = weight * (1 << kWeightBits);
+      *weights =
+          static_cast<std::int32_t>(weight < 0 ? -0.5 + fixed : 0.5 + fixed);
+      weights += step;
+    }
+  }
+
+  std::int32_t in_;
+  double scale_;
+  bool cubic_;
+  double support_;
+  double inverse_;
+};
+
+// Sets first and end to what `start` and `count` need, and makes `start`
+// relative to them.
+void Bound(std::int32_t* start, const std::int32_t* count, Taps& taps) {
+  taps.first = start[0];
+  taps.end = 0;
+  for (std::int32_t i = 0; i < taps.length; ++i) {
+    taps.first = std::min<std::int64_t>(taps.first, start[i]);
+    taps.end = std::max<std::int64_t>(
+        taps.end, std::int64_t{start[i]} + (count != nullptr ? count[i] : 1));
+    if (count != nullptr) taps.count = std::max(taps.count, count[i]);
+  }
+  for (std::int32_t i = 0; i < taps.length; ++i)
+    start[i] -= static_cast<std::int32_t>(taps.first);
+}
+
+absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
+                              std::int32_t* start, const std::int32_t* grid,
+                              Scratch& scratch) {
+  const Stretch stretch(view);
+  const auto length = static_cast<std::uint64_t>(taps.length);
+  FOREBAY_ASSIGN_OR_RETURN(std::int32_t * count,
+                           scratch.Allocate<std::int32_t>(length, "resizing"));
+  const auto origin = static_cast<std::int32_t>(view.window_first());
+  const auto window_end =
+      origin + static_cast<std::int32_t>(view.window_length());
+  for (std::int32_t i = 0; i < taps.length; ++i) {
+    const Stretch::Span span = stretch.At(grid[i]);
+    count[i] = span.count;
+    start[i] = view.window_reversed() ? window_end - span.first - span.count
+                                      : origin + span.first;
+  }
+  Bound(start, count, taps);
+  const auto all = length * static_cast<std::uint64_t>(taps.count);
+  FOREBAY_ASSIGN_OR_RETURN(std::int32_t * weights,
+                           scratch.Allocate<std::int32_t>(all, "resizing"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      double* work, scratch.Allocate<double>(
+                        static_cast<std::uint64_t>(taps.count), "resizing"));
+  std::fill_n(weights, all, 0);
+  const auto last_start =
+      static_cast<std::int32_t>(taps.end - taps.first) - taps.count;
+  for (std::int32_t i = 0; i < taps.length; ++i) {
+    // Taps that would reach beyond the last pixel begin earlier instead, with
+    // weights of 0.
+    const std::int32_t shift = std::max(start[i] - last_start, 0);
+    start[i] -= shift;
+    std::int32_t* to = weights + std::int64_t{i} * taps.count + shift;
+    const Stretch::Span span = stretch.At(grid[i]);
+    if (view.window_reversed()) {
+      stretch.Weigh(span, to + span.count - 1, -1, work);
+    } else {
+      stretch.Weigh(span, to, 1, work);
+    }
+  }
+  taps.clip =
+      view.filter() == Filter::kBicubic || taps.count > kMaxUnclippedTaps;
+  taps.start = start;
+  taps.weights = weights;
+  return taps;
+}
+
+// The pixel of the window that each grid position shows.
+std::int32_t NearestPixel(const AxisView& view, double at) {
+  const std::int64_t last = view.window_length() - 1;
+  const auto i =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(at), 0, last);
+  return static_cast<std::int32_t>(view.window_first() +
+                                   (view.window_reversed() ? last - i : i));
+}
+
+// Pillow adds the step up, pixel by pixel, and so do we: the sum's rounding
+// decides which pixel is nearest.
+absl::Status NearestStarts(const AxisView& view, std::int32_t length,
+                           std::int32_t* start, Scratch& scratch) {
+  const double step = static_cast<double>(view.window_length()) /
+                      static_cast<double>(view.grid_length());
+  std::int64_t grid_end = 0;
+  for (std::int32_t i = 0; i < length; ++i)
+    grid_end = std::max<std::int64_t>(grid_end, start[i] + 1);
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::int32_t * pixels,
+      scratch.Allocate<std::int32_t>(static_cast<std::uint64_t>(grid_end),
+                                     "resizing"));
+  double at = 0.0 + step * 0.5;
+  for (std::int64_t i = 0; i < grid_end; ++i, at += step)
+    pixels[i] = NearestPixel(view, at);
+  for (std::int32_t i = 0; i < length; ++i) start[i] = pixels[start[i]];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Taps> Copied(Taps taps, std::int32_t* start, Scratch& scratch) {
+  const auto length = static_cast<std::uint64_t>(taps.length);
+  FOREBAY_ASSIGN_OR_RETURN(std::int32_t * weights,
+                           scratch.Allocate<std::int32_t>(length, "cropping"));
+  std::fill_n(weights, length, 1 << kWeightBits);
+  taps.count = 1;
+  Bound(start, nullptr, taps);
+  taps.start = start;
+  taps.weights = weights;
+  return taps;
+}
+
+}  // namespace
+
+absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch) {
+  Taps taps;
+  taps.length = static_cast<std::int32_t>(view.length());
+  const auto length = static_cast<std::uint64_t>(taps.length);
+  FOREBAY_ASSIGN_OR_RETURN(std::int32_t * grid,
+                           scratch.Allocate<std::int32_t>(length, "cropping"));
+  // A fill's taps are those of some pixel that is needed anyway.
+  std::int64_t any = 0;
+  for (std::int32_t i = 0; i < taps.length; ++i) {
+    if (view.At(i) >= 0) any = view.At(i);
+  }
+  for (std::int32_t i = 0; i < taps.length; ++i) {
+    const std::int64_t at = view.At(i);
+    grid[i] = static_cast<std::int32_t>(at >= 0 ? at : any);
+  }
+  if (!view.resized()) return Copied(taps, grid, scratch);
+  if (view.filter() == Filter::kNearest) {
+    FOREBAY_RETURN_IF_ERROR(NearestStarts(view, taps.length, grid, scratch));
+    return Copied(taps, grid, scratch);
+  }
+  FOREBAY_ASSIGN_OR_RETURN(std::int32_t * start,
+                           scratch.Allocate<std::int32_t>(length, "resizing"));
+  return Filtered(view, taps, start, grid, scratch);
+}
+
+}  // namespace forebay::pipeline::transform

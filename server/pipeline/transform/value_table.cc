@@ -1,0 +1,192 @@
+#include "server/pipeline/transform/value_table.h"
+
+#include <bit>
+#include <cmath>
+
+namespace forebay::pipeline::transform {
+namespace {
+
+using proto::DType;
+
+std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+std::uint16_t HalfBits(float value) {
+  const std::uint32_t bits = Bits(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return sign | 0x7E00;   // NaN
+  if (magnitude >= 0x477FF000) return sign | 0x7C00;  // rounds to infinity
+  if (magnitude < 0x38800000) {  // subnormal: a multiple of 2^-24
+    const float steps = std::bit_cast<float>(magnitude) * 0x1p24F;
+    return sign | static_cast<std::uint16_t>(std::lrint(steps));
+  }
+  const std::uint32_t odd = (magnitude >> 13) & 1;
+  return sign |
+         static_cast<std::uint16_t>(
+             (magnitude + 0xFFF + odd - (std::uint32_t{112} << 23)) >> 13);
+}
+
+float FromHalfBits(std::uint16_t half) {
+  const int exponent = (half >> 10) & 31;
+  const int fraction = half & 1023;
+  float value;
+  if (exponent == 31) {
+    value = fraction != 0 ? NAN : INFINITY;
+  } else if (exponent == 0) {
+    value = std::ldexp(static_cast<float>(fraction), -24);
+  } else {
+    value = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  }
+  return (half & 0x8000) != 0 ? -value : value;
+}
+
+std::uint16_t BfloatBits(float value) {
+  const std::uint32_t bits = Bits(value);
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FC0;
+  return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+}
+
+std::uint32_t Encode(DType dtype, float value) {
+  switch (dtype) {
+    case DType::kUint8:
+      return static_cast<std::uint32_t>(value);
+    case DType::kFloat16:
+      return HalfBits(value);
+    case DType::kBfloat16:
+      return BfloatBits(value);
+    default:
+      return Bits(value);
+  }
+}
+
+float ToUint8(DType from, bool scale, float value) {
+  // torchvision's float to integer: (x * (255 + 1 - 1e-3)), cut off.
+  if (scale) value = RoundTo(from, value * static_cast<float>(255 + 1 - 1e-3));
+  if (!(value > 0)) return 0;
+  return value >= 255 ? 255 : std::trunc(value);
+}
+
+struct Value {
+  DType dtype;
+  float value;
+};
+
+Value Apply(const Convert& step, std::size_t /*color*/, Value in) {
+  if (step.dtype == in.dtype) return in;
+  if (step.dtype == DType::kUint8)
+    return {DType::kUint8, ToUint8(in.dtype, step.scale, in.value)};
+  float value = RoundTo(step.dtype, in.value);
+  if (in.dtype == DType::kUint8 && step.scale)
+    value = RoundTo(step.dtype, value / 255.0F);
+  return {step.dtype, value};
+}
+
+Value Apply(const Normalize& step, std::size_t color, Value in) {
+  const float mean = RoundTo(in.dtype, static_cast<float>(step.mean[color]));
+  const float std = RoundTo(in.dtype, static_cast<float>(step.std[color]));
+  const float centered = RoundTo(in.dtype, in.value - mean);
+  return {in.dtype, RoundTo(in.dtype, centered / std)};
+}
+
+Value ApplyAll(const std::vector<ValueStep>& steps, std::size_t first,
+               std::size_t color, Value value) {
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    value = std::visit(
+        [&](const auto& step) { return Apply(step, color, value); }, steps[i]);
+  }
+  return value;
+}
+
+DType DtypeBefore(const std::vector<ValueStep>& steps, std::size_t end) {
+  DType dtype = DType::kUint8;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (const auto* convert = std::get_if<Convert>(&steps[i]))
+      dtype = convert->dtype;
+  }
+  return dtype;
+}
+
+// The two floats that together are closest to 1 / value.
+void Reciprocal(float value, float& high, float& low) {
+  const double exact = 1.0 / static_cast<double>(value);
+  high = static_cast<float>(exact);
+  low = static_cast<float>(exact - static_cast<double>(high));
+}
+
+ValueFormula MakeFormula(const std::vector<ValueStep>& steps,
+                         std::size_t color) {
+  ValueFormula formula;
+  bool normalized = false;
+  for (const ValueStep& step : steps) {
+    const auto* convert = std::get_if<Convert>(&step);
+    const auto* normalize = std::get_if<Normalize>(&step);
+    if (convert != nullptr && &step == &steps.front() && convert->scale)
+      formula.divisor = 255;
+    if (normalize != nullptr && !normalized) {
+      formula.mean = static_cast<float>(normalize->mean[color]);
+      formula.std = static_cast<float>(normalize->std[color]);
+      normalized = true;
+    }
+  }
+  Reciprocal(formula.divisor, formula.divisor_high, formula.divisor_low);
+  Reciprocal(formula.std, formula.std_high, formula.std_low);
+  return formula;
+}
+
+bool Holds(const ValueFormula& f, DType dtype,
+           const std::array<std::uint32_t, 256>& bits) {
+  for (int v = 0; v < 256; ++v) {
+    const auto value = static_cast<float>(v);
+    const float divided = (value / f.divisor - f.mean) / f.std;
+    const float scaled =
+        std::fma(value, f.divisor_high, value * f.divisor_low) - f.mean;
+    const float fused = std::fma(scaled, f.std_high, scaled * f.std_low);
+    if (Encode(dtype, divided) != bits[v] || Encode(dtype, fused) != bits[v])
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+float RoundTo(DType dtype, float value) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return FromHalfBits(HalfBits(value));
+    case DType::kBfloat16:
+      return std::bit_cast<float>(std::uint32_t{BfloatBits(value)} << 16);
+    default:
+      return value;
+  }
+}
+
+std::uint32_t ElementBits(const std::vector<ValueStep>& steps,
+                          std::size_t first, std::size_t color, float value) {
+  const DType dtype = DtypeBefore(steps, first);
+  const float start = dtype == DType::kUint8 ? ToUint8(dtype, false, value)
+                                             : RoundTo(dtype, value);
+  const Value end = ApplyAll(steps, first, color, {dtype, start});
+  return Encode(end.dtype, end.value);
+}
+
+ValueTable MakeValueTable(const std::vector<ValueStep>& steps) {
+  ValueTable table;
+  table.dtype = DtypeBefore(steps, steps.size());
+  table.identity = true;
+  table.has_formula = table.dtype != DType::kUint8;
+  for (std::size_t color = 0; color < kColors; ++color) {
+    auto& bits = table.bits[color];
+    for (std::uint32_t v = 0; v < 256; ++v) {
+      bits[v] = ElementBits(steps, 0, color, static_cast<float>(v));
+      table.narrow[color][v] = static_cast<std::uint16_t>(bits[v]);
+      if (bits[v] != v) table.identity = false;
+    }
+    if (!table.has_formula) continue;
+    table.formula[color] = MakeFormula(steps, color);
+    table.has_formula = Holds(table.formula[color], table.dtype, bits);
+  }
+  table.identity = table.identity && table.dtype == DType::kUint8;
+  return table;
+}
+
+}  // namespace forebay::pipeline::transform
