@@ -1,0 +1,146 @@
+#include "server/base/cgroup.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+// A process is in one cgroup of each hierarchy: one line "id:controllers:path"
+// each in /proc/self/cgroup, with no controllers for version 2. Limits of all
+// cgroups above hold too. In a container the path may be named as the host sees
+// it, while the container's own cgroup is mounted at the top: levels that are
+// not there are passed over, and the top is read in any case.
+
+namespace forebay::base {
+namespace {
+
+constexpr int kMostCpus = 8192;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return file ? content.str() : "";
+}
+
+template <typename Number>
+std::optional<Number> ParseNumber(absl::string_view text) {
+  Number number;
+  if (!absl::SimpleAtoi(text, &number)) return std::nullopt;
+  return number;
+}
+
+// Calls `visit` with the directory of the cgroup that holds `controller`, and
+// of each above it.
+void VisitCgroups(const std::string& root, std::string_view controller,
+                  const std::function<void(const std::string&)>& visit) {
+  const absl::string_view wanted(controller.data(), controller.size());
+  const std::string mounts = root + "/sys/fs/cgroup";
+  for (absl::string_view line :
+       absl::StrSplit(ReadFile(root + "/proc/self/cgroup"), '\n')) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    std::vector<std::string> tops;
+    if (parts[1].empty()) {
+      tops = {mounts, mounts + "/unified"};
+    } else {
+      const std::vector<std::string> names = absl::StrSplit(parts[1], ',');
+      if (std::find(names.begin(), names.end(), wanted) == names.end())
+        continue;
+      tops = {mounts + "/" + parts[1]};
+      if (names.size() > 1) tops.push_back(mounts + "/" + std::string(wanted));
+    }
+    // A path with ".." lies outside of what is mounted here.
+    std::string path = parts[2].find("..") == std::string::npos ? parts[2] : "";
+    for (;;) {
+      while (path.ends_with('/')) path.pop_back();
+      for (const std::string& top : tops) visit(top + path);
+      if (path.empty()) break;
+      path.resize(path.rfind('/'));
+    }
+  }
+}
+
+template <typename Limit>
+void Lower(std::optional<Limit>& limit, Limit found) {
+  if (!limit || found < *limit) limit = found;
+}
+
+int AffinityCpus() {
+  std::vector<cpu_set_t> set(kMostCpus / CPU_SETSIZE);
+  const std::size_t bytes = set.size() * sizeof(cpu_set_t);
+  if (sched_getaffinity(0, bytes, set.data()) == 0)
+    return CPU_COUNT_S(bytes, set.data());
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+std::optional<std::uint64_t> MachineMemory(const std::string& root) {
+  for (absl::string_view line :
+       absl::StrSplit(ReadFile(root + "/proc/meminfo"), '\n')) {
+    const std::vector<std::string> words =
+        absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() == 3 && words[0] == "MemTotal:" && words[2] == "kB")
+      if (const auto kib = ParseNumber<std::uint64_t>(words[1]))
+        return *kib * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> CgroupCpuQuota(const std::string& root) {
+  std::optional<double> quota;
+  const auto lower = [&quota](std::optional<std::int64_t> micros,
+                              std::optional<std::int64_t> period) {
+    if (micros && period && *micros > 0 && *period > 0)
+      Lower(quota, static_cast<double>(*micros) / *period);
+  };
+  VisitCgroups(root, "cpu", [&](const std::string& directory) {
+    const std::vector<std::string> max = absl::StrSplit(
+        ReadFile(directory + "/cpu.max"), absl::ByAnyChar(" \n"));
+    if (max.size() >= 2)
+      lower(ParseNumber<std::int64_t>(max[0]),
+            ParseNumber<std::int64_t>(max[1]));
+    lower(
+        ParseNumber<std::int64_t>(ReadFile(directory + "/cpu.cfs_quota_us")),
+        ParseNumber<std::int64_t>(ReadFile(directory + "/cpu.cfs_period_us")));
+  });
+  return quota;
+}
+
+std::optional<std::uint64_t> CgroupMemoryLimit(const std::string& root) {
+  std::optional<std::uint64_t> limit;
+  VisitCgroups(root, "memory", [&](const std::string& directory) {
+    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})
+      if (const auto bytes =
+              ParseNumber<std::uint64_t>(ReadFile(directory + name)))
+        // Version 1 says "none" by the largest number of whole pages.
+        if (*bytes < std::uint64_t{1} << 62) Lower(limit, *bytes);
+  });
+  return limit;
+}
+
+CgroupLimits ReadCgroupLimits(const std::string& root) {
+  CgroupLimits limits;
+  limits.cpus = AffinityCpus();
+  if (const auto quota = CgroupCpuQuota(root);
+      quota && std::ceil(*quota) < limits.cpus)
+    limits.cpus = static_cast<int>(std::ceil(*quota));
+  limits.cpus = std::max(limits.cpus, 1);
+  std::optional<std::uint64_t> memory = MachineMemory(root);
+  if (const auto limit = CgroupMemoryLimit(root)) Lower(memory, *limit);
+  limits.memory_bytes = memory.value_or(0);
+  return limits;
+}
+
+}  // namespace forebay::base

@@ -1,0 +1,19 @@
+#ifndef FOREBAY_SERVER_BASE_LOG_H_
+#define FOREBAY_SERVER_BASE_LOG_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace forebay::base {
+
+// Sets up spdlog's default logger for the process: to stderr, from `level`
+// ("debug", "info", "warning" or "error") up. Under systemd each line begins
+// with its priority, "<6>", for the journal, which knows the time itself;
+// elsewhere with time and level. Call it once, before threads start.
+// INVALID_ARGUMENT: no such level.
+absl::Status StartLog(std::string_view level);
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_SERVER_BASE_LOG_H_
