@@ -1,0 +1,280 @@
+#include "server/dataset/catalog.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/scratch_tree.h"
+
+namespace forebay::dataset {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::int64_t NowNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class CatalogTest : public testing::Test {
+ protected:
+  CatalogTest() {
+    tree_.Write("data/a/1.jpg", "x");
+    tree_.Write("data/b/2.jpg", "xy");
+  }
+
+  CatalogOptions Options() {
+    CatalogOptions options;
+    options.index_directory = tree_.path() + "/indexes";
+    options.scan_threads = 2;
+    // Every scan asks once.
+    options.wall_clock = [this] {
+      ++scans_;
+      return NowNanos() + ahead_nanos_;
+    };
+    return options;
+  }
+
+  std::shared_ptr<const Dataset> Open(Catalog& catalog,
+                                      std::string_view path = "data") {
+    proto::DatasetSpec spec;
+    spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    auto dataset = catalog.Open(tree_.Root(path), spec, &warnings_);
+    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    return *std::move(dataset);
+  }
+
+  void SetModified(const std::string& path, int second) const {
+    const timespec times[2] = {{second, 0}, {second, 0}};
+    const std::string whole = tree_.path() + "/" + path;
+    ASSERT_EQ(utimensat(AT_FDCWD, whole.c_str(), times, 0), 0);
+  }
+
+  bool IsKeptOnDisk() const {
+    const std::string path = tree_.path() + "/indexes";
+    return std::filesystem::exists(path) && !std::filesystem::is_empty(path);
+  }
+
+  ScratchTree tree_;
+  std::atomic<int> scans_ = 0;
+  // By default all that the test does is long past.
+  std::int64_t ahead_nanos_ = 3'600'000'000'000;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(CatalogTest, LoadersShareTheIndexButNotTheRoot) {
+  Catalog catalog(Options());
+  const auto one = Open(catalog);
+  const auto other = Open(catalog);
+  EXPECT_EQ(scans_, 1);
+  EXPECT_EQ(&one->classes(), &other->classes());
+  EXPECT_NE(one->root(), other->root());
+  EXPECT_EQ(one->size(), 2);
+  EXPECT_EQ(one->At(1).object, "b/2.jpg");
+  EXPECT_EQ(one->largest_sample(), 2);
+  EXPECT_THAT(one->classes(), ElementsAre("a", "b"));
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(CatalogTest, AttachesAtOnceScanOnce) {
+  Catalog catalog(Options());
+  constexpr int kLoaders = 8;
+  std::latch start(kLoaders);
+  std::vector<std::shared_ptr<const Dataset>> datasets(kLoaders);
+  std::vector<std::thread> threads;
+  const auto root = tree_.Root("data");
+  for (auto& dataset : datasets) {
+    threads.emplace_back([&] {
+      proto::DatasetSpec spec;
+      spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+      std::vector<std::string> warnings;
+      start.arrive_and_wait();
+      auto opened = catalog.Open(root, spec, &warnings);
+      if (opened.ok()) dataset = *std::move(opened);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(scans_, 1);
+  for (const auto& dataset : datasets) {
+    ASSERT_NE(dataset, nullptr);
+    EXPECT_EQ(&dataset->classes(), &datasets[0]->classes());
+  }
+}
+
+TEST_F(CatalogTest, FindsTheIndexOnDisk) {
+  Version version;
+  {
+    Catalog catalog(Options());
+    version = Open(catalog)->version();
+    EXPECT_EQ(scans_, 1);
+    // Nobody holds it: from disk already.
+    EXPECT_EQ(Open(catalog)->version(), version);
+    EXPECT_EQ(scans_, 1);
+  }
+  Catalog later(Options());
+  const auto dataset = Open(later);
+  EXPECT_EQ(scans_, 1);
+  EXPECT_EQ(dataset->version(), version);
+  EXPECT_EQ(dataset->At(0).object, "a/1.jpg");
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(CatalogTest, ChangedDirectoriesAreScannedAnew) {
+  Catalog catalog(Options());
+  auto before = Open(catalog);
+  struct Change {
+    std::string directory;  // that it shows in
+    std::function<void()> make;
+  };
+  const std::vector<Change> changes = {
+      {"data/a", [&] { tree_.Write("data/a/0.jpg", ""); }},
+      {"data/a", [&] { tree_.Remove("data/a/0.jpg"); }},
+      {"data", [&] { tree_.Write("data/0/0.jpg", ""); }},
+      {"data/b", [&] { tree_.Write("data/b/sub/0.jpg", ""); }},
+      {"data/b/sub", [&] { tree_.Write("data/b/sub/1.jpg", ""); }},
+      {"data/b/sub",
+       [&] {
+         std::filesystem::rename(tree_.path() + "/data/b/sub/1.jpg",
+                                 tree_.path() + "/data/b/sub/2.jpg");
+       }},
+  };
+  int scans = 1;
+  for (const Change& change : changes) {
+    SCOPED_TRACE(scans);
+    change.make();
+    // As if the clock had ticked since the scan.
+    SetModified(change.directory, scans);
+    const std::uint64_t size = before->size();
+    const auto after = Open(catalog);
+    EXPECT_EQ(scans_, ++scans);
+    EXPECT_NE(after->version(), before->version());
+    EXPECT_EQ(before->size(), size);
+    before = nullptr;
+    before = Open(catalog);
+    EXPECT_EQ(scans_, scans);
+    EXPECT_EQ(before->version(), after->version());
+  }
+}
+
+// A file may be added in the very tick of the clock in which its directory was
+// scanned, and the directory's time stay the same.
+TEST_F(CatalogTest, FreshlyChangedDirectoriesAreNotTrusted) {
+  ahead_nanos_ = 0;
+  Catalog catalog(Options());
+  const auto one = Open(catalog);
+  EXPECT_FALSE(IsKeptOnDisk());
+  const auto two = Open(catalog);
+  EXPECT_EQ(scans_, 2);
+  EXPECT_EQ(&one->classes(), &two->classes());
+  EXPECT_FALSE(IsKeptOnDisk());
+  ahead_nanos_ = 3'600'000'000'000;
+  const auto three = Open(catalog);
+  EXPECT_EQ(scans_, 3);
+  EXPECT_TRUE(IsKeptOnDisk());
+  const auto four = Open(catalog);
+  EXPECT_EQ(scans_, 3);
+  EXPECT_EQ(&one->classes(), &four->classes());
+}
+
+TEST_F(CatalogTest, AReplacedFileMakesTheNextAttachScan) {
+  Catalog catalog(Options());
+  const auto before = Open(catalog);
+  tree_.Write("data/a/1.jpg", "longer");
+  // In place: no directory tells.
+  EXPECT_EQ(Open(catalog)->version(), before->version());
+  catalog.MarkStale(*before);
+  EXPECT_FALSE(IsKeptOnDisk());
+  const auto after = Open(catalog);
+  EXPECT_EQ(scans_, 2);
+  EXPECT_EQ(after->At(0).length, 6);
+  EXPECT_EQ(before->At(0).length, 1);
+  EXPECT_TRUE(IsKeptOnDisk());
+  // Known already: the new index is not meant.
+  catalog.MarkStale(*before);
+  EXPECT_EQ(Open(catalog)->version(), after->version());
+  EXPECT_EQ(scans_, 2);
+}
+
+TEST_F(CatalogTest, ADamagedIndexIsBuiltAnewWithAWarning) {
+  {
+    Catalog catalog(Options());
+    Open(catalog);
+  }
+  for (const auto& file :
+       std::filesystem::directory_iterator(tree_.path() + "/indexes")) {
+    std::ofstream(file.path(), std::ios::app) << "garbage";
+  }
+  Catalog catalog(Options());
+  EXPECT_EQ(Open(catalog)->size(), 2);
+  EXPECT_EQ(scans_, 2);
+  ASSERT_EQ(warnings_.size(), 1);
+  EXPECT_THAT(warnings_[0], HasSubstr("its index is built anew: "));
+  EXPECT_THAT(warnings_[0], HasSubstr("does not match its checksum"));
+  Catalog again(Options());
+  Open(again);
+  EXPECT_EQ(scans_, 2);
+}
+
+TEST_F(CatalogTest, AnIndexThatCannotBeKeptIsAWarning) {
+  tree_.Write("indexes", "a file in its place");
+  Catalog catalog(Options());
+  const auto dataset = Open(catalog);
+  EXPECT_EQ(dataset->size(), 2);
+  EXPECT_EQ(warnings_.size(), 2);
+  EXPECT_THAT(warnings_.back(), HasSubstr("its index is kept in memory only"));
+  const auto other = Open(catalog);
+  EXPECT_EQ(scans_, 1);
+}
+
+TEST_F(CatalogTest, LinksMakeTheRootsPathMatter) {
+  tree_.Link("data/b/3.jpg", tree_.path() + "/data/a/1.jpg");
+  tree_.Link("other", "data");
+  Catalog catalog(Options());
+  const auto one = Open(catalog);
+  EXPECT_EQ(one->At(2).length, 1);
+  const auto other = Open(catalog, "other");
+  EXPECT_EQ(scans_, 2);
+  EXPECT_EQ(other->At(2).length, 0);  // leads outside of that root
+}
+
+TEST_F(CatalogTest, RefusesWhatItDoesNotKnow) {
+  Catalog catalog(Options());
+  for (const int format : {0, 99}) {
+    proto::DatasetSpec spec;
+    spec.set_format(static_cast<proto::DatasetSpec::Format>(format));
+    EXPECT_EQ(
+        catalog.Open(tree_.Root("data"), spec, &warnings_).status().code(),
+        absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(CatalogTest, AFailedScanIsTriedAgain) {
+  tree_.MakeDirectory("data/empty");
+  Catalog catalog(Options());
+  proto::DatasetSpec spec;
+  spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  EXPECT_EQ(catalog.Open(tree_.Root("data"), spec, &warnings_).status().code(),
+            absl::StatusCode::kNotFound);
+  tree_.Write("data/empty/3.jpg", "");
+  EXPECT_EQ(Open(catalog)->size(), 3);
+}
+
+}  // namespace
+}  // namespace forebay::dataset

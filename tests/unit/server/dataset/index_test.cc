@@ -1,0 +1,128 @@
+#include "server/dataset/index.h"
+
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace forebay::dataset {
+namespace {
+
+// Classes "c0", "c1", ... of equally many files "0.jpg", "1.jpg", ...
+IndexParts Parts(std::uint64_t classes, std::uint64_t files_each) {
+  IndexParts parts;
+  parts.directories.resize(classes + 1);
+  parts.records.reserve(classes * files_each);
+  for (std::uint64_t label = 0; label < classes; ++label) {
+    IndexDirectory& directory = parts.directories[label + 1];
+    const std::string path = "c" + std::to_string(label);
+    directory.path_offset = parts.names.size();
+    directory.path_length = path.size();
+    directory.label = label;
+    directory.first_sample = parts.records.size();
+    parts.names += path;
+    const std::size_t start = parts.names.size();
+    for (std::uint64_t file = 0; file < files_each; ++file) {
+      const std::string name = std::to_string(file) + ".jpg";
+      parts.records.emplace_back(parts.names.size() - start, name.size(),
+                                 file + 1, -5 - static_cast<int>(file));
+      parts.names += name;
+    }
+  }
+  parts.names.shrink_to_fit();
+  return parts;
+}
+
+TEST(IndexTest, FindsEverySample) {
+  const auto index = Index::Create(Parts(30, 7));
+  ASSERT_TRUE(index.ok()) << index.status();
+  ASSERT_EQ((*index)->size(), 210);
+  EXPECT_EQ((*index)->largest_sample(), 7);
+  EXPECT_EQ((*index)->classes().size(), 30);
+  for (std::uint64_t id = 0; id < 210; ++id) {
+    const Sample sample = (*index)->At(id);
+    EXPECT_EQ(sample.object, "c" + std::to_string(id / 7) + "/" +
+                                 std::to_string(id % 7) + ".jpg");
+    EXPECT_EQ(sample.label, id / 7);
+    EXPECT_EQ(sample.length, id % 7 + 1);
+    EXPECT_EQ(sample.version.size, id % 7 + 1);
+    EXPECT_EQ(sample.version.stamp, -5 - static_cast<int>(id % 7));
+  }
+}
+
+TEST(IndexTest, AMillionSamplesTakeAtMost24BytesEach) {
+  const auto index = Index::Create(Parts(1000, 1000));
+  ASSERT_TRUE(index.ok()) << index.status();
+  const std::uint64_t names = (*index)->parts().names.size();
+  const double each = ((*index)->memory() - names) / 1e6;
+  std::cout << each << " bytes a sample besides " << names / 1e6
+            << " of its name\n";
+  EXPECT_LE(each, 24);
+}
+
+TEST(IndexTest, RecordKeepsItsNumbers) {
+  for (const std::int64_t mtime : {std::int64_t{0}, INT64_MIN, INT64_MAX,
+                                   std::int64_t{-1}, std::int64_t{1} << 33}) {
+    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 32,
+                                     (std::uint64_t{1} << 48) - 1}) {
+      const IndexRecord record(UINT32_MAX, 255, size, mtime);
+      EXPECT_EQ(record.name_offset(), UINT32_MAX);
+      EXPECT_EQ(record.name_length(), 255);
+      EXPECT_EQ(record.size(), size);
+      EXPECT_EQ(record.mtime_nanos(), mtime);
+    }
+  }
+  EXPECT_EQ(IndexRecord(0, 1, UINT64_MAX, 0).size(), IndexRecord::kLargestSize);
+}
+
+TEST(IndexTest, SettledIsWellAfterTheLastChange) {
+  IndexParts parts = Parts(2, 1);
+  parts.directories[1].stamp.ctime_nanos = 10'000'000'000;
+  parts.directories[2].stamp.ctime_nanos = 7;
+  const auto index = Index::Create(std::move(parts));
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_FALSE((*index)->IsSettled(INT64_MIN));
+  EXPECT_FALSE((*index)->IsSettled(10'000'000'000));
+  EXPECT_FALSE((*index)->IsSettled(12'000'000'000));
+  EXPECT_TRUE((*index)->IsSettled(12'000'000'001));
+}
+
+TEST(IndexTest, RefusesPartsThatDoNotFit) {
+  const std::function<void(IndexParts&)> breakages[] = {
+      [](IndexParts& p) { p.directories.clear(); },
+      [](IndexParts& p) { p.directories[0].path_length = 1; },
+      [](IndexParts& p) { p.directories[0].label = 0; },
+      [](IndexParts& p) { p.directories[0].first_sample = 1; },
+      [](IndexParts& p) { p.directories.erase(p.directories.begin() + 1); },
+      [](IndexParts& p) { p.directories.resize(1); },
+      [](IndexParts& p) { p.directories[1].path_offset = UINT64_MAX; },
+      [](IndexParts& p) { p.directories[1].path_length = UINT32_MAX; },
+      [](IndexParts& p) { p.directories[1].path_length = 0; },
+      [](IndexParts& p) { p.directories[1].first_sample = 1; },
+      [](IndexParts& p) { p.directories[2].first_sample = 100; },
+      [](IndexParts& p) { p.directories[2].label = 0; },
+      [](IndexParts& p) { p.directories[2].label = UINT32_MAX; },
+      [](IndexParts& p) { p.records.clear(); },
+      [](IndexParts& p) { p.records[3] = IndexRecord(0, 0, 1, 1); },
+      [](IndexParts& p) { p.records[3] = IndexRecord(UINT32_MAX, 1, 1, 1); },
+      [](IndexParts& p) { p.records.back() = IndexRecord(9, 255, 1, 1); },
+      [](IndexParts& p) { p.names.resize(5); },
+      [](IndexParts& p) { p.names.back() = '/'; },
+      [](IndexParts& p) { p.names.back() = '\0'; },
+  };
+  int number = 0;
+  for (const auto& breakage : breakages) {
+    IndexParts parts = Parts(3, 2);
+    breakage(parts);
+    EXPECT_EQ(Index::Create(std::move(parts)).status().code(),
+              absl::StatusCode::kDataLoss)
+        << number;
+    ++number;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset
