@@ -1,0 +1,26 @@
+"""Forebay: one daemon a host feeds every training job on it.
+
+    import forebay
+    from forebay import transforms as T
+
+    loader = forebay.DataLoader("/data/train", batch_size=256, shuffle=True,
+                                transform=T.Compose([T.RandomResizedCrop(224),
+                                                     T.RandomHorizontalFlip()]))
+    for images, labels in loader:
+        ...
+"""
+
+from . import errors, transforms
+from ._native import lib as _lib
+from .errors import (DaemonUnavailable, DataError, ForebayError,
+                     InvalidArgument, NotFound, PermissionDenied,
+                     ResourceExhausted, StateError, Unsupported)
+from .loader import DataLoader, Dataset
+
+__version__ = _lib.forebay_version().decode()
+
+__all__ = [
+    "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "ForebayError",
+    "InvalidArgument", "NotFound", "PermissionDenied", "ResourceExhausted",
+    "StateError", "Unsupported", "errors", "transforms",
+]

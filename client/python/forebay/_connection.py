@@ -1,0 +1,118 @@
+"""One open loader of the daemon, as long as it is connected."""
+
+from __future__ import annotations
+
+import ctypes as c
+
+from . import _native
+
+# Native waits are this long, so that signals and other threads get their turn.
+_SLICE_SECONDS = 0.25
+
+
+def _build_pipeline(transform):
+    lib = _native.lib
+    pipeline = lib.forebay_pipeline_new()
+    try:
+        if transform is not None:
+            _native.check(transform._append(lib, pipeline))
+    except BaseException:
+        lib.forebay_pipeline_free(pipeline)
+        raise
+    return pipeline
+
+
+class Connection:
+    """A native loader.
+
+    Used by one thread at a time, except `close`, `stats` and the attributes.
+    Batches outlive it.
+
+    Attributes:
+      dataset_version: bytes, of the samples' names, sizes and times.
+      dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
+        this rank.
+      classes: list of str, in label order.
+    """
+
+    def __init__(self, options, transform):
+        """Opens the loader; waits until the dataset is indexed.
+
+        Args:
+          options: dict of fields of _native.LoaderOptions.
+          transform: a Transform or None.
+        """
+        self._lib = _native.lib
+        self._handle = None
+        native = _native.LoaderOptions()
+        self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
+        for name, value in options.items():
+            setattr(native, name, value)
+        roots = options.get("extra_roots") or []
+        native.extra_roots = (c.c_char_p * len(roots))(*roots)
+        native.extra_root_count = len(roots)
+        pipeline = _build_pipeline(transform)
+        handle = c.c_void_p()
+        try:
+            _native.check(self._lib.forebay_loader_create(
+                c.byref(native), pipeline, c.byref(handle)))
+        finally:
+            self._lib.forebay_pipeline_free(pipeline)
+        self._handle = handle
+        _wait(lambda: self._lib.forebay_loader_open(handle, _SLICE_SECONDS))
+        self._read_info()
+
+    def _read_info(self):
+        info = _native.LoaderInfo()
+        _native.check(
+            self._lib.forebay_loader_get_info(self._handle, c.byref(info)))
+        self.dataset_version = bytes(info.dataset_version)
+        self.dataset_size = info.dataset_size
+        self.samples_per_epoch = info.samples_per_epoch
+        self.batches_per_epoch = info.batches_per_epoch
+        self.classes = []
+        name, length = c.c_void_p(), c.c_size_t()
+        for label in range(info.class_count):
+            _native.check(self._lib.forebay_loader_class_name(
+                self._handle, label, c.byref(name), c.byref(length)))
+            self.classes.append(
+                c.string_at(name, length.value).decode(errors="surrogateescape"))
+
+    def start_epoch(self, epoch, first_sample):
+        _native.check(self._lib.forebay_loader_start_epoch(
+            self._handle, epoch, first_sample))
+
+    def next(self):
+        """The next batch's handle; None at the end of the epoch."""
+        batch = c.c_void_p()
+        status = _wait(lambda: self._lib.forebay_loader_next(
+            self._handle, _SLICE_SECONDS, c.byref(batch)),
+                       _native.END_OF_EPOCH)
+        return None if status == _native.END_OF_EPOCH else batch.value
+
+    def stop_epoch(self):
+        _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
+
+    def stats(self):
+        stats = _native.LoaderStats()
+        _native.check(
+            self._lib.forebay_loader_get_stats(self._handle, c.byref(stats)))
+        return {name: getattr(stats, name) for name, _ in stats._fields_}
+
+    def close(self):
+        self._lib.forebay_loader_close(self._handle)
+
+    def __del__(self):
+        if self._handle is not None:
+            self._lib.forebay_loader_free(self._handle)
+
+
+def _wait(call, *accepted):
+    """Repeats a native wait until it ends; signal handlers run in between."""
+    while True:
+        status = call()
+        if status in (_native.INTERRUPTED, _native.TIMEOUT):
+            continue
+        if status not in accepted:
+            _native.check(status)
+        return status

@@ -1,0 +1,58 @@
+"""Which job this process belongs to, and which of its ranks it is."""
+
+from __future__ import annotations
+
+import os
+
+from . import errors
+
+_RANK_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),                  # torchrun
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("HOROVOD_RANK", "HOROVOD_SIZE"),
+)
+
+
+def _start_time() -> str:
+    """When this process started, in clock ticks since boot."""
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        # The name in parentheses may hold blanks; 22 is counted before it.
+        return file.read().rpartition(")")[2].split()[19]
+
+
+def job_key() -> str:
+    """The key of this process's job: loaders with equal keys share it.
+
+    $FOREBAY_JOB; else SLURM's job id; else user, master address and port, and
+    torchrun's run id, where a launcher has set them; else the process itself.
+    """
+    env = os.environ
+    if env.get("FOREBAY_JOB"):
+        return env["FOREBAY_JOB"]
+    if env.get("SLURM_JOB_ID"):
+        return f"slurm-{env['SLURM_JOB_ID']}"
+    user = os.getuid()
+    if env.get("MASTER_ADDR") and env.get("MASTER_PORT"):
+        key = f"{user}-{env['MASTER_ADDR']}:{env['MASTER_PORT']}"
+        run = env.get("TORCHELASTIC_RUN_ID")
+        return f"{key}-{run}" if run else key
+    return f"{user}-{os.getpid()}-{_start_time()}"
+
+
+def distributed_rank() -> tuple[int, int]:
+    """(rank, world size) from torchrun's, SLURM's or Horovod's variables.
+
+    Raises:
+      errors.InvalidArgument: none are set, or they are no numbers.
+    """
+    for rank, size in _RANK_VARIABLES:
+        if rank in os.environ and size in os.environ:
+            try:
+                return int(os.environ[rank]), int(os.environ[size])
+            except ValueError:
+                raise errors.InvalidArgument(
+                    f"{rank} and {size} must be numbers, not "
+                    f"{os.environ[rank]!r} and {os.environ[size]!r}") from None
+    raise errors.InvalidArgument(
+        "distributed=True needs RANK and WORLD_SIZE (torchrun), SLURM_PROCID "
+        "and SLURM_NTASKS, or HOROVOD_RANK and HOROVOD_SIZE")

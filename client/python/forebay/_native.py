@@ -1,0 +1,227 @@
+"""libforebay.so by ctypes: the C interface of client/forebay.h, one to one."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import pathlib
+
+from . import errors
+
+OK, END_OF_EPOCH, INTERRUPTED, TIMEOUT = range(4)
+FORKED = 12
+
+_EXCEPTIONS = {
+    4: errors.InvalidArgument,
+    5: errors.NotFound,
+    6: errors.PermissionDenied,
+    7: errors.ResourceExhausted,
+    8: errors.StateError,
+    9: errors.DaemonUnavailable,
+    10: errors.DataError,
+    11: errors.Unsupported,
+    FORKED: errors.StateError,
+}
+
+UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64 = range(1, 6)
+IMAGE, LABEL, SAMPLE_ID = range(1, 4)
+SEQUENTIAL, SHUFFLE = 1, 2
+UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
+ON_ERROR = {"raise": 1, "substitute": 2}
+
+
+class Padding(c.Structure):
+    _fields_ = [
+        ("left", c.c_uint32), ("top", c.c_uint32),
+        ("right", c.c_uint32), ("bottom", c.c_uint32),
+        ("fill", c.POINTER(c.c_double)), ("fill_count", c.c_size_t),
+        ("mode", c.c_int),
+    ]
+
+
+class Range(c.Structure):
+    _fields_ = [("min", c.c_double), ("max", c.c_double)]
+
+
+class LoaderOptions(c.Structure):
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("runtime_dir", c.c_char_p),
+        ("job_key", c.c_char_p),
+        ("job_name", c.c_char_p),
+        ("name", c.c_char_p),
+        ("weight", c.c_double),
+        ("uri", c.c_char_p),
+        ("root", c.c_char_p),
+        ("format", c.c_int),
+        ("extra_roots", c.POINTER(c.c_char_p)),
+        ("extra_root_count", c.c_size_t),
+        ("order", c.c_int),
+        ("seed", c.c_uint64),
+        ("rank", c.c_uint32),
+        ("world_size", c.c_uint32),
+        ("uneven", c.c_int),
+        ("batch_size", c.c_uint32),
+        ("drop_last", c.c_int),
+        ("on_error", c.c_int),
+        ("depth", c.c_uint32),
+    ]
+
+
+class LoaderInfo(c.Structure):
+    _fields_ = [
+        ("dataset_size", c.c_uint64),
+        ("samples_per_epoch", c.c_uint64),
+        ("batches_per_epoch", c.c_uint64),
+        ("class_count", c.c_uint64),
+        ("slot_bytes", c.c_uint64),
+        ("dataset_version", c.c_uint8 * 16),
+    ]
+
+
+class LoaderStats(c.Structure):
+    _fields_ = [
+        (name, c.c_uint64) for name in (
+            "samples_delivered", "batches_delivered", "bytes_delivered",
+            "bytes_read", "samples_decoded", "samples_substituted",
+            "cpu_nanos", "wait_nanos", "batches_copied", "batches_held")
+    ]
+
+
+class BatchInfo(c.Structure):
+    _fields_ = [
+        ("sample_count", c.c_uint64),
+        ("epoch", c.c_uint64),
+        ("first_sample", c.c_uint64),
+        ("field_count", c.c_uint32),
+        ("is_copy", c.c_int),
+    ]
+
+
+class Field(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_int),
+        ("dtype", c.c_int),
+        ("rank", c.c_uint32),
+        ("shape", c.c_uint64 * 6),
+        ("data", c.c_void_p),
+        ("bytes", c.c_uint64),
+        ("row_splits", c.c_void_p),
+    ]
+
+
+_U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
+_PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
+_DOUBLES = c.POINTER(c.c_double)
+
+# name: (result, arguments); a result of None is void.
+_PROTOTYPES = {
+    "forebay_version": (c.c_char_p, []),
+    "forebay_last_error": (c.c_char_p, []),
+    "forebay_runtime_dir": (_INT, [c.c_char_p, c.c_size_t]),
+    "forebay_ping": (_INT, [c.c_char_p]),
+    "forebay_pipeline_new": (_PTR, []),
+    "forebay_pipeline_free": (None, [_PTR]),
+    "forebay_pipeline_add_resize": (_INT, [_PTR, _U32, _U32, _U32, _INT]),
+    "forebay_pipeline_add_center_crop": (_INT, [_PTR, _U32, _U32]),
+    "forebay_pipeline_add_random_crop":
+        (_INT, [_PTR, _U32, _U32, _PADDING, _INT]),
+    "forebay_pipeline_add_random_resized_crop":
+        (_INT, [_PTR, _U32, _U32, Range, Range, _INT]),
+    "forebay_pipeline_add_random_horizontal_flip": (_INT, [_PTR, _F64]),
+    "forebay_pipeline_add_random_vertical_flip": (_INT, [_PTR, _F64]),
+    "forebay_pipeline_add_color_jitter":
+        (_INT, [_PTR, _RANGE, _RANGE, _RANGE, _RANGE]),
+    "forebay_pipeline_add_grayscale": (_INT, [_PTR, _U32]),
+    "forebay_pipeline_add_pad": (_INT, [_PTR, _PADDING]),
+    "forebay_pipeline_add_normalize":
+        (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t]),
+    "forebay_pipeline_add_to_dtype": (_INT, [_PTR, _INT, _INT]),
+    "forebay_pipeline_add_to_image": (_INT, [_PTR, _INT]),
+    "forebay_loader_options_init":
+        (None, [c.POINTER(LoaderOptions), c.c_size_t]),
+    "forebay_loader_create":
+        (_INT, [c.POINTER(LoaderOptions), _PTR, c.POINTER(_PTR)]),
+    "forebay_loader_open": (_INT, [_PTR, _F64]),
+    "forebay_loader_get_info": (_INT, [_PTR, c.POINTER(LoaderInfo)]),
+    "forebay_loader_class_name":
+        (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
+    "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
+    "forebay_loader_next": (_INT, [_PTR, _F64, c.POINTER(_PTR)]),
+    "forebay_loader_stop_epoch": (_INT, [_PTR]),
+    "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
+    "forebay_loader_close": (None, [_PTR]),
+    "forebay_loader_free": (None, [_PTR]),
+    "forebay_batch_get_info": (None, [_PTR, c.POINTER(BatchInfo)]),
+    "forebay_batch_field": (_INT, [_PTR, _U32, c.POINTER(Field)]),
+    "forebay_batch_retain": (None, [_PTR]),
+    "forebay_batch_release": (None, [_PTR]),
+}
+
+
+def checkout() -> pathlib.Path:
+    """The root of the source tree, if this package lies in one."""
+    return pathlib.Path(__file__).resolve().parents[3]
+
+
+def _find() -> str:
+    given = os.environ.get("FOREBAY_LIBRARY")
+    if given:
+        return given
+    places = [
+        pathlib.Path(__file__).with_name("libforebay.so"),
+        checkout() / "bazel-bin" / "client" / "libforebay.so",
+    ]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise errors.ForebayError(
+        "libforebay.so is neither beside the forebay package nor in the "
+        "checkout's bazel-bin: set FOREBAY_LIBRARY, or build "
+        "//client:libforebay.so")
+
+
+def _load() -> c.CDLL:
+    path = _find()
+    try:
+        library = c.CDLL(path)
+    except OSError as error:
+        raise errors.ForebayError(f"cannot load {path}: {error}") from None
+    for name, (result, arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _load()
+
+
+def last_error() -> str:
+    return lib.forebay_last_error().decode(errors="replace")
+
+
+def check(status: int) -> None:
+    """Raises the exception that a status stands for, unless it is OK."""
+    if status != OK:
+        raise _EXCEPTIONS.get(status, errors.ForebayError)(last_error())
+
+
+def runtime_dir() -> str:
+    """Where the daemon's socket is looked for."""
+    path = c.create_string_buffer(4096)
+    check(lib.forebay_runtime_dir(path, len(path)))
+    return os.fsdecode(path.value)
+
+
+def ping(directory: str) -> bool:
+    """Whether a daemon accepts connections there.
+
+    Raises:
+      errors.PermissionDenied: it is not to be trusted.
+    """
+    status = lib.forebay_ping(os.fsencode(directory))
+    if status == 9:
+        return False
+    check(status)
+    return True

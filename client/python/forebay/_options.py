@@ -1,0 +1,105 @@
+"""The arguments of a DataLoader, checked and made native."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import re
+
+from . import _job, _native, errors, transforms
+
+
+def _integer(value, name, low, high):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise errors.InvalidArgument(
+            f"{name} must be an integer, not {value!r}")
+    if not low <= value <= high:
+        raise errors.InvalidArgument(
+            f"{name} must be between {low} and {high}, not {value}")
+    return int(value)
+
+
+def _choice(value, name, choices):
+    if value not in choices:
+        wanted = ", ".join(repr(choice) for choice in choices)
+        raise errors.InvalidArgument(
+            f"{name} must be one of {wanted}, not {value!r}")
+    return choices[value]
+
+
+def folder_of(dataset):
+    """The absolute path of a dataset given as a path or a file:// URI."""
+    try:
+        uri = os.fspath(dataset)
+    except TypeError:
+        raise errors.InvalidArgument(
+            f"the dataset must be a path or a URI, not {dataset!r}") from None
+    if isinstance(uri, str):
+        if uri.startswith("file://"):
+            uri = uri[len("file://"):]
+        elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
+            raise errors.Unsupported(
+                f"{uri}: this version reads local folders only")
+    return os.path.abspath(uri)
+
+
+def check_unsupported(device, pin_memory, order, sharing, shuffle):
+    """Refuses what no part of this version can do, one sentence each."""
+    if str(device) != "cpu":
+        raise errors.Unsupported(
+            f"device={str(device)!r}: this version delivers to the CPU only; "
+            'use device="cpu" and copy batches to the GPU')
+    if pin_memory:
+        raise errors.Unsupported(
+            "pin_memory=True: this version delivers pageable memory only")
+    _choice(order, "order", {"exact": 0, "coordinated": 0})
+    if order == "coordinated":
+        raise errors.Unsupported(
+            'order="coordinated": this version knows order="exact" only')
+    _choice(sharing, "sharing", {"elastic": 0, "off": 0, "lockstep": 0})
+    if sharing == "lockstep":
+        raise errors.Unsupported(
+            'sharing="lockstep": this version knows "elastic" and "off" only')
+    if shuffle not in (True, False, "block"):
+        raise errors.InvalidArgument(
+            f'shuffle must be True, False or "block", not {shuffle!r}')
+    if shuffle == "block":
+        raise errors.Unsupported(
+            'shuffle="block": this version shuffles fully (True) or not at all')
+
+
+def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
+          world_size, pad, on_error, weight, name, depth, extra_roots):
+    """A dict of fields of _native.LoaderOptions.
+
+    Raises:
+      errors.InvalidArgument: naming the argument.
+    """
+    if transform is not None and not isinstance(transform,
+                                                transforms.Transform):
+        raise errors.InvalidArgument(
+            f"transform must come from forebay.transforms, not {transform!r}")
+    if not isinstance(weight, numbers.Real) or not 0.001 <= weight <= 1000:
+        raise errors.InvalidArgument(
+            f"weight must be between 0.001 and 1000, not {weight!r}")
+    world_size = _integer(world_size, "world_size", 1, 1 << 20)
+    folder = folder_of(dataset)
+    options = {
+        "job_key": os.fsencode(_job.job_key())[:256],
+        "weight": float(weight),
+        "uri": os.fsencode(folder),
+        "extra_roots": [os.fsencode(os.path.abspath(r)) for r in extra_roots],
+        "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
+        "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
+        "rank": _integer(rank, "rank", 0, world_size - 1),
+        "world_size": world_size,
+        "uneven": _choice(pad, "pad", _native.UNEVEN),
+        "batch_size": _integer(batch_size, "batch_size", 1, 65536),
+        "drop_last": bool(drop_last),
+        "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
+        "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
+    }
+    if name is not None:
+        options["name"] = str(name).encode()
+        options["job_name"] = options["name"]
+    return options

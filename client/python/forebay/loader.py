@@ -1,0 +1,356 @@
+"""The data loader."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any, Iterable, NamedTuple, Optional, Union
+
+from . import _batch, _connection, _daemon, _job, _options, errors
+from .transforms import Transform
+
+# How long a daemon that went away may take to come back.
+_REATTACH_SECONDS = 15.0
+_STATE_VERSION = 1
+
+
+class Dataset:
+    """What a loader reads: a fixed, versioned set of samples.
+
+    Attributes:
+      uri: str, its folder.
+      classes: list of str, the classes' names in label order.
+      version: str, 32 hexadecimal digits that change with the samples.
+    """
+
+    def __init__(self, uri, classes, version, size):
+        self.uri = uri
+        self.classes = classes
+        self.version = version
+        self._size = size
+
+    @property
+    def class_to_idx(self) -> dict:
+        """The label of each class, by name."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return (f"Dataset({self.uri!r}, {self._size} samples, "
+                f"{len(self.classes)} classes)")
+
+
+class _Position(NamedTuple):
+    epoch: int
+    samples: int  # of this rank, returned by next()
+
+
+class _Epoch:
+    """An iterator over the rest of one epoch."""
+
+    def __init__(self, loader, position):
+        self._loader = loader
+        self._position = position
+        self._lock = threading.Lock()
+        self._done = False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        with self._lock:
+            if self._done:
+                raise StopIteration
+            try:
+                return self._loader._next(self)
+            except BaseException as error:
+                # A signal handler may raise between two batches: the epoch goes
+                # on if the user does.
+                self._done = isinstance(error,
+                                        (StopIteration, errors.ForebayError))
+                raise
+
+    def __del__(self):
+        if not self._done:
+            self._loader._abandon(self)
+
+
+class DataLoader:
+    """Batches of a dataset, read, decoded and augmented by the host's daemon.
+
+    Each `iter()` starts the next epoch; a second one abandons the first. A
+    batch is a named tuple of the dataset's fields (`image`, `label` for a
+    folder of class folders) with the attribute `sample_ids`. Images are the
+    memory that the daemon wrote, without a copy: writable, private to this
+    process, and valid as long as something refers to it.
+
+    May be used by several threads. After a fork, the child's copy of a loader
+    opens a session of its own at its next `iter()`.
+
+    Args:
+      dataset: the folder, as a path or file:// URI, with the semantics of
+        torchvision's ImageFolder.
+      batch_size: samples, 1 to 65536.
+      shuffle: whether each epoch has a new random order, keyed by the seed.
+      seed: of the order and of every augmentation.
+      drop_last: whether a smaller last batch is left out.
+      transform: from forebay.transforms; None: decode only, to uint8 NCHW.
+      rank, world_size: which part of each epoch this process sees.
+      distributed: take both from torchrun's, SLURM's or Horovod's variables.
+      pad: what happens if samples do not divide among ranks: "wrap" repeats the
+        first, "drop" leaves out the last, "none" gives each exactly once.
+      device: "cpu".
+      pin_memory: False.
+      order: "exact": what the seed gives, whoever else runs.
+      sharing: "elastic" or "off": whether equal loaders may share work.
+      weight: the job's share of contended resources, 0.001 to 1000.
+      name: what people see in `forebayctl jobs`.
+      depth: batches prepared ahead, 1 to 16; None: 2.
+      framework: "torch", "numpy", or None: torch if it was imported before this
+        call. NumPy has no bfloat16: such batches come as uint16.
+      on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
+        another in its place, the same in every run, and counts it.
+      extra_roots: folders that links inside the dataset may lead to, at most 8.
+      autostart: start a daemon for this user if none listens.
+
+    Raises:
+      errors.ForebayError: of the class that suits; one sentence says why.
+    """
+
+    def __init__(
+        self,
+        dataset: Union[str, "os.PathLike[str]"],
+        batch_size: int = 1,
+        shuffle: Union[bool, str] = False,
+        *,
+        seed: int = 0,
+        drop_last: bool = False,
+        transform: Optional[Transform] = None,
+        rank: int = 0,
+        world_size: int = 1,
+        distributed: bool = False,
+        pad: str = "wrap",
+        device: Any = "cpu",
+        pin_memory: bool = False,
+        order: str = "exact",
+        sharing: str = "elastic",
+        weight: float = 1.0,
+        name: Optional[str] = None,
+        depth: Optional[int] = None,
+        framework: Optional[str] = None,
+        on_error: str = "raise",
+        extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
+        autostart: bool = True,
+    ):
+        self._closed = True  # until it is open
+        _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
+        self._framework = _batch.resolve_framework(framework)
+        if distributed:
+            rank, world_size = _job.distributed_rank()
+        self._options = _options.build(
+            dataset, batch_size=batch_size, shuffle=shuffle, seed=seed,
+            drop_last=drop_last, transform=transform, rank=rank,
+            world_size=world_size, pad=pad, on_error=on_error, weight=weight,
+            name=name, depth=depth, extra_roots=extra_roots)
+        self._transform = transform
+        self._autostart = autostart
+        self.batch_size = self._options["batch_size"]
+        self._lock = threading.RLock()  # guards what follows
+        self._current = None  # the id of the iterator that may go on
+        self._next_position = _Position(0, 0)
+        self._state = self._next_position
+        self._connection = self._connect()
+        self._pid = os.getpid()
+        self._closed = False
+        self.dataset = Dataset(
+            os.fsdecode(self._options["uri"]), self._connection.classes,
+            self._connection.dataset_version.hex(),
+            self._connection.dataset_size)
+
+    def _connect(self):
+        if self._autostart:
+            _daemon.ensure_running()
+        return _connection.Connection(self._options, self._transform)
+
+    def _reconnect(self):
+        connection = self._connect()
+        if connection.dataset_version.hex() != self.dataset.version:
+            raise errors.StateError(
+                f"{self.dataset.uri} has changed since this loader was opened: "
+                "open another")
+        self._connection = connection
+        self._pid = os.getpid()
+
+    def _check_open(self):
+        if self._closed:
+            raise errors.StateError("the loader is closed")
+
+    def __len__(self) -> int:
+        """Batches in a whole epoch of this rank."""
+        return self._connection.batches_per_epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch the next `iter()` starts; 0 is the first."""
+        if epoch < 0:
+            raise errors.InvalidArgument(
+                f"the epoch must not be negative, but is {epoch}")
+        with self._lock:
+            if epoch != self._next_position.epoch:
+                self._next_position = _Position(int(epoch), 0)
+                self._state = self._next_position
+
+    def __iter__(self):
+        with self._lock:
+            self._check_open()
+            position = self._next_position
+            epoch = _Epoch(self, position)
+            self._current = id(epoch)
+            self._start(position)
+            self._next_position = _Position(position.epoch + 1, 0)
+            self._state = position
+            return epoch
+
+    def _start(self, position):
+        if self._pid != os.getpid():
+            self._reconnect()
+        try:
+            self._connection.start_epoch(*position)
+        except errors.DaemonUnavailable:
+            self._reattach(position)
+
+    def _reattach(self, position):
+        """Goes on with a daemon that has come back."""
+        end = time.monotonic() + _REATTACH_SECONDS
+        while True:
+            try:
+                self._reconnect()
+                self._connection.start_epoch(*position)
+                return
+            except errors.DaemonUnavailable:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(0.1)
+
+    def _next(self, epoch):
+        """The next batch of `epoch`, which is locked by its caller."""
+        while True:
+            with self._lock:
+                self._check_open()
+                if self._current != id(epoch):
+                    raise errors.StateError(
+                        "another iteration of this loader has begun: this one "
+                        "is over")
+                if self._pid != os.getpid():
+                    raise errors.StateError(
+                        "this iteration belongs to the process that this one "
+                        "was forked from: call iter() again")
+                connection = self._connection
+            try:
+                handle = connection.next()
+                break
+            except errors.DaemonUnavailable:
+                with self._lock:
+                    self._check_open()
+                    self._reattach(epoch._position)
+        if handle is None:
+            with self._lock:
+                if self._current == id(epoch):
+                    self._state = self._next_position
+                    self._current = None
+            raise StopIteration
+        batch, samples = _batch.wrap(handle, self._framework)
+        with self._lock:
+            position = epoch._position
+            epoch._position = position._replace(
+                samples=position.samples + samples)
+            if self._current == id(epoch):
+                self._state = epoch._position
+        return batch
+
+    def _abandon(self, epoch):
+        """Ends production for an iterator that nobody holds any more."""
+        with self._lock:
+            if (self._closed or self._current != id(epoch) or
+                    self._pid != os.getpid()):
+                return
+            self._current = None
+            try:
+                self._connection.stop_epoch()
+            except errors.ForebayError:
+                pass  # the next iter() says what is wrong
+
+    def state_dict(self) -> dict:
+        """Where the loader stands: what `next()` has returned, not what was
+        prefetched. A dict of plain values, for `load_state_dict`."""
+        with self._lock:
+            return {
+                "version": _STATE_VERSION,
+                "dataset_version": self.dataset.version,
+                "seed": self._options["seed"],
+                "order": self._options["order"],
+                "epoch": self._state.epoch,
+                "position": self._state.samples * self._options["world_size"],
+            }
+
+    def load_state_dict(self, state: dict) -> None:
+        """The next `iter()` goes on where `state` was taken, to the sample.
+
+        The batch size and the number of ranks may differ.
+
+        Raises:
+          errors.StateError: the state is of another dataset, seed or order.
+        """
+        if state.get("version") != _STATE_VERSION:
+            raise errors.StateError(
+                f"the state has version {state.get('version')!r}; this package "
+                f"reads version {_STATE_VERSION}")
+        if state["dataset_version"] != self.dataset.version:
+            raise errors.StateError(
+                f"the state was saved with another version of the dataset: "
+                f"{state['dataset_version']}, but {self.dataset.uri} is "
+                f"{self.dataset.version}")
+        for key in ("seed", "order"):
+            if state[key] != self._options[key]:
+                raise errors.StateError(
+                    f"the state was saved with another {key}: {state[key]}, "
+                    f"not {self._options[key]}")
+        size, rank = self._options["world_size"], self._options["rank"]
+        samples = max(0, -(-(state["position"] - rank) // size))
+        with self._lock:
+            self._current = None
+            self._next_position = _Position(
+                int(state["epoch"]),
+                min(samples, self._connection.samples_per_epoch))
+            self._state = self._next_position
+
+    def stats(self) -> dict:
+        """Totals since the loader was opened (or re-attached).
+
+        samples, batches and bytes delivered; bytes_read from storage;
+        samples_decoded, samples_substituted; cpu_nanos of decoding and
+        transforming; wait_nanos that next() slept; batches_copied because more
+        were held than the quota; batches_held now.
+        """
+        self._check_open()
+        return self._connection.stats()
+
+    def close(self) -> None:
+        """Ends production and gives memory back; batches held stay valid."""
+        if self._closed:
+            return
+        self._closed = True
+        self._connection.close()
+
+    def __enter__(self) -> "DataLoader":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self)} batches an epoch"
+        return (f"DataLoader({self.dataset.uri!r}, "
+                f"batch_size={self.batch_size}, {state})")
