@@ -46,11 +46,12 @@ class Connection:
         self._handle = None
         native = _native.LoaderOptions()
         self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
-        for name, value in options.items():
-            setattr(native, name, value)
-        roots = options.get("extra_roots") or []
+        options = dict(options)
+        roots = options.pop("extra_roots")
         native.extra_roots = (c.c_char_p * len(roots))(*roots)
         native.extra_root_count = len(roots)
+        for name, value in options.items():
+            setattr(native, name, value)
         pipeline = _build_pipeline(transform)
         handle = c.c_void_p()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from typing import Any, Iterable, NamedTuple, Optional, Union
 
 from . import _batch, _connection, _daemon, _job, _options, errors
@@ -13,6 +14,17 @@ from .transforms import Transform
 # How long a daemon that went away may take to come back.
 _REATTACH_SECONDS = 15.0
 _STATE_VERSION = 1
+
+# A forked child has none of the threads that may have held a lock.
+_loaders: "weakref.WeakSet[DataLoader]" = weakref.WeakSet()
+
+
+def _renew_locks():
+    for loader in _loaders:
+        loader._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Dataset:
@@ -162,6 +174,7 @@ class DataLoader:
         self._current = None  # the id of the iterator that may go on
         self._next_position = _Position(0, 0)
         self._state = self._next_position
+        _loaders.add(self)
         self._connection = self._connect()
         self._pid = os.getpid()
         self._closed = False
