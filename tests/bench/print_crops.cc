@@ -1,0 +1,106 @@
+// Prints the crop that RandomResizedCrop(size) as a pipeline's first op takes
+// of every image below a folder, so that others can decode the same regions:
+// lines "path left top width height", in pixels, in the order of the sample
+// ids: class folders sorted by name, then their files' paths.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "server/pipeline/decode/any_image_decoder.h"
+#include "server/pipeline/transform/draws.h"
+#include "server/pipeline/transform/exact_math.h"
+#include "server/pipeline/transform/geometry.h"
+
+namespace forebay::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsImage(const fs::path& path) {
+  static constexpr std::array<std::string_view, 9> kExtensions = {
+      ".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
+      ".pgm", ".tif",  ".tiff", ".webp"};
+  std::string extension = path.extension().string();
+  for (char& c : extension)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return !extension.empty() && std::find(kExtensions.begin(), kExtensions.end(),
+                                         extension) != kExtensions.end();
+}
+
+// Class by class where there are class folders, else what lies in `root`.
+std::vector<fs::path> Images(const fs::path& root) {
+  std::vector<fs::path> classes;
+  for (const auto& entry : fs::directory_iterator(root))
+    if (entry.is_directory()) classes.push_back(entry.path());
+  std::sort(classes.begin(), classes.end());
+  if (classes.empty()) classes.push_back(root);
+  std::vector<fs::path> images;
+  for (const fs::path& folder : classes) {
+    const auto first = static_cast<std::ptrdiff_t>(images.size());
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      if (entry.is_regular_file() && IsImage(entry.path()))
+        images.push_back(entry.path());
+    std::sort(images.begin() + first, images.end(),
+              [](const fs::path& a, const fs::path& b) {
+                return a.native() < b.native();
+              });
+  }
+  return images;
+}
+
+int Print(const std::string& folder, std::uint64_t seed, std::uint64_t epoch,
+          std::int64_t size) {
+  transform::RandomResizedCrop op;
+  op.height = op.width = size;
+  op.scale = {0.08, 1};
+  op.ratio = {3.0 / 4, 4.0 / 3};
+  for (int i = 0; i < 2; ++i) {
+    op.log_ratio[i] = static_cast<float>(
+        transform::ExactLog(static_cast<float>(op.ratio[i])));
+  }
+  decode::AnyImageDecoder decoder{decode::DecodeLimits()};
+  std::uint64_t sample = 0;
+  for (const fs::path& path : Images(folder)) {
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file),
+                                          std::istreambuf_iterator<char>()};
+    const auto info = decoder.Open(bytes);
+    if (!info.ok()) {
+      std::cerr << path.string() << ": " << info.status().message() << "\n";
+      return 1;
+    }
+    transform::PhiloxDraws draws(seed, epoch, sample++, 0);
+    const transform::Window window =
+        transform::DrawWindow(op, {info->width, info->height}, draws);
+    std::cout << path.string() << ' ' << window.left << ' ' << window.top << ' '
+              << window.width << ' ' << window.height << '\n';
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace forebay::pipeline
+
+int main(int argc, char** argv) {
+  CLI::App app{"Prints the crop that each image of a folder gets."};
+  std::string folder;
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::int64_t size = 224;
+  app.add_option("folder", folder, "class folders of images")->required();
+  app.add_option("seed", seed, "the loader's seed");
+  app.add_option("epoch", epoch, "counts from 0");
+  app.add_option("--size", size, "pixels, both sides")
+      ->check(CLI::Range(1, 65535));
+  CLI11_PARSE(app, argc, argv);
+  return forebay::pipeline::Print(folder, seed, epoch, size);
+}
