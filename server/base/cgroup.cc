@@ -61,7 +61,8 @@ void VisitCgroups(const std::string& root, std::string_view controller,
       if (names.size() > 1) tops.push_back(mounts + "/" + std::string(wanted));
     }
     // A path with ".." lies outside of what is mounted here.
-    std::string path = parts[2].find("..") == std::string::npos ? parts[2] : "";
+    std::string path = parts[2];
+    if (!path.starts_with('/') || path.find("..") != path.npos) path.clear();
     for (;;) {
       while (path.ends_with('/')) path.pop_back();
       for (const std::string& top : tops) visit(top + path);
