@@ -3,17 +3,15 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
+#include "server/base/byte_size.h"
 
 namespace forebay::daemon {
 namespace {
@@ -66,34 +64,6 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// A size, or a percentage taken as a number of hundredths; nothing when it is
-// neither. How much memory there is does not matter to that.
-std::optional<std::uint64_t> ParseSize(std::string_view text) {
-  constexpr std::pair<std::string_view, std::uint64_t> kUnits[] = {
-      {"", 1},
-      {"B", 1},
-      {"KiB", std::uint64_t{1} << 10},
-      {"MiB", std::uint64_t{1} << 20},
-      {"GiB", std::uint64_t{1} << 30},
-      {"TiB", std::uint64_t{1} << 40},
-  };
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view suffix(rest, end - rest);
-  if (suffix == "%") {
-    return number <= 100 ? std::optional(number) : std::nullopt;
-  }
-  for (const auto& [unit, factor] : kUnits) {
-    std::uint64_t bytes;
-    if (unit == suffix && !__builtin_mul_overflow(number, factor, &bytes)) {
-      return bytes;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::vector<std::string> ConfigKeys() {
@@ -135,8 +105,10 @@ absl::Status CheckNumber(std::string_view key, double value) {
 
 absl::Status CheckText(std::string_view key, std::string_view value) {
   if (key == "memory.limit" || key == "image.scratch_limit") {
-    const std::optional<std::uint64_t> bytes = ParseSize(value);
-    if (!bytes.has_value()) {
+    // That it can be read does not depend on how much memory there is.
+    constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
+    const auto bytes = base::ParseByteSize(value, kAnyMemory);
+    if (!bytes.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("is not a size such as \"512MiB\", \"8GiB\" or \"25%\": "
                        "\"",

@@ -104,6 +104,16 @@ void Registry::ReclaimIdle(std::int64_t idle_nanos) {
   }
 }
 
+std::uint64_t Registry::SlotBytes() const {
+  std::uint64_t bytes = 0;
+  for (const std::shared_ptr<Job>& job : Jobs()) {
+    for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
+      bytes += loader->slot_bytes() * loader->Snapshot().queues.slots;
+    }
+  }
+  return bytes;
+}
+
 std::vector<JobSnapshot> Registry::Snapshot() const {
   std::vector<JobSnapshot> snapshots;
   for (const std::shared_ptr<Job>& job : Jobs())

@@ -66,6 +66,9 @@ class Registry final : public Introspection {
   // block a little.
   void ReclaimIdle(std::int64_t idle_nanos);
 
+  // Bytes of all slots that there are now.
+  std::uint64_t SlotBytes() const;
+
   // What went wrong lately without harm, a sentence each, for `forebayctl
   // doctor`.
   std::vector<std::string> Warnings() const;

@@ -55,9 +55,17 @@ Server::Server(base::Fd listener, base::EventLoop* loop,
     : listener_(std::move(listener)),
       loop_(loop),
       registry_(registry),
-      requests_(kRequestThreads) {}
+      requests_(std::make_unique<RequestPool>(kRequestThreads)) {}
 
-Server::~Server() = default;
+Server::~Server() {
+  requests_.reset();
+  // The loop's callbacks share the clients; what they hold must go before the
+  // registry does.
+  for (const auto& [id, client] : clients_) {
+    client->release_watches.clear();
+    client->session.reset();
+  }
+}
 
 void Server::Accept() {
   base::Fd socket(
@@ -108,7 +116,7 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   }
   client->busy = true;
   loop_->SetEvents(client->socket_watch, 0);
-  requests_.Run(
+  requests_->Run(
       [this, client, d = std::make_shared<Datagram>(*std::move(datagram))] {
         auto reply =
             std::make_shared<Reply>(client->session->Handle(std::move(*d)));
@@ -217,8 +225,8 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   client->release_watches.clear();
   // The session ends its loaders, which unmaps their slots: not on the loop's
   // time.
-  requests_.Run([session = std::shared_ptr<Session>(std::move(
-                     client->session))]() mutable { session.reset(); });
+  requests_->Run([session = std::shared_ptr<Session>(std::move(
+                      client->session))]() mutable { session.reset(); });
 }
 
 }  // namespace forebay::session

@@ -38,7 +38,7 @@ class Server {
   }
 
   // Runs something that may block beside the requests.
-  void RunAside(std::function<void()> work) { requests_.Run(std::move(work)); }
+  void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
 
  private:
   struct Client;
@@ -61,7 +61,7 @@ class Server {
   job::Registry* const registry_;
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
-  RequestPool requests_;
+  std::unique_ptr<RequestPool> requests_;
 };
 
 }  // namespace forebay::session

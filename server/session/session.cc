@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/shm_layout.h"
+#include "proto/version.h"
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/base/version.h"
 
 namespace forebay::session {
 namespace {
@@ -163,7 +163,7 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
   FOREBAY_ASSIGN_OR_RETURN(
       auto attachment, registry_->Attach(hello.job(), peer_.uid, peer_.pid));
   welcome.set_protocol_version(version);
-  welcome.set_daemon_version(base::kVersion);
+  welcome.set_daemon_version(proto::kVersion);
   welcome.set_session_id(id_);
   base::MutexLock lock(&mutex_);
   attachment_ = std::move(attachment);

@@ -9,6 +9,16 @@ void Member::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
   channel_->Publish(entry);
 }
 
+void Member::PublishEnd(std::uint64_t epoch) {
+  Publish({.kind = proto::ReadyKind::kEndOfEpoch,
+           .slot = 0,
+           .generation = 0,
+           .reserved = 0,
+           .sample_count = 0,
+           .epoch = epoch},
+          0);
+}
+
 void Member::PublishError(const absl::Status& error, std::uint64_t epoch) {
   untaken_.push_back({});
   channel_->PublishError(error, epoch);

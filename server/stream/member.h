@@ -37,6 +37,7 @@ class Member {
     counters_.position = first_sample;
   }
   void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
+  void PublishEnd(std::uint64_t epoch);
   void PublishError(const absl::Status& error, std::uint64_t epoch);
 
   // Brings the counters up to what the client has taken.

@@ -2,7 +2,6 @@
 #define FOREBAY_SERVER_STREAM_STREAM_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/member.h"
+#include "server/stream/production_line.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
@@ -90,10 +90,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<std::vector<std::uint8_t>> Peek();
 
  private:
-  struct Lookup {
-    std::shared_ptr<Batch> batch;
-    std::uint32_t place = 0;
-  };
   // How a place ended: `ran` tells whether it came as far as a worker.
   struct Decoded {
     bool ran = false;
@@ -106,32 +102,27 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Turns credits into batches and batches into reads; the caller sends the
   // reads when it has let go of the mutex.
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void BeginBatchesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<Lookup> NextLookupLocked()
+  storage::ReadRequest RequestLocked(const Place& place, dataset::Sample sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  storage::ReadRequest RequestLocked(const Lookup& lookup,
-                                     dataset::Sample sample)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::int64_t NextUseNanosLocked(std::uint64_t epoch,
-                                  std::uint64_t sample) const
+  std::int64_t NextUseNanosLocked(const Place& place) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(Requests requests);
 
-  void OnRead(const Lookup& lookup, const dataset::Sample& sample,
+  void OnRead(const Place& place, const dataset::Sample& sample,
               absl::StatusOr<base::Bytes> bytes);
-  void Process(const Lookup& lookup, const dataset::Sample& sample,
+  void Process(const Place& place, const dataset::Sample& sample,
                const base::Bytes& bytes, int worker);
-  void Finish(const Lookup& lookup, const dataset::Sample& sample,
+  void Finish(const Place& place, const dataset::Sample& sample,
               const absl::Status& status, const Decoded& decoded);
-  // Whether the place is to be read again, with another sample in it.
-  bool SubstituteLocked(const Lookup& lookup, const absl::Status& status)
+  void AccountLocked(const dataset::Sample& sample, const Decoded& decoded)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MeasurePeriodLocked(std::uint64_t samples)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseEpochLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AbandonBatchesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Member* FindLocked(arena::Holder holder)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -148,12 +139,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   arena::Holder last_holder_ ABSL_GUARDED_BY(mutex_) = 0;
 
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
-  std::uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t next_sample_ ABSL_GUARDED_BY(mutex_) =
-      0;  // of the next batch to begin
-  std::deque<std::shared_ptr<Batch>> batches_
-      ABSL_GUARDED_BY(mutex_);  // in order
-  std::deque<Lookup> retries_ ABSL_GUARDED_BY(mutex_);
+  ProductionLine line_ ABSL_GUARDED_BY(mutex_);
 
   std::uint32_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -1,0 +1,170 @@
+#include "server/daemon/daemon.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/version.h"
+#include "server/base/byte_size.h"
+#include "server/base/cgroup.h"
+#include "server/base/clock.h"
+#include "server/base/status.h"
+#include "server/pipeline/vector_target.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::daemon {
+namespace {
+
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+// Scratch takes at most this part of the memory budget.
+constexpr std::uint64_t kScratchPart = 4;
+
+std::int64_t WallClockNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::int64_t Nanos(double seconds) {
+  return static_cast<std::int64_t>(seconds * kNanosPerSecond);
+}
+
+}  // namespace
+
+absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
+  Resources resources;
+  const base::CgroupLimits limits = base::ReadCgroupLimits();
+  FOREBAY_ASSIGN_OR_RETURN(
+      resources.memory,
+      base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
+  resources.workers = config.cpu().workers() != 0
+                          ? static_cast<int>(config.cpu().workers())
+                          : limits.cpus;
+  FOREBAY_ASSIGN_OR_RETURN(
+      const std::uint64_t scratch,
+      base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
+  resources.workspace.max_pixels = config.image().max_pixels();
+  resources.workspace.scratch_bytes =
+      std::min(scratch, resources.memory / kScratchPart / resources.workers);
+  return resources;
+}
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
+    const proto::Config& config, std::string config_file,
+    RuntimeDir runtime_dir) {
+  FOREBAY_ASSIGN_OR_RETURN(const Resources resources, Measure(config));
+  std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(config_file),
+                                            std::move(runtime_dir), resources));
+  FOREBAY_ASSIGN_OR_RETURN(
+      daemon->scratch_,
+      daemon->budget_.Reserve(
+          resources.workspace.scratch_bytes * resources.workers,
+          "decoder scratch"));
+  FOREBAY_ASSIGN_OR_RETURN(daemon->loop_, base::EventLoop::Create());
+  FOREBAY_RETURN_IF_ERROR(daemon->Listen());
+  return daemon;
+}
+
+Daemon::Daemon(const proto::Config& config, std::string config_file,
+               RuntimeDir runtime_dir, const Resources& resources)
+    : config_(config),
+      config_file_(std::move(config_file)),
+      index_directory_(IndexDirectory(config.index().directory())),
+      runtime_dir_(std::move(runtime_dir)),
+      started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
+      budget_(resources.memory),
+      catalog_({.index_directory = index_directory_,
+                .scan_threads = 4 * resources.workers,
+                .wall_clock = WallClockNanos}),
+      executor_(resources.workers),
+      source_({.threads = static_cast<int>(config.storage().local_threads())}),
+      registry_(&catalog_, {.source = &source_,
+                            .executor = &executor_,
+                            .workspaces = &workspaces_,
+                            .budget = &budget_,
+                            .clock = base::Clock::Monotonic(),
+                            .on_changed =
+                                [this](const dataset::Dataset& d) {
+                                  catalog_.MarkStale(d);
+                                }}),
+      busy_at_nanos_(started_at_nanos_) {
+  for (int i = 0; i < resources.workers; ++i) {
+    workspaces_.push_back(
+        std::make_unique<pipeline::Workspace>(resources.workspace));
+  }
+  spdlog::info("{} workers, {} MiB of memory, indexes in {}", resources.workers,
+               resources.memory >> 20, index_directory_);
+}
+
+Daemon::~Daemon() = default;
+
+absl::Status Daemon::Listen() {
+  FOREBAY_ASSIGN_OR_RETURN(sessions_,
+                           session::Server::Create(runtime_dir_.SessionSocket(),
+                                                   loop_.get(), &registry_));
+  FOREBAY_ASSIGN_OR_RETURN(
+      admin_, admin::AdminServer::Start(
+                  runtime_dir_.AdminSocket(), &registry_,
+                  [this] { return Info(); }, base::Clock::Monotonic()));
+  FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
+  const auto watchdog = service_manager_.watchdog_interval();
+  if (watchdog.count() > 0) {
+    FOREBAY_RETURN_IF_ERROR(
+        loop_->Every(std::chrono::nanoseconds(watchdog).count(),
+                     [this] { service_manager_.Watchdog(); }));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::StopWhenReadable(int fd) {
+  return loop_->Add(fd, EPOLLIN, [this](std::uint32_t) { Stop(); }).status();
+}
+
+void Daemon::Run() {
+  spdlog::info("forebayd {} serves {}", proto::kVersion, runtime_dir_.path());
+  service_manager_.Ready();
+  loop_->Run();
+  service_manager_.Stopping();
+  spdlog::info("forebayd leaves");
+}
+
+void Daemon::Tick() {
+  session_count_ = sessions_->sessions();
+  const std::int64_t now = base::Clock::Monotonic()->NowNanos();
+  if (session_count_ > 0) busy_at_nanos_ = now;
+  const double patience = config_.session().exit_when_idle_seconds();
+  if (patience > 0 && now - busy_at_nanos_ >= Nanos(patience)) {
+    spdlog::info("nobody has been here for {} s", patience);
+    Stop();
+  }
+  sessions_->RunAside([this] {
+    registry_.ReclaimIdle(Nanos(config_.session().idle_seconds()));
+  });
+}
+
+admin::DaemonInfo Daemon::Info() const {
+  admin::DaemonInfo info;
+  info.version = proto::kVersion;
+  info.uptime_seconds =
+      static_cast<double>(base::Clock::Monotonic()->NowNanos() -
+                          started_at_nanos_) /
+      kNanosPerSecond;
+  info.runtime_dir = runtime_dir_.path();
+  info.config_file = config_file_;
+  info.index_directory = index_directory_;
+  info.memory_limit = budget_.limit();
+  info.memory_used = budget_.used();
+  info.memory_slots = registry_.SlotBytes();
+  info.workers = static_cast<std::uint32_t>(executor_.workers());
+  info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
+  info.tasks_queued = executor_.queued();
+  info.sessions = session_count_;
+  info.simd_target = std::string(pipeline::VectorTarget());
+  info.warnings = registry_.Warnings();
+  return info;
+}
+
+}  // namespace forebay::daemon

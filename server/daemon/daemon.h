@@ -1,0 +1,85 @@
+#ifndef FOREBAY_SERVER_DAEMON_DAEMON_H_
+#define FOREBAY_SERVER_DAEMON_DAEMON_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/config.pb.h"
+#include "server/admin/admin_server.h"
+#include "server/base/event_loop.h"
+#include "server/base/memory_budget.h"
+#include "server/daemon/runtime_dir.h"
+#include "server/daemon/service_manager.h"
+#include "server/dataset/catalog.h"
+#include "server/executor/thread_pool_executor.h"
+#include "server/job/registry.h"
+#include "server/pipeline/workspace.h"
+#include "server/session/server.h"
+#include "server/storage/local/local_source.h"
+
+namespace forebay::daemon {
+
+// The assembly: the one place that names concrete classes and joins them.
+// Made and run on one thread; Stop may be called from any. Owns everything. Run
+// blocks until Stop. Errors: Create's (the memory limit, the sockets).
+class Daemon {
+ public:
+  static absl::StatusOr<std::unique_ptr<Daemon>> Create(
+      const proto::Config& config, std::string config_file,
+      RuntimeDir runtime_dir);
+  ~Daemon();
+
+  // Stop as soon as `fd`, which the caller owns, is readable.
+  absl::Status StopWhenReadable(int fd);
+  // Serves until Stop, or until nobody has been here for
+  // session.exit_when_idle_seconds.
+  void Run();
+  void Stop() { loop_->Stop(); }
+
+ private:
+  // What the limits come to on this host.
+  struct Resources {
+    std::uint64_t memory = 0;  // bytes
+    int workers = 0;
+    pipeline::WorkspaceLimits workspace;
+  };
+
+  Daemon(const proto::Config& config, std::string config_file,
+         RuntimeDir runtime_dir, const Resources& resources);
+
+  static absl::StatusOr<Resources> Measure(const proto::Config& config);
+  absl::Status Listen();
+  void Tick();
+  admin::DaemonInfo Info() const;
+
+  const proto::Config config_;
+  const std::string config_file_;
+  const std::string index_directory_;
+  const RuntimeDir runtime_dir_;
+  const ServiceManager service_manager_;
+  const std::int64_t started_at_nanos_;
+
+  base::MemoryBudget budget_;
+  base::MemoryReservation scratch_;  // of all workers
+  std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  dataset::Catalog catalog_;
+  std::unique_ptr<base::EventLoop> loop_;
+  // Reads and tasks under way refer to what stands above, and are ended before
+  // it goes.
+  executor::ThreadPoolExecutor executor_;
+  storage::local::LocalSource source_;
+  job::Registry registry_;
+  std::unique_ptr<session::Server> sessions_;
+  std::unique_ptr<admin::AdminServer> admin_;
+
+  std::atomic<std::uint32_t> session_count_ = 0;
+  std::int64_t busy_at_nanos_;  // when somebody was last here
+};
+
+}  // namespace forebay::daemon
+
+#endif  // FOREBAY_SERVER_DAEMON_DAEMON_H_

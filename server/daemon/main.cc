@@ -1,0 +1,92 @@
+// forebayd: the daemon's command line.
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "proto/version.h"
+#include "server/base/fd.h"
+#include "server/base/log.h"
+#include "server/base/status.h"
+#include "server/daemon/config.h"
+#include "server/daemon/daemon.h"
+#include "server/daemon/runtime_dir.h"
+
+namespace forebay::daemon {
+namespace {
+
+struct Flags {
+  std::string runtime_dir;
+  std::string config;
+  double exit_when_idle = -1;
+};
+
+// SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that
+// all inherit it.
+absl::StatusOr<base::Fd> TerminationSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  base::Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return base::ErrnoStatus(errno, "waiting for signals");
+  return fd;
+}
+
+absl::Status Serve(const Flags& flags) {
+  proto::Config config;
+  if (!flags.config.empty()) {
+    FOREBAY_ASSIGN_OR_RETURN(config, ReadConfig(flags.config));
+  }
+  if (flags.exit_when_idle >= 0) {
+    config.mutable_session()->set_exit_when_idle_seconds(flags.exit_when_idle);
+  }
+  FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
+  signal(SIGPIPE, SIG_IGN);
+  FOREBAY_ASSIGN_OR_RETURN(const base::Fd signals, TerminationSignals());
+  FOREBAY_ASSIGN_OR_RETURN(RuntimeDir runtime_dir,
+                           RuntimeDir::Open(flags.runtime_dir));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const auto daemon,
+      Daemon::Create(config, flags.config, std::move(runtime_dir)));
+  FOREBAY_RETURN_IF_ERROR(daemon->StopWhenReadable(signals.get()));
+  daemon->Run();
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Reads, caches, decodes and augments training data once, for every "
+      "training job "
+      "on this machine.");
+  app.set_version_flag("--version", std::string("forebayd ") + proto::kVersion);
+  app.add_option("--runtime-dir", flags.runtime_dir,
+                 "directory of the sockets (default: $FOREBAY_RUNTIME_DIR, "
+                 "$RUNTIME_DIRECTORY, "
+                 "$XDG_RUNTIME_DIR/forebay or /tmp/forebay-UID)");
+  app.add_option("--config", flags.config,
+                 "TOML file; deploy/forebayd.toml explains every key");
+  app.add_option("--exit-when-idle", flags.exit_when_idle,
+                 "leave after so many seconds without a session (default: as "
+                 "configured; 0: never)")
+      ->check(CLI::Range(0.0, 604800.0));
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = Serve(flags);
+  if (status.ok()) return EXIT_SUCCESS;
+  std::cerr << "forebayd: " << status.message() << '\n';
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace forebay::daemon
+
+int main(int argc, char** argv) { return forebay::daemon::Main(argc, argv); }

@@ -1,0 +1,90 @@
+#include "server/daemon/runtime_dir.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::daemon {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// systemd separates several directories by colons; the first is ours.
+std::string FirstOf(const std::string& list) {
+  return list.substr(0, list.find(':'));
+}
+
+std::string DefaultPath() {
+  if (std::string path = Environment("FOREBAY_RUNTIME_DIR"); !path.empty())
+    return path;
+  if (std::string path = FirstOf(Environment("RUNTIME_DIRECTORY"));
+      !path.empty())
+    return path;
+  if (std::string path = Environment("XDG_RUNTIME_DIR"); !path.empty())
+    return path + "/forebay";
+  return absl::StrCat("/tmp/forebay-", geteuid());
+}
+
+absl::Status CheckPrivate(const std::string& path) {
+  struct stat status;
+  // Not through a link: under /tmp anybody could have made one.
+  if (lstat(path.c_str(), &status) != 0) return base::ErrnoStatus(errno, path);
+  if (!S_ISDIR(status.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is not a directory"));
+  }
+  if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, " belongs to user ", status.st_uid,
+        " or is open to others: it must be ours alone (chmod 700)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RuntimeDir> RuntimeDir::Open(std::string path) {
+  if (path.empty()) path = DefaultPath();
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return base::ErrnoStatus(errno, path);
+  FOREBAY_RETURN_IF_ERROR(CheckPrivate(path));
+  const std::string lock_path = path + "/forebayd.lock";
+  base::Fd lock(
+      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) return base::ErrnoStatus(errno, lock_path);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("another forebayd already serves ", path));
+    }
+    return base::ErrnoStatus(errno, lock_path);
+  }
+  return RuntimeDir(std::move(path), std::move(lock));
+}
+
+std::string IndexDirectory(const std::string& configured) {
+  if (!configured.empty()) return configured;
+  if (std::string path = FirstOf(Environment("STATE_DIRECTORY"));
+      !path.empty()) {
+    return path + "/index";
+  }
+  if (std::string path = Environment("XDG_CACHE_HOME"); !path.empty()) {
+    return path + "/forebay/index";
+  }
+  if (std::string path = Environment("HOME"); !path.empty()) {
+    return path + "/.cache/forebay/index";
+  }
+  return "";
+}
+
+}  // namespace forebay::daemon

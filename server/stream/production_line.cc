@@ -1,0 +1,151 @@
+#include "server/stream/production_line.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/philox.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint32_t kMaxSubstitutions = 16;
+
+// The sample that stands in for a corrupt one: drawn from a stream of random
+// numbers that no op uses.
+std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
+                            std::uint64_t sample, std::uint64_t dataset_size) {
+  constexpr std::uint16_t kSubstitution = 0xFFFF;
+  return base::PhiloxStream(seed, epoch, sample, kSubstitution)
+      .UniformInt(dataset_size);
+}
+
+}  // namespace
+
+ProductionLine::ProductionLine(const sampler::Sampler& sampler,
+                               const proto::BatchSpec& batch,
+                               std::uint64_t seed, std::uint64_t dataset_size)
+    : sampler_(sampler),
+      batch_(batch),
+      seed_(seed),
+      dataset_size_(dataset_size),
+      next_sample_(sampler.samples_per_epoch()) {
+  FOREBAY_CHECK(batch.batch_size() > 0);
+}
+
+std::uint64_t ProductionLine::batches_per_epoch() const {
+  const std::uint64_t samples = sampler_.samples_per_epoch();
+  const std::uint64_t size = batch_.batch_size();
+  return batch_.drop_last() ? samples / size : (samples + size - 1) / size;
+}
+
+void ProductionLine::Start(std::uint64_t epoch, std::uint64_t first_sample) {
+  FOREBAY_CHECK(batches_.empty());
+  FOREBAY_CHECK(first_sample <= sampler_.samples_per_epoch());
+  epoch_ = epoch;
+  next_sample_ = first_sample;
+}
+
+bool ProductionLine::LeavesTailOut() const {
+  return batch_.drop_last() && samples_left() < batch_.batch_size();
+}
+
+void ProductionLine::Begin(arena::SlotPool& pool) {
+  while (samples_left() > 0 && !LeavesTailOut()) {
+    const auto slot = pool.Take();
+    if (!slot.has_value()) return;
+    const std::uint64_t count =
+        std::min<std::uint64_t>(batch_.batch_size(), samples_left());
+    auto batch = std::make_shared<Batch>();
+    batch->slot = *slot;
+    batch->data = pool.data(*slot);
+    batch->epoch = epoch_;
+    batch->first_sample = next_sample_;
+    batch->remaining = static_cast<std::uint32_t>(count);
+    batch->samples.resize(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      batch->samples[i].id = sampler_.SampleAt(epoch_, next_sample_ + i);
+    }
+    next_sample_ += count;
+    batches_.push_back(std::move(batch));
+  }
+}
+
+std::optional<Place> ProductionLine::Next() {
+  if (!put_back_.empty()) {
+    Place place = std::move(put_back_.front());
+    put_back_.pop_front();
+    return place;
+  }
+  for (const std::shared_ptr<Batch>& batch : batches_) {
+    if (batch->handed_out < batch->samples.size()) {
+      return Place{batch, batch->handed_out++};
+    }
+  }
+  return std::nullopt;
+}
+
+void ProductionLine::PutBack(Place place) {
+  put_back_.push_front(std::move(place));
+}
+
+bool ProductionLine::Substitute(const Place& place,
+                                const absl::Status& status) {
+  if (batch_.on_error() != proto::BatchSpec::SUBSTITUTE ||
+      place.batch->abandoned) {
+    return false;
+  }
+  // Only what will be as bad next time: neither a passing fault, nor a file
+  // that has changed.
+  if (!absl::IsDataLoss(status) && !absl::IsInvalidArgument(status)) {
+    return false;
+  }
+  Batch::Sample& sample = place.batch->samples[place.index];
+  if (sample.substitutions == kMaxSubstitutions) return false;
+  ++sample.substitutions;
+  sample.id =
+      SubstituteFor(seed_, place.batch->epoch, sample.id, dataset_size_);
+  put_back_.push_back(place);
+  return true;
+}
+
+void ProductionLine::Finish(const Place& place, const absl::Status& status,
+                            arena::SlotPool& pool) {
+  Batch& batch = *place.batch;
+  if (!status.ok() && (batch.status.ok() || place.index < batch.failed_place)) {
+    batch.status = status;
+    batch.failed_place = place.index;
+  }
+  if (--batch.remaining == 0 && batch.abandoned) pool.Abandon(batch.slot);
+}
+
+std::shared_ptr<Batch> ProductionLine::TakeComplete() {
+  if (batches_.empty() || batches_.front()->remaining > 0) return nullptr;
+  std::shared_ptr<Batch> batch = std::move(batches_.front());
+  batches_.pop_front();
+  return batch;
+}
+
+bool ProductionLine::Exhausted() const {
+  return batches_.empty() && (samples_left() == 0 || LeavesTailOut());
+}
+
+std::uint64_t ProductionLine::Ahead(const Batch& batch) const {
+  return (batch.first_sample - batches_.front()->first_sample) /
+         batch_.batch_size();
+}
+
+void ProductionLine::Abandon(arena::SlotPool& pool) {
+  for (const Place& place : put_back_) --place.batch->remaining;
+  put_back_.clear();
+  for (const std::shared_ptr<Batch>& batch : batches_) {
+    batch->abandoned = true;
+    const auto count = static_cast<std::uint32_t>(batch->samples.size());
+    batch->remaining -= count - std::exchange(batch->handed_out, count);
+    if (batch->remaining == 0) pool.Abandon(batch->slot);
+  }
+  batches_.clear();
+  next_sample_ = sampler_.samples_per_epoch();
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,87 @@
+#ifndef FOREBAY_SERVER_STREAM_PRODUCTION_LINE_H_
+#define FOREBAY_SERVER_STREAM_PRODUCTION_LINE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "proto/job.pb.h"
+#include "server/arena/slot_pool.h"
+#include "server/sampler/sampler.h"
+#include "server/stream/batch.h"
+
+namespace forebay::stream {
+
+// One sample's place in a batch in the making.
+struct Place {
+  std::shared_ptr<Batch> batch;
+  std::uint32_t index = 0;
+
+  std::uint64_t sample() const { return batch->samples[index].id; }
+};
+
+// The batches of an epoch in the making, in order. A free slot begins a new one
+// at the back; places are handed out in order, front first; the front batch
+// leaves when all of its places are done.
+//
+// An abandoned epoch's batches leave at once: places that were not handed out
+// are dropped, those that were finish in vain, and the last one frees the slot.
+//
+// Not thread-safe: the stream guards it. Slots belong to the pool that every
+// call passes. Never blocks; no errors.
+class ProductionLine {
+ public:
+  ProductionLine(const sampler::Sampler& sampler, const proto::BatchSpec& batch,
+                 std::uint64_t seed, std::uint64_t dataset_size);
+
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t batches_per_epoch() const;
+  // Samples of the epoch that no batch has begun yet.
+  std::uint64_t samples_left() const {
+    return sampler_.samples_per_epoch() - next_sample_;
+  }
+
+  void Start(std::uint64_t epoch, std::uint64_t first_sample);
+  // Begins as many batches as there are free slots.
+  void Begin(arena::SlotPool& pool);
+
+  // The place to be read next; PutBack undoes it.
+  std::optional<Place> Next();
+  void PutBack(Place place);
+  // Whether a failed place is to be read once more, with another sample in it.
+  bool Substitute(const Place& place, const absl::Status& status);
+  // A place that was handed out is done, well or not. The status of a batch is
+  // that of its first place that failed.
+  void Finish(const Place& place, const absl::Status& status,
+              arena::SlotPool& pool);
+
+  // The front batch, if it is complete: it leaves the line.
+  std::shared_ptr<Batch> TakeComplete();
+  // No batch is in the making, and none is to come.
+  bool Exhausted() const;
+  // Batches between this one and the front.
+  std::uint64_t Ahead(const Batch& batch) const;
+
+  // Nothing of the epoch is wanted any more.
+  void Abandon(arena::SlotPool& pool);
+
+ private:
+  // Whether the next batch would be a last, smaller one that is left out.
+  bool LeavesTailOut() const;
+
+  const sampler::Sampler sampler_;
+  const proto::BatchSpec batch_;
+  const std::uint64_t seed_;
+  const std::uint64_t dataset_size_;
+
+  std::uint64_t epoch_ = 0;
+  std::uint64_t next_sample_ = 0;  // the first of the next batch
+  std::deque<std::shared_ptr<Batch>> batches_;
+  std::deque<Place> put_back_;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_PRODUCTION_LINE_H_
