@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "server/pipeline/transform/render.h"
+#include "tests/unit/server/pipeline/transform/golden.h"
+
+namespace forebay::pipeline::transform {
+namespace {
+
+struct Case {
+  std::int32_t in_width, in_height, out_width, out_height, filter;
+};
+
+std::vector<std::uint8_t> Resized(const Case& c) {
+  Scratch scratch(1 << 22);
+  const ScratchImage scene = Scene(c.in_width, c.in_height, scratch);
+  ScratchImageSource source(scene);
+  View view{AxisView(c.in_width), AxisView(c.in_height)};
+  view.x.Resize(c.out_width, static_cast<Filter>(c.filter));
+  view.y.Resize(c.out_height, static_cast<Filter>(c.filter));
+  const auto image = RenderImage(view, {}, source, scratch);
+  EXPECT_TRUE(image.ok()) << image.status();
+  return BytesOf(*image);
+}
+
+// On every set of vector instructions that this CPU has, and without any.
+TEST(ResizeGoldenTest, EqualsPillowToTheBit) {
+  std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  targets.push_back(HWY_SCALAR);
+  int cases = 0;
+  for (const std::int64_t target : targets) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (GoldenReader golden("resize.bin"); !golden.done(); ++cases) {
+      const auto c = golden.Next<Case>();
+      const auto expected =
+          golden.Bytes(static_cast<std::size_t>(c.out_width) *
+                       static_cast<std::size_t>(c.out_height) * 3);
+      EXPECT_EQ(Resized(c), expected)
+          << hwy::TargetName(target) << ": " << c.in_width << " x "
+          << c.in_height << " to " << c.out_width << " x " << c.out_height
+          << ", filter " << c.filter;
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  EXPECT_GE(cases, 45);
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::transform
