@@ -20,7 +20,8 @@ namespace forebay::storage::local {
 
 struct LocalSourceOptions {
   int threads = 4;  // reads at once, at least 1
-  // Bytes of spent buffers kept for the next reads.
+  // Bytes of spent buffers kept for the next reads. Beside them a read holds
+  // its length and up to a quarter more, until its last Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
 };
