@@ -103,6 +103,8 @@ def check_build(path):
             continue
         for keyword in call.keywords:
             if keyword.arg in EXPORTS:
+                if _call_name(call) == "cc_binary":
+                    continue  # a product, which anybody may run or ship
                 for label, line in _strings(keyword.value):
                     why = _visibility_objection(package, label)
                     if why:

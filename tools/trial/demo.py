@@ -64,7 +64,7 @@ def summary(name, result):
     stats = result["stats"]
     read, delivered = stats["bytes_read"], stats["bytes_delivered"]
     decoded, samples = stats["samples_decoded"], stats["samples_delivered"]
-    wait = stats.get("trainer_wait_nanos", 0) / 1e9
+    wait = stats["wait_nanos"] / 1e9
     return {
         "job": name,
         "images_per_second": result["images"] / result["seconds"],
