@@ -102,18 +102,18 @@ class GrpcAdminClient final : public AdminClient {
     request.set_loader(loader);
     const auto reader = stub_->Peek(&context, request);
     PeekedBatch batch;
-    bool sane = reader->Read(&batch.layout) &&
+    const bool began = reader->Read(&batch.layout);
+    bool sane = batch.layout.data().empty() &&
                 batch.layout.total_bytes() <= kMaxBatchBytes;
-    batch.data = std::move(*batch.layout.mutable_data());
     proto::PeekChunk chunk;
-    while (sane && reader->Read(&chunk)) {
+    while (began && sane && reader->Read(&chunk)) {
       sane =
           chunk.data().size() <= batch.layout.total_bytes() - batch.data.size();
       if (sane) batch.data += chunk.data();
     }
     if (!sane) context.TryCancel();
     const absl::Status result = FromGrpc(reader->Finish());
-    if (!sane && (result.ok() || absl::IsCancelled(result))) {
+    if (!sane || (result.ok() && !began)) {
       return absl::InternalError("the daemon sent a batch that makes no sense");
     }
     if (!result.ok()) return result;

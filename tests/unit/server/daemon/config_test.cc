@@ -106,7 +106,7 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
 }
 
 TEST(ConfigTest, SizesAreChecked) {
-  for (const char* good : {"512MiB", "8GiB", "25%", "100%", "1048576"}) {
+  for (const char* good : {"512MiB", "8GiB", "25%", "100%", "1048576B"}) {
     EXPECT_EQ(Refusal(std::string("memory.limit = '") + good + "'"), "accepted")
         << good;
   }

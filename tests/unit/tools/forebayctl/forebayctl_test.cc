@@ -1,0 +1,225 @@
+// The whole program against a real gRPC server, in front of made-up jobs.
+
+#include <gtest/gtest.h>
+#include <png.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "proto/version.h"
+#include "server/admin/admin_server.h"
+#include "server/base/clock.h"
+#include "tests/unit/server/admin/fake_introspection.h"
+
+namespace forebay::ctl {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+class ForebayctlTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char directory[] = "/tmp/forebayctl-test.XXXXXX";
+    ASSERT_NE(mkdtemp(directory), nullptr);
+    directory_ = directory;
+    jobs_.SetJobs({admin::ResnetJob()});
+  }
+
+  void TearDown() override {
+    server_.reset();
+    for (const char* name : {"/err", "/batch.png"}) {
+      unlink((directory_ + name).c_str());
+    }
+    rmdir(directory_.c_str());
+  }
+
+  void StartDaemon() {
+    auto server = admin::AdminServer::Start(
+        directory_ + "/admin.sock", &jobs_,
+        [this] {
+          admin::DaemonInfo info;
+          info.version = proto::kVersion;
+          info.uptime_seconds = 303;
+          info.runtime_dir = directory_;
+          info.index_directory = directory_;
+          info.memory_limit = std::uint64_t{1} << 30;
+          info.memory_used = std::uint64_t{1} << 28;
+          info.memory_slots = std::uint64_t{1} << 27;
+          info.workers = 1;
+          info.simd_target = "AVX2";
+          info.warnings = warnings_;
+          return info;
+        },
+        base::Clock::Monotonic());
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  Outcome Run(const std::string& arguments) {
+    const std::string program = std::string(std::getenv("TEST_SRCDIR")) + "/" +
+                                std::getenv("TEST_WORKSPACE") +
+                                "/tools/forebayctl/forebayctl";
+    const std::string command = "FOREBAY_RUNTIME_DIR=" + directory_ + " '" +
+                                program + "' " + arguments + " 2>" +
+                                directory_ + "/err </dev/null";
+    Outcome outcome;
+    FILE* pipe = popen(command.c_str(), "r");
+    char buffer[4096];
+    while (const std::size_t bytes = fread(buffer, 1, sizeof(buffer), pipe)) {
+      outcome.out.append(buffer, bytes);
+    }
+    outcome.code = WEXITSTATUS(pclose(pipe));
+    std::ostringstream err;
+    err << std::ifstream(directory_ + "/err").rdbuf();
+    outcome.err = err.str();
+    return outcome;
+  }
+
+  std::string directory_;
+  std::vector<std::string> warnings_;
+  admin::FakeIntrospection jobs_;
+  std::unique_ptr<admin::AdminServer> server_;
+};
+
+TEST_F(ForebayctlTest, WithoutADaemonEachVerbSaysSo) {
+  for (const std::string verb :
+       {"status", "jobs", "queues", "top --once", "peek resnet"}) {
+    for (const std::string json : {"", " --json"}) {
+      const Outcome outcome = Run(verb + json);
+      EXPECT_EQ(outcome.code, 3) << verb;
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_EQ(outcome.err, "forebayctl: no forebay daemon is running in " +
+                                 directory_ + "\n");
+    }
+  }
+  const Outcome doctor = Run("doctor");
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_EQ(doctor.out.find("PROBLEM  daemon         no forebay daemon is "
+                            "running in " +
+                            directory_ + ".\n"),
+            0)
+      << doctor.out;
+  const Outcome version = Run("version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_NE(version.out.find("forebayd is not running"), std::string::npos);
+}
+
+TEST_F(ForebayctlTest, BadCommandLines) {
+  for (const std::string arguments :
+       {"", "stauts", "peek", "top --interval 0", "status --nope"}) {
+    EXPECT_EQ(Run(arguments).code, 2) << arguments;
+  }
+  EXPECT_EQ(Run("--help").code, 0);
+}
+
+TEST_F(ForebayctlTest, Status) {
+  StartDaemon();
+  const Outcome outcome = Run("status");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("up 5 min 03 s"), std::string::npos);
+  EXPECT_NE(outcome.out.find("memory      256 MiB of 1.00 GiB (25%), of it "
+                             "128 MiB in batches\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(Run("status --json").out.find("\"memory_limit\": \"1073741824\""),
+            std::string::npos);
+}
+
+TEST_F(ForebayctlTest, JobsAndQueues) {
+  StartDaemon();
+  EXPECT_EQ(
+      Run("jobs").out,
+      "JOB     WEIGHT  LOADER  DATASET      SAMPLES  BATCH  EPOCH  DONE  "
+      "IMAGES  DELIVERED     READ  SUBSTITUTED  PROCESSES\n"
+      "resnet       2  train   /data/train    1,000      4      2   50%   "
+      "2,500   4.66 GiB  112 MiB            0  4711 4712\n"
+      "                val     /data/val?        50      8      0  idle      "
+      " 0        0 B      0 B            0\n");
+  EXPECT_EQ(Run("queues").out,
+            "JOB     LOADER  SLOTS  FREE  FILLING  READY  HELD  COPIED  READS  "
+            "IN FLIGHT  DECODING  TRAINER\n"
+            "resnet  train       4     0        1      2     1       0      3  "
+            "  184 KiB         1  computes\n"
+            "resnet  val         0     0        0      0     0       0      0  "
+            "      0 B         0  idle\n");
+  const std::string json = Run("--json jobs").out;
+  EXPECT_NE(json.find("\"samples_delivered\": \"2500\""), std::string::npos);
+  EXPECT_NE(json.find("\"slots_ready\": 2"), std::string::npos);
+  jobs_.SetJobs({});
+  EXPECT_EQ(Run("jobs").out, "no jobs\n");
+}
+
+TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {
+  StartDaemon();
+  EXPECT_EQ(Run("top --interval 0.1").out,
+            "JOB     IMG/S  READ MB/S  DELIVERED MB/S   CPU  READY  WAIT\n"
+            "resnet      0          0               0  0.00    2/4    0%\n");
+  const std::string json = Run("top --interval 0.1 --json").out;
+  EXPECT_NE(json.find("\"images_per_second\": 0"), std::string::npos) << json;
+}
+
+TEST_F(ForebayctlTest, PeekWritesThePicture) {
+  job::PeekedBatch batch;
+  admin::AddField("image", proto::FieldKind::kImage, proto::DType::kUint8,
+                  {2, 3, 1, 1}, &batch.slot);
+  admin::AddField("label", proto::FieldKind::kLabel, proto::DType::kInt64, {2},
+                  &batch.slot);
+  for (int i = 0; i < 6; ++i) admin::FieldData(&batch.slot, 0)[i] = 40 * i;
+  admin::FieldData(&batch.slot, 1)[8] = 1;
+  batch.classes = {"cat", "dog"};
+  jobs_.SetBatch(batch);
+  StartDaemon();
+  const std::string path = directory_ + "/batch.png";
+  const Outcome outcome = Run("peek resnet -o " + path);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, path + ": 8 x 5 pixels\ncat, dog\n");
+
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0);
+  image.format = PNG_FORMAT_RGB;
+  std::vector<std::uint8_t> rgb(PNG_IMAGE_SIZE(image));
+  ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0);
+  const std::uint8_t* second = rgb.data() + 3 * (2 * 8 + 5);
+  EXPECT_EQ(second[0], 120);
+  EXPECT_EQ(second[1], 160);
+  EXPECT_EQ(second[2], 200);
+
+  const Outcome json = Run("peek slurm-17 --json -o " + path);
+  EXPECT_NE(json.out.find("\"labels\": [\n  \"cat\",\n  \"dog\"\n ]"),
+            std::string::npos)
+      << json.out;
+  const Outcome unknown = Run("peek bert -o " + path);
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.err,
+            "forebayctl: there is no such job; there is: resnet\n");
+}
+
+TEST_F(ForebayctlTest, DoctorPassesOnTheDaemonsWarnings) {
+  StartDaemon();
+  const Outcome well = Run("doctor");
+  EXPECT_EQ(well.code, 0) << well.out;
+  warnings_ = {"The index is kept in memory: the disk is full."};
+  const Outcome ill = Run("doctor");
+  EXPECT_EQ(ill.code, 1);
+  EXPECT_NE(ill.out.find("PROBLEM  warning        The index is kept in "
+                         "memory: the disk is full.\n"),
+            std::string::npos)
+      << ill.out;
+  EXPECT_NE(Run("doctor --json").out.find("\"healthy\": false"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace forebay::ctl

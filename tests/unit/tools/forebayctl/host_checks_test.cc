@@ -1,0 +1,117 @@
+#include "tools/forebayctl/host_checks.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "proto/shm_layout.h"
+#include "proto/version.h"
+
+namespace forebay::ctl {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+class HostChecksTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = testing::TempDir() + "host";
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_ + "/proc/1");
+    std::filesystem::create_directories(root_ + "/cgroup/a/b");
+    status_.set_version(proto::kVersion);
+    status_.set_protocol_version(proto::kProtocolVersion);
+    status_.set_pid(1);
+    status_.set_memory_limit(8 * kGiB);
+    status_.set_memory_used(kGiB);
+    status_.set_workers(2);
+    status_.set_index_directory(root_);
+  }
+
+  void Write(const std::string& path, const std::string& text) {
+    std::ofstream(root_ + path) << text;
+  }
+
+  std::vector<Finding> Check() {
+    return CheckDaemon(status_, root_ + "/proc", root_ + "/cgroup");
+  }
+
+  Finding Find(const std::string& subject) {
+    for (const Finding& finding : Check()) {
+      if (finding.subject == subject) return finding;
+    }
+    return {Finding::Level::kOk, subject, "nothing"};
+  }
+
+  std::string root_;
+  proto::DaemonStatus status_;
+};
+
+TEST_F(HostChecksTest, AHealthyDaemonHasNoProblems) {
+  for (const Finding& finding : Check()) {
+    EXPECT_NE(finding.level, Finding::Level::kProblem) << finding.sentence;
+    EXPECT_EQ(finding.sentence.back(), '.');
+  }
+}
+
+TEST_F(HostChecksTest, VersionsMustFit) {
+  status_.set_version("0.0.1");
+  EXPECT_EQ(Find("version").level, Finding::Level::kNote);
+  status_.set_protocol_version(99);
+  EXPECT_EQ(Find("version").level, Finding::Level::kProblem);
+}
+
+TEST_F(HostChecksTest, AFullBudgetIsAProblem) {
+  status_.set_memory_used(8 * kGiB - 1);
+  EXPECT_EQ(Find("memory").level, Finding::Level::kProblem);
+}
+
+TEST_F(HostChecksTest, TheStrictestCgroupCounts) {
+  Write("/proc/1/cgroup", "12:cpu:/old\n0::/a/b\n");
+  Write("/cgroup/a/memory.max", "4294967296\n");
+  Write("/cgroup/a/b/memory.max", "max\n");
+  const Finding memory = Find("cgroup memory");
+  EXPECT_EQ(memory.level, Finding::Level::kProblem);
+  EXPECT_EQ(memory.sentence,
+            "The daemon may use 8.00 GiB, but its cgroup allows 4.00 GiB: the "
+            "kernel may kill it; lower memory.limit.");
+  status_.set_memory_limit(kGiB);
+  EXPECT_EQ(Find("cgroup memory").level, Finding::Level::kOk);
+
+  EXPECT_EQ(Find("cgroup CPU").sentence, "nothing");
+  Write("/cgroup/a/cpu.max", "150000 100000\n");
+  EXPECT_EQ(Find("cgroup CPU").sentence, "The cgroup allows 1.5 CPUs.");
+  status_.set_workers(8);
+  EXPECT_EQ(Find("cgroup CPU").level, Finding::Level::kNote);
+}
+
+TEST_F(HostChecksTest, TheIndexDirectoryMustBeWritable) {
+  status_.set_index_directory("");
+  EXPECT_EQ(Find("index").level, Finding::Level::kProblem);
+  status_.set_index_directory("/nonexistent");
+  EXPECT_EQ(Find("index").sentence,
+            "/nonexistent cannot be written: dataset indexes are built anew "
+            "after every start.");
+}
+
+TEST_F(HostChecksTest, TheDaemonsWarningsAreProblems) {
+  status_.add_warnings("The disk is full.");
+  EXPECT_EQ(Find("warning").level, Finding::Level::kProblem);
+  EXPECT_EQ(Find("warning").sentence, "The disk is full.");
+}
+
+TEST(KernelChecksTest, EveryFeatureIsTried) {
+  const std::vector<Finding> findings = CheckKernel();
+  ASSERT_GE(findings.size(), 4);
+  // Forebay's tests run only where its first three needs are met.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(findings[i].level, Finding::Level::kOk) << findings[i].sentence;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::ctl
