@@ -32,11 +32,7 @@ BufferPool::~BufferPool() {
 
 std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
   const std::size_t size_class = ClassOf(length, kMinShift);
-  if (size_class >= kClasses) {
-    void* const buffer = std::malloc(length);
-    return std::shared_ptr<std::uint8_t>(static_cast<std::uint8_t*>(buffer),
-                                         std::free);
-  }
+  if (size_class >= kClasses) return nullptr;
   std::uint8_t* buffer = nullptr;
   {
     base::MutexLock lock(&mutex_);

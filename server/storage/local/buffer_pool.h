@@ -17,7 +17,7 @@ namespace forebay::storage::local {
 // powers of two.
 //
 // Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
-// Take gives null where memory is spent.
+// Take gives null where memory is spent, and for more than 896 GiB.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   // Keeps at most `spare_bytes` of spent buffers.
@@ -32,7 +32,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
  private:
   static constexpr std::size_t kMinShift = 12;
-  static constexpr std::size_t kClasses = 4 * 20;  // 4 KiB to 4 GiB
+  static constexpr std::size_t kClasses = 4 * 28;  // 4 KiB to 896 GiB
 
   void GiveBack(std::uint8_t* buffer, std::size_t size_class);
 
