@@ -67,7 +67,7 @@ class IndexRecord {
   std::uint32_t mtime_high_ = 0;
   std::uint16_t size_high_ = 0;
   std::uint8_t name_length_ = 0;
-  std::uint8_t unused_ = 0;
+  [[maybe_unused]] std::uint8_t zero_ = 0;
 };
 static_assert(sizeof(IndexRecord) == 20);
 

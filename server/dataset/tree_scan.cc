@@ -85,7 +85,7 @@ class Scan {
   absl::Status LookAtFiles(int fd, const std::string& path,
                            std::vector<Entry>& files) const;
   absl::Status Keep(std::vector<Entry> files, ScannedDirectory& result) const;
-  void Finish(Node* node, const absl::Status& status, Listing listing)
+  void Finish(Node* node, const absl::Status& status, const Listing& listing)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const LocalRoot& root_;
@@ -115,11 +115,12 @@ void Scan::Work() {
     }
     Listing listing;
     const absl::Status status = List(*node, listing);
-    Finish(node, status, std::move(listing));
+    Finish(node, status, listing);
   }
 }
 
-void Scan::Finish(Node* node, const absl::Status& status, Listing listing) {
+void Scan::Finish(Node* node, const absl::Status& status,
+                  const Listing& listing) {
   base::MutexLock lock(&mutex_);
   --busy_;
   has_links_ |= listing.has_links;
