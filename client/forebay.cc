@@ -13,7 +13,7 @@
 #include "client/loader.h"
 #include "client/location.h"
 #include "client/pipeline_codec.h"
-#include "client/version.h"
+#include "proto/version.h"
 
 using forebay::client::Link;
 using forebay::client::Loader;
@@ -58,7 +58,7 @@ std::int64_t Nanos(double seconds) {
 
 }  // namespace
 
-const char* forebay_version(void) { return forebay::client::kVersion; }
+const char* forebay_version(void) { return forebay::proto::kVersion; }
 
 const char* forebay_last_error(void) { return last_error.c_str(); }
 

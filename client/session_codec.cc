@@ -4,8 +4,8 @@
 #include <protozero/pbf_builder.hpp>
 #include <protozero/pbf_message.hpp>
 
-#include "client/version.h"
 #include "proto/shm_layout.h"
+#include "proto/version.h"
 
 namespace forebay::client {
 namespace {
@@ -218,7 +218,7 @@ std::string EncodeHello(std::uint64_t request_id, std::string_view job_key,
   request.add_uint64(RequestTag::kRequestId, request_id);
   protozero::pbf_builder<HelloTag> hello(request, RequestTag::kHello);
   hello.add_uint32(HelloTag::kProtocolVersion, proto::kProtocolVersion);
-  hello.add_string(HelloTag::kClientVersion, kVersion);
+  hello.add_string(HelloTag::kClientVersion, proto::kVersion);
   protozero::pbf_builder<JobTag> job(hello, HelloTag::kJob);
   job.add_string(JobTag::kKey, job_key.data(), job_key.size());
   job.add_string(JobTag::kName, job_name.data(), job_name.size());
