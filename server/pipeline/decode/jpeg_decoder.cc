@@ -29,7 +29,7 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr std::uint32_t kMinWidth = 16;
-constexpr std::uint32_t kStripRows = 16;
+constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kMisalignment = 16;
 // More scans than any encoder writes: each costs a pass over the whole image.
 constexpr int kMaxScans = 100;
