@@ -1,0 +1,230 @@
+"""Forks, signals, threads, daemons that come and go."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+import torch
+
+import forebay
+from client_batches import open_loader, reference
+
+
+def in_child(check):
+    """Forks; the child runs `check`. Its exit status."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            check()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def expected_images(photos, first, last):
+    return reference(photos)[0][first:last].transpose(0, 3, 1, 2)
+
+
+def test_parent_and_child_keep_held_batches(daemon, photos):
+    expected = expected_images(photos, 0, 8)
+    to_child, from_parent = os.pipe()
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        batch = next(iterator)
+
+        def check():
+            os.read(to_child, 1)  # the parent has read on by now
+            numpy.testing.assert_array_equal(batch.image, expected)
+            batch.image[:] = 1
+
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                check()
+                status = 0
+            finally:
+                os._exit(status)
+        numpy.testing.assert_array_equal(batch.image, expected)
+        del batch
+        seen = [b.image.copy() for b in iterator]
+        more = [b.image.copy() for _ in range(3) for b in loader]
+        os.write(from_parent, b"x")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        whole = expected_images(photos, 0, 48)
+        numpy.testing.assert_array_equal(numpy.concatenate(seen), whole[8:])
+        numpy.testing.assert_array_equal(
+            numpy.concatenate(more), numpy.concatenate([whole] * 3))
+
+
+def test_releasing_in_the_child_tells_nobody(daemon, photos):
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        held = [next(iterator)]
+
+        def check():
+            held.clear()
+            loader.close()
+
+        assert in_child(check) == 0
+        assert loader.stats()["batches_held"] == 1
+        numpy.testing.assert_array_equal(held[0].image,
+                                         expected_images(photos, 0, 8))
+        assert len(list(iterator)) == len(loader) - 1
+
+
+def test_loader_opens_its_own_session_in_the_child(daemon, photos):
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        next(iterator)
+
+        def check():
+            with pytest.raises(forebay.StateError, match="forked"):
+                next(iterator)
+            got = numpy.concatenate([b.image for b in loader])
+            numpy.testing.assert_array_equal(got,
+                                             expected_images(photos, 0, 48))
+
+        assert in_child(check) == 0
+        assert len(list(iterator)) == len(loader) - 1
+
+
+def _sum_of(photos, result):
+    with open_loader(photos) as loader:
+        result.put(sum(int(b.image.sum()) for b in loader))
+
+
+def test_multiprocessing_fork(daemon, photos):
+    context = multiprocessing.get_context("fork")
+    with open_loader(photos) as loader:
+        batch = next(iter(loader))
+        result = context.Queue()
+        child = context.Process(target=_sum_of, args=(photos, result))
+        child.start()
+        total = result.get(timeout=60)
+        child.join()
+        assert child.exitcode == 0
+        assert total == int(reference(photos)[0].sum())
+        assert batch.image.shape == (8, 3, 72, 96)
+
+
+class _Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return index
+
+
+def test_torch_workers_start_while_batches_are_held(daemon, photos):
+    with open_loader(photos, framework="torch") as loader:
+        for batch in loader:
+            before = batch.image.clone()
+            workers = torch.utils.data.DataLoader(_Numbers(), num_workers=2)
+            assert sorted(int(n) for n in workers) == list(range(8))
+            assert torch.equal(batch.image, before)
+
+
+SPIN = """
+import sys, forebay
+from forebay import transforms as T
+try:
+    with forebay.DataLoader(sys.argv[1], batch_size=8, framework="numpy",
+                            transform=T.CenterCrop(64)) as loader:
+        print("ready", flush=True)
+        held = []
+        while True:
+            for batch in loader:
+                pass
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(130)
+"""
+
+
+def test_interrupt_ends_cleanly(daemon, photos):
+    with subprocess.Popen([sys.executable, "-c", SPIN, str(photos)],
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as trainer:
+        assert trainer.stdout.readline() == b"ready\n"
+        trainer.send_signal(signal.SIGINT)
+        out, err = trainer.communicate(timeout=60)
+        assert (trainer.returncode, out, err) == (130, b"interrupted\n", b"")
+
+
+def test_interrupt_while_waiting(daemon, photos):
+    """A handler that raises is heard though no batch comes."""
+    class Rang(Exception):
+        pass
+
+    def ring(*_):
+        raise Rang
+
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        daemon.process.send_signal(signal.SIGSTOP)
+        old = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(Rang):
+                while True:
+                    next(iterator, None)
+        finally:
+            signal.signal(signal.SIGALRM, old)
+            daemon.process.send_signal(signal.SIGCONT)
+        assert len(list(loader)) == len(loader)
+
+
+def test_threads_share_an_epoch(daemon, photos):
+    with open_loader(photos, batch_size=2) as loader:
+        iterator, seen = iter(loader), []
+
+        def work():
+            for batch in iterator:
+                seen.extend(int(i) for i in batch.sample_ids)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(seen) == list(range(48))
+
+
+def test_goes_on_with_a_restarted_daemon(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        whole = [int(i) for b in loader for i in b.sample_ids]
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        held = next(iterator)
+        kept = held.image.copy()
+        seen = [int(i) for i in held.sample_ids]
+        daemon.stop(signal.SIGKILL)
+        daemon.start()
+        for batch in iterator:
+            seen += [int(i) for i in batch.sample_ids]
+        assert seen == whole
+        numpy.testing.assert_array_equal(held.image, kept)
+
+
+def test_no_daemon_is_said_so(tmp_path, photos, monkeypatch):
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path))
+    os.chmod(tmp_path, 0o700)
+    with pytest.raises(forebay.DaemonUnavailable, match="no Forebay daemon"):
+        open_loader(photos)
+
+
+def test_directory_that_others_may_write_to_is_refused(tmp_path, photos,
+                                                       monkeypatch):
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path))
+    os.chmod(tmp_path, 0o777)
+    with pytest.raises(forebay.PermissionDenied, match="written by others"):
+        open_loader(photos)

@@ -1,0 +1,112 @@
+"""Positions, resuming, epochs, ranks."""
+
+import pytest
+
+import forebay
+from client_batches import SAMPLES, open_loader
+
+
+def ids(batches):
+    return [int(i) for batch in batches for i in batch.sample_ids]
+
+
+def test_resumes_in_mid_epoch(daemon, photos):
+    with open_loader(photos, shuffle=True, seed=5) as loader:
+        whole = [ids(loader), ids(loader)]
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        seen = ids([next(iterator), next(iterator)])
+        state = loader.state_dict()
+    assert seen == whole[0][:16]
+    # The batch size may differ.
+    with open_loader(photos, shuffle=True, seed=5, batch_size=5) as loader:
+        loader.load_state_dict(state)
+        assert loader.state_dict() == state
+        assert ids(loader) == whole[0][16:]
+        assert ids(loader) == whole[1]
+
+
+def test_state_after_an_epoch_is_the_next_epoch(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        whole = [ids(loader), ids(loader)]
+        loader.set_epoch(0)
+        list(loader)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (1, 0)
+    with open_loader(photos, shuffle=True) as loader:
+        loader.load_state_dict(state)
+        assert ids(loader) == whole[1]
+
+
+def test_resumes_with_other_ranks(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        whole = ids(loader)
+    states = []
+    for rank in range(2):
+        with open_loader(photos, shuffle=True, rank=rank,
+                         world_size=2) as loader:
+            next(iter(loader))
+            states.append(loader.state_dict())
+    assert states[0] == states[1]
+    assert states[0]["position"] == 16
+    rest = set()
+    for rank in range(3):
+        with open_loader(photos, shuffle=True, rank=rank, world_size=3,
+                         pad="none") as loader:
+            loader.load_state_dict(states[0])
+            rest.update(ids(loader))
+    assert rest == set(whole[16:])
+
+
+def test_refuses_a_state_of_something_else(daemon, photos):
+    with open_loader(photos, shuffle=True, seed=1) as loader:
+        state = loader.state_dict()
+        with pytest.raises(forebay.StateError, match="another version of the"):
+            loader.load_state_dict(dict(state, dataset_version="0" * 32))
+    with open_loader(photos, shuffle=True, seed=2) as loader:
+        with pytest.raises(forebay.StateError, match="another seed: 1, not 2"):
+            loader.load_state_dict(state)
+
+
+def test_ranks_share_an_epoch(daemon, photos):
+    seen = []
+    for rank in range(3):
+        with open_loader(photos, shuffle=True, rank=rank, world_size=3,
+                         drop_last=True, batch_size=5) as loader:
+            assert len(loader) == 3
+            assert len(list(loader)) == 3
+            loader.set_epoch(0)
+        with open_loader(photos, shuffle=True, rank=rank,
+                         world_size=3) as loader:
+            seen += ids(loader)
+    assert sorted(seen) == list(range(SAMPLES))
+
+
+def test_distributed_reads_the_launchers_variables(daemon, photos, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with open_loader(photos, distributed=True) as loader:
+        assert ids(loader) == list(range(1, SAMPLES, 2))
+
+
+@pytest.mark.parametrize("arguments,error", [
+    ({"device": "cuda:0"}, forebay.Unsupported),
+    ({"order": "coordinated"}, forebay.Unsupported),
+    ({"sharing": "lockstep"}, forebay.Unsupported),
+    ({"shuffle": "block"}, forebay.Unsupported),
+    ({"pin_memory": True}, forebay.Unsupported),
+    ({"batch_size": 0}, forebay.InvalidArgument),
+    ({"rank": 2, "world_size": 2}, forebay.InvalidArgument),
+    ({"pad": "zero"}, forebay.InvalidArgument),
+    ({"on_error": "ignore"}, forebay.InvalidArgument),
+    ({"framework": "jax"}, forebay.InvalidArgument),
+    ({"transform": lambda image: image}, forebay.InvalidArgument),
+])
+def test_refuses_what_it_cannot_do(daemon, photos, arguments, error):
+    with pytest.raises(error):
+        open_loader(photos, **arguments)
+
+
+def test_missing_folder(daemon, tmp_path):
+    with pytest.raises(forebay.NotFound, match="nowhere"):
+        open_loader(tmp_path / "nowhere")
