@@ -1,0 +1,67 @@
+"""A daemon of the user's own, started by the first loader that finds none."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from client_batches import SAMPLES
+from conftest import FOREBAYD, ROOT
+
+TRAIN = """
+import sys, forebay
+from forebay import transforms as T
+with forebay.DataLoader(sys.argv[1], batch_size=8, framework="numpy",
+                        transform=T.CenterCrop(64)) as loader:
+    print(sum(len(b.label) for b in loader))
+"""
+
+
+def daemons_of(runtime_dir):
+    """Process ids of the daemons that serve a directory."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if os.fsencode(runtime_dir) in words and b"--runtime-dir" in words:
+            found.append(int(pid))
+    return found
+
+
+def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "forebayd").symlink_to(FOREBAYD)
+    environment = {
+        key: value for key, value in os.environ.items()
+        if key not in ("FOREBAY_RUNTIME_DIR", "XDG_RUNTIME_DIR")}
+    environment.update(
+        XDG_RUNTIME_DIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path),
+        PATH=f"{programs}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1",
+        PYTHONPATH=str(ROOT / "client" / "python"))
+    trainers = [
+        subprocess.Popen([sys.executable, "-c", TRAIN, str(photos)],
+                         env=environment, stdout=subprocess.PIPE)
+        for _ in range(3)]
+    started = []
+    try:
+        for trainer in trainers:
+            assert trainer.communicate(timeout=60)[0] == b"%d\n" % SAMPLES
+            assert trainer.returncode == 0
+        directory = tmp_path / "forebay"
+        started = daemons_of(directory)
+        assert len(started) == 1
+        assert os.getsid(started[0]) == started[0]
+        assert (directory / "forebayd.log").exists()
+        assert directory.stat().st_mode & 0o777 == 0o700
+    finally:
+        for pid in started:
+            os.kill(pid, signal.SIGTERM)
+    end = time.monotonic() + 20
+    while daemons_of(directory):
+        assert time.monotonic() < end
+        time.sleep(0.01)
