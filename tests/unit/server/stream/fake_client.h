@@ -1,0 +1,101 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_CLIENT_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_CLIENT_H_
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/arena/channel.h"
+#include "server/stream/stream.h"
+
+namespace forebay::stream {
+
+// A member's side of the rings, and its view of the slots.
+class FakeClient {
+ public:
+  explicit FakeClient(Stream* stream) : stream_(stream) {
+    channel_ = *arena::Channel::Create();
+    ready_ = Map<const proto::ReadyRing>(channel_->ready_fd(), PROT_READ);
+    release_ =
+        Map<proto::ReleaseRing>(channel_->release_fd(), PROT_READ | PROT_WRITE);
+    member_ = stream_->Join(channel_.get());
+  }
+  ~FakeClient() {
+    stream_->Stop();
+    stream_->Forfeit(member_);
+    munmap(const_cast<proto::ReadyRing*>(ready_), proto::kRingBytes);
+    munmap(release_, proto::kRingBytes);
+  }
+
+  arena::Holder member() const { return member_; }
+  arena::Channel& channel() { return *channel_; }
+  proto::ReleaseRing& release_ring() { return *release_; }
+
+  // The next entry; nullopt when there is none.
+  std::optional<proto::ReadyEntry> Take() {
+    if (ready_->tail.load() == taken_) return std::nullopt;
+    const proto::ReadyEntry entry =
+        ready_->entries[taken_++ % proto::kReadyCapacity];
+    release_->taken.store(taken_);
+    return entry;
+  }
+  std::string error() const { return ready_->error_text; }
+
+  // The ids that a batch holds, by its images; checks its labels and header.
+  std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
+    const auto fds = *stream_->SlotFds();
+    const std::uint64_t bytes = stream_->slot_bytes();
+    auto* slot = static_cast<const std::uint8_t*>(
+        mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fds[entry.slot].get(), 0));
+    proto::BatchHeader header;
+    std::memcpy(&header, slot, sizeof(header));
+    EXPECT_EQ(header.magic, proto::kBatchMagic);
+    EXPECT_EQ(header.generation, entry.generation);
+    EXPECT_EQ(header.sample_count, entry.sample_count);
+    EXPECT_EQ(header.field_count, 3);
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < header.sample_count; ++i) {
+      std::uint64_t pixels[2];
+      std::int64_t label;
+      std::int64_t id;
+      std::memcpy(pixels, slot + header.fields[0].offset + 16 * i, 16);
+      std::memcpy(&label, slot + header.fields[1].offset + 8 * i, 8);
+      std::memcpy(&id, slot + header.fields[2].offset + 8 * i, 8);
+      EXPECT_EQ(pixels[0], static_cast<std::uint64_t>(id));
+      EXPECT_EQ(pixels[1], entry.epoch);
+      EXPECT_EQ(label, 10 * id);
+      ids.push_back(pixels[0]);
+    }
+    munmap(const_cast<std::uint8_t*>(slot), bytes);
+    return ids;
+  }
+
+  absl::Status Release(const proto::ReadyEntry& entry) {
+    release_->Push({.slot = entry.slot, .generation = entry.generation});
+    return stream_->TakeReleases(member_);
+  }
+
+ private:
+  template <typename T>
+  static T* Map(int fd, int protection) {
+    return static_cast<T*>(
+        mmap(nullptr, proto::kRingBytes, protection, MAP_SHARED, fd, 0));
+  }
+
+  Stream* const stream_;
+  std::unique_ptr<arena::Channel> channel_;
+  const proto::ReadyRing* ready_ = nullptr;
+  proto::ReleaseRing* release_ = nullptr;
+  arena::Holder member_ = 0;
+  std::uint32_t taken_ = 0;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_CLIENT_H_

@@ -1,0 +1,175 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_PRODUCTION_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_PRODUCTION_H_
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::stream {
+
+class FakeRoot final : public storage::Root {
+ public:
+  const std::string& uri() const override { return uri_; }
+
+ private:
+  const std::string uri_ = "/data";
+};
+
+// `size` samples of 100 bytes; sample i is object "i" with label 10 * i.
+class FakeDataset final : public dataset::Dataset {
+ public:
+  explicit FakeDataset(std::uint64_t size) : size_(size) {}
+
+  std::uint64_t size() const override { return size_; }
+  dataset::Sample At(std::uint64_t id) const override {
+    dataset::Sample sample;
+    sample.object = absl::StrCat(id);
+    sample.length = sample.version.size = 100;
+    sample.label = static_cast<std::int64_t>(id) * 10;
+    return sample;
+  }
+  std::uint64_t largest_sample() const override { return 100; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const dataset::Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::uint64_t size_;
+  const std::vector<std::string> classes_ = {"a", "b"};
+  const dataset::Version version_ = {};
+  const std::shared_ptr<const storage::Root> root_ =
+      std::make_shared<FakeRoot>();
+};
+
+// The "image" is the sample's id and its epoch, as two numbers.
+class FakePipeline final : public pipeline::Pipeline {
+ public:
+  const pipeline::TensorType& output() const override { return output_; }
+  absl::Status Run(absl::Span<const std::uint8_t> encoded,
+                   const pipeline::SampleKey& key, pipeline::Workspace&,
+                   absl::Span<std::uint8_t> out) const override {
+    if (encoded.empty()) return absl::DataLossError("the file is empty");
+    const std::uint64_t pixels[2] = {key.sample, key.epoch};
+    std::memcpy(out.data(), pixels, sizeof(pixels));
+    return absl::OkStatus();
+  }
+
+ private:
+  const pipeline::TensorType output_ = {
+      .dtype = proto::DType::kInt64, .shape = {2}, .bytes = 16};
+};
+
+// Reads and tasks that complete when the test says so, in any order.
+class FakeProduction final : public storage::ByteSource,
+                             public executor::Executor {
+ public:
+  explicit FakeProduction(std::uint32_t seed) : random_(seed) {
+    workspaces_.push_back(
+        std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
+  }
+
+  // Answers to reads of an object, but for the plain one.
+  std::map<std::string, absl::StatusOr<base::Bytes>> answers;
+
+  Machinery machinery() {
+    return {.source = this,
+            .executor = this,
+            .workspaces = &workspaces_,
+            .budget = &budget_,
+            .clock = &clock_,
+            .on_changed = [this](const dataset::Dataset&) { ++changes_; }};
+  }
+  base::MemoryBudget& budget() { return budget_; }
+  int changes() const { return changes_; }
+  std::size_t reads() const { return reads_.size(); }
+  std::size_t tasks() const { return tasks_.size(); }
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      reads_.push_back(std::move(request));
+    }
+  }
+  int workers() const override { return 1; }
+  void Submit(schedule::Flow, std::int64_t, Task task) override {
+    tasks_.push_back(std::move(task));
+  }
+
+  // Completes one read or one task, drawn at random. False if there is none.
+  bool Step() {
+    clock_.Advance(1000);
+    const std::size_t all = reads_.size() + tasks_.size();
+    if (all == 0) return false;
+    const std::size_t drawn = random_() % all;
+    if (drawn < reads_.size()) {
+      CompleteRead(drawn);
+    } else {
+      RunTask(drawn - reads_.size());
+    }
+    return true;
+  }
+  void RunAll() {
+    while (Step()) {
+    }
+  }
+
+ private:
+  void CompleteRead(std::size_t index) {
+    storage::ReadRequest request = std::move(reads_[index]);
+    reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(index));
+    const auto answer = answers.find(request.object);
+    if (answer != answers.end()) {
+      request.done(answer->second);
+    } else {
+      request.done(Plain());
+    }
+  }
+  void RunTask(std::size_t index) {
+    Task task = std::move(tasks_[index]);
+    tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(index));
+    task(0);
+  }
+  static base::Bytes Plain() {
+    auto bytes = std::make_shared<std::vector<std::uint8_t>>(100);
+    return base::Bytes(bytes, *bytes);
+  }
+
+  std::mt19937 random_;
+  base::FakeClock clock_;
+  base::MemoryBudget budget_{std::uint64_t{1} << 30};
+  std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  std::deque<storage::ReadRequest> reads_;
+  std::deque<Task> tasks_;
+  int changes_ = 0;
+};
+
+inline Recipe FakeRecipe(
+    std::uint64_t dataset_size, std::uint32_t batch_size,
+    const std::function<void(proto::LoaderSpec&)>& change =
+        [](proto::LoaderSpec&) {}) {
+  proto::LoaderSpec spec;
+  spec.mutable_batch()->set_batch_size(batch_size);
+  spec.mutable_sampler()->set_order(proto::SamplerSpec::SHUFFLE);
+  spec.mutable_sampler()->set_seed(7);
+  change(spec);
+  return {.dataset = std::make_shared<FakeDataset>(dataset_size),
+          .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
+          .pipeline = std::make_shared<FakePipeline>(),
+          .batch = spec.batch(),
+          .seed = spec.sampler().seed()};
+}
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_PRODUCTION_H_

@@ -1,0 +1,300 @@
+#include "server/stream/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint32_t kDefaultSlots = 2 + kLeaseQuota;
+
+std::vector<std::uint64_t> Expected(const Recipe& recipe, std::uint64_t epoch,
+                                    std::uint64_t first = 0) {
+  std::vector<std::uint64_t> ids;
+  for (auto i = first; i < recipe.sampler.samples_per_epoch(); ++i) {
+    ids.push_back(recipe.sampler.SampleAt(epoch, i));
+  }
+  return ids;
+}
+
+// Takes and releases batches until the epoch's closing entry, which it returns.
+proto::ReadyEntry Drain(FakeClient& client, FakeProduction& production,
+                        std::vector<std::uint64_t>* ids) {
+  while (true) {
+    production.RunAll();
+    const auto entry = client.Take();
+    if (!entry.has_value()) {
+      ADD_FAILURE() << "the stream has dried up";
+      return {};
+    }
+    if (entry->kind != proto::ReadyKind::kBatch) return *entry;
+    const auto batch = client.Read(*entry);
+    ids->insert(ids->end(), batch.begin(), batch.end());
+    EXPECT_TRUE(client.Release(*entry).ok());
+  }
+}
+
+TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
+  for (std::uint32_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    FakeProduction production(seed);
+    const Recipe recipe = FakeRecipe(103, 10);
+    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    FakeClient client(stream.get());
+    for (const std::uint64_t epoch : {0, 1, 5}) {
+      ASSERT_TRUE(stream->Start(epoch, 0).ok());
+      std::vector<std::uint64_t> ids;
+      const auto end = Drain(client, production, &ids);
+      EXPECT_EQ(end.kind, proto::ReadyKind::kEndOfEpoch);
+      EXPECT_EQ(ids, Expected(recipe, epoch));
+    }
+    EXPECT_EQ(stream->CountersOf(client.member()).samples_delivered, 3 * 103);
+    EXPECT_EQ(stream->CountersOf(client.member()).batches_delivered, 3 * 11);
+  }
+}
+
+TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
+  FakeProduction production(1);
+  const auto stream =
+      Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+  FakeClient client(stream.get());
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  EXPECT_EQ(production.reads(), kDefaultSlots * 10);
+  production.RunAll();
+  std::vector<proto::ReadyEntry> held;
+  while (const auto entry = client.Take()) held.push_back(*entry);
+  EXPECT_EQ(held.size(), kDefaultSlots);
+  EXPECT_FALSE(production.Step());
+  ASSERT_TRUE(client.Release(held[2]).ok());
+  EXPECT_EQ(production.reads(), 10);
+}
+
+TEST(StreamTest, PassesOverTheFirstSamples) {
+  FakeProduction production(2);
+  const Recipe recipe = FakeRecipe(103, 10);
+  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  FakeClient client(stream.get());
+  for (const std::uint64_t first : {37, 103, 102}) {
+    ASSERT_TRUE(stream->Start(4, first).ok());
+    std::vector<std::uint64_t> ids;
+    Drain(client, production, &ids);
+    EXPECT_EQ(ids, Expected(recipe, 4, first));
+    EXPECT_EQ(stream->CountersOf(client.member()).position, 103);
+  }
+  EXPECT_TRUE(absl::IsOutOfRange(stream->Start(4, 104)));
+}
+
+TEST(StreamTest, LeavesOutASmallerLastBatchWhereAsked) {
+  FakeProduction production(3);
+  const Recipe recipe = FakeRecipe(25, 10, [](proto::LoaderSpec& spec) {
+    spec.mutable_batch()->set_drop_last(true);
+  });
+  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  FakeClient client(stream.get());
+  EXPECT_EQ(stream->batches_per_epoch(), 2);
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  std::vector<std::uint64_t> ids;
+  Drain(client, production, &ids);
+  EXPECT_EQ(ids.size(), 20);
+}
+
+TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    FakeProduction production(seed);
+    const Recipe recipe = FakeRecipe(200, 10);
+    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    FakeClient client(stream.get());
+    for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+      ASSERT_TRUE(stream->Start(epoch, 0).ok());
+      EXPECT_TRUE(absl::IsFailedPrecondition(stream->Start(epoch, 0)));
+      for (auto steps = random() % 100; steps > 0; --steps) production.Step();
+      stream->Stop();
+      // What was published belongs to the client until it releases it; what
+      // is under way ends by and by, perhaps after the next start.
+      while (const auto entry = client.Take()) {
+        EXPECT_EQ(entry->epoch, epoch);
+        ASSERT_TRUE(client.Release(*entry).ok());
+      }
+      if (random() % 2 == 0) production.RunAll();
+    }
+    ASSERT_TRUE(stream->Start(9, 0).ok());
+    std::vector<std::uint64_t> ids;
+    Drain(client, production, &ids);
+    EXPECT_EQ(ids, Expected(recipe, 9));
+    EXPECT_TRUE(stream->Reclaim());
+    EXPECT_EQ(production.budget().used(), 0);
+  }
+}
+
+TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
+  for (std::uint32_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    FakeProduction production(seed);
+    const Recipe recipe = FakeRecipe(100, 10);
+    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    FakeClient client(stream.get());
+    const std::uint64_t bad = recipe.sampler.SampleAt(0, 34);
+    const std::uint64_t worse = recipe.sampler.SampleAt(0, 37);
+    production.answers[std::to_string(bad)] = base::Bytes();
+    production.answers[std::to_string(worse)] =
+        absl::UnavailableError("the disk is away");
+    ASSERT_TRUE(stream->Start(0, 0).ok());
+    std::vector<std::uint64_t> ids;
+    const auto end = Drain(client, production, &ids);
+    EXPECT_EQ(end.kind, proto::ReadyKind::kError);
+    EXPECT_EQ(client.error(), "sample " + std::to_string(bad) + " of /data: " +
+                                  std::to_string(bad) + ": the file is empty");
+    std::vector<std::uint64_t> before = Expected(recipe, 0);
+    before.resize(30);
+    EXPECT_EQ(ids, before);
+    production.RunAll();
+    EXPECT_TRUE(stream->Reclaim());
+  }
+}
+
+TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
+  std::vector<std::uint64_t> first_run;
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    FakeProduction production(seed);
+    const Recipe recipe = FakeRecipe(100, 10, [](proto::LoaderSpec& spec) {
+      spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+    });
+    for (const int bad : {3, 14, 15, 92}) {
+      production.answers[std::to_string(bad)] = base::Bytes();
+    }
+    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    FakeClient client(stream.get());
+    ASSERT_TRUE(stream->Start(0, 0).ok());
+    std::vector<std::uint64_t> ids;
+    EXPECT_EQ(Drain(client, production, &ids).kind,
+              proto::ReadyKind::kEndOfEpoch);
+    if (first_run.empty()) first_run = ids;
+    EXPECT_EQ(ids, first_run);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), 14), 0);
+    EXPECT_GE(stream->Counters().samples_substituted, 4);
+    const std::vector<std::uint64_t> plain = Expected(recipe, 0);
+    int differing = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      differing += ids[i] != plain[i];
+    EXPECT_EQ(differing, 4);
+  }
+}
+
+TEST(StreamTest, NeverSubstitutesAPassingFaultOrAChangedFile) {
+  for (const absl::Status& fault :
+       {absl::UnavailableError("5: away"),
+        absl::FailedPreconditionError("5: was replaced"),
+        absl::NotFoundError("5: no such file")}) {
+    FakeProduction production(1);
+    const Recipe recipe = FakeRecipe(10, 10, [](proto::LoaderSpec& spec) {
+      spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+    });
+    production.answers["5"] = fault;
+    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    FakeClient client(stream.get());
+    ASSERT_TRUE(stream->Start(0, 0).ok());
+    std::vector<std::uint64_t> ids;
+    EXPECT_EQ(Drain(client, production, &ids).kind, proto::ReadyKind::kError);
+    EXPECT_EQ(production.changes(), absl::IsUnavailable(fault) ? 0 : 1);
+  }
+}
+
+TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
+  FakeProduction production(1);
+  const Recipe recipe = FakeRecipe(3, 1, [](proto::LoaderSpec& spec) {
+    spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+  });
+  for (const char* id : {"0", "1", "2"}) production.answers[id] = base::Bytes();
+  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  FakeClient client(stream.get());
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  std::vector<std::uint64_t> ids;
+  EXPECT_EQ(Drain(client, production, &ids).kind, proto::ReadyKind::kError);
+}
+
+TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
+  FakeProduction production(1);
+  const auto stream =
+      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+  FakeClient client(stream.get());
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  production.RunAll();
+  const auto entry = client.Take();
+  ASSERT_TRUE(client.Release(*entry).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(client.Release(*entry))) << "twice";
+  client.release_ring().Push({.slot = 4000000000, .generation = 1});
+  EXPECT_TRUE(absl::IsInvalidArgument(stream->TakeReleases(client.member())));
+  client.release_ring().tail.store(77777);
+  EXPECT_TRUE(absl::IsInvalidArgument(stream->TakeReleases(client.member())));
+}
+
+TEST(StreamTest, ServesManyMembersFromOneSlotEach) {
+  FakeProduction production(4);
+  const Recipe recipe = FakeRecipe(60, 10);
+  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  auto quick = std::make_unique<FakeClient>(stream.get());
+  auto slow = std::make_unique<FakeClient>(stream.get());
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  production.RunAll();
+  std::deque<proto::ReadyEntry> held;
+  for (std::uint32_t i = 0; i < kDefaultSlots; ++i) {
+    const auto a = quick->Take();
+    const auto b = slow->Take();
+    ASSERT_TRUE(a.has_value() && b.has_value());
+    EXPECT_EQ(quick->Read(*a), slow->Read(*b));
+    ASSERT_TRUE(quick->Release(*a).ok());
+    held.push_back(*b);
+  }
+  EXPECT_FALSE(production.Step()) << "the slow member holds every slot";
+  // Dead: what it held is free again.
+  stream->Forfeit(slow->member());
+  EXPECT_TRUE(production.Step());
+  EXPECT_EQ(stream->Counters().samples_decoded, kDefaultSlots * 10);
+}
+
+TEST(StreamTest, RefusesToStartWhereTheBudgetIsSpent) {
+  FakeProduction production(1);
+  const auto stream =
+      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+  FakeClient client(stream.get());
+  const auto hog =
+      production.budget().Reserve(production.budget().limit() - 1000, "others");
+  ASSERT_TRUE(hog.ok());
+  const absl::Status refused = stream->Start(0, 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(production.budget().used(), hog->bytes()) << "nothing is kept";
+}
+
+TEST(StreamTest, PeeksAtTheBatchPublishedLastAndHoldsNothing) {
+  FakeProduction production(1);
+  const auto stream =
+      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+  FakeClient client(stream.get());
+  EXPECT_TRUE(absl::IsUnavailable(stream->Peek().status()));
+  ASSERT_TRUE(stream->Start(0, 0).ok());
+  production.RunAll();
+  const auto slot = stream->Peek();
+  ASSERT_TRUE(slot.ok()) << slot.status();
+  proto::BatchHeader header;
+  std::memcpy(&header, slot->data(), sizeof(header));
+  EXPECT_EQ(header.sample_count, 10);
+  EXPECT_EQ(header.first_sample, 10 * (kDefaultSlots - 1));
+  while (const auto entry = client.Take()) {
+    ASSERT_TRUE(client.Release(*entry).ok());
+  }
+  EXPECT_EQ(stream->State().slot_counts.published, 0);
+}
+
+}  // namespace
+}  // namespace forebay::stream
