@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/pipeline/pipeline.h"
+#include "server/pipeline/program.h"
+#include "tests/unit/server/pipeline/spec.h"
+
+namespace forebay::pipeline {
+namespace {
+
+constexpr char kCrop[] =
+    "ops { random_resized_crop { height: 8 width: 8 scale_min: 0.08 "
+    "scale_max: 1 ratio_min: 0.75 ratio_max: 1.33 } } ";
+
+std::string Refusal(const proto::PipelineSpec& spec) {
+  const auto pipeline = Pipeline::Create(spec);
+  if (pipeline.ok()) return "accepted";
+  EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(pipeline.status().message());
+}
+
+std::string Refusal(const std::string& text) { return Refusal(Spec(text)); }
+
+TensorType Output(const std::string& text) {
+  const auto pipeline = Pipeline::Create(Spec(text));
+  EXPECT_TRUE(pipeline.ok()) << pipeline.status();
+  return pipeline.ok() ? (*pipeline)->output() : TensorType();
+}
+
+using Shape = std::vector<std::uint64_t>;
+
+TEST(PipelineCreateTest, SaysWhatItMakes) {
+  const TensorType plain = Output(kCrop);
+  EXPECT_EQ(plain.dtype, proto::DType::kUint8);
+  EXPECT_EQ(plain.shape, (Shape{3, 8, 8}));
+  EXPECT_EQ(plain.bytes, 192u);
+  const TensorType floats = Output(
+      std::string(kCrop) + "ops { to_image { layout: NHWC } } " + kImageNet);
+  EXPECT_EQ(floats.dtype, proto::DType::kFloat32);
+  EXPECT_EQ(floats.shape, (Shape{8, 8, 3}));
+  EXPECT_EQ(floats.bytes, 768u);
+  const TensorType gray =
+      Output(std::string(kCrop) +
+             "ops { grayscale {} } ops { pad { padding { left: 2 top: 1 } } } "
+             "ops { to_dtype { dtype: BFLOAT16 } }");
+  EXPECT_EQ(gray.dtype, proto::DType::kBfloat16);
+  EXPECT_EQ(gray.shape, (Shape{1, 9, 10}));
+}
+
+TEST(PipelineCreateTest, ShorterEdgeOfAKnownSizeIsKnown) {
+  EXPECT_EQ(Output("ops { center_crop { height: 10 width: 20 } } "
+                   "ops { resize { height: 5 } }")
+                .shape,
+            (Shape{3, 5, 10}));
+}
+
+TEST(PipelineCreateTest, RefusesVaryingShapesAndSaysWhatToAdd) {
+  const std::string expected =
+      "images differ in size: add RandomResizedCrop(size), or Resize(size) and "
+      "CenterCrop(size)";
+  EXPECT_EQ(Refusal(""), expected);
+  EXPECT_EQ(Refusal("ops { resize { height: 256 } }"), expected);
+  EXPECT_EQ(Refusal("ops { pad { padding { left: 1 } } }"), expected);
+}
+
+TEST(PipelineCreateTest, NamesTheOpInTheWrongPlace) {
+  EXPECT_EQ(
+      Refusal(std::string(kCrop) + "ops { normalize { mean: 0 std: 1 } }"),
+      "transform 2 (Normalize): needs floating-point pixels: put "
+      "ToDtype(float32, scale=True) before it");
+  EXPECT_EQ(Refusal(std::string(kImageNet) + kCrop),
+            "transform 3 (RandomResizedCrop) works on uint8 pixels: put it "
+            "before transform 1 (ToDtype)");
+  for (const char* op : {"resize { height: 8 width: 8 }", "color_jitter {}",
+                         "grayscale {}", "pad { padding { left: 1 } }"}) {
+    EXPECT_NE(Refusal(std::string(kCrop) + kImageNet + "ops { " + op + " }")
+                  .find("put it before transform 2 (ToDtype)"),
+              std::string::npos)
+        << op;
+  }
+}
+
+TEST(PipelineCreateTest, FlipsAndCropsMayFollowTheConversion) {
+  EXPECT_EQ(Refusal(std::string(kCrop) + kImageNet +
+                    "ops { random_horizontal_flip { p: 0.5 } } "
+                    "ops { random_vertical_flip { p: 0.5 } } "
+                    "ops { random_crop { height: 4 width: 4 } } "
+                    "ops { center_crop { height: 5 width: 5 } } "
+                    "ops { to_dtype { dtype: FLOAT16 } }"),
+            "accepted");
+}
+
+TEST(PipelineCreateTest, RefusesParametersOutOfRange) {
+  for (const char* op :
+       {"",
+        "resize {}",
+        "resize { height: 65536 width: 1 }",
+        "resize { height: 9 width: 65536 }",
+        "resize { height: 9 max_size: 9 }",
+        "resize { height: 9 width: 9 max_size: 99 }",
+        "center_crop { height: 9 }",
+        "random_crop { width: 9 }",
+        "random_crop { height: 9 width: 9 padding { left: 65536 } }",
+        "random_crop { height: 9 width: 9 padding { fill: 256 } }",
+        "random_crop { height: 9 width: 9 padding { fill: [1, 2] } }",
+        "random_crop { height: 9 width: 9 padding { fill: nan } }",
+        "random_resized_crop { height: 9 width: 9 }",
+        "random_resized_crop { height: 9 width: 9 scale_min: 0.5 "
+        "scale_max: 0.4 ratio_min: 1 ratio_max: 1 }",
+        "random_resized_crop { height: 9 width: 9 scale_min: 0.5 "
+        "scale_max: inf ratio_min: 1 ratio_max: 1 }",
+        "random_horizontal_flip { p: 1.01 }",
+        "random_vertical_flip { p: -0.01 }",
+        "random_vertical_flip { p: nan }",
+        "color_jitter { brightness { min: -0.1 max: 1 } }",
+        "color_jitter { contrast { min: 2 max: 1 } }",
+        "color_jitter { saturation { min: nan max: nan } }",
+        "color_jitter { hue { min: -0.6 max: 0 } }",
+        "grayscale { num_output_channels: 2 }",
+        "pad { padding { bottom: 65536 } }",
+        "to_dtype {}",
+        "to_dtype { dtype: INT64 }"}) {
+    EXPECT_NE(Refusal(std::string(kCrop) + "ops { " + op + " }"), "accepted")
+        << op;
+  }
+  for (const char* op :
+       {"normalize {}", "normalize { mean: 0 }", "normalize { mean: 0 std: 0 }",
+        "normalize { mean: nan std: 1 }", "normalize { mean: [0, 0] std: 1 }",
+        "normalize { mean: 0 std: inf }"}) {
+    EXPECT_NE(Refusal(std::string(kCrop) + kImageNet + "ops { " + op + " }")
+                  .find("transform 4 (Normalize)"),
+              std::string::npos)
+        << op;
+  }
+}
+
+TEST(PipelineCreateTest, RefusesEnumsOfTheFuture) {
+  proto::PipelineSpec spec = Spec("ops { resize { height: 9 width: 9 } }");
+  spec.mutable_ops(0)->mutable_resize()->set_interpolation(
+      static_cast<proto::Interpolation>(77));
+  EXPECT_NE(Refusal(spec).find("interpolation is 77"), std::string::npos);
+  spec = Spec(std::string(kCrop) + "ops { pad { padding { left: 1 } } }");
+  spec.mutable_ops(1)->mutable_pad()->mutable_padding()->set_mode(
+      static_cast<proto::PaddingMode>(77));
+  EXPECT_NE(Refusal(spec).find("padding mode is 77"), std::string::npos);
+  spec = Spec(std::string(kCrop) + "ops { to_dtype { dtype: FLOAT32 } }");
+  spec.mutable_ops(1)->mutable_to_dtype()->set_dtype(
+      static_cast<proto::DataType>(77));
+  EXPECT_NE(Refusal(spec), "accepted");
+  spec = Spec(std::string(kCrop) + "ops { to_image {} }");
+  spec.mutable_ops(1)->mutable_to_image()->set_layout(
+      static_cast<proto::ToImage::Layout>(77));
+  EXPECT_NE(Refusal(spec).find("layout is 77"), std::string::npos);
+}
+
+TEST(PipelineCreateTest, RefusesTooManyOps) {
+  proto::PipelineSpec spec = Spec(kCrop);
+  for (int i = 0; i < 64; ++i) *spec.add_ops() = spec.ops(0);
+  EXPECT_NE(Refusal(spec).find("65 transforms"), std::string::npos);
+}
+
+TEST(ActsOnTest, TransformsLeaveLabelsAlone) {
+  using Op = proto::Op;
+  EXPECT_TRUE(ActsOn(Op::kPad, proto::FieldKind::kImage));
+  EXPECT_FALSE(ActsOn(Op::kPad, proto::FieldKind::kLabel));
+}
+
+}  // namespace
+}  // namespace forebay::pipeline
