@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from client_batches import SAMPLES
+from test_client_batches import SAMPLES
 from conftest import FOREBAYD, ROOT
 
 TRAIN = """

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import forebay
-from client_batches import open_loader, reference
+from test_client_batches import open_loader, reference
 
 
 def in_child(check):

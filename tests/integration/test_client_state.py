@@ -3,7 +3,7 @@
 import pytest
 
 import forebay
-from client_batches import SAMPLES, open_loader
+from test_client_batches import SAMPLES, open_loader
 
 
 def ids(batches):
