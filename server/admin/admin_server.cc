@@ -1,5 +1,6 @@
 #include "server/admin/admin_server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
@@ -52,6 +53,13 @@ class GrpcAdminServer final : public AdminServer {
   std::unique_ptr<PeerListener> listener_;
 };
 
+// Keeps gRPC's library from ending with the last server: that joins a poller of
+// its own which may sleep for ten seconds.
+void KeepGrpc() {
+  static const bool kept = (grpc_init(), true);
+  static_cast<void>(kept);
+}
+
 std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
   grpc::ResourceQuota quota("admin");
   quota.SetMaxThreads(kMaxThreads);
@@ -73,6 +81,7 @@ std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
     const std::string& path, const job::Introspection* jobs,
     DaemonInfoSource daemon, const base::Clock* clock) {
+  KeepGrpc();
   std::unique_ptr<grpc::Service> service =
       NewAdminService(jobs, std::move(daemon), clock);
   std::unique_ptr<grpc::Server> grpc_server = Build(service.get());

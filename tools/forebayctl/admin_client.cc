@@ -1,6 +1,7 @@
 #include "tools/forebayctl/admin_client.h"
 
 #include <fcntl.h>
+#include <grpc/grpc.h>
 #include <grpcpp/create_channel_posix.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -137,6 +138,10 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(
     const std::string& runtime_dir) {
   const absl::StatusOr<int> fd = ConnectSocket(runtime_dir);
   if (!fd.ok()) return fd.status();
+  // Keeps gRPC's library from ending with the last channel: that joins a poller
+  // of its own which may sleep for ten seconds.
+  static const bool kept = (grpc_init(), true);
+  static_cast<void>(kept);
   return std::make_unique<GrpcAdminClient>(
       proto::Admin::NewStub(grpc::CreateInsecureChannelFromFd("forebay", *fd)));
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <optional>
@@ -163,9 +164,15 @@ Finding CheckIndexDirectory(const std::string& directory) {
             "Dataset indexes are kept in memory only, and built anew after "
             "every start: set index.directory."};
   }
+  // Folders that are not there yet come with the first index.
+  std::string existing = directory;
+  while (existing.size() > 1 && access(existing.c_str(), F_OK) != 0 &&
+         errno == ENOENT) {
+    existing.erase(std::max<std::size_t>(existing.rfind('/'), 1));
+  }
   struct statvfs disk = {};
-  if (access(directory.c_str(), W_OK | X_OK) != 0 ||
-      statvfs(directory.c_str(), &disk) != 0) {
+  if (directory.front() != '/' || access(existing.c_str(), W_OK | X_OK) != 0 ||
+      statvfs(existing.c_str(), &disk) != 0) {
     return {Level::kProblem, "index",
             absl::StrCat(directory,
                          " cannot be written: dataset indexes are built anew "

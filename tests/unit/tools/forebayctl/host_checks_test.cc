@@ -92,9 +92,12 @@ TEST_F(HostChecksTest, TheStrictestCgroupCounts) {
 TEST_F(HostChecksTest, TheIndexDirectoryMustBeWritable) {
   status_.set_index_directory("");
   EXPECT_EQ(Find("index").level, Finding::Level::kProblem);
-  status_.set_index_directory("/nonexistent");
+  // Not made before the first index.
+  status_.set_index_directory(root_ + "/not/yet");
+  EXPECT_EQ(Find("index").level, Finding::Level::kOk);
+  status_.set_index_directory("/proc/index");
   EXPECT_EQ(Find("index").sentence,
-            "/nonexistent cannot be written: dataset indexes are built anew "
+            "/proc/index cannot be written: dataset indexes are built anew "
             "after every start.");
 }
 

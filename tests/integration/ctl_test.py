@@ -1,0 +1,162 @@
+"""forebayctl against a real forebayd, from start to stop."""
+
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_FOREBAYD = _ROOT / "bazel-bin/server/daemon/forebayd"
+_FOREBAYCTL = _ROOT / "bazel-bin/tools/forebayctl/forebayctl"
+_PATIENCE = 20  # seconds until a wait counts as a hang
+
+
+class CtlTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="forebay-ctl-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.environment = dict(
+            os.environ, FOREBAY_RUNTIME_DIR=self.folder,
+            XDG_CACHE_HOME=self.folder + "/cache")
+        self.daemon = None
+
+    def start_daemon(self, *arguments):
+        self.daemon = subprocess.Popen(
+            [_FOREBAYD, "--runtime-dir", self.folder, *arguments],
+            env=self.environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(self.daemon.wait)
+        self.addCleanup(self.daemon.kill)
+        end = time.monotonic() + _PATIENCE
+        while self.ctl("status").returncode != 0:
+            self.assertIsNone(self.daemon.poll(), "the daemon ended")
+            self.assertLess(time.monotonic(), end, "the daemon is not ready")
+
+    def ctl(self, *arguments):
+        return subprocess.run(
+            [_FOREBAYCTL, *arguments], env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, timeout=_PATIENCE, check=False)
+
+    def json(self, *arguments):
+        result = self.ctl("--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_every_verb_of_an_idle_daemon(self):
+        self.start_daemon()
+        status = self.json("status")
+        self.assertEqual(status["pid"], self.daemon.pid)
+        self.assertEqual(status["jobs"], 0)
+        self.assertGreater(int(status["memory_limit"]), 0)
+        self.assertGreater(status["workers"], 0)
+        for verb in ("jobs", "queues"):
+            self.assertEqual(self.json(verb)["jobs"], [])
+            self.assertEqual(self.ctl(verb).stdout, "no jobs\n")
+        self.assertEqual(self.json("top", "--interval", "0.1")["jobs"], [])
+        version = self.json("version")
+        self.assertEqual(version["forebayctl"], version["forebayd"])
+        doctor = self.json("doctor")
+        self.assertTrue(doctor["healthy"], doctor)
+        peek = self.ctl("peek", "nothing", "-o", self.folder + "/batch.png")
+        self.assertEqual(peek.returncode, 1)
+        self.assertIn("nothing", peek.stderr)
+
+    def test_configuration_is_shown_and_obeyed(self):
+        path = self.folder + "/forebayd.toml"
+        pathlib.Path(path).write_text(
+            "[memory]\nlimit = '700MiB'\n[cpu]\nworkers = 1\n")
+        self.start_daemon("--config", path)
+        status = self.json("status")
+        self.assertEqual(status["memory_limit"], str(700 << 20))
+        self.assertEqual(status["workers"], 1)
+        self.assertEqual(status["config_file"], path)
+
+    def test_a_typo_in_the_configuration_is_named(self):
+        path = self.folder + "/forebayd.toml"
+        pathlib.Path(path).write_text("[memory]\nlimt = '1GiB'\n")
+        result = subprocess.run(
+            [_FOREBAYD, "--runtime-dir", self.folder, "--config", path],
+            env=self.environment, stderr=subprocess.PIPE, text=True,
+            timeout=_PATIENCE, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(
+            f"{path}: memory.limt: unknown key (line 2); did you mean "
+            "memory.limit?", result.stderr)
+
+    def test_a_killed_daemon_is_missed_and_its_socket_replaced(self):
+        self.start_daemon()
+        self.daemon.kill()
+        self.daemon.wait()
+        self.assertEqual(self.ctl("status").returncode, 3)
+        self.start_daemon()
+        self.assertEqual(self.json("status")["pid"], self.daemon.pid)
+
+    def test_a_terminated_daemon_leaves_no_socket(self):
+        self.start_daemon()
+        self.daemon.terminate()
+        self.assertEqual(self.daemon.wait(timeout=_PATIENCE), 0)
+        self.assertFalse(os.path.exists(self.folder + "/admin.sock"))
+
+    def _live_top(self):
+        """forebayctl top on a terminal of its own, once it has drawn."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(_FOREBAYCTL, ["forebayctl", "top"], self.environment)
+        self.addCleanup(os.close, terminal)
+        screen = self._read_until(terminal, b"q: quit")
+        self.assertIn(b"\x1b[?1049h", screen)
+        return pid, terminal
+
+    def _read_until(self, terminal, mark):
+        screen = b""
+        while mark not in screen:
+            ready, _, _ = select.select([terminal], [], [], _PATIENCE)
+            self.assertTrue(ready, screen)
+            try:
+                data = os.read(terminal, 4096)
+            except OSError:  # how Linux says that the other side is gone
+                data = b""
+            self.assertTrue(data, screen)
+            screen += data
+        return screen
+
+    def _expect_restored(self, pid, terminal):
+        self._read_until(terminal, b"\x1b[?25h\x1b[?1049l")
+        _, result = os.waitpid(pid, 0)
+        self.assertEqual(os.WEXITSTATUS(result), 0)
+        self.assertTrue(os.WIFEXITED(result))
+
+    def test_top_quits_on_a_key(self):
+        self.start_daemon()
+        for key in (b"q", b"\x03"):
+            pid, terminal = self._live_top()
+            os.write(terminal, key)
+            self._expect_restored(pid, terminal)
+
+    def test_top_restores_the_terminal_when_it_is_ended(self):
+        self.start_daemon()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            pid, terminal = self._live_top()
+            os.kill(pid, number)
+            self._expect_restored(pid, terminal)
+
+    def test_top_says_when_the_daemon_goes(self):
+        self.start_daemon()
+        pid, terminal = self._live_top()
+        self.daemon.kill()
+        self._read_until(terminal, b"forebayctl: ")
+        _, result = os.waitpid(pid, 0)
+        self.assertEqual(os.WEXITSTATUS(result), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
