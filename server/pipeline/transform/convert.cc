@@ -42,7 +42,7 @@ HWY_INLINE VF Evaluate(const ValueFormula& f, VF v) {
 
 HWY_INLINE void Store(VF v, float* out) { hn::StoreU(v, DF(), out); }
 
-HWY_INLINE void Store(VF v, hwy::float16_t* out) {
+HWY_INLINE HWY_MAYBE_UNUSED void Store(VF v, hwy::float16_t* out) {
   const hn::Rebind<hwy::float16_t, DF> d;
   hn::StoreU(hn::DemoteTo(d, v), d, out);
 }
