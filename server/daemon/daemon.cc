@@ -21,6 +21,8 @@ namespace {
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 // Scratch takes at most this part of the memory budget.
 constexpr std::uint64_t kScratchPart = 4;
+// Buffers of reads that are kept for the next ones.
+constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
 
 std::int64_t WallClockNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -63,6 +65,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
       daemon->budget_.Reserve(
           resources.workspace.scratch_bytes * resources.workers,
           "decoder scratch"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      daemon->spare_buffers_,
+      daemon->budget_.Reserve(kSpareBytes, "buffers of reads"));
   FOREBAY_ASSIGN_OR_RETURN(daemon->loop_, base::EventLoop::Create());
   FOREBAY_RETURN_IF_ERROR(daemon->Listen());
   return daemon;
@@ -80,7 +85,8 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .scan_threads = 4 * resources.workers,
                 .wall_clock = WallClockNanos}),
       executor_(resources.workers),
-      source_({.threads = static_cast<int>(config.storage().local_threads())}),
+      source_({.threads = static_cast<int>(config.storage().local_threads()),
+               .spare_bytes = kSpareBytes}),
       registry_(&catalog_, {.source = &source_,
                             .executor = &executor_,
                             .workspaces = &workspaces_,

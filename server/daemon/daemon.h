@@ -65,6 +65,7 @@ class Daemon {
 
   base::MemoryBudget budget_;
   base::MemoryReservation scratch_;  // of all workers
+  base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   dataset::Catalog catalog_;
   std::unique_ptr<base::EventLoop> loop_;

@@ -79,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
                 weight);
   job->AddProcess(pid);
   machinery_.executor->SetWeight(job->flow(), weight);
+  machinery_.source->SetWeight(job->flow(), weight);
   return std::unique_ptr<Attachment>(new Attachment(this, job, pid));
 }
 
@@ -86,6 +87,7 @@ void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   base::MutexLock lock(&mutex_);
   if (!job->RemoveProcess(pid)) return;
   machinery_.executor->Forget(job->flow());
+  machinery_.source->Forget(job->flow());
   jobs_.erase({job->uid(), job->key()});
 }
 

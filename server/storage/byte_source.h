@@ -62,7 +62,22 @@ class ByteSource {
 
   // Starts all reads; takes the requests' contents.
   virtual void Read(absl::Span<ReadRequest> requests) = 0;
+
+  // The job's share from now on; 1 until set. Positive and finite. A source
+  // that shares nothing out has no use for it.
+  virtual void SetWeight(std::uint64_t job, double weight);
+  // The job ended: lets go of its weight once its last read is done.
+  virtual void Forget(std::uint64_t job);
 };
+
+inline void ByteSource::SetWeight(std::uint64_t, double) {}
+inline void ByteSource::Forget(std::uint64_t) {}
+
+// The most that a source holds for a read of so many bytes, until the last
+// copy of its Bytes is gone: buffers come in sizes.
+constexpr std::uint64_t HeldBytes(std::uint64_t length) {
+  return length + length / 4 + 4096;
+}
 
 }  // namespace forebay::storage
 

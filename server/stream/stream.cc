@@ -18,7 +18,7 @@ namespace forebay::stream {
 namespace {
 
 constexpr std::uint32_t kDefaultDepth = 2;
-// Encoded bytes that a stream may have in flight: enough to keep many workers
+// Encoded bytes that a stream may hold: enough to keep many workers
 // busy with large photographs, little beside its slots. One sample always fits.
 constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
 // Holder of the lease under which Peek copies; members count from 1.
@@ -42,7 +42,8 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow)
       machinery_(machinery),
       flow_(flow),
       layout_(recipe_.pipeline->output(), recipe_.batch.batch_size()),
-      read_window_(std::max(kReadWindow, recipe_.dataset->largest_sample())),
+      read_window_(std::max(
+          kReadWindow, storage::HeldBytes(recipe_.dataset->largest_sample()))),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
       sample_cpu_nanos_(kFirstCostGuessNanos) {}
@@ -191,12 +192,12 @@ Stream::Requests Stream::PlanLocked() {
   if (bytes_in_flight_ > read_window_ - read_window_ / 4) return requests;
   while (auto place = line_.Next()) {
     dataset::Sample sample = recipe_.dataset->At(place->sample());
-    if (bytes_in_flight_ > 0 &&
-        bytes_in_flight_ + sample.length > read_window_) {
+    const std::uint64_t held = storage::HeldBytes(sample.length);
+    if (bytes_in_flight_ > 0 && bytes_in_flight_ + held > read_window_) {
       line_.PutBack(*std::move(place));
       break;
     }
-    bytes_in_flight_ += sample.length;
+    bytes_in_flight_ += held;
     ++reads_in_flight_;
     requests.push_back(RequestLocked(*place, std::move(sample)));
   }
@@ -304,7 +305,7 @@ void Stream::Finish(const Place& place, const dataset::Sample& sample,
 
 void Stream::AccountLocked(const dataset::Sample& sample,
                            const Decoded& decoded) {
-  bytes_in_flight_ -= sample.length;
+  bytes_in_flight_ -= storage::HeldBytes(sample.length);
   if (!decoded.ran) {
     --reads_in_flight_;
     return;

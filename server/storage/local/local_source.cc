@@ -95,12 +95,12 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   for (; wake > 0; --wake) read_or_end_.NotifyOne();
 }
 
-void LocalSource::SetWeight(schedule::Flow job, double weight) {
+void LocalSource::SetWeight(std::uint64_t job, double weight) {
   base::MutexLock lock(&mutex_);
   queue_.SetWeight(job, weight);
 }
 
-void LocalSource::Forget(schedule::Flow job) {
+void LocalSource::Forget(std::uint64_t job) {
   base::MutexLock lock(&mutex_);
   queue_.Forget(job);
 }

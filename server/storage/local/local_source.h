@@ -42,10 +42,8 @@ class LocalSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
 
-  // The job's share from now on; 1 until set. Positive and finite.
-  void SetWeight(schedule::Flow job, double weight);
-  // The job ended: lets go of its weight once its last read is done.
-  void Forget(schedule::Flow job);
+  void SetWeight(std::uint64_t job, double weight) override;
+  void Forget(std::uint64_t job) override;
 
   // Reads that wait for a thread.
   std::size_t queued() const;
