@@ -95,9 +95,9 @@ TEST_F(HostChecksTest, TheIndexDirectoryMustBeWritable) {
   // Not made before the first index.
   status_.set_index_directory(root_ + "/not/yet");
   EXPECT_EQ(Find("index").level, Finding::Level::kOk);
-  status_.set_index_directory("/proc/index");
+  status_.set_index_directory("/dev/null/index");
   EXPECT_EQ(Find("index").sentence,
-            "/proc/index cannot be written: dataset indexes are built anew "
+            "/dev/null/index cannot be written: dataset indexes are built anew "
             "after every start.");
 }
 
