@@ -1,0 +1,149 @@
+#ifndef FOREBAY_CLIENT_CPP_FOREBAY_HPP_
+#define FOREBAY_CLIENT_CPP_FOREBAY_HPP_
+
+// C++17 on top of client/forebay.h: handles that end themselves, and errors as
+// exceptions. Header-only; link libforebay.so.
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/forebay.h"
+
+namespace forebay {
+
+// What a call failed for; what() is one sentence.
+class Error : public std::runtime_error {
+ public:
+  Error(forebay_status status, const char* message)
+      : std::runtime_error(message), status_(status) {}
+  forebay_status status() const { return status_; }
+
+ private:
+  forebay_status status_;
+};
+
+inline void Check(forebay_status status) {
+  if (status != FOREBAY_OK) throw Error(status, forebay_last_error());
+}
+
+// Transforms, to be added with forebay_pipeline_add_*(pipeline.get(), ...).
+// Movable; one thread at a time.
+class Pipeline {
+ public:
+  Pipeline() : handle_(forebay_pipeline_new(), forebay_pipeline_free) {
+    if (handle_ == nullptr) throw std::bad_alloc();
+  }
+  forebay_pipeline* get() const { return handle_.get(); }
+
+ private:
+  std::unique_ptr<forebay_pipeline, decltype(&forebay_pipeline_free)> handle_;
+};
+
+// A lease on a batch, shared by its copies: the memory is valid as long as one
+// of them lives. Copies may be used and dropped by any thread.
+class Batch {
+ public:
+  // Takes over a handle of forebay_loader_next.
+  explicit Batch(forebay_batch* handle)
+      : handle_(handle, forebay_batch_release) {}
+
+  forebay_batch_info info() const {
+    forebay_batch_info info;
+    forebay_batch_get_info(handle_.get(), &info);
+    return info;
+  }
+  std::uint64_t size() const { return info().sample_count; }
+
+  // A view of a field. Throws Error for one that the batch does not have.
+  forebay_field field(std::uint32_t index) const {
+    forebay_field field;
+    Check(forebay_batch_field(handle_.get(), index, &field));
+    return field;
+  }
+  forebay_field field(std::string_view name) const {
+    const std::uint32_t count = info().field_count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const forebay_field candidate = field(i);
+      if (candidate.name == name) return candidate;
+    }
+    throw Error(FOREBAY_NOT_FOUND, "the batch has no field of that name");
+  }
+
+ private:
+  std::shared_ptr<forebay_batch> handle_;
+};
+
+// Options with their defaults; see forebay_loader_options.
+inline forebay_loader_options DefaultOptions() {
+  forebay_loader_options options;
+  forebay_loader_options_init(&options, sizeof options);
+  return options;
+}
+
+// A loader; see forebay_loader. Movable; batches outlive it. Every call throws
+// Error.
+class Loader {
+ public:
+  // Waits until the dataset is indexed.
+  Loader(const forebay_loader_options& options, const Pipeline& pipeline)
+      : handle_(Create(options, pipeline), forebay_loader_free) {
+    forebay_status status;
+    do {
+      status = forebay_loader_open(handle_.get(), -1);
+    } while (status == FOREBAY_INTERRUPTED);
+    Check(status);
+  }
+
+  forebay_loader_info info() const {
+    forebay_loader_info info;
+    Check(forebay_loader_get_info(handle_.get(), &info));
+    return info;
+  }
+  std::string class_name(std::uint64_t label) const {
+    const char* name;
+    size_t length;
+    Check(forebay_loader_class_name(handle_.get(), label, &name, &length));
+    return std::string(name, length);
+  }
+  void StartEpoch(std::uint64_t epoch, std::uint64_t first_sample = 0) {
+    Check(forebay_loader_start_epoch(handle_.get(), epoch, first_sample));
+  }
+  // The next batch; nullopt at the end of the epoch. Signals do not end it.
+  std::optional<Batch> Next() {
+    forebay_batch* batch = nullptr;
+    forebay_status status;
+    do {
+      status = forebay_loader_next(handle_.get(), -1, &batch);
+    } while (status == FOREBAY_INTERRUPTED);
+    if (status == FOREBAY_END_OF_EPOCH) return std::nullopt;
+    Check(status);
+    return Batch(batch);
+  }
+  void StopEpoch() { Check(forebay_loader_stop_epoch(handle_.get())); }
+  forebay_loader_stats stats() {
+    forebay_loader_stats stats;
+    Check(forebay_loader_get_stats(handle_.get(), &stats));
+    return stats;
+  }
+  void Close() { forebay_loader_close(handle_.get()); }
+
+ private:
+  static forebay_loader* Create(const forebay_loader_options& options,
+                                const Pipeline& pipeline) {
+    forebay_loader* loader = nullptr;
+    Check(forebay_loader_create(&options, pipeline.get(), &loader));
+    return loader;
+  }
+
+  std::unique_ptr<forebay_loader, decltype(&forebay_loader_free)> handle_;
+};
+
+}  // namespace forebay
+
+#endif  // FOREBAY_CLIENT_CPP_FOREBAY_HPP_
