@@ -29,6 +29,8 @@ ProductionLine::ProductionLine(const sampler::Sampler& sampler,
       batch_(batch),
       seed_(seed),
       dataset_size_(dataset_size),
+      order_(sampler.Epoch(0)),
+      next_order_(sampler.Epoch(1)),
       next_sample_(sampler.samples_per_epoch()) {
   FOREBAY_CHECK(batch.batch_size() > 0);
 }
@@ -42,7 +44,8 @@ std::uint64_t ProductionLine::batches_per_epoch() const {
 void ProductionLine::Start(std::uint64_t epoch, std::uint64_t first_sample) {
   FOREBAY_CHECK(batches_.empty());
   FOREBAY_CHECK(first_sample <= sampler_.samples_per_epoch());
-  epoch_ = epoch;
+  order_ = sampler_.Epoch(epoch);
+  next_order_ = sampler_.Epoch(epoch + 1);
   next_sample_ = first_sample;
 }
 
@@ -59,12 +62,12 @@ void ProductionLine::Begin(arena::SlotPool& pool) {
     auto batch = std::make_shared<Batch>();
     batch->slot = *slot;
     batch->data = pool.data(*slot);
-    batch->epoch = epoch_;
+    batch->epoch = epoch();
     batch->first_sample = next_sample_;
     batch->remaining = static_cast<std::uint32_t>(count);
     batch->samples.resize(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      batch->samples[i].id = sampler_.SampleAt(epoch_, next_sample_ + i);
+      batch->samples[i].id = order_.SampleAt(next_sample_ + i);
     }
     next_sample_ += count;
     batches_.push_back(std::move(batch));
@@ -95,9 +98,10 @@ bool ProductionLine::Substitute(const Place& place,
       place.batch->abandoned) {
     return false;
   }
-  // Only what will be as bad next time: neither a passing fault, nor a file
-  // that has changed.
-  if (!absl::IsDataLoss(status) && !absl::IsInvalidArgument(status)) {
+  // Only what the bytes themselves are to blame for: corrupt ones, and images
+  // larger than the limits. Neither a passing fault, nor a file that changed,
+  // nor an op that does not fit the data.
+  if (!absl::IsDataLoss(status) && !absl::IsResourceExhausted(status)) {
     return false;
   }
   Batch::Sample& sample = place.batch->samples[place.index];
@@ -128,6 +132,13 @@ std::shared_ptr<Batch> ProductionLine::TakeComplete() {
 
 bool ProductionLine::Exhausted() const {
   return batches_.empty() && (samples_left() == 0 || LeavesTailOut());
+}
+
+std::optional<std::uint64_t> ProductionLine::SamplesUntilReuse(
+    std::uint64_t sample) const {
+  const auto position = next_order_.PositionOf(sample);
+  if (!position.has_value()) return std::nullopt;
+  return samples_left() + *position;
 }
 
 std::uint64_t ProductionLine::Ahead(const Batch& batch) const {

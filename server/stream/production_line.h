@@ -36,7 +36,7 @@ class ProductionLine {
   ProductionLine(const sampler::Sampler& sampler, const proto::BatchSpec& batch,
                  std::uint64_t seed, std::uint64_t dataset_size);
 
-  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t epoch() const { return order_.epoch(); }
   std::uint64_t batches_per_epoch() const;
   // Samples of the epoch that no batch has begun yet.
   std::uint64_t samples_left() const {
@@ -50,7 +50,8 @@ class ProductionLine {
   // The place to be read next; PutBack undoes it.
   std::optional<Place> Next();
   void PutBack(Place place);
-  // Whether a failed place is to be read once more, with another sample in it.
+  // Whether a failed place is to be read once more, with another sample in it:
+  // where its bytes are corrupt and corrupt samples are to be substituted.
   bool Substitute(const Place& place, const absl::Status& status);
   // A place that was handed out is done, well or not. The status of a batch is
   // that of its first place that failed.
@@ -61,6 +62,9 @@ class ProductionLine {
   std::shared_ptr<Batch> TakeComplete();
   // No batch is in the making, and none is to come.
   bool Exhausted() const;
+  // Samples between the next batch and the sample's use in the next epoch;
+  // nullopt if this rank does not see it there.
+  std::optional<std::uint64_t> SamplesUntilReuse(std::uint64_t sample) const;
   // Batches between this one and the front.
   std::uint64_t Ahead(const Batch& batch) const;
 
@@ -76,8 +80,9 @@ class ProductionLine {
   const std::uint64_t seed_;
   const std::uint64_t dataset_size_;
 
-  std::uint64_t epoch_ = 0;
-  std::uint64_t next_sample_ = 0;  // the first of the next batch
+  sampler::EpochOrder order_;
+  sampler::EpochOrder next_order_;  // of the epoch after
+  std::uint64_t next_sample_ = 0;   // the first of the next batch
   std::deque<std::shared_ptr<Batch>> batches_;
   std::deque<Place> put_back_;
 };

@@ -214,7 +214,7 @@ storage::ReadRequest Stream::RequestLocked(const Place& place,
   request.length = sample.length;
   request.purpose.job = flow_;
   request.purpose.urgency = line_.Ahead(*place.batch);
-  request.purpose.next_use_nanos = NextUseNanosLocked(place);
+  request.purpose.next_use_nanos = NextUseNanosLocked(place.sample());
   request.done = [self = shared_from_this(), place, sample = std::move(sample)](
                      absl::StatusOr<base::Bytes> bytes) {
     self->OnRead(place, sample, std::move(bytes));
@@ -222,12 +222,13 @@ storage::ReadRequest Stream::RequestLocked(const Place& place,
   return request;
 }
 
-std::int64_t Stream::NextUseNanosLocked(const Place& place) const {
-  const auto next =
-      recipe_.sampler.PositionOf(place.batch->epoch + 1, place.sample());
-  if (!next.has_value() || sample_period_nanos_ == 0) return INT64_MAX;
-  return static_cast<std::int64_t>(line_.samples_left() + *next) *
-         sample_period_nanos_;
+std::int64_t Stream::NextUseNanosLocked(std::uint64_t sample) const {
+  const auto samples = line_.SamplesUntilReuse(sample);
+  if (!samples.has_value() || sample_period_nanos_ == 0 ||
+      *samples > static_cast<std::uint64_t>(INT64_MAX / sample_period_nanos_)) {
+    return INT64_MAX;
+  }
+  return static_cast<std::int64_t>(*samples) * sample_period_nanos_;
 }
 
 void Stream::Send(Requests requests) {

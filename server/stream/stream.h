@@ -104,7 +104,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   storage::ReadRequest RequestLocked(const Place& place, dataset::Sample sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::int64_t NextUseNanosLocked(const Place& place) const
+  std::int64_t NextUseNanosLocked(std::uint64_t sample) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(Requests requests);
 
