@@ -1,7 +1,7 @@
 """Memory over ten epochs, and what the daemon needs besides batches."""
 
 import photos
-from daemon import daemon
+from daemon import daemon, memory
 from figures import row
 from readers import call
 
@@ -11,7 +11,7 @@ MB = 1e6
 
 def own_bytes(server):
     """The daemon's resident bytes without slots, which are shared memory."""
-    found = server.memory()
+    found = memory(server.pid)
     return found["anon"] + found["file"]
 
 
