@@ -3,6 +3,7 @@
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -63,7 +64,9 @@ def python_tests(names):
     """Paths of the Python tests that a name fits."""
     found = []
     for folder in PYTEST_FOLDERS:
-        for path in sorted((ROOT / folder).rglob("test_*.py")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not re.fullmatch(r"test_.*|.*_test", path.stem):
+                continue
             name = str(path.relative_to(ROOT))
             if not names or any(one.rstrip("/") in name for one in names):
                 found.append(name)
