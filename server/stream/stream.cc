@@ -23,11 +23,6 @@ constexpr std::uint32_t kDefaultDepth = 2;
 constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
 // Holder of the lease under which Peek copies; members count from 1.
 constexpr arena::Holder kPeeker = 0;
-constexpr std::int64_t kFirstCostGuessNanos = 500'000;
-
-std::int64_t RunningMean(std::int64_t mean, std::int64_t value) {
-  return mean + (value - mean) / 16;
-}
 
 }  // namespace
 
@@ -45,8 +40,7 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow)
       read_window_(std::max(
           kReadWindow, storage::HeldBytes(recipe_.dataset->largest_sample()))),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
-            recipe_.dataset->size()),
-      sample_cpu_nanos_(kFirstCostGuessNanos) {}
+            recipe_.dataset->size()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   return recipe_.sampler.samples_per_epoch();
@@ -59,32 +53,23 @@ std::uint64_t Stream::batches_per_epoch() const {
 
 arena::Holder Stream::Join(arena::Channel* channel) {
   base::MutexLock lock(&mutex_);
-  members_.emplace_back(++last_holder_, channel);
-  return last_holder_;
+  return audience_.Join(channel);
 }
 
 void Stream::Leave(arena::Holder member) {
   base::MutexLock lock(&mutex_);
-  if (Member* m = FindLocked(member)) m->Leave();
+  audience_.Leave(member);
 }
 
 void Stream::Forfeit(arena::Holder member) {
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
-    std::erase_if(members_,
-                  [&](const Member& m) { return m.holder() == member; });
+    audience_.Remove(member);
     if (pool_.has_value()) pool_->ReleaseAll(member);
     requests = PlanLocked();
   }
   Send(std::move(requests));
-}
-
-Member* Stream::FindLocked(arena::Holder holder) {
-  const auto member =
-      std::find_if(members_.begin(), members_.end(),
-                   [&](const Member& m) { return m.holder() == holder; });
-  return member == members_.end() ? nullptr : &*member;
 }
 
 absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
@@ -119,8 +104,8 @@ absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
     }
     running_ = true;
     line_.Start(epoch, first_sample);
-    published_at_nanos_ = 0;
-    for (Member& member : members_) member.StartEpoch(first_sample);
+    pace_.StartEpoch();
+    audience_.StartEpoch(first_sample);
     requests = PlanLocked();
     PublishCompleteLocked();  // an epoch without samples ends at once
   }
@@ -160,7 +145,7 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
-    Member* m = FindLocked(member);
+    Member* m = audience_.Find(member);
     if (m == nullptr || m->channel() == nullptr) return absl::OkStatus();
     m->Account();
     while (const auto release = m->channel()->TakeRelease()) {
@@ -214,21 +199,14 @@ storage::ReadRequest Stream::RequestLocked(const Place& place,
   request.length = sample.length;
   request.purpose.job = flow_;
   request.purpose.urgency = line_.Ahead(*place.batch);
-  request.purpose.next_use_nanos = NextUseNanosLocked(place.sample());
+  if (const auto samples = line_.SamplesUntilReuse(place.sample())) {
+    request.purpose.next_use_nanos = pace_.TimeOf(*samples);
+  }
   request.done = [self = shared_from_this(), place, sample = std::move(sample)](
                      absl::StatusOr<base::Bytes> bytes) {
     self->OnRead(place, sample, std::move(bytes));
   };
   return request;
-}
-
-std::int64_t Stream::NextUseNanosLocked(std::uint64_t sample) const {
-  const auto samples = line_.SamplesUntilReuse(sample);
-  if (!samples.has_value() || sample_period_nanos_ == 0 ||
-      *samples > static_cast<std::uint64_t>(INT64_MAX / sample_period_nanos_)) {
-    return INT64_MAX;
-  }
-  return static_cast<std::int64_t>(*samples) * sample_period_nanos_;
 }
 
 void Stream::Send(Requests requests) {
@@ -249,7 +227,7 @@ void Stream::OnRead(const Place& place, const dataset::Sample& sample,
     --reads_in_flight_;
     ++samples_to_decode_;
     counters_.bytes_read += bytes->size();
-    cost = sample_cpu_nanos_;
+    cost = pace_.cpu_nanos();
   }
   machinery_.executor->Submit(
       flow_, cost,
@@ -315,7 +293,7 @@ void Stream::AccountLocked(const dataset::Sample& sample,
   if (decoded.cpu_nanos == 0) return;
   ++counters_.samples_decoded;
   counters_.cpu_nanos += decoded.cpu_nanos;
-  sample_cpu_nanos_ = RunningMean(sample_cpu_nanos_, decoded.cpu_nanos);
+  pace_.SampleCost(decoded.cpu_nanos);
 }
 
 // --- From pixels to members.
@@ -339,70 +317,44 @@ void Stream::PublishCompleteLocked() {
 
 void Stream::PublishLocked(const Batch& batch) {
   const std::uint64_t count = batch.samples.size();
+  const std::vector<arena::Holder> holders = audience_.Holders();
+  if (holders.empty()) {
+    pool_->Abandon(batch.slot);
+    return;
+  }
   const std::uint32_t generation = pool_->generation(batch.slot);
   layout_.WriteHeader(batch.data, {.generation = generation,
                                    .sample_count = count,
                                    .epoch = batch.epoch,
                                    .first_sample = batch.first_sample});
-  std::vector<arena::Holder> holders;
-  for (const Member& member : members_) {
-    if (member.channel() != nullptr) holders.push_back(member.holder());
-  }
-  if (holders.empty()) {
-    pool_->Abandon(batch.slot);
-    return;
-  }
   pool_->Publish(batch.slot, holders);
   last_slot_ = batch.slot;
-  MeasurePeriodLocked(count);
-  for (Member& member : members_) {
-    if (member.channel() == nullptr) continue;
-    member.Publish({.kind = proto::ReadyKind::kBatch,
-                    .slot = batch.slot,
-                    .generation = generation,
-                    .reserved = 0,
-                    .sample_count = count,
-                    .epoch = batch.epoch},
-                   layout_.DataBytes(count));
-  }
-}
-
-void Stream::MeasurePeriodLocked(std::uint64_t samples) {
-  const std::int64_t now = machinery_.clock->NowNanos();
-  if (published_at_nanos_ != 0) {
-    const std::int64_t period =
-        (now - published_at_nanos_) / static_cast<std::int64_t>(samples);
-    sample_period_nanos_ = sample_period_nanos_ == 0
-                               ? period
-                               : RunningMean(sample_period_nanos_, period);
-  }
-  published_at_nanos_ = now;
+  pace_.Published(count, machinery_.clock->NowNanos());
+  audience_.Publish({.kind = proto::ReadyKind::kBatch,
+                     .slot = batch.slot,
+                     .generation = generation,
+                     .reserved = 0,
+                     .sample_count = count,
+                     .epoch = batch.epoch},
+                    layout_.DataBytes(count));
 }
 
 void Stream::CloseEpochLocked(const absl::Status& status) {
   running_ = false;
   line_.Abandon(*pool_);
-  for (Member& member : members_) {
-    if (member.channel() == nullptr) continue;
-    if (status.ok()) {
-      member.PublishEnd(line_.epoch());
-    } else {
-      member.PublishError(status, line_.epoch());
-    }
-  }
+  audience_.Close(status, line_.epoch());
 }
 
 // --- Seen from outside.
 
 StreamState Stream::State() const {
   base::MutexLock lock(&mutex_);
-  StreamState state{.epoch = line_.epoch(),
-                    .running = running_,
-                    .slots = 0,
-                    .slot_counts = {},
-                    .reads_in_flight = reads_in_flight_,
-                    .samples_to_decode = samples_to_decode_,
-                    .bytes_in_flight = bytes_in_flight_};
+  StreamState state;
+  state.epoch = line_.epoch();
+  state.running = running_;
+  state.reads_in_flight = reads_in_flight_;
+  state.samples_to_decode = samples_to_decode_;
+  state.bytes_in_flight = bytes_in_flight_;
   if (pool_.has_value()) {
     state.slots = pool_->slots();
     state.slot_counts = pool_->Counts();
@@ -417,7 +369,7 @@ StreamCounters Stream::Counters() const {
 
 MemberCounters Stream::CountersOf(arena::Holder member) {
   base::MutexLock lock(&mutex_);
-  Member* m = FindLocked(member);
+  Member* m = audience_.Find(member);
   return m == nullptr ? MemberCounters{} : m->Account();
 }
 

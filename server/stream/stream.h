@@ -12,9 +12,11 @@
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
 #include "server/base/mutex.h"
+#include "server/stream/audience.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/member.h"
+#include "server/stream/pace.h"
 #include "server/stream/production_line.h"
 #include "server/stream/recipe.h"
 
@@ -104,8 +106,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   storage::ReadRequest RequestLocked(const Place& place, dataset::Sample sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::int64_t NextUseNanosLocked(std::uint64_t sample) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(Requests requests);
 
   void OnRead(const Place& place, const dataset::Sample& sample,
@@ -119,11 +119,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void MeasurePeriodLocked(std::uint64_t samples)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseEpochLocked(const absl::Status& status)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Member* FindLocked(arena::Holder holder)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Recipe recipe_;
@@ -135,8 +131,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   mutable base::Mutex mutex_;
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
   base::MemoryReservation window_reservation_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Member> members_ ABSL_GUARDED_BY(mutex_);
-  arena::Holder last_holder_ ABSL_GUARDED_BY(mutex_) = 0;
+  Audience audience_ ABSL_GUARDED_BY(mutex_);
 
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
@@ -145,10 +140,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   StreamCounters counters_ ABSL_GUARDED_BY(mutex_);
-  std::int64_t sample_cpu_nanos_ ABSL_GUARDED_BY(mutex_);  // running mean
-  std::int64_t sample_period_nanos_ ABSL_GUARDED_BY(mutex_) =
-      0;  // between samples, likewise
-  std::int64_t published_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  Pace pace_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;  // published
 };
 

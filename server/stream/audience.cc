@@ -1,0 +1,57 @@
+#include "server/stream/audience.h"
+
+#include <algorithm>
+
+namespace forebay::stream {
+
+arena::Holder Audience::Join(arena::Channel* channel) {
+  members_.emplace_back(++last_, channel);
+  return last_;
+}
+
+void Audience::Leave(arena::Holder member) {
+  if (Member* m = Find(member)) m->Leave();
+}
+
+void Audience::Remove(arena::Holder member) {
+  std::erase_if(members_,
+                [&](const Member& m) { return m.holder() == member; });
+}
+
+Member* Audience::Find(arena::Holder member) {
+  const auto found =
+      std::find_if(members_.begin(), members_.end(),
+                   [&](const Member& m) { return m.holder() == member; });
+  return found == members_.end() ? nullptr : &*found;
+}
+
+std::vector<arena::Holder> Audience::Holders() const {
+  std::vector<arena::Holder> holders;
+  for (const Member& member : members_) {
+    if (member.channel() != nullptr) holders.push_back(member.holder());
+  }
+  return holders;
+}
+
+void Audience::StartEpoch(std::uint64_t first_sample) {
+  for (Member& member : members_) member.StartEpoch(first_sample);
+}
+
+void Audience::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
+  for (Member& member : members_) {
+    if (member.channel() != nullptr) member.Publish(entry, bytes);
+  }
+}
+
+void Audience::Close(const absl::Status& status, std::uint64_t epoch) {
+  for (Member& member : members_) {
+    if (member.channel() == nullptr) continue;
+    if (status.ok()) {
+      member.PublishEnd(epoch);
+    } else {
+      member.PublishError(status, epoch);
+    }
+  }
+}
+
+}  // namespace forebay::stream

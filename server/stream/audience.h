@@ -1,0 +1,42 @@
+#ifndef FOREBAY_SERVER_STREAM_AUDIENCE_H_
+#define FOREBAY_SERVER_STREAM_AUDIENCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/shm_ring.h"
+#include "server/arena/channel.h"
+#include "server/arena/slot_pool.h"
+#include "server/stream/member.h"
+
+namespace forebay::stream {
+
+// The members of a stream: everything is published to all who have not left.
+// Not thread-safe: the stream guards it. Channels belong to the members and
+// outlive their part. Never blocks; no errors.
+class Audience {
+ public:
+  // Members count from 1: 0 is free for the stream's own leases.
+  arena::Holder Join(arena::Channel* channel);
+  void Leave(arena::Holder member);
+  void Remove(arena::Holder member);
+  // Null if there is none, or it was removed.
+  Member* Find(arena::Holder member);
+
+  // Those who have not left.
+  std::vector<arena::Holder> Holders() const;
+
+  void StartEpoch(std::uint64_t first_sample);
+  void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
+  // The closing entry of an epoch: its error, or its end.
+  void Close(const absl::Status& status, std::uint64_t epoch);
+
+ private:
+  std::vector<Member> members_;
+  arena::Holder last_ = 0;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_AUDIENCE_H_
