@@ -156,7 +156,9 @@ def main():
     findings, seconds = [], {}
     workers = len(os.sched_getaffinity(0))
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for unit, (text, took) in zip(due, pool.map(check, due)):
+        running = {pool.submit(check, unit): unit for unit in due}
+        for done in concurrent.futures.as_completed(running):
+            unit, (text, took) = running[done], done.result()
             seconds[unit] = took
             if text:
                 findings.append(text)
