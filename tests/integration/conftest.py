@@ -4,6 +4,7 @@ Run with Debian's Python, after building //server/daemon:forebayd and
 //client:libforebay.so.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -36,7 +37,9 @@ class Daemon:
       process: subprocess.Popen.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, launcher=()):
+        """`launcher` is the command that runs it, such as ["setpriv", ...]."""
+        self._launcher = launcher
         self.runtime_dir = folder / "run"
         self.runtime_dir.mkdir(mode=0o700)
         self._log_path = folder / "log"
@@ -48,7 +51,8 @@ class Daemon:
         from forebay import _native
         with open(self._log_path, "ab") as log:
             self.process = subprocess.Popen(
-                [FOREBAYD, "--runtime-dir", str(self.runtime_dir), *arguments],
+                [*self._launcher, FOREBAYD, "--runtime-dir",
+                 str(self.runtime_dir), *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=self._environment)
         end = time.monotonic() + START_SECONDS
@@ -68,21 +72,38 @@ class Daemon:
         return self.process.wait(timeout=START_SECONDS)
 
 
-@pytest.fixture
-def daemon(tmp_path, monkeypatch):
+@contextlib.contextmanager
+def serving(folder, *arguments, launcher=()):
     """A running daemon that clients in this process and its children find."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "client" / "python"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        patch.setenv("PYTHONPATH", str(ROOT / "client" / "python"))
+        started = Daemon(folder, launcher)
+        patch.setenv("FOREBAY_RUNTIME_DIR", str(started.runtime_dir))
+        started.start(*arguments)
+        try:
+            yield started
+        finally:
+            alive = started.process.poll() is None
+            started.stop()
+        if alive:
+            assert started.process.returncode == 0, started.log()
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    """A daemon of the test's own."""
     folder = tmp_path / "daemon"
     folder.mkdir()
-    started = Daemon(folder)
-    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(started.runtime_dir))
-    started.start()
-    yield started
-    alive = started.process.poll() is None
-    started.stop()
-    if alive:
-        assert started.process.returncode == 0, started.log()
+    with serving(folder) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def shared_daemon(tmp_path_factory):
+    """A daemon for a module whose tests leave it as they found it."""
+    with serving(tmp_path_factory.mktemp("daemon")) as started:
+        yield started
 
 
 def _sources():

@@ -1,0 +1,180 @@
+"""A client of session.sock that may say anything: raw packets, raw memory."""
+
+import atexit
+import functools
+import importlib
+import mmap
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+from trouble import PATIENCE, ROOT
+
+MAX_MESSAGE = 64 * 1024
+RING_BYTES = 8192
+RELEASE_ENTRIES = 64  # where the releases lie in their ring
+INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED = 3, 5, 7
+RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE = 8, 9, 11
+
+
+@functools.lru_cache(maxsize=None)
+def messages():
+    """The modules (job_pb2, session_pb2) that protoc makes of proto/."""
+    folder = tempfile.mkdtemp(prefix="forebay-proto-")
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run(["protoc", f"--proto_path={ROOT}", f"--python_out={folder}",
+                    "proto/job.proto", "proto/session.proto"],
+                   cwd=ROOT, check=True)
+    sys.path.insert(0, folder)
+    try:
+        return (importlib.import_module("proto.job_pb2"),
+                importlib.import_module("proto.session_pb2"))
+    finally:
+        sys.path.remove(folder)
+
+
+def loader_spec(uri="data", batch_size=4):
+    """A LoaderSpec that is as it should be."""
+    job, _ = messages()
+    spec = job.LoaderSpec()
+    spec.dataset.uri = os.fsencode(uri)
+    spec.dataset.format = job.DatasetSpec.IMAGE_FOLDER
+    spec.sampler.order = job.SamplerSpec.SEQUENTIAL
+    spec.sampler.pad = job.SamplerSpec.WRAP
+    spec.pipeline.ops.add().center_crop.height = 72
+    spec.pipeline.ops[0].center_crop.width = 96
+    spec.batch.batch_size = batch_size
+    return spec
+
+
+def memfd(content):
+    """A memfd that holds these bytes."""
+    fd = os.memfd_create("hostile")
+    os.write(fd, content)
+    return fd
+
+
+class RawSession:
+    """One connection."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(path))
+        self._last_id = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.socket.close()
+
+    def send(self, data, fds=()):
+        """Sends one packet as it is."""
+        self.socket.sendmsg([data], [(
+            socket.SOL_SOCKET, socket.SCM_RIGHTS,
+            struct.pack(f"{len(fds)}i", *fds))] if fds else [])
+
+    def receive(self):
+        """The next DaemonMessage and its descriptors; None: hung up."""
+        data, control, _, _ = self.socket.recvmsg(
+            MAX_MESSAGE, socket.CMSG_SPACE(64 * 4))
+        if not data:
+            return None, []
+        fds = []
+        for _, _, content in control:
+            fds += struct.unpack(f"{len(content) // 4}i", content)
+        answer = messages()[1].DaemonMessage()
+        answer.ParseFromString(data)
+        return answer, fds
+
+    def hung_up(self):
+        """Whether nothing but a hang-up comes."""
+        try:
+            return self.receive()[0] is None
+        except ConnectionResetError:
+            return True
+
+    def encode(self, **kind):
+        """A ClientMessage's bytes; `kind` is one field and its message."""
+        request = messages()[1].ClientMessage()
+        self._last_id += 1
+        request.request_id = self._last_id
+        for name, value in kind.items():
+            getattr(request, name).CopyFrom(value)
+        return request.SerializeToString()
+
+    def call(self, fds=(), **kind):
+        """Sends a request; its answer, or its error, and the descriptors."""
+        self.send(self.encode(**kind), fds)
+        answer, answer_fds = self.receive()
+        assert answer is not None, "the daemon hung up"
+        assert answer.request_id == self._last_id
+        return getattr(answer, answer.WhichOneof("kind")), answer_fds
+
+    def hello(self, version=1, key="raw", **job):
+        """A greeting as it should be, or not quite."""
+        greeting = messages()[1].Hello(protocol_version=version,
+                                       client_version="raw")
+        greeting.job.key = key
+        for name, value in job.items():
+            setattr(greeting.job, name, value)
+        return greeting
+
+    def greet(self):
+        """Greets as a client should; self."""
+        pidfd = os.pidfd_open(os.getpid())
+        answer, _ = self.call([pidfd], hello=self.hello())
+        os.close(pidfd)
+        assert answer.protocol_version == 1
+        return self
+
+    def open_loader(self, spec, folder, extra_fds=()):
+        """The answer to OpenLoader, and its descriptors."""
+        root = os.open(folder, os.O_RDONLY)
+        try:
+            return self.call(
+                [root, *extra_fds],
+                open_loader=messages()[1].OpenLoader(spec=spec))
+        finally:
+            os.close(root)
+
+    def start_epoch(self, loader_id, epoch=0, first_sample=0):
+        return self.call(start_epoch=messages()[1].StartEpoch(
+            loader_id=loader_id, epoch=epoch, first_sample=first_sample))
+
+
+class RawRings:
+    """The rings of a loader, mapped by hand."""
+
+    def __init__(self, fds):
+        self.ready_fd, self.release_fd, self.event_fd = fds
+        self.ready = mmap.mmap(self.ready_fd, RING_BYTES, prot=mmap.PROT_READ)
+        self.release = mmap.mmap(self.release_fd, RING_BYTES)
+
+    def tail(self):
+        """How many entries the daemon has published."""
+        return struct.unpack_from("I", self.ready, 64)[0]
+
+    def entry(self, number):
+        """(kind, slot, generation) of a published entry."""
+        at = RING_BYTES_OF_READY_HEAD + 32 * number
+        return struct.unpack_from("III", self.ready, at)
+
+    def push(self, number, slot, generation):
+        """Writes release `number`, without a word to the daemon."""
+        struct.pack_into("II", self.release, RELEASE_ENTRIES + 8 * number,
+                         slot, generation)
+        struct.pack_into("I", self.release, 0, number + 1)
+
+    def notify(self):
+        os.write(self.event_fd, struct.pack("Q", 1))
+
+
+# magic and version, the tail, the error code and text: each on a cache line of
+# its own.
+RING_BYTES_OF_READY_HEAD = (64 + 64 + 4 + 2048 + 63) // 64 * 64

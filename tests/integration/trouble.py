@@ -1,0 +1,139 @@
+"""What the tests of trouble share: patience, a view of the daemon, and a
+neighbour who must not notice."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy
+
+import forebay
+from forebay import transforms as T
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOREBAYCTL = os.environ.get(
+    "FOREBAY_CTL", str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
+PATIENCE = 30.0  # seconds until a wait counts as a hang
+CROP = (72, 96)  # the photographs' own size: pixels stay as they are
+
+
+def until(condition, what):
+    """Waits until `condition()` is true, and returns what it gave.
+
+    Raises:
+      AssertionError: naming `what`, after PATIENCE.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"in vain: {what}"
+        time.sleep(0.02)
+
+
+def ctl(daemon, *arguments):
+    """What forebayctl says, parsed from its JSON."""
+    said = subprocess.run(
+        [FOREBAYCTL, "--runtime-dir", str(daemon.runtime_dir), "--json",
+         *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        timeout=PATIENCE)
+    assert said.stdout, said.stderr.decode()
+    return json.loads(said.stdout)
+
+
+def slot_bytes(daemon):
+    """Bytes of all slots that the daemon holds."""
+    return int(ctl(daemon, "status")["memory_slots"])
+
+
+def descriptors(daemon):
+    """What the daemon has open: a sorted list of what /proc calls it."""
+    folder = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
+    found = []
+    for entry in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            # Numbers differ from one socket or pipe to the next.
+            found.append(os.readlink(entry).partition(":[")[0])
+    return sorted(found)
+
+
+def open_loader(folder, **arguments):
+    """A loader of whole photographs as NumPy arrays, from the daemon there is."""
+    arguments.setdefault("framework", "numpy")
+    arguments.setdefault("batch_size", 4)
+    arguments.setdefault("transform", T.CenterCrop(CROP))
+    return forebay.DataLoader(folder, autostart=False, **arguments)
+
+
+def contents(batches):
+    """(N, 3, H, W) uint8 of all batches, and the N sample numbers."""
+    images, ids = [], []
+    for batch in batches:
+        images.append(numpy.array(batch.image))
+        ids.extend(int(i) for i in batch.sample_ids)
+    return numpy.concatenate(images), ids
+
+
+@contextlib.contextmanager
+def neighbour(photos):
+    """Another job in mid-epoch, which must see its epoch to the end, with the
+    bytes of an undisturbed one."""
+    before = os.environ.get("FOREBAY_JOB")
+    os.environ["FOREBAY_JOB"] = "neighbour"
+    try:
+        loader = open_loader(photos, shuffle=True, name="neighbour")
+    finally:
+        del os.environ["FOREBAY_JOB"]
+        if before is not None:
+            os.environ["FOREBAY_JOB"] = before
+    with loader:
+        whole, order = contents(loader)
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        begin, begin_order = contents([next(iterator)])
+        yield
+        rest, rest_order = contents(iterator)
+    assert begin_order + rest_order == order
+    numpy.testing.assert_array_equal(numpy.concatenate([begin, rest]), whole)
+
+
+def run_until_error(loader, error):
+    """Reads an epoch that must end with `error`: its text, and the samples that
+    came before."""
+    ids = []
+    try:
+        for batch in loader:
+            ids.extend(int(i) for i in batch.sample_ids)
+    except error as caught:
+        return str(caught), ids
+    raise AssertionError(f"no {error.__name__}: the epoch went through")
+
+
+@contextlib.contextmanager
+def trainer(script, *arguments, **environment):
+    """A process that runs a Python script with this module at hand; killed in
+    the end if it still lives."""
+    head = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+            "from trouble import *\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", head + script, *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=dict(os.environ, **environment))
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def expect_line(process, line):
+    """Waits for the next line of a trainer, which must be `line`."""
+    said = process.stdout.readline().decode().strip()
+    assert said == line, f"{said!r} instead of {line!r}"
