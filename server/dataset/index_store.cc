@@ -33,6 +33,17 @@ absl::Status WriteAll(int fd, std::string_view bytes, std::string_view path) {
   return absl::OkStatus();
 }
 
+// Makes `path`, and what is missing above it, for this user alone.
+absl::Status MakeDirectories(const std::string& path) {
+  for (std::size_t end = 0; end != path.npos;) {
+    end = path.find('/', end + 1);
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      return base::ErrnoStatus(errno, part);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SyncDirectory(const std::string& path) {
   const base::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || fsync(fd.get()) != 0) return base::ErrnoStatus(errno, path);
@@ -97,9 +108,7 @@ absl::StatusOr<std::shared_ptr<const Index>> IndexStore::Load(
 }
 
 absl::Status IndexStore::Save(const IndexKey& key, const Index& index) const {
-  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return base::ErrnoStatus(errno, directory_);
-  }
+  FOREBAY_RETURN_IF_ERROR(MakeDirectories(directory_));
   const std::string path = PathOf(key);
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const base::Fd fd(mkostemp(temporary.data(), O_CLOEXEC));
