@@ -1,10 +1,12 @@
 // forebayd: the daemon's command line.
 #include <signal.h>
-#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "server/daemon/config.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/runtime_dir.h"
+#include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
 namespace {
@@ -41,6 +44,16 @@ absl::StatusOr<base::Fd> TerminationSignals() {
   return fd;
 }
 
+// Every loader takes some ten descriptors, and the usual limit of 1024 is there
+// for programs that call select().
+void RaiseDescriptorLimit() {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    spdlog::warn("the limit of open files stays: {}", std::strerror(errno));
+}
+
 absl::Status Serve(const Flags& flags) {
   proto::Config config;
   if (!flags.config.empty()) {
@@ -51,6 +64,7 @@ absl::Status Serve(const Flags& flags) {
   }
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
   signal(SIGPIPE, SIG_IGN);
+  RaiseDescriptorLimit();
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd signals, TerminationSignals());
   FOREBAY_ASSIGN_OR_RETURN(RuntimeDir runtime_dir,
                            RuntimeDir::Open(flags.runtime_dir));

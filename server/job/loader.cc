@@ -35,7 +35,9 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
   base::MutexLock lock(&control_);
   FOREBAY_RETURN_IF_ERROR(stream_->Start(epoch, first_sample));
   used_at_nanos_ = clock_->NowNanos();
-  return stream_->SlotFds();
+  auto slots = stream_->SlotFds();
+  if (!slots.ok()) stream_->Stop();
+  return slots;
 }
 
 std::uint32_t Loader::StopEpoch() {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -21,6 +23,8 @@ namespace {
 // More requests that block at once than this wait for each other.
 constexpr int kRequestThreads = 4;
 constexpr std::size_t kMaxClients = 4096;
+// How long new clients wait when no descriptor is left for them.
+constexpr std::int64_t kDeafNanos = 1'000'000'000;
 
 }  // namespace
 
@@ -43,10 +47,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(
   FOREBAY_ASSIGN_OR_RETURN(base::Fd listener, Listen(path));
   std::unique_ptr<Server> server(
       new Server(std::move(listener), loop, registry));
-  FOREBAY_RETURN_IF_ERROR(
+  FOREBAY_ASSIGN_OR_RETURN(
+      server->listener_watch_,
       loop->Add(server->listener_.get(), EPOLLIN,
-                [s = server.get()](std::uint32_t) { s->Accept(); })
-          .status());
+                [s = server.get()](std::uint32_t) { s->Accept(); }));
+  FOREBAY_RETURN_IF_ERROR(
+      loop->Every(kDeafNanos, [s = server.get()] { s->ListenAgain(); }));
   return server;
 }
 
@@ -70,7 +76,15 @@ Server::~Server() {
 void Server::Accept() {
   base::Fd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
+  if (!socket) {
+    // It would be readable again at once, for as long as this lasts.
+    deaf_ = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
+    if (deaf_) {
+      spdlog::warn("a client waits: {}", std::strerror(errno));
+      loop_->SetEvents(listener_watch_, 0);
+    }
+    return;
+  }
   const auto peer = PeerOf(socket.get());
   if (!peer.ok() || peer->uid != geteuid() || clients_.size() >= kMaxClients) {
     const absl::Status refusal =
@@ -95,6 +109,10 @@ void Server::Accept() {
   if (!watch.ok()) return;
   client->socket_watch = *watch;
   clients_[client->id] = std::move(client);
+}
+
+void Server::ListenAgain() {
+  if (std::exchange(deaf_, false)) loop_->SetEvents(listener_watch_, EPOLLIN);
 }
 
 void Server::OnReadable(const std::shared_ptr<Client>& client,

@@ -46,6 +46,7 @@ class Server {
   Server(base::Fd listener, base::EventLoop* loop, job::Registry* registry);
 
   void Accept();
+  void ListenAgain();
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
   void OnAnswered(const std::shared_ptr<Client>& client, Reply reply);
   void OnReleases(const std::shared_ptr<Client>& client,
@@ -59,6 +60,8 @@ class Server {
   const base::Fd listener_;
   base::EventLoop* const loop_;
   job::Registry* const registry_;
+  base::EventLoop::Watch listener_watch_ = 0;
+  bool deaf_ = false;  // no descriptor was left for another client
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
   std::unique_ptr<RequestPool> requests_;

@@ -84,10 +84,15 @@ absl::StatusOr<Datagram> Receive(int socket) {
   datagram.fds = Descriptors(&message);
   // An empty datagram is no message either, and cannot be told from a hang-up.
   if (n == 0) return absl::OutOfRangeError("the peer has hung up");
-  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+  if ((message.msg_flags & MSG_TRUNC) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a message larger than ", kMaxMessage, " bytes or ",
-                     kMaxDescriptors, " descriptors"));
+        absl::StrCat("a message larger than ", kMaxMessage, " bytes"));
+  }
+  // There is room for as many as the kernel lets through.
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return absl::ResourceExhaustedError(
+        "the daemon has no file descriptor left: raise its limit (ulimit -n, "
+        "or LimitNOFILE= of the unit)");
   }
   datagram.bytes.resize(static_cast<std::size_t>(n));
   return datagram;

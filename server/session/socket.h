@@ -30,7 +30,8 @@ absl::StatusOr<base::Fd> Listen(const std::string& path);
 
 // The next datagram of a non-blocking socket. UNAVAILABLE: none now;
 // OUT_OF_RANGE: the peer has hung up; INVALID_ARGUMENT: larger than
-// kMaxMessage, or with more descriptors than fit.
+// kMaxMessage; RESOURCE_EXHAUSTED: its descriptors do not fit into this
+// process.
 absl::StatusOr<Datagram> Receive(int socket);
 
 // Sends one datagram. The descriptors stay the caller's. UNAVAILABLE: the peer
