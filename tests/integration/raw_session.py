@@ -58,6 +58,11 @@ def memfd(content):
     return fd
 
 
+def text(error):
+    """What an Error says."""
+    return error.message.decode(errors="replace")
+
+
 class RawSession:
     """One connection."""
 
@@ -120,9 +125,10 @@ class RawSession:
         """A greeting as it should be, or not quite."""
         greeting = messages()[1].Hello(protocol_version=version,
                                        client_version="raw")
-        greeting.job.key = key
+        greeting.job.key = key.encode()
         for name, value in job.items():
-            setattr(greeting.job, name, value)
+            setattr(greeting.job, name,
+                    value.encode() if isinstance(value, str) else value)
         return greeting
 
     def greet(self):
