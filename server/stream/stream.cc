@@ -72,6 +72,19 @@ void Stream::Forfeit(arena::Holder member) {
   Send(std::move(requests));
 }
 
+absl::StatusOr<base::MemoryReservation> Stream::ReserveWindow() const {
+  auto window = machinery_.budget->Reserve(read_window_, "reads in flight");
+  if (window.ok() || read_window_ == kReadWindow) return window;
+  // One sample asks for that much: who looks for it should not have to guess.
+  const dataset::Dataset& dataset = *recipe_.dataset;
+  std::uint64_t id = 0;
+  while (dataset.At(id).length != dataset.largest_sample()) ++id;
+  return base::Annotate(
+      window.status(),
+      absl::StrCat("sample ", id, " of ", dataset.root()->uri(), ": ",
+                   dataset.At(id).object));
+}
+
 absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
   if (first_sample > samples_per_epoch()) {
     return absl::OutOfRangeError(absl::StrCat("sample ", first_sample,
@@ -89,8 +102,7 @@ absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
   if (!has_slots) {
     const std::uint32_t depth =
         recipe_.batch.depth() == 0 ? kDefaultDepth : recipe_.batch.depth();
-    FOREBAY_ASSIGN_OR_RETURN(
-        window, machinery_.budget->Reserve(read_window_, "reads in flight"));
+    FOREBAY_ASSIGN_OR_RETURN(window, ReserveWindow());
     FOREBAY_ASSIGN_OR_RETURN(
         pool, arena::SlotPool::Create(machinery_.budget, depth + kLeaseQuota,
                                       slot_bytes()));

@@ -101,6 +101,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Stream(Recipe recipe, Machinery machinery, schedule::Flow flow);
 
+  absl::StatusOr<base::MemoryReservation> ReserveWindow() const;
+
   // Turns credits into batches and batches into reads; the caller sends the
   // reads when it has let go of the mutex.
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
