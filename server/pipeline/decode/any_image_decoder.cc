@@ -12,6 +12,7 @@ AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
 absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
     absl::Span<const std::uint8_t> encoded) {
   opened_ = nullptr;
+  if (encoded.empty()) return absl::DataLossError("is an empty file");
   const FormatGuess guess = GuessFormat(encoded);
   if (guess.format == Format::kOther) {
     if (guess.description.empty()) {
