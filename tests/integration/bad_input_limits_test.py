@@ -1,0 +1,258 @@
+"""Limits that are reached, disks that are full, and settings that are wrong."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+import forebay
+from conftest import FOREBAYD, serving
+from forebay import transforms as T
+from raw_session import RawSession
+from trouble import (contents, ctl, neighbour, open_loader, slot_bytes, until)
+
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+MIB = 1 << 20
+# 4 slots of 8 images of 3 x 1024 x 1024 floats: 384 MiB.
+LARGE = T.Compose([T.Resize((1024, 1024)), T.ToImage(),
+                   T.ToDtype("float32", scale=True)])
+
+
+def configured(folder, text):
+    path = folder / "forebayd.toml"
+    path.write_text(text)
+    return ["--config", str(path)]
+
+
+def refuse_large_batches(photos, limit):
+    with neighbour(photos):
+        with open_loader(photos, batch_size=8, transform=LARGE) as loader:
+            for _ in range(2):
+                with pytest.raises(forebay.ResourceExhausted) as caught:
+                    iter(loader)
+                assert "memory.limit" in str(caught.value)
+                assert f"of {limit >> 20} MiB" in str(caught.value)
+        with open_loader(photos, batch_size=2) as loader:
+            assert contents(loader)[1] == list(range(48))
+
+
+def test_memory_budget_spent(tmp_path, photos):
+    config = configured(tmp_path, "[memory]\nlimit = '200MiB'\n")
+    with serving(tmp_path, *config) as daemon:
+        refuse_large_batches(photos, 200 * MIB)
+        until(lambda: slot_bytes(daemon) == 0, "what was taken is given back")
+
+
+def test_memory_budget_spent_by_others(tmp_path, photos):
+    """Who comes too late is told; as soon as there is room, it can go on."""
+    config = configured(tmp_path, "[memory]\nlimit = '150MiB'\n"
+                        "[image]\nscratch_limit = '16MiB'\n")
+    medium = T.Resize((512, 512))
+    with serving(tmp_path, *config) as daemon:
+        with open_loader(photos, batch_size=24, transform=medium) as first:
+            iterator = iter(first)
+            next(iterator)
+            with open_loader(photos, batch_size=24, transform=medium) as late:
+                with pytest.raises(forebay.ResourceExhausted) as caught:
+                    iter(late)
+                assert "memory.limit" in str(caught.value)
+                assert len(contents(iterator)[1]) == 24
+                del iterator
+                first.close()
+                until(lambda: slot_bytes(daemon) == 0, "slots are given back")
+                assert contents(late)[1] == list(range(48))
+
+
+def test_memory_limit_below_what_is_needed_at_all(tmp_path):
+    config = configured(tmp_path, "[memory]\nlimit = '0MiB'\n")
+    said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path), *config],
+                          stderr=subprocess.PIPE, timeout=30)
+    assert said.returncode != 0
+    assert b"memory.limit" in said.stderr
+
+
+@contextlib.contextmanager
+def cgroup(controller, **limits):
+    """A new cgroup's file that takes processes in; skips where none can be
+    made."""
+    top = CGROUPS / controller
+    if not (top / "tasks").exists():
+        top = CGROUPS
+    group = top / f"forebay-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    try:
+        for name, value in limits.items():
+            path = group / name.replace("__", ".")
+            if not path.exists():
+                pytest.skip(f"the {controller} controller is not delegated")
+            path.write_text(str(value))
+        yield group / "cgroup.procs"
+    finally:
+        end = time.monotonic() + 10
+        while True:
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                assert time.monotonic() < end, f"{group} stays"
+                time.sleep(0.02)
+
+
+def inside(processes):
+    """A command that runs another within a cgroup."""
+    return ["sh", "-c", f'echo $$ > {processes} && exec "$@"', "sh"]
+
+
+def test_memory_limit_of_a_cgroup(tmp_path, photos):
+    version1 = (CGROUPS / "memory").exists()
+    limit = {"memory__limit_in_bytes" if version1 else "memory__max":
+             400 * MIB}
+    with cgroup("memory", **limit) as processes:
+        with serving(tmp_path, launcher=inside(processes)) as daemon:
+            status = ctl(daemon, "status")
+            assert int(status["memory_limit"]) == 200 * MIB
+            refuse_large_batches(photos, 200 * MIB)
+
+
+def test_cpu_quota_of_a_cgroup(tmp_path, photos):
+    version1 = (CGROUPS / "cpu").exists()
+    quota = {"cpu__cfs_quota_us": 50_000} if version1 else {
+        "cpu__max": "50000 100000"}
+    with cgroup("cpu", **quota) as processes:
+        with serving(tmp_path, launcher=inside(processes)) as daemon:
+            assert ctl(daemon, "status")["workers"] == 1
+            with open_loader(photos) as loader:
+                assert contents(loader)[1] == list(range(48))
+
+
+@pytest.fixture
+def tiny_disk(tmp_path):
+    """A directory on a file system of 16 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "tiny",
+         str(folder)], stderr=subprocess.PIPE)
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def settled(tmp_path):
+    """A dataset of many names that was last changed long enough ago for its
+    index to be kept."""
+    folder = tmp_path / "data"
+    (folder / "class").mkdir(parents=True)
+    for number in range(2000):
+        (folder / "class" / f"{number:04d}.jpg").write_bytes(b"")
+    # A file system's clock ticks coarsely: an index counts only once its
+    # dataset is older than a tick.
+    time.sleep(2.1)
+    return folder
+
+
+def test_full_disk_under_the_index(tmp_path, tiny_disk, settled, photos):
+    config = configured(tmp_path, f"[index]\ndirectory = '{tiny_disk}'\n")
+    with serving(tmp_path, *config) as daemon:
+        with neighbour(photos), open_loader(settled) as loader:
+            assert len(loader.dataset) == 2000
+        # The daemon goes on from RAM, and says so.
+        words = (f"{settled}: its index is kept in memory only: ",
+                 "No space left")
+        warnings = ctl(daemon, "status")["warnings"]
+        assert len(warnings) == 1
+        assert all(word in warnings[0] for word in words)
+        doctor = ctl(daemon, "doctor")
+        assert warnings[0] in str(doctor)
+        assert warnings[0] in daemon.log()
+        # No half of an index stays behind.
+        assert {path.suffix for path in tiny_disk.iterdir()} <= {".index"}
+
+
+def test_index_is_kept_where_there_is_room(tmp_path, settled):
+    with serving(tmp_path) as daemon:
+        with open_loader(settled) as loader:
+            assert len(loader.dataset) == 2000
+        status = ctl(daemon, "status")
+        assert status["warnings"] == []
+        assert list(pathlib.Path(status["index_directory"]).iterdir())
+
+
+@pytest.mark.parametrize("text,message", [
+    ("[memory]\nlimti = '1GiB'\n",
+     "memory.limti: unknown key (line 2); did you mean memory.limit?"),
+    ("[memroy]\nlimit = '1GiB'\n",
+     "memroy: unknown key (line 1); did you mean memory?"),
+    ("[memory]\nlimit = 5\n", "memory.limit must be a string (line 2)"),
+    ("[memory]\nlimit = 'much'\n", "memory.limit"),
+    ("[cpu]\nworkers = 2000\n", "cpu.workers"),
+    ("[session]\nidle_seconds = -1\n", "session.idle_seconds"),
+    ("[log]\nlevel = 'loud'\n", "log.level"),
+    ("[cpu\nworkers = 2\n", "(line 1)"),
+])
+def test_wrong_configuration(tmp_path, text, message):
+    config = configured(tmp_path, text)
+    said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path), *config],
+                          stderr=subprocess.PIPE, timeout=30)
+    assert said.returncode != 0
+    lines = said.stderr.decode().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"forebayd: {config[1]}: ")
+    assert message in lines[0]
+
+
+def test_missing_configuration(tmp_path):
+    path = tmp_path / "nowhere.toml"
+    said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path),
+                           "--config", str(path)],
+                          stderr=subprocess.PIPE, timeout=30)
+    assert said.returncode != 0
+    assert said.stderr.decode() == (
+        f"forebayd: {path}: No such file or directory\n")
+
+
+def test_second_daemon(tmp_path, photos):
+    with serving(tmp_path) as daemon, neighbour(photos):
+        said = subprocess.run(
+            [FOREBAYD, "--runtime-dir", str(daemon.runtime_dir)],
+            stderr=subprocess.PIPE, timeout=30)
+        assert said.returncode != 0
+        assert (f"forebayd: another forebayd already serves "
+                f"{daemon.runtime_dir}\n") in said.stderr.decode()
+
+
+def test_runtime_directory_that_others_may_enter(tmp_path):
+    tmp_path.chmod(0o755)
+    said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path)],
+                          stderr=subprocess.PIPE, timeout=30)
+    assert said.returncode != 0
+    assert f"forebayd: {tmp_path} ".encode() in said.stderr
+
+
+def test_more_connections_than_descriptors(tmp_path, photos):
+    """Further clients wait at the door; the daemon does not spin."""
+    limit = ["prlimit", "--nofile=64:64"]
+    with serving(tmp_path, launcher=limit) as daemon, neighbour(photos):
+        path = daemon.runtime_dir / "session.sock"
+        sessions = [RawSession(path) for _ in range(80)]
+        before = cpu_seconds(daemon)
+        time.sleep(0.5)
+        assert cpu_seconds(daemon) - before < 0.25
+        for session in sessions:
+            session.socket.close()
+        with open_loader(photos) as loader:
+            assert contents(loader)[1] == list(range(48))
+
+
+def cpu_seconds(daemon):
+    with open(f"/proc/{daemon.process.pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
