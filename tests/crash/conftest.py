@@ -1,0 +1,15 @@
+"""The fixtures and modules of the integration tests, for the crash tests."""
+
+import importlib.util
+import pathlib
+import sys
+
+_FOLDER = pathlib.Path(__file__).resolve().parents[1] / "integration"
+sys.path.insert(0, str(_FOLDER))
+_spec = importlib.util.spec_from_file_location("integration_fixtures",
+                                               _FOLDER / "conftest.py")
+_fixtures = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_fixtures)
+
+daemon = _fixtures.daemon
+photos = _fixtures.photos

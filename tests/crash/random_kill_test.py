@@ -1,0 +1,157 @@
+"""Either side is killed at random moments, and the other goes on."""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy
+import pytest
+
+from forebay import transforms as T
+from trouble import contents, ctl, open_loader, trainer, until
+
+SEED = 20240613
+SECONDS = 8.0  # of killing, each test
+AUGMENTED = T.Compose([T.RandomResizedCrop(64), T.RandomHorizontalFlip(),
+                       T.ToImage(), T.ToDtype("float32", scale=True)])
+
+# Opens, starts, breaks off, holds and closes, as fast as it can.
+RESTLESS = """
+import json
+import os
+import random
+from forebay import transforms as T
+chance = random.Random(int(sys.argv[2]))
+held = []
+while True:
+    loader = open_loader(sys.argv[1], shuffle=True, depth=chance.randrange(1, 4),
+                         batch_size=chance.randrange(1, 16),
+                         transform=T.RandomResizedCrop(96))
+    for _ in range(chance.randrange(4)):
+        for number, batch in enumerate(loader):
+            if chance.random() < 0.2:
+                held = held[-5:] + [batch]
+            if chance.random() < 0.05:
+                break
+    if chance.random() < 0.5:
+        loader.close()
+"""
+
+
+def open_steady(photos):
+    return open_loader(photos, shuffle=True, seed=11, batch_size=5,
+                       transform=AUGMENTED)
+
+
+class Steady:
+    """Compares epoch after epoch with an undisturbed run."""
+
+    EPOCHS = 3
+
+    def __init__(self, photos):
+        self._photos = photos
+        with open_steady(photos) as loader:
+            self._expected = [contents(loader) for _ in range(self.EPOCHS)]
+
+    def read(self, loader):
+        """One round of all epochs through `loader`."""
+        for epoch, (images, ids) in enumerate(self._expected):
+            loader.set_epoch(epoch)
+            got, got_ids = contents(loader)
+            assert got_ids == ids
+            numpy.testing.assert_array_equal(got, images)
+
+
+def test_trainers_killed_at_random(daemon, photos):
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+    steady = Steady(photos)
+    end = time.monotonic() + SECONDS
+    kills = 0
+    with open_steady(photos) as loader:
+        while time.monotonic() < end:
+            crowd = [trainer(RESTLESS, photos, chance.randrange(1 << 30))
+                     for _ in range(2)]
+            entered = [one.__enter__() for one in crowd]
+            try:
+                moment = time.monotonic() + chance.uniform(0.1, 1.2)
+                while time.monotonic() < moment:
+                    steady.read(loader)
+                assert all(one.poll() is None for one in entered)
+            finally:
+                for one in crowd:
+                    one.__exit__(None, None, None)
+            kills += len(crowd)
+        steady.read(loader)
+    assert kills > 0
+    until(lambda: ctl(daemon, "status")["loaders"] == 0, "the dead are gone")
+    status = ctl(daemon, "status")
+    assert status["memory_slots"] == "0"
+    until(
+        lambda: ctl(daemon, "status")["sessions"] == 0, "no session is left")
+
+
+def test_daemon_killed_at_random(daemon, photos):
+    """A trainer that runs through sees every batch once, in order."""
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+    steady = Steady(photos)
+    done = threading.Event()
+
+    def kill_again_and_again():
+        while not done.wait(chance.uniform(0.05, 0.8)):
+            daemon.stop(signal.SIGKILL)
+            daemon.start()
+
+    killer = threading.Thread(target=kill_again_and_again)
+    killer.start()
+    try:
+        with open_steady(photos) as loader:
+            end = time.monotonic() + SECONDS
+            while time.monotonic() < end:
+                steady.read(loader)
+    finally:
+        done.set()
+        killer.join()
+    with open_steady(photos) as loader:
+        steady.read(loader)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_daemon_restarted_between_epochs(daemon, photos, how):
+    steady = Steady(photos)
+    with open_steady(photos) as loader:
+        for _ in range(3):
+            steady.read(loader)
+            daemon.stop(how)
+            daemon.start()
+        steady.read(loader)
+
+
+def test_state_survives_both(daemon, photos):
+    """A trainer killed in mid-epoch resumes with a daemon that was, too."""
+    script = """
+from random_kill_test import open_steady
+loader = open_steady(sys.argv[1])
+iterator = iter(loader)
+for _ in range(3):
+    batch = next(iterator)
+print(json.dumps(loader.state_dict()), flush=True)
+sys.stdin.read()
+"""
+    with open_steady(photos) as loader:
+        images, ids = contents(loader)
+    with trainer(f"sys.path.insert(0, {os.path.dirname(__file__)!r})\n" + script,
+                 photos) as process:
+        state = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+    with open_steady(photos) as loader:
+        loader.load_state_dict(state)
+        rest, rest_ids = contents(loader)
+    assert rest_ids == ids[15:]
+    numpy.testing.assert_array_equal(rest, images[15:])
