@@ -120,6 +120,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_jobs(static_cast<std::uint32_t>(jobs.size()));
   status.set_loaders(loaders);
   status.set_simd_target(info.simd_target);
+  status.set_read_cpu_nanos(info.read_cpu_nanos);
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

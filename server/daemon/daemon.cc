@@ -167,6 +167,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
+  info.read_cpu_nanos = static_cast<std::uint64_t>(source_.cpu_nanos());
   info.sessions = session_count_;
   info.simd_target = std::string(pipeline::VectorTarget());
   info.warnings = registry_.Warnings();

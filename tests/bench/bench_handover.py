@@ -1,6 +1,7 @@
 """What handing a batch over costs, beside making it.
 
-The daemon counts the CPU time of its reading, decoding and transforming. All
+The daemon counts the CPU time of its reading (in all) and of its decoding and
+transforming (by loader). All
 else that it and the trainer use between the first and the last batch (page
 faults included) is hand-over. The trainer touches every page; what that costs
 in ordinary memory is measured in the same process and is not hand-over.
@@ -24,6 +25,7 @@ def measure(server, uri, mode):
                  daemon_pid=server.pid)
     batches = found["batches"]
     making = found["stats"]["cpu_nanos"] - found["stats_before"]["cpu_nanos"]
+    making += found["daemon_read_cpu_nanos"]
     used = found["cpu_nanos"] + found["daemon_cpu_nanos"] - making
     used -= found.get("touch_nanos", 0) * batches
     return used / batches / 1e3, making / batches / 1e3

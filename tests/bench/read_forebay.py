@@ -9,7 +9,7 @@ import time
 import numpy
 
 import forebay
-from daemon import process_cpu_nanos
+from daemon import process_cpu_nanos, read_cpu_nanos
 from forebay import transforms as T
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -76,7 +76,6 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
       seed: of order and augmentation.
       skip_epochs: epochs read before measuring.
       memory: whether to tell the process's memory after every epoch.
-      memory: whether to tell the process's memory after every epoch.
       daemon_pid: whose CPU time is to be told, too.
       first_batch_only: whether to leave after one batch.
 
@@ -92,7 +91,9 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
     for epoch in range(skip_epochs + epochs):
         if epoch == skip_epochs:
             result["stats_before"] = dict(loader.stats())
-            daemon_cpu = process_cpu_nanos(daemon_pid) if daemon_pid else 0
+            if daemon_pid:
+                read_cpu = read_cpu_nanos()
+                daemon_cpu = process_cpu_nanos(daemon_pid)
             cpu = cpu_nanos()
         begin = time.monotonic()
         for batch in loader:
@@ -112,6 +113,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
     result["cpu_nanos"] = cpu_nanos() - cpu
     if daemon_pid:
         result["daemon_cpu_nanos"] = process_cpu_nanos(daemon_pid) - daemon_cpu
+        result["daemon_read_cpu_nanos"] = read_cpu_nanos() - read_cpu
     result["stats"] = dict(loader.stats())
     del batch
     loader.close()

@@ -1,6 +1,7 @@
 """A forebayd of one's own, for as long as a `with` block lasts."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -68,6 +69,13 @@ def process_cpu_nanos(pid):
         with contextlib.suppress(OSError):
             total += int((task / "schedstat").read_text().split()[0])
     return total
+
+
+def read_cpu_nanos():
+    """CPU time that the daemon in the environment has spent on reading."""
+    status = subprocess.run([str(CTL), "status", "--json"], check=True,
+                            stdout=subprocess.PIPE)
+    return int(json.loads(status.stdout)["read_cpu_nanos"])
 
 
 def memory(pid):

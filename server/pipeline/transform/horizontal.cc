@@ -1,3 +1,5 @@
+// Where permuted_rows-inl.h does not apply:
+//
 // Each 128-bit block of a vector works on its own row. For every position, 16
 // bytes (five RGB pixels) of each row are loaded, and every tap spread to the
 // block's four 32-bit lanes R, G, B, nothing, multiplied and added. Four
@@ -13,6 +15,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // Must follow foreach_target.h.
 #include "hwy/highway.h"
+#include "server/pipeline/transform/permuted_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace forebay::pipeline::transform {
@@ -22,9 +25,8 @@ namespace {
 #if HWY_TARGET == HWY_SCALAR
 
 // The same sums without vectors.
-void ResampleRowsHere(const std::uint8_t* rgb, std::size_t stride,
-                      std::size_t rows, const Taps& taps,
-                      std::uint8_t* /*work*/, std::uint8_t* out) {
+void AnyRows(const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
+             const Taps& taps, std::uint8_t* /*work*/, std::uint8_t* out) {
   const std::size_t pitch = PlanePitch(static_cast<std::size_t>(taps.length));
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t i = 0; i < kColors * static_cast<std::size_t>(taps.length);
@@ -214,9 +216,8 @@ void QuadsOfRows(const std::uint8_t* const* rows, const Taps& taps,
   }
 }
 
-void ResampleRowsHere(const std::uint8_t* rgb, std::size_t stride,
-                      std::size_t rows, const Taps& taps, std::uint8_t* work,
-                      std::uint8_t* out) {
+void AnyRows(const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
+             const Taps& taps, std::uint8_t* work, std::uint8_t* out) {
   const std::size_t pitch = PlanePitch(static_cast<std::size_t>(taps.length));
   std::uint8_t* quads[kRows];
   for (std::size_t i = 0; i < kRows; ++i) quads[i] = work + i * pitch * 4;
@@ -234,6 +235,25 @@ void ResampleRowsHere(const std::uint8_t* rgb, std::size_t stride,
 
 #endif  // HWY_TARGET == HWY_SCALAR
 
+RowPlan PlanRowsHere(const Taps& taps, std::uint8_t* work) {
+  RowPlan plan{&taps, work, false};
+#if FOREBAY_HAS_PAIR_SUM
+  plan.permuted = MakeBlockTables(taps, reinterpret_cast<BlockTable*>(work));
+#endif
+  return plan;
+}
+
+void ResampleRowsHere(const RowPlan& plan, const std::uint8_t* rgb,
+                      std::size_t stride, std::size_t rows, std::uint8_t* out) {
+#if FOREBAY_HAS_PAIR_SUM
+  if (plan.permuted) {
+    const auto* tables = reinterpret_cast<const BlockTable*>(plan.work);
+    return PermuteRows(*plan.taps, tables, rgb, stride, rows, out);
+  }
+#endif
+  AnyRows(rgb, stride, rows, *plan.taps, plan.work, out);
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace forebay::pipeline::transform
@@ -242,11 +262,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace forebay::pipeline::transform {
 
+HWY_EXPORT(PlanRowsHere);
 HWY_EXPORT(ResampleRowsHere);
 
-void ResampleRows(const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
-                  const Taps& taps, std::uint8_t* work, std::uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(ResampleRowsHere)(rgb, stride, rows, taps, work, out);
+RowPlan PlanRows(const Taps& taps, std::uint8_t* work) {
+  return HWY_DYNAMIC_DISPATCH(PlanRowsHere)(taps, work);
+}
+
+void ResampleRows(const RowPlan& plan, const std::uint8_t* rgb,
+                  std::size_t stride, std::size_t rows, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(ResampleRowsHere)(plan, rgb, stride, rows, out);
 }
 
 }  // namespace forebay::pipeline::transform

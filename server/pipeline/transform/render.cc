@@ -15,21 +15,19 @@ namespace {
 class HorizontalPass final : public decode::RowSink {
  public:
   HorizontalPass(const Taps& taps, std::uint8_t* work, std::uint8_t* out)
-      : taps_(taps),
-        row_bytes_(kColors * PlanePitch(static_cast<std::size_t>(taps.length))),
-        work_(work),
+      : row_bytes_(kColors * PlanePitch(static_cast<std::size_t>(taps.length))),
+        plan_(PlanRows(taps, work)),
         out_(out) {}
 
   void Rows(std::uint32_t first_row, std::uint32_t count,
             const std::uint8_t* rgb, std::size_t stride_bytes) override {
-    ResampleRows(rgb, stride_bytes, count, taps_, work_,
+    ResampleRows(plan_, rgb, stride_bytes, count,
                  out_ + first_row * row_bytes_);
   }
 
  private:
-  const Taps& taps_;
   const std::size_t row_bytes_;
-  std::uint8_t* const work_;
+  const RowPlan plan_;
   std::uint8_t* const out_;
 };
 

@@ -55,6 +55,7 @@ absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat) {
 
 LocalSource::LocalSource(const LocalSourceOptions& options)
     : files_(options.files),
+      cpu_clock_(options.cpu_clock),
       buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {
   FOREBAY_CHECK(options.threads > 0);
   threads_.reserve(options.threads);
@@ -131,7 +132,10 @@ void LocalSource::Work(int thread) {
       continue;
     }
     mutex_.Unlock();
-    next->item.done(ReadFile(next->item));
+    const std::int64_t begun = cpu_clock_->NowNanos();
+    auto bytes = ReadFile(next->item);
+    cpu_nanos_ += cpu_clock_->NowNanos() - begun;
+    next->item.done(std::move(bytes));
     next->item = ReadRequest();  // what it holds is let go without the lock
     mutex_.Lock();
     queue_.Complete(next->flow, next->cost, next->cost);

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_H_
 #define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/types/span.h"
+#include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/schedule/fair_queue.h"
 #include "server/schedule/flow.h"
@@ -24,6 +26,8 @@ struct LocalSourceOptions {
   // its length and up to a quarter more, until its last Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
+  // Tells the CPU time of the thread that asks.
+  const base::Clock* cpu_clock = base::Clock::ThreadCpu();
 };
 
 // Reads files beneath LocalRoots on threads of its own, named forebay-read-N.
@@ -49,6 +53,8 @@ class LocalSource final : public ByteSource {
   std::size_t queued() const;
   // Reads that a thread works on.
   std::size_t in_flight() const;
+  // CPU time that reading has taken, what was done with the bytes left out.
+  std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
   void Work(int thread);
@@ -56,6 +62,8 @@ class LocalSource final : public ByteSource {
   absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
 
   FileSystem* const files_;
+  const base::Clock* const cpu_clock_;
+  std::atomic<std::int64_t> cpu_nanos_ = 0;
   const std::shared_ptr<BufferPool> buffers_;
   mutable base::Mutex mutex_;
   base::CondVar read_or_end_;
