@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::int64_t kAnswerNanos = 30'000'000'000;
 constexpr std::int64_t kHelloNanos = 10'000'000'000;
+// Of an answer that belongs to no request: why the daemon hangs up.
+constexpr std::uint64_t kNoRequest = 0;
+
+Status ToStatus(const ErrorAnswer& error) {
+  const forebay_status code = FromDaemonCode(error.code);
+  return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
+}
 
 Status Silent() {
   return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon does not answer");
@@ -72,11 +79,8 @@ Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(ReceiveLocked(deadline.Remaining()));
   }
-  if (const auto* error = std::get_if<ErrorAnswer>(&reply->answer.kind)) {
-    const forebay_status code = FromDaemonCode(error->code);
-    return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error->message);
-  }
-  return Status();
+  const auto* error = std::get_if<ErrorAnswer>(&reply->answer.kind);
+  return error == nullptr ? Status() : ToStatus(*error);
 }
 
 Status Session::Call(std::uint64_t request_id, const std::string& request,
@@ -102,6 +106,8 @@ Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
   if (status.ok()) status = DecodeAnswer(bytes, &reply.answer);
   if (!status.ok()) return FailLocked(status);
   const std::uint64_t id = reply.answer.request_id;
+  const auto* error = std::get_if<ErrorAnswer>(&reply.answer.kind);
+  if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
   if (unanswered_.erase(id) == 0)
     return FailLocked(
         Status(FOREBAY_INTERNAL, "the daemon answered what was not asked"));
