@@ -24,6 +24,7 @@ absl::StatusOr<Peer> PeerOf(int socket) {
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid) {
   // Only a pidfd has this line; a process that is gone has -1 there.
   std::ifstream info(absl::StrCat("/proc/self/fdinfo/", pidfd));
+  if (!info.is_open()) return base::ErrnoStatus(errno, "checking a pidfd");
   const std::string wanted = absl::StrCat("Pid:\t", pid);
   for (std::string line; std::getline(info, line);) {
     if (line == wanted) return absl::OkStatus();

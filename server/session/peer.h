@@ -18,7 +18,7 @@ absl::StatusOr<Peer> PeerOf(int socket);
 
 // INVALID_ARGUMENT unless `pidfd` is a pidfd of process `pid`. A client sends
 // its own, since opening one by number could hit another process that has taken
-// the number over.
+// the number over. RESOURCE_EXHAUSTED: no descriptor was left to look.
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid);
 
 }  // namespace forebay::session
