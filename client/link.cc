@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "client/fork_handlers.h"
-#include "client/private_pages.h"
 
 namespace forebay::client {
 
@@ -46,6 +45,7 @@ Status Link::Lease(const proto::ReadyEntry& entry, forebay_batch** out) {
                     "the daemon published a slot that it did not send");
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         ReadHeader(*batch->mapping, entry, &batch->header));
+    batch->mapping->Lend();
     batch->data = batch->mapping->data();
     batch->lease = {.slot = entry.slot, .generation = entry.generation};
     batch->link = shared_from_this();
@@ -88,7 +88,7 @@ void Link::EndLease(forebay_batch* batch) {
   if (forked_.load()) return;
   // Before the daemon may write to the slot again: a page that is private still
   // would hide what it writes.
-  DropPrivatePages(batch->mapping->data(), batch->mapping->bytes());
+  batch->mapping->Renew();
   bool last;
   {
     const std::lock_guard lock(mutex_);
@@ -113,8 +113,7 @@ std::uint64_t Link::leases() const {
 
 void Link::BeforeFork() {
   mutex_.lock();
-  for (const forebay_batch* batch : held_)
-    MakePagesPrivate(batch->mapping->data(), batch->mapping->bytes());
+  for (const forebay_batch* batch : held_) batch->mapping->Freeze();
 }
 
 void Link::AfterForkInParent() { mutex_.unlock(); }

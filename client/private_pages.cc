@@ -1,113 +1,83 @@
 #include "client/private_pages.h"
 
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <iterator>
+#include <cstring>
 #include <optional>
-#include <vector>
 
 #include "client/fd.h"
+#include "client/page_table.h"
+#include "client/written_pages.h"
 
 namespace forebay::client {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
+// All kinds of search but the first: nothing is prepared, all is looked for.
+class SearchedPages : public PrivatePages {
+ public:
+  explicit SearchedPages(PageSearch search) : search_(search) {}
 
-// More runs of private pages than this, and the whole is dropped at once.
-constexpr size_t kMaxRuns = 64;
+  PageSearch search() const override { return search_; }
 
-// PAGEMAP_SCAN as in linux/fs.h of Linux 6.7, which older headers lack.
-struct PageRegion {
-  std::uint64_t start;
-  std::uint64_t end;
-  std::uint64_t categories;
-};
-struct PagemapScan {
-  std::uint64_t size;
-  std::uint64_t flags;
-  std::uint64_t start;
-  std::uint64_t end;
-  std::uint64_t walk_end;
-  std::uint64_t vec;
-  std::uint64_t vec_len;
-  std::uint64_t max_pages;
-  std::uint64_t category_inverted;
-  std::uint64_t category_mask;
-  std::uint64_t category_anyof_mask;
-  std::uint64_t return_mask;
-};
-static_assert(sizeof(PagemapScan) == 96);
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, PagemapScan);
-constexpr std::uint64_t kIsFile = 1 << 2;
-constexpr std::uint64_t kIsPresent = 1 << 3;
-constexpr std::uint64_t kIsSwapped = 1 << 4;
+  void Watch(void* memory, size_t bytes) override {
+    // Memory that is locked as it is mapped comes with pages made private.
+    ForgetPages(PagesOf(memory, bytes));
+  }
 
-// Bits of an entry of /proc/self/pagemap.
-constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
-constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
-constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
+  void Drop(void* memory, size_t bytes) override {
+    const PageRun range = PagesOf(memory, bytes);
+    std::optional<PageRuns> runs = Find(range);
+    if (!runs || runs->size() > kMaxPageRuns) runs = PageRuns{range};
+    for (const PageRun& run : *runs) ForgetPages(run);
+  }
 
-struct Run {
-  std::uint64_t start;  // addresses
-  std::uint64_t end;
-};
-using Runs = std::vector<Run>;
-
-// Both searches: the runs of private pages, at most kMaxRuns + 1; nullopt where
-// the kernel refuses.
-std::optional<Runs> ScanRuns(int pagemap, std::uint64_t start,
-                             std::uint64_t end) {
-  PageRegion regions[kMaxRuns + 1];
-  PagemapScan scan = {};
-  scan.size = sizeof scan;
-  scan.start = start;
-  scan.end = end;
-  scan.vec = reinterpret_cast<std::uint64_t>(regions);
-  scan.vec_len = std::size(regions);
-  scan.category_inverted = kIsFile;
-  scan.category_mask = kIsFile;
-  scan.category_anyof_mask = kIsPresent | kIsSwapped;
-  scan.return_mask = kIsFile;
-  const int count = ioctl(pagemap, kPagemapScan, &scan);
-  if (count < 0) return std::nullopt;
-  Runs runs;
-  for (int i = 0; i < count; ++i)
-    runs.push_back({regions[i].start, regions[i].end});
-  return runs;
-}
-
-std::optional<Runs> ReadRuns(int pagemap, std::uint64_t start,
-                             std::uint64_t end) {
-  Runs runs;
-  std::uint64_t entries[1024];
-  for (std::uint64_t at = start; at < end && runs.size() <= kMaxRuns;) {
-    const std::uint64_t pages =
-        std::min<std::uint64_t>((end - at) / kPageBytes, std::size(entries));
-    const ssize_t want = static_cast<ssize_t>(pages * sizeof entries[0]);
-    if (pread(pagemap, entries, want,
-              static_cast<off_t>(at / kPageBytes * sizeof entries[0])) != want)
-      return std::nullopt;
-    for (std::uint64_t i = 0; i < pages; ++i, at += kPageBytes) {
-      if ((entries[i] & kEntryFile) != 0 ||
-          (entries[i] & (kEntryPresent | kEntrySwapped)) == 0)
-        continue;
-      if (!runs.empty() && runs.back().end == at)
-        runs.back().end += kPageBytes;
-      else
-        runs.push_back({at, at + kPageBytes});
+  std::optional<PageRuns> Find(PageRun range) const {
+    switch (search_) {
+      case PageSearch::kScan:
+        return table_.ScanPrivate(range);
+      case PageSearch::kPagemap:
+        return table_.ReadPrivate(range);
+      default:
+        return std::nullopt;
     }
   }
-  return runs;
+
+ private:
+  const PageSearch search_;
+  const PageTable table_;
+};
+
+// Whether a page that was written shows the shared content once it is dropped.
+bool StandsTrial(PrivatePages& pages) {
+  constexpr size_t kBytes = 2 * kPageBytes;
+  const Fd fd(memfd_create("forebay-trial", MFD_CLOEXEC));
+  if (!fd || ftruncate(fd.get(), kBytes) != 0) return false;
+  void* const shared =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  void* const own =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd.get(), 0);
+  bool good = false;
+  if (shared != MAP_FAILED && own != MAP_FAILED) {
+    pages.Watch(own, kBytes);
+    std::memset(own, 1, 1);
+    std::memset(shared, 2, kBytes);
+    pages.Drop(own, kBytes);
+    good = std::memcmp(own, shared, kBytes) == 0;
+  }
+  if (shared != MAP_FAILED) munmap(shared, kBytes);
+  if (own != MAP_FAILED) munmap(own, kBytes);
+  return good;
 }
 
-void Drop(std::uint64_t start, std::uint64_t end) {
-  madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED);
+PageSearch FirstThatWorks() {
+  for (const PageSearch search :
+       {PageSearch::kWritten, PageSearch::kScan, PageSearch::kPagemap}) {
+    const auto pages = PrivatePages::Create(search);
+    if (pages != nullptr && StandsTrial(*pages)) return search;
+  }
+  return PageSearch::kNone;
 }
 
 // A write that changes nothing, and that no compiler may leave out.
@@ -124,27 +94,20 @@ void TouchForWriting(std::uint8_t* byte) {
 
 }  // namespace
 
-PageSearch DropPrivatePages(void* memory, size_t bytes, PageSearch search) {
-  const auto start = reinterpret_cast<std::uint64_t>(memory);
-  const std::uint64_t end = start + bytes;
-  std::optional<Runs> runs;
-  if (search != PageSearch::kNone) {
-    // Opened each time: an inherited descriptor shows the parent's pages.
-    const Fd pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    if (pagemap && search == PageSearch::kScan)
-      runs = ScanRuns(pagemap.get(), start, end);
-    if (pagemap && !runs && sysconf(_SC_PAGESIZE) == kPageBytes) {
-      search = PageSearch::kPagemap;
-      runs = ReadRuns(pagemap.get(), start, end);
-    }
-    if (!runs) search = PageSearch::kNone;
-  }
-  if (!runs || runs->size() > kMaxRuns) {
-    Drop(start, end);
-    return search;
-  }
-  for (const Run& run : *runs) Drop(run.start, run.end);
-  return search;
+std::shared_ptr<PrivatePages> PrivatePages::Create() {
+  static const PageSearch search = FirstThatWorks();
+  std::shared_ptr<PrivatePages> pages = Create(search);
+  // Descriptors may have run out since the trial.
+  return pages != nullptr ? pages : Create(PageSearch::kNone);
+}
+
+std::shared_ptr<PrivatePages> PrivatePages::Create(PageSearch search) {
+  if (search == PageSearch::kWritten) return WrittenPages::Create();
+  auto pages = std::make_shared<SearchedPages>(search);
+  // A search of no pages finds none, if it is granted.
+  if (search != PageSearch::kNone && !pages->Find(PagesOf(nullptr, 0)))
+    return nullptr;
+  return pages;
 }
 
 void MakePagesPrivate(void* memory, size_t bytes) {

@@ -2,29 +2,50 @@
 #define FOREBAY_CLIENT_PRIVATE_PAGES_H_
 
 #include <cstddef>
+#include <memory>
 
 namespace forebay::client {
 
-// The pages of a MAP_PRIVATE mapping of shared memory that a write has made
-// this process's own: they no longer show what the daemon writes. All functions
-// take page-aligned memory, are thread-safe and do not wait for anyone.
-
-// How private pages are found.
+// How private pages are found, the cheapest first.
 enum class PageSearch {
-  kScan,     // ioctl PAGEMAP_SCAN, Linux 6.7 and later
+  kWritten,  // the kernel marks what is written: userfaultfd, Linux 6.7
+  kScan,     // ioctl PAGEMAP_SCAN looks at every page, Linux 6.7
   kPagemap,  // read /proc/self/pagemap
   kNone,     // not at all: every page counts as private
 };
 
-// Drops the private pages, so that the memory shows the shared content again.
-// Falls back to the next kind of search where `search` is not available.
-// Returns the kind that was used.
-PageSearch DropPrivatePages(void* memory, size_t bytes,
-                            PageSearch search = PageSearch::kScan);
+// Drops the private pages of MAP_PRIVATE mappings of shared memory: those that
+// a write, by the user or by the kernel for the user, has made this process's
+// own. They no longer show what the daemon writes.
+//
+// Thread-safe for mappings that differ. Belongs to the process that made it: a
+// forked child may only destroy its copy. Owns descriptors, never memory. Does
+// not wait for anyone. No errors: where the kernel refuses, every page counts
+// as private, which is slow and right.
+class PrivatePages {
+ public:
+  // By the first kind of search that has stood a trial in this process.
+  static std::shared_ptr<PrivatePages> Create();
+  // Null if the kernel does not grant this kind.
+  static std::shared_ptr<PrivatePages> Create(PageSearch search);
+
+  virtual ~PrivatePages() = default;
+
+  virtual PageSearch search() const = 0;
+
+  // To be called once for a mapping, page-aligned, before anyone may write to
+  // it. Makes its pages present.
+  virtual void Watch(void* memory, size_t bytes) = 0;
+
+  // Drops the private pages of a watched mapping that nobody uses, so that it
+  // shows the shared content again.
+  virtual void Drop(void* memory, size_t bytes) = 0;
+};
 
 // Makes every page private, keeping its content, so that it stays as it is
 // whatever the daemon writes, here and in children forked from now on. Other
-// threads may write to the memory meanwhile.
+// threads may write to the memory meanwhile. Thread-safe; takes page-aligned
+// memory.
 void MakePagesPrivate(void* memory, size_t bytes);
 
 }  // namespace forebay::client

@@ -4,11 +4,23 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <utility>
+
 #include "proto/shm_layout.h"
 
 namespace forebay::client {
 
+SlotMapping::SlotMapping(std::uint8_t* data, std::uint64_t bytes,
+                         const struct stat& status,
+                         std::shared_ptr<PrivatePages> pages)
+    : data_(data),
+      bytes_(bytes),
+      device_(status.st_dev),
+      inode_(status.st_ino),
+      pages_(std::move(pages)) {}
+
 Status SlotMapping::Map(int fd, std::uint64_t bytes,
+                        std::shared_ptr<PrivatePages> pages,
                         std::shared_ptr<SlotMapping>* out) {
   struct stat status;
   if (fstat(fd, &status) != 0)
@@ -19,8 +31,8 @@ Status SlotMapping::Map(int fd, std::uint64_t bytes,
   void* const data =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return ErrnoStatus(errno, "cannot map a slot");
-  out->reset(new SlotMapping(static_cast<std::uint8_t*>(data), bytes,
-                             status.st_dev, status.st_ino));
+  out->reset(new SlotMapping(static_cast<std::uint8_t*>(data), bytes, status,
+                             std::move(pages)));
   return Status();
 }
 
@@ -32,8 +44,15 @@ bool SlotMapping::IsOf(int fd) const {
          status.st_ino == inode_;
 }
 
+void SlotMapping::Lend() {
+  if (watched_) return;
+  watched_ = true;
+  pages_->Watch(data_, bytes_);
+}
+
 Status SlotMap::Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes) {
   Detach();
+  if (pages_ == nullptr) pages_ = PrivatePages::Create();
   std::vector<std::shared_ptr<SlotMapping>> slots(fds.size());
   for (size_t i = 0; i < fds.size(); ++i) {
     if (i < past_.size()) slots[i] = past_[i].lock();
@@ -41,7 +60,7 @@ Status SlotMap::Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes) {
         slots[i]->IsOf(fds[i].get()))
       continue;
     FOREBAY_CLIENT_RETURN_IF_ERROR(
-        SlotMapping::Map(fds[i].get(), slot_bytes, &slots[i]));
+        SlotMapping::Map(fds[i].get(), slot_bytes, pages_, &slots[i]));
   }
   slots_ = std::move(slots);
   return Status();

@@ -1,25 +1,29 @@
 #ifndef FOREBAY_CLIENT_SLOT_MAP_H_
 #define FOREBAY_CLIENT_SLOT_MAP_H_
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "client/fd.h"
+#include "client/private_pages.h"
 #include "client/status.h"
 
 namespace forebay::client {
 
 // One slot, mapped privately: what the daemon writes is seen, what is written
-// here is seen by this process alone. Thread-safe as memory is; the object is
-// immutable. Owns the mapping.
+// here is seen by this process alone, until Renew.
+//
+// Thread-safe as memory is; Lend and Renew are called by one thread at a time.
+// Owns the mapping. Nothing blocks. Errors: Map's own.
 class SlotMapping {
  public:
   // Fails if the memory behind `fd` is smaller than `bytes` (touching the rest
   // would kill the process) or cannot be mapped.
   static Status Map(int fd, std::uint64_t bytes,
+                    std::shared_ptr<PrivatePages> pages,
                     std::shared_ptr<SlotMapping>* out);
   ~SlotMapping();
   SlotMapping(const SlotMapping&) = delete;
@@ -30,15 +34,23 @@ class SlotMapping {
   // Whether `fd` is the memory that is mapped.
   bool IsOf(int fd) const;
 
+  // Before the memory is handed to the user, who may write to it.
+  void Lend();
+  // After the user is done: shows what the daemon writes again, everywhere.
+  void Renew() { pages_->Drop(data_, bytes_); }
+  // Keeps all content as it is now, until Renew. Any thread.
+  void Freeze() { MakePagesPrivate(data_, bytes_); }
+
  private:
-  SlotMapping(std::uint8_t* data, std::uint64_t bytes, dev_t device,
-              ino_t inode)
-      : data_(data), bytes_(bytes), device_(device), inode_(inode) {}
+  SlotMapping(std::uint8_t* data, std::uint64_t bytes,
+              const struct stat& status, std::shared_ptr<PrivatePages> pages);
 
   std::uint8_t* const data_;
   const std::uint64_t bytes_;
   const dev_t device_;
   const ino_t inode_;
+  const std::shared_ptr<PrivatePages> pages_;
+  bool watched_ = false;
 };
 
 // The slots of a loader. Not thread-safe. A mapping lives as long as the map or
@@ -59,6 +71,7 @@ class SlotMap {
  private:
   std::vector<std::shared_ptr<SlotMapping>> slots_;
   std::vector<std::weak_ptr<SlotMapping>> past_;  // of the epoch before
+  std::shared_ptr<PrivatePages> pages_;           // made with the first slot
 };
 
 }  // namespace forebay::client

@@ -1,11 +1,14 @@
 #include "client/private_pages.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace forebay::client {
 namespace {
@@ -18,14 +21,19 @@ constexpr size_t kBytes = kPage * kPages;
 class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
  protected:
   void SetUp() override {
+    pages_ = PrivatePages::Create(GetParam());
+    if (pages_ == nullptr) GTEST_SKIP() << "this kernel refuses it";
+    ASSERT_EQ(pages_->search(), GetParam());
     fd_ = memfd_create("slot", MFD_CLOEXEC);
     ASSERT_GE(fd_, 0);
     ASSERT_EQ(ftruncate(fd_, kBytes), 0);
     daemon_ = Map(MAP_SHARED);
     client_ = Map(MAP_PRIVATE);
     Write(1);
+    pages_->Watch(client_, kBytes);
   }
   void TearDown() override {
+    if (client_ == nullptr) return;
     munmap(daemon_, kBytes);
     munmap(client_, kBytes);
     close(fd_);
@@ -35,6 +43,7 @@ class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
     return static_cast<std::uint8_t*>(
         mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, kind, fd_, 0));
   }
+  void Drop() { pages_->Drop(client_, kBytes); }
   // The daemon fills every page.
   void Write(int value) { memset(daemon_, value, kBytes); }
   // Pages of the client that show `value`.
@@ -45,6 +54,7 @@ class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
     return count;
   }
 
+  std::shared_ptr<PrivatePages> pages_;
   int fd_ = -1;
   std::uint8_t* daemon_ = nullptr;
   std::uint8_t* client_ = nullptr;
@@ -54,27 +64,90 @@ TEST_P(PrivatePagesTest, ShowsFreshContentAfterScatteredWrites) {
   for (size_t page : {0, 1, 2, 77, 255}) client_[page * kPage + 5] = 9;
   Write(2);
   ASSERT_EQ(Count(2), kPages - 5);
-  EXPECT_EQ(DropPrivatePages(client_, kBytes, GetParam()), GetParam());
+  Drop();
   EXPECT_EQ(Count(2), kPages);
 }
 
 TEST_P(PrivatePagesTest, ShowsFreshContentAfterManyRuns) {
   for (size_t page = 0; page < kPages; page += 2) client_[page * kPage] = 9;
   Write(2);
-  DropPrivatePages(client_, kBytes, GetParam());
+  Drop();
   EXPECT_EQ(Count(2), kPages);
 }
 
 TEST_P(PrivatePagesTest, ShowsFreshContentAfterWritingAll) {
   memset(client_, 9, kBytes);
   Write(2);
-  DropPrivatePages(client_, kBytes, GetParam());
+  Drop();
   EXPECT_EQ(Count(2), kPages);
+}
+
+TEST_P(PrivatePagesTest, FindsWritesTimeAndAgain) {
+  for (int round = 2; round < 9; ++round) {
+    Drop();
+    Write(round);
+    ASSERT_EQ(Count(round), kPages) << round;
+    // One page, then some, then most, then the first again.
+    for (size_t page = 0; page < kPages; page += kPages >> (round % 4 * 2))
+      client_[page * kPage + 5] = 0;
+    Write(99);
+    ASSERT_LT(Count(99), kPages) << round;
+  }
+}
+
+TEST_P(PrivatePagesTest, FindsWhatTheKernelWrote) {
+  const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(read(zeros, client_ + 2 * kPage, kPage + 9), kPage + 9);
+  close(zeros);
+  ASSERT_EQ(Count(1), kPages - 2);
+  Write(2);
+  ASSERT_EQ(Count(2), kPages - 2);
+  Drop();
+  EXPECT_EQ(Count(2), kPages);
+}
+
+TEST_P(PrivatePagesTest, FindsWhatWasWrittenAroundAFork) {
+  client_[5] = 9;
+  const pid_t child = fork();
+  if (child == 0) {
+    client_[kPage + 5] = 8;
+    _exit(client_[5] == 9 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  client_[5] = 7;
+  client_[2 * kPage + 5] = 7;
+  Write(2);
+  ASSERT_EQ(Count(2), kPages - 2);
+  Drop();
+  EXPECT_EQ(Count(2), kPages);
+}
+
+TEST_P(PrivatePagesTest, DropsPagesThatWereLocked) {
+  if (mlock(client_, kBytes) != 0) GTEST_SKIP() << "locking is not allowed";
+  client_[5] = 9;
+  Write(2);
+  Drop();
+  EXPECT_EQ(Count(2), kPages);
+}
+
+TEST_P(PrivatePagesTest, MappingsAreApart) {
+  std::uint8_t* const other = Map(MAP_PRIVATE);
+  pages_->Watch(other, kBytes);
+  client_[5] = 8;
+  other[5] = 9;
+  Drop();
+  EXPECT_EQ(client_[5], 1);
+  EXPECT_EQ(other[5], 9);
+  pages_->Drop(other, kBytes);
+  EXPECT_EQ(other[5], 1);
+  munmap(other, kBytes);
 }
 
 TEST_P(PrivatePagesTest, LeavesWhatWasOnlyRead) {
   ASSERT_EQ(Count(1), kPages);
-  DropPrivatePages(client_, kBytes, GetParam());
+  Drop();
   EXPECT_EQ(Count(1), kPages);
   Write(2);
   EXPECT_EQ(Count(2), kPages);
@@ -86,14 +159,25 @@ TEST_P(PrivatePagesTest, MadePrivateStaysAsItWas) {
   Write(2);
   EXPECT_EQ(client_[5], 9);
   EXPECT_EQ(Count(1), kPages - 1);
-  DropPrivatePages(client_, kBytes, GetParam());
+  Drop();
   EXPECT_EQ(Count(2), kPages);
 }
 
 INSTANTIATE_TEST_SUITE_P(Searches, PrivatePagesTest,
-                         ::testing::Values(PageSearch::kScan,
+                         ::testing::Values(PageSearch::kWritten,
+                                           PageSearch::kScan,
                                            PageSearch::kPagemap,
                                            PageSearch::kNone));
+
+TEST(PrivatePages, TakesTheFirstThatIsGranted) {
+  for (const PageSearch search :
+       {PageSearch::kWritten, PageSearch::kScan, PageSearch::kPagemap}) {
+    if (PrivatePages::Create(search) == nullptr) continue;
+    EXPECT_EQ(PrivatePages::Create()->search(), search);
+    return;
+  }
+  EXPECT_EQ(PrivatePages::Create()->search(), PageSearch::kNone);
+}
 
 }  // namespace
 }  // namespace forebay::client
