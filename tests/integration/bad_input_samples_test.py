@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 
 import forebay
-from conftest import serving
+from daemons import serving
 from trouble import contents, neighbour, open_loader, run_until_error
 
 SAMPLES = 48

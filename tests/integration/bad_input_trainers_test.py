@@ -9,14 +9,14 @@ import numpy
 import pytest
 
 import forebay
-from conftest import serving
+from daemons import serving
 from trouble import (contents, ctl, expect_line, neighbour, open_loader,
                      slot_bytes, trainer, until)
 
 HOLD = """
 loader = open_loader(sys.argv[1], batch_size=8)
-held = [next(iter(loader))]
-held.append(next(loader.__iter__()))
+iterator = iter(loader)
+held = [next(iterator), next(iterator)]
 print("holds", flush=True)
 sys.stdin.read()
 """
@@ -45,7 +45,7 @@ def quiet(daemon):
     return (status["memory_slots"], status["loaders"]) == ("0", 0)
 
 
-@pytest.mark.parametrize("script", [HOLD, LOOP])
+@pytest.mark.parametrize("script", [HOLD, LOOP], ids=["holding", "reading"])
 def test_killed_trainer_gives_everything_back(shared_daemon, photos, script):
     before = int(ctl(shared_daemon, "status")["memory_used"])
     with neighbour(photos):

@@ -4,90 +4,25 @@ Run with Debian's Python, after building //server/daemon:forebayd and
 //client:libforebay.so.
 """
 
-import contextlib
 import os
 import pathlib
 import random
-import signal
 import subprocess
 import sys
-import time
 
 import PIL.Image
 import pytest
 
+from daemons import serving
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "client" / "python"))
 sys.dont_write_bytecode = True
-FOREBAYD = os.environ.get(
-    "FOREBAY_DAEMON", str(ROOT / "bazel-bin/server/daemon/forebayd"))
 WALLPAPERS = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
               "mate-backgrounds"]
 CLASSES = ("beach", "city", "forest")
 PER_CLASS = 16
 WIDTH, HEIGHT = 96, 72
-START_SECONDS = 20
-
-
-class Daemon:
-    """A forebayd in a runtime directory of its own.
-
-    Attributes:
-      runtime_dir: pathlib.Path, of its sockets.
-      process: subprocess.Popen.
-    """
-
-    def __init__(self, folder, launcher=()):
-        """`launcher` is the command that runs it, such as ["setpriv", ...]."""
-        self._launcher = launcher
-        self.runtime_dir = folder / "run"
-        self.runtime_dir.mkdir(mode=0o700)
-        self._log_path = folder / "log"
-        self._environment = dict(os.environ, XDG_CACHE_HOME=str(folder))
-        self.process = None
-
-    def start(self, *arguments):
-        """Starts it; returns when it accepts clients."""
-        from forebay import _native
-        with open(self._log_path, "ab") as log:
-            self.process = subprocess.Popen(
-                [*self._launcher, FOREBAYD, "--runtime-dir",
-                 str(self.runtime_dir), *arguments],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=self._environment)
-        end = time.monotonic() + START_SECONDS
-        while not _native.ping(str(self.runtime_dir)):
-            assert self.process.poll() is None, self.log()
-            assert time.monotonic() < end, self.log()
-            time.sleep(0.01)
-
-    def log(self):
-        """All that it has said so far."""
-        return self._log_path.read_text(errors="replace")
-
-    def stop(self, how=signal.SIGTERM):
-        """Ends it, and returns its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        return self.process.wait(timeout=START_SECONDS)
-
-
-@contextlib.contextmanager
-def serving(folder, *arguments, launcher=()):
-    """A running daemon that clients in this process and its children find."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-        patch.setenv("PYTHONPATH", str(ROOT / "client" / "python"))
-        started = Daemon(folder, launcher)
-        patch.setenv("FOREBAY_RUNTIME_DIR", str(started.runtime_dir))
-        started.start(*arguments)
-        try:
-            yield started
-        finally:
-            alive = started.process.poll() is None
-            started.stop()
-        if alive:
-            assert started.process.returncode == 0, started.log()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 import time
 
 from test_client_batches import SAMPLES
-from conftest import FOREBAYD, ROOT
+from daemons import FOREBAYD, ROOT
 
 TRAIN = """
 import sys, forebay
