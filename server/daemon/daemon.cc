@@ -42,6 +42,13 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       resources.memory,
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
+  if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
+    resources.warnings.push_back(
+        absl::StrCat("memory.limit is ", resources.memory >> 20,
+                     " MiB, but this machine or the daemon's cgroup has ",
+                     limits.memory_bytes >> 20,
+                     ": the kernel will end the daemon when that is used up"));
+  }
   resources.workers = config.cpu().workers() != 0
                           ? static_cast<int>(config.cpu().workers())
                           : limits.cpus;
@@ -79,6 +86,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       config_file_(std::move(config_file)),
       index_directory_(IndexDirectory(config.index().directory())),
       runtime_dir_(std::move(runtime_dir)),
+      warnings_(resources.warnings),
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
@@ -101,6 +109,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
+  for (const std::string& warning : warnings_) spdlog::warn("{}", warning);
   spdlog::info("{} workers, {} MiB of memory, indexes in {}", resources.workers,
                resources.memory >> 20, index_directory_);
 }
@@ -170,7 +179,9 @@ admin::DaemonInfo Daemon::Info() const {
   info.read_cpu_nanos = static_cast<std::uint64_t>(source_.cpu_nanos());
   info.sessions = session_count_;
   info.simd_target = std::string(pipeline::VectorTarget());
-  info.warnings = registry_.Warnings();
+  info.warnings = warnings_;
+  for (std::string& warning : registry_.Warnings())
+    info.warnings.push_back(std::move(warning));
   return info;
 }
 

@@ -46,6 +46,7 @@ class Daemon {
     std::uint64_t memory = 0;  // bytes
     int workers = 0;
     pipeline::WorkspaceLimits workspace;
+    std::vector<std::string> warnings;
   };
 
   Daemon(const proto::Config& config, std::string config_file,
@@ -61,6 +62,7 @@ class Daemon {
   const std::string index_directory_;
   const RuntimeDir runtime_dir_;
   const ServiceManager service_manager_;
+  const std::vector<std::string> warnings_;  // of what was configured
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;

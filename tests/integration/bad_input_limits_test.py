@@ -1,15 +1,17 @@
 """Limits that are reached, disks that are full, and settings that are wrong."""
 
 import contextlib
+import itertools
 import os
 import pathlib
+import resource
 import subprocess
 import time
 
 import pytest
 
 import forebay
-from conftest import FOREBAYD, serving
+from daemons import FOREBAYD, serving
 from forebay import transforms as T
 from raw_session import RawSession
 from trouble import (contents, ctl, neighbour, open_loader, slot_bytes, until)
@@ -72,6 +74,16 @@ def test_memory_limit_below_what_is_needed_at_all(tmp_path):
                           stderr=subprocess.PIPE, timeout=30)
     assert said.returncode != 0
     assert b"memory.limit" in said.stderr
+
+
+def test_memory_limit_that_the_machine_does_not_have(tmp_path, photos):
+    config = configured(tmp_path, "[memory]\nlimit = '99999GiB'\n")
+    with serving(tmp_path, *config) as daemon:
+        warning, = ctl(daemon, "status")["warnings"]
+        assert warning.startswith("memory.limit is 102398976 MiB, but ")
+        assert warning in daemon.log()
+        with open_loader(photos) as loader:
+            assert contents(loader)[1] == list(range(48))
 
 
 @contextlib.contextmanager
@@ -256,3 +268,59 @@ def cpu_seconds(daemon):
     with open(f"/proc/{daemon.process.pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def free_descriptors(daemon, count):
+    """Leaves the daemon only so many descriptors to open."""
+    pid = daemon.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = {int(entry) for entry in os.listdir(f"/proc/{pid}/fd")}
+    free = (number for number in itertools.count() if number not in used)
+    # The first number that it may not give out.
+    limit = next(itertools.islice(free, count, None))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
+    with serving(tmp_path) as daemon:
+        with open_loader(photos) as loader:
+            contents(loader)
+        until(lambda: ctl(daemon, "status")["sessions"] == 0, "all is quiet")
+        refused = 0
+        for count in range(1, 40):
+            with free_descriptors(daemon, count):
+                try:
+                    with open_loader(photos) as loader:
+                        assert contents(loader)[1] == list(range(48))
+                except forebay.ForebayError as error:
+                    refused += 1
+                    text = str(error)
+                    assert ("descriptor" in text or
+                            "Too many open files" in text), text
+            with open_loader(photos) as loader:
+                assert contents(loader)[1] == list(range(48))
+            until(lambda: ctl(daemon, "status")["sessions"] == 0, "quiet again")
+        assert 0 < refused < 39
+
+
+def test_passing_fault_in_mid_epoch(tmp_path, photos):
+    """A read that fails for a while ends the epoch, and the next one is whole."""
+    with serving(tmp_path) as daemon:
+        with open_loader(photos, depth=1) as loader:
+            iterator = iter(loader)
+            begin = contents([next(iterator)])[1]
+            with free_descriptors(daemon, 0):
+                with pytest.raises(forebay.DataError) as caught:
+                    for batch in iterator:
+                        begin += [int(i) for i in batch.sample_ids]
+            assert str(caught.value).startswith(f"sample {len(begin)} of ")
+            assert "Too many open files" in str(caught.value)
+            state = loader.state_dict()
+            assert state["position"] == len(begin)
+            loader.load_state_dict(state)
+            assert begin + contents(loader)[1] == list(range(48))
