@@ -41,6 +41,27 @@ def shared_daemon(tmp_path_factory):
         yield started
 
 
+@pytest.fixture
+def connect(shared_daemon):
+    """Opens raw sessions."""
+    from raw_session import RawSession
+    opened = []
+
+    def new():
+        opened.append(RawSession(shared_daemon.runtime_dir / "session.sock"))
+        return opened[-1]
+
+    yield new
+    for session in opened:
+        session.socket.close()
+
+
+@pytest.fixture
+def session(connect):
+    """A raw session that has greeted."""
+    return connect().greet()
+
+
 def _sources():
     listed = subprocess.run(["dpkg-query", "-L", *WALLPAPERS], check=True,
                             stdout=subprocess.PIPE).stdout.decode()

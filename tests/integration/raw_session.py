@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import traceback
 
 from trouble import PATIENCE, ROOT
 
@@ -61,6 +62,40 @@ def memfd(content):
 def text(error):
     """What an Error says."""
     return error.message.decode(errors="replace")
+
+
+def in_child(check):
+    """Forks; the child runs `check`. Its exit status."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            check()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def forked(test):
+    """Runs a test in a child: what it holds is held until its process ends."""
+    @functools.wraps(test)
+    def run(*arguments, **named):
+        messages()
+        assert in_child(lambda: test(*arguments, **named)) == 0
+    return run
+
+
+def refused(session, code, *words):
+    """The daemon says why, and hangs up."""
+    answer, _ = session.receive()
+    assert answer is not None, "no reason was given"
+    assert answer.error.code == code, answer
+    for word in words:
+        assert word in text(answer.error)
+    assert session.hung_up()
 
 
 class RawSession:

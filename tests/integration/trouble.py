@@ -62,6 +62,17 @@ def descriptors(daemon):
     return sorted(found)
 
 
+@contextlib.contextmanager
+def nothing_left_behind(daemon):
+    """All that is opened within must be closed in the end."""
+    before = descriptors(daemon)
+    yield
+    until(lambda: ctl(daemon, "status")["sessions"] == 0, "all sessions end")
+    until(lambda: descriptors(daemon) == before,
+          "the daemon closes what it opened")
+    assert slot_bytes(daemon) == 0
+
+
 def open_loader(folder, **arguments):
     """A loader of whole photographs as NumPy arrays, from the daemon there is."""
     arguments.setdefault("framework", "numpy")
