@@ -46,7 +46,10 @@ class CompiledPipeline final : public Pipeline {
     FOREBAY_ASSIGN_OR_RETURN(
         TensorWriter writer,
         TensorWriter::Create(program_, sample.view(), parts.scratch, out));
-    return sample.Render(writer);
+    const absl::Status status = sample.Render(writer);
+    // After an error too: what was written must not follow what others write.
+    writer.Finish();
+    return status;
   }
 
  private:

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "proto/shm_layout.h"
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/transform/draws.h"
@@ -72,13 +73,18 @@ proto::PipelineSpec Spec(proto::DataType dtype, bool nhwc) {
   return spec;
 }
 
-// A slot's worth of tensors: what is written is not in the cache.
+// A slot's worth of tensors, aligned as a slot's fields are: what is written is
+// not in the cache.
 struct Slot {
-  explicit Slot(std::uint64_t bytes) : sample_bytes(bytes) {
-    memory.resize(kSlotSamples * bytes);
-  }
+  explicit Slot(std::uint64_t bytes)
+      : sample_bytes(bytes),
+        memory(kSlotSamples * bytes + proto::kFieldAlignment) {}
   absl::Span<std::uint8_t> Place(std::uint64_t i) {
-    return {memory.data() + i % kSlotSamples * sample_bytes, sample_bytes};
+    auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    address += proto::kFieldAlignment - address % proto::kFieldAlignment;
+    return {reinterpret_cast<std::uint8_t*>(address) +
+                i % kSlotSamples * sample_bytes,
+            sample_bytes};
   }
   std::uint64_t sample_bytes;
   Bytes memory;

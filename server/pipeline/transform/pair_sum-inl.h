@@ -1,5 +1,5 @@
 // How both passes sum where the CPU has 512-bit vectors with byte permutations
-// and VNNI (Ice Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit
+// (Ice Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit
 // halves, so that one permutation fetches, and one instruction multiplies and
 // adds, two taps of 16 positions. A weight of 23 bits is cut into two digits:
 //   weight = high * 2^15 + low,  0 <= low < 2^15

@@ -28,10 +28,10 @@ namespace {
 // A block of positions: where its bytes begin, relative to the row's, which of
 // them each position's first tap is, and the weights.
 struct alignas(64) BlockTable {
-  std::int32_t offset;
   std::uint32_t first[kPairLanes];
   std::uint32_t high[kMaxPairs][kPairLanes];
   std::uint32_t low[kMaxPairs][kPairLanes];
+  std::int32_t offset;
 };
 static_assert(sizeof(BlockTable) <= kRowBlockBytes);
 

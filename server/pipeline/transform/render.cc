@@ -61,14 +61,13 @@ absl::Status Render(const View& view, absl::Span<const Color> fills,
                     PixelSource& source, Scratch& scratch, RowTarget& target) {
   FOREBAY_ASSIGN_OR_RETURN(const Taps across, MakeTaps(view.x, scratch));
   FOREBAY_ASSIGN_OR_RETURN(const Taps down, MakeTaps(view.y, scratch));
-  const std::size_t pitch = PlanePitch(static_cast<std::size_t>(across.length));
+  const auto width = static_cast<std::size_t>(across.length);
+  const std::size_t pitch = PlanePitch(width);
   const std::size_t row_bytes = kColors * pitch;
   const auto rows = static_cast<std::uint64_t>(down.end - down.first);
   FOREBAY_ASSIGN_OR_RETURN(
       std::uint8_t * work,
-      scratch.Allocate<std::uint8_t>(
-          HorizontalWorkBytes(static_cast<std::size_t>(across.length)),
-          "resizing"));
+      scratch.Allocate<std::uint8_t>(HorizontalWorkBytes(width), "resizing"));
   FOREBAY_ASSIGN_OR_RETURN(
       std::uint8_t * middle,
       scratch.Allocate<std::uint8_t>(rows * row_bytes, "the resized rows"));
@@ -84,7 +83,7 @@ absl::Status Render(const View& view, absl::Span<const Color> fills,
   std::uint8_t* const planes[kColors] = {row, row + pitch, row + 2 * pitch};
   const bool fill = view.x.has_fill() || view.y.has_fill();
   for (std::int64_t y = 0; y < down.length; ++y) {
-    ResampleColumns(middle, row_bytes, down, y, row_bytes, row);
+    ResampleColumns(middle, row_bytes, down, y, width, row);
     if (fill) PaintFills(view, fills, y, planes);
     target.Row(y, planes);
   }

@@ -12,8 +12,7 @@ namespace {
 constexpr std::int32_t kMaxUnclippedTaps = 16000;
 
 double Triangle(double x) {
-  x = std::fabs(x);
-  return x < 1.0 ? 1.0 - x : 0.0;
+  return std::max(1.0 - std::fabs(x), 0.0);
 }
 
 double Cubic(double x) {

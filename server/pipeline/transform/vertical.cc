@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // Must follow foreach_target.h.
 #include "hwy/highway.h"
+#include "server/pipeline/transform/permuted_columns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace forebay::pipeline::transform {
@@ -54,18 +55,23 @@ HWY_INLINE void Columns(const std::uint8_t* HWY_RESTRICT from,
   }
 }
 
-void ColumnsHere(const std::uint8_t* from, std::size_t stride,
-                 const std::int32_t* weights, std::int32_t count,
-                 std::size_t bytes, std::uint8_t* out) {
-  switch (count) {
+void ColumnsHere(const std::uint8_t* from, std::size_t stride, const Taps& taps,
+                 std::int64_t y, std::size_t width, std::uint8_t* out) {
+#if FOREBAY_HAS_PAIR_SUM
+  if (PairsOf(taps) <= kMaxPairs)
+    return PermuteDown(from, stride, taps, y, width, out);
+#endif
+  const std::int32_t* weights = taps.weights + y * taps.count;
+  const std::size_t bytes = kColors * PlanePitch(width);
+  switch (taps.count) {
     case 2:
-      return Columns<2>(from, stride, weights, count, bytes, out);
+      return Columns<2>(from, stride, weights, taps.count, bytes, out);
     case 3:
-      return Columns<3>(from, stride, weights, count, bytes, out);
+      return Columns<3>(from, stride, weights, taps.count, bytes, out);
     case 4:
-      return Columns<4>(from, stride, weights, count, bytes, out);
+      return Columns<4>(from, stride, weights, taps.count, bytes, out);
     default:
-      return Columns<0>(from, stride, weights, count, bytes, out);
+      return Columns<0>(from, stride, weights, taps.count, bytes, out);
   }
 }
 
@@ -80,16 +86,15 @@ namespace forebay::pipeline::transform {
 HWY_EXPORT(ColumnsHere);
 
 void ResampleColumns(const std::uint8_t* first, std::size_t stride,
-                     const Taps& taps, std::int64_t y, std::size_t bytes,
+                     const Taps& taps, std::int64_t y, std::size_t width,
                      std::uint8_t* out) {
   const std::uint8_t* from =
       first + static_cast<std::size_t>(taps.start[y]) * stride;
   if (taps.count == 1) {  // of weight 2^22: a copy
-    std::memcpy(out, from, bytes);
+    std::memcpy(out, from, kColors * PlanePitch(width));
     return;
   }
-  HWY_DYNAMIC_DISPATCH(ColumnsHere)
-  (from, stride, taps.weights + y * taps.count, taps.count, bytes, out);
+  HWY_DYNAMIC_DISPATCH(ColumnsHere)(from, stride, taps, y, width, out);
 }
 
 }  // namespace forebay::pipeline::transform

@@ -9,12 +9,13 @@
 
 namespace forebay::pipeline::transform {
 
-// The vertical pass: position `y` of `taps`, of `bytes` (a multiple of
-// kPlaneUnit) columns at once. Row r of the image starts at `first` +
-// (r - taps.first) * stride. The result does not depend on the CPU.
-// Thread-safe; never blocks; no errors.
+// The vertical pass: position `y` of `taps`, for rows of three planes of
+// `width` pixels, each PlanePitch(width) bytes behind the one before; bytes
+// behind the width are undefined. Row r of the image starts at `first` +
+// (r - taps.first) * stride. All rows are aligned to 64 bytes. The result does
+// not depend on the CPU. Thread-safe; never blocks; no errors.
 void ResampleColumns(const std::uint8_t* first, std::size_t stride,
-                     const Taps& taps, std::int64_t y, std::size_t bytes,
+                     const Taps& taps, std::int64_t y, std::size_t width,
                      std::uint8_t* out);
 
 }  // namespace forebay::pipeline::transform
