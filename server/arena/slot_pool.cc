@@ -8,11 +8,8 @@
 
 namespace forebay::arena {
 
-absl::StatusOr<SlotPool> SlotPool::Create(base::MemoryBudget* budget,
-                                          std::uint32_t slots,
+absl::StatusOr<SlotPool> SlotPool::Create(std::uint32_t slots,
                                           std::uint64_t slot_bytes) {
-  FOREBAY_ASSIGN_OR_RETURN(auto reservation,
-                           budget->Reserve(slots * slot_bytes, "batches"));
   std::vector<Slot> made;
   made.reserve(slots);
   for (std::uint32_t i = 0; i < slots; ++i) {
@@ -21,14 +18,8 @@ absl::StatusOr<SlotPool> SlotPool::Create(base::MemoryBudget* budget,
         SharedMemory::Create("forebay-slot", slot_bytes, ClientAccess::kRead));
     made.push_back(Slot{.memory = std::move(memory), .holders = {}});
   }
-  return SlotPool(std::move(made), slot_bytes, std::move(reservation));
+  return SlotPool(std::move(made), slot_bytes);
 }
-
-SlotPool::SlotPool(std::vector<Slot> slots, std::uint64_t slot_bytes,
-                   base::MemoryReservation reservation)
-    : slots_(std::move(slots)),
-      slot_bytes_(slot_bytes),
-      reservation_(std::move(reservation)) {}
 
 SlotCounts SlotPool::Counts() const {
   SlotCounts counts;
@@ -92,9 +83,11 @@ bool SlotPool::EndLease(Slot& slot, Holder holder) {
   return true;
 }
 
-bool SlotPool::HasLeases() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return slot.state == State::kPublished;
+bool SlotPool::HasLeases(Holder holder) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    return slot.state == State::kPublished &&
+           std::find(slot.holders.begin(), slot.holders.end(), holder) !=
+               slot.holders.end();
   });
 }
 

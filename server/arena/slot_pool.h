@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/arena/shared_memory.h"
-#include "server/base/memory_budget.h"
 
 namespace forebay::arena {
 
@@ -25,13 +25,12 @@ struct SlotCounts {
 // filling -> published (leased by each holder) -> free. The book is the
 // daemon's own: what a client says is checked against it, and a dead client's
 // leases are ended from it. Not thread-safe: the stream guards it; slots'
-// memory may be written by any thread while filling. Owns the memory and its
-// part of the budget. Only Create blocks (see SharedMemory); errors:
-// RESOURCE_EXHAUSTED.
+// memory may be written by any thread while filling. Owns the memory,
+// which whoever makes it has reserved. Only Create blocks (see SharedMemory);
+// errors: RESOURCE_EXHAUSTED.
 class SlotPool {
  public:
-  static absl::StatusOr<SlotPool> Create(base::MemoryBudget* budget,
-                                         std::uint32_t slots,
+  static absl::StatusOr<SlotPool> Create(std::uint32_t slots,
                                          std::uint64_t slot_bytes);
 
   std::uint32_t slots() const {
@@ -61,7 +60,7 @@ class SlotPool {
   bool Release(std::uint32_t slot, std::uint32_t generation, Holder holder);
   // Ends all leases of a holder.
   void ReleaseAll(Holder holder);
-  bool HasLeases() const;
+  bool HasLeases(Holder holder) const;
 
  private:
   enum class State { kFree, kFilling, kPublished };
@@ -72,13 +71,12 @@ class SlotPool {
     std::vector<Holder> holders;
   };
 
-  SlotPool(std::vector<Slot> slots, std::uint64_t slot_bytes,
-           base::MemoryReservation reservation);
+  SlotPool(std::vector<Slot> slots, std::uint64_t slot_bytes)
+      : slots_(std::move(slots)), slot_bytes_(slot_bytes) {}
   bool EndLease(Slot& slot, Holder holder);
 
   std::vector<Slot> slots_;
   std::uint64_t slot_bytes_;
-  base::MemoryReservation reservation_;
 };
 
 }  // namespace forebay::arena

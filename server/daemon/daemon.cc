@@ -142,6 +142,7 @@ void Daemon::Run() {
   spdlog::info("forebayd {} serves {}", proto::kVersion, runtime_dir_.path());
   service_manager_.Ready();
   loop_->Run();
+  sessions_->StopListening();
   service_manager_.Stopping();
   spdlog::info("forebayd leaves");
 }

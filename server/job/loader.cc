@@ -11,18 +11,22 @@ absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     const proto::LoaderSpec& spec, stream::Recipe recipe,
     const stream::Machinery& machinery, schedule::Flow flow) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
-  return std::shared_ptr<Loader>(
-      new Loader(spec, std::move(recipe), machinery, flow, std::move(channel)));
+  FOREBAY_ASSIGN_OR_RETURN(auto source,
+                           stream::Stream::Create(recipe, machinery, flow));
+  return std::shared_ptr<Loader>(new Loader(spec, std::move(recipe),
+                                            machinery.clock, std::move(channel),
+                                            std::move(source)));
 }
 
 Loader::Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-               const stream::Machinery& machinery, schedule::Flow flow,
-               std::unique_ptr<arena::Channel> channel)
+               const base::Clock* clock,
+               std::unique_ptr<arena::Channel> channel,
+               std::shared_ptr<stream::Stream> stream)
     : spec_(std::move(spec)),
       recipe_(std::move(recipe)),
-      clock_(machinery.clock),
+      clock_(clock),
       channel_(std::move(channel)),
-      stream_(stream::Stream::Create(recipe_, machinery, flow)),
+      stream_(std::move(stream)),
       member_(stream_->Join(channel_.get())) {}
 
 Loader::~Loader() {
@@ -33,11 +37,8 @@ Loader::~Loader() {
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
     std::uint64_t epoch, std::uint64_t first_sample) {
   base::MutexLock lock(&control_);
-  FOREBAY_RETURN_IF_ERROR(stream_->Start(epoch, first_sample));
   used_at_nanos_ = clock_->NowNanos();
-  auto slots = stream_->SlotFds();
-  if (!slots.ok()) stream_->Stop();
-  return slots;
+  return stream_->Start(epoch, first_sample);
 }
 
 std::uint32_t Loader::StopEpoch() {
@@ -54,18 +55,16 @@ absl::Status Loader::TakeReleases() {
 
 void Loader::ReclaimIfIdle(std::int64_t idle_nanos) {
   base::MutexLock lock(&control_);
-  if (stream_->State().running) used_at_nanos_ = clock_->NowNanos();
+  if (stream_->Snapshot(member_).running) used_at_nanos_ = clock_->NowNanos();
   if (clock_->NowNanos() - used_at_nanos_ >= idle_nanos) stream_->Reclaim();
 }
 
-bool Loader::HasLeases() const {
-  return stream_->State().slot_counts.published > 0;
-}
+bool Loader::HasLeases() const { return stream_->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
-  const stream::StreamState state = stream_->State();
-  const stream::StreamCounters made = stream_->Counters();
-  const stream::MemberCounters taken = stream_->CountersOf(member_);
+  const stream::StreamSnapshot state = stream_->Snapshot(member_);
+  const stream::StreamCounters& made = state.made;
+  const stream::MemberCounters& taken = state.taken;
   const arena::ClientTelling telling = channel_->Telling();
   LoaderSnapshot snapshot;
   snapshot.name = spec_.name();
@@ -101,7 +100,9 @@ LoaderSnapshot Loader::Snapshot() const {
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {
   PeekedBatch batch;
-  FOREBAY_ASSIGN_OR_RETURN(batch.slot, stream_->Peek());
+  FOREBAY_ASSIGN_OR_RETURN(stream::SlotCopy copy, stream_->Peek());
+  batch.slot = std::move(copy.bytes);
+  batch.reservation = std::move(copy.reservation);
   batch.pipeline = spec_.pipeline();
   batch.classes = recipe_.dataset->classes();
   return batch;

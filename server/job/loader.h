@@ -66,8 +66,8 @@ class Loader {
 
  private:
   Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-         const stream::Machinery& machinery, schedule::Flow flow,
-         std::unique_ptr<arena::Channel> channel);
+         const base::Clock* clock, std::unique_ptr<arena::Channel> channel,
+         std::shared_ptr<stream::Stream> stream);
 
   const proto::LoaderSpec spec_;
   const stream::Recipe recipe_;

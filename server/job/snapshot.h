@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/base/memory_budget.h"
 
 namespace forebay::job {
 
@@ -62,6 +63,7 @@ struct JobSnapshot {
 // A copy of a published slot: a proto::BatchHeader and the data that it
 // describes.
 struct PeekedBatch {
+  base::MemoryReservation reservation;  // of `slot`
   std::vector<std::uint8_t> slot;
   proto::PipelineSpec pipeline;
   std::vector<std::string> classes;

@@ -20,7 +20,8 @@
 namespace forebay::session {
 namespace {
 
-// More requests that block at once than this wait for each other.
+// More of a kind at once than these wait for each other.
+constexpr int kScanThreads = 32;
 constexpr int kRequestThreads = 4;
 constexpr std::size_t kMaxClients = 4096;
 // How long new clients wait when no descriptor is left for them.
@@ -46,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(
     const std::string& path, base::EventLoop* loop, job::Registry* registry) {
   FOREBAY_ASSIGN_OR_RETURN(base::Fd listener, Listen(path));
   std::unique_ptr<Server> server(
-      new Server(std::move(listener), loop, registry));
+      new Server(path, std::move(listener), loop, registry));
   FOREBAY_ASSIGN_OR_RETURN(
       server->listener_watch_,
       loop->Add(server->listener_.get(), EPOLLIN,
@@ -56,21 +57,32 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(
   return server;
 }
 
-Server::Server(base::Fd listener, base::EventLoop* loop,
+Server::Server(std::string path, base::Fd listener, base::EventLoop* loop,
                job::Registry* registry)
-    : listener_(std::move(listener)),
+    : path_(std::move(path)),
+      listener_(std::move(listener)),
       loop_(loop),
       registry_(registry),
+      scans_(std::make_unique<RequestPool>(kScanThreads)),
       requests_(std::make_unique<RequestPool>(kRequestThreads)) {}
 
 Server::~Server() {
+  StopListening();
+  scans_.reset();
   requests_.reset();
-  // The loop's callbacks share the clients; what they hold must go before the
-  // registry does.
+  // The loop outlives the registry: nothing that it calls may hold on to what
+  // the clients had.
   for (const auto& [id, client] : clients_) {
-    client->release_watches.clear();
+    Unwatch(*client);
     client->session.reset();
   }
+}
+
+void Server::StopListening() {
+  if (!listener_) return;
+  loop_->Remove(listener_watch_);
+  listener_.Close();
+  unlink(path_.c_str());
 }
 
 void Server::Accept() {
@@ -128,16 +140,19 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
     HangUp(client);
     return;
   }
-  if (!datagram.ok()) {
-    OnAnswered(client, Session::Refuse(datagram.status()));
+  auto request =
+      datagram.ok() ? Request::Parse(*std::move(datagram)) : datagram.status();
+  if (!request.ok()) {
+    OnAnswered(client, Session::Refuse(request.status()));
     return;
   }
   client->busy = true;
   loop_->SetEvents(client->socket_watch, 0);
-  requests_->Run(
-      [this, client, d = std::make_shared<Datagram>(*std::move(datagram))] {
+  RequestPool& pool = request->message.has_open_loader() ? *scans_ : *requests_;
+  pool.Run(
+      [this, client, asked = std::make_shared<Request>(*std::move(request))] {
         auto reply =
-            std::make_shared<Reply>(client->session->Handle(std::move(*d)));
+            std::make_shared<Reply>(client->session->Handle(std::move(*asked)));
         loop_->Post(
             [this, client, reply] { OnAnswered(client, std::move(*reply)); });
       });
@@ -213,6 +228,8 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
 }
 
 void Server::OnProcessGone(const std::shared_ptr<Client>& client) {
+  // It would be readable for as long as a request is being answered.
+  loop_->Remove(std::exchange(client->pidfd_watch, 0));
   client->process_gone = true;
   if (!client->busy) Forget(client);
 }
@@ -221,7 +238,7 @@ void Server::OnProcessGone(const std::shared_ptr<Client>& client) {
 // up and holds none.
 void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
   if (client->busy) return;
-  client->session->DropReleased();
+  auto dropped = client->session->DropReleased();
   const auto held = client->session->Loaders();
   for (auto watch = client->release_watches.begin();
        watch != client->release_watches.end();) {
@@ -231,20 +248,29 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
     if (gone) loop_->Remove(watch->second);
     watch = gone ? client->release_watches.erase(watch) : std::next(watch);
   }
+  if (!dropped.empty()) {
+    requests_->Run(
+        [loaders = std::move(dropped)]() mutable { loaders.clear(); });
+  }
   if (client->hung_up && held.empty()) Forget(client);
 }
 
 void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
-  loop_->Remove(client->socket_watch);
-  loop_->Remove(client->pidfd_watch);
-  for (const auto& [loader, watch] : client->release_watches)
-    loop_->Remove(watch);
-  client->release_watches.clear();
+  Unwatch(*client);
   // The session ends its loaders, which unmaps their slots: not on the loop's
   // time.
   requests_->Run([session = std::shared_ptr<Session>(std::move(
                       client->session))]() mutable { session.reset(); });
+}
+
+void Server::Unwatch(Client& client) {
+  loop_->Remove(client.socket_watch);
+  loop_->Remove(client.pidfd_watch);
+  for (const auto& [loader, watch] : client.release_watches) {
+    loop_->Remove(watch);
+  }
+  client.release_watches.clear();
 }
 
 }  // namespace forebay::session

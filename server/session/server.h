@@ -37,13 +37,17 @@ class Server {
     return static_cast<std::uint32_t>(clients_.size());
   }
 
-  // Runs something that may block beside the requests.
+  // Runs something that may block a little beside the requests.
   void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
+
+  // Takes no more clients, and lets another daemon have the path.
+  void StopListening();
 
  private:
   struct Client;
 
-  Server(base::Fd listener, base::EventLoop* loop, job::Registry* registry);
+  Server(std::string path, base::Fd listener, base::EventLoop* loop,
+         job::Registry* registry);
 
   void Accept();
   void ListenAgain();
@@ -56,14 +60,19 @@ class Server {
   void WatchWhatIsHeld(const std::shared_ptr<Client>& client);
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
+  void Unwatch(Client& client);
 
-  const base::Fd listener_;
+  const std::string path_;
+  base::Fd listener_;
   base::EventLoop* const loop_;
   job::Registry* const registry_;
   base::EventLoop::Watch listener_watch_ = 0;
   bool deaf_ = false;  // no descriptor was left for another client
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
+  // Scans may take minutes, and hang with a file server: they have threads of
+  // their own, so that nothing else waits for them.
+  std::unique_ptr<RequestPool> scans_;
   std::unique_ptr<RequestPool> requests_;
 };
 

@@ -90,28 +90,34 @@ Reply Session::Refuse(const absl::Status& status) {
   return {.bytes = answer.SerializeAsString(), .fds = {}, .hang_up = true};
 }
 
-Reply Session::Handle(Datagram datagram) {
-  proto::ClientMessage request;
-  if (!request.ParseFromString(datagram.bytes) || request.request_id() == 0 ||
-      request.kind_case() == proto::ClientMessage::KIND_NOT_SET) {
-    return Refuse(
-        absl::InvalidArgumentError("a message that is none of this protocol"));
+absl::StatusOr<Request> Request::Parse(Datagram datagram) {
+  Request request;
+  request.fds = std::move(datagram.fds);
+  if (!request.message.ParseFromString(datagram.bytes) ||
+      request.message.request_id() == 0 ||
+      request.message.kind_case() == proto::ClientMessage::KIND_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "a message that is none of this protocol");
   }
+  return request;
+}
+
+Reply Session::Handle(Request request) {
   const bool greeted = pidfd() >= 0;
-  if (greeted == request.has_hello()) {
+  if (greeted == request.message.has_hello()) {
     return Refuse(
         absl::FailedPreconditionError("a session begins with one greeting"));
   }
   Reply reply;
   proto::DaemonMessage answer;
   const absl::Status status =
-      Answer(request, std::move(datagram.fds), answer, reply.fds);
+      Answer(request.message, std::move(request.fds), answer, reply.fds);
   if (!status.ok()) {
     SetError(status, answer);
     reply.fds.clear();
-    reply.hang_up = request.has_hello();
+    reply.hang_up = request.message.has_hello();
   }
-  answer.set_request_id(request.request_id());
+  answer.set_request_id(request.message.request_id());
   reply.bytes = answer.SerializeAsString();
   FOREBAY_CHECK(reply.bytes.size() <= kMaxMessage);
   return reply;
@@ -187,7 +193,7 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   job::Attachment* attachment;
   {
     base::MutexLock lock(&mutex_);
-    if (open_.size() >= kMaxLoaders) {
+    if (open_.size() + closed_.size() >= kMaxLoaders) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "this process has ", kMaxLoaders, " loaders open: close some"));
     }
@@ -281,8 +287,7 @@ std::vector<std::shared_ptr<job::Loader>> Session::Loaders() const {
   return loaders;
 }
 
-void Session::DropReleased() {
-  // Destroyed after the mutex is free: unmapping takes milliseconds.
+std::vector<std::shared_ptr<job::Loader>> Session::DropReleased() {
   std::vector<std::shared_ptr<job::Loader>> dropped;
   base::MutexLock lock(&mutex_);
   const auto first =
@@ -292,6 +297,7 @@ void Session::DropReleased() {
                      });
   std::move(first, closed_.end(), std::back_inserter(dropped));
   closed_.erase(first, closed_.end());
+  return dropped;
 }
 
 void Session::CloseAll() {

@@ -28,6 +28,15 @@ struct Reply {
   bool hang_up = false;
 };
 
+// What a client asks, and what came with it.
+struct Request {
+  proto::ClientMessage message;
+  std::vector<base::Fd> fds;
+
+  // INVALID_ARGUMENT: the datagram holds no message of the protocol.
+  static absl::StatusOr<Request> Parse(Datagram datagram);
+};
+
 // One client: answers its requests and holds its loaders.
 // Handle is called by one thread at a time; the rest is thread-safe. Owned by
 // the server; the registry outlives it. Handle may block (scans, new slots),
@@ -37,8 +46,8 @@ class Session {
   Session(std::uint64_t id, Peer peer, job::Registry* registry)
       : id_(id), peer_(peer), registry_(registry) {}
 
-  Reply Handle(Datagram datagram);
-  // To a datagram that could not even be received.
+  Reply Handle(Request request);
+  // To what is no request, or comes from somebody who may not ask.
   static Reply Refuse(const absl::Status& status);
 
   // The client's pidfd; invalid before its greeting.
@@ -46,8 +55,9 @@ class Session {
   // Those that are open, and closed ones of which the client still holds a
   // batch.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
-  // Lets go of closed loaders of which nothing is held any more.
-  void DropReleased();
+  // Closed loaders of which nothing is held any more, and which the session
+  // forgets. Their end unmaps memory, which takes milliseconds.
+  std::vector<std::shared_ptr<job::Loader>> DropReleased();
   // The client has hung up: every loader counts as closed.
   void CloseAll();
 

@@ -9,10 +9,6 @@ arena::Holder Audience::Join(arena::Channel* channel) {
   return last_;
 }
 
-void Audience::Leave(arena::Holder member) {
-  if (Member* m = Find(member)) m->Leave();
-}
-
 void Audience::Remove(arena::Holder member) {
   std::erase_if(members_,
                 [&](const Member& m) { return m.holder() == member; });
@@ -28,9 +24,18 @@ Member* Audience::Find(arena::Holder member) {
 std::vector<arena::Holder> Audience::Holders() const {
   std::vector<arena::Holder> holders;
   for (const Member& member : members_) {
-    if (member.channel() != nullptr) holders.push_back(member.holder());
+    holders.push_back(member.holder());
   }
   return holders;
+}
+
+std::size_t Audience::Untaken() {
+  std::size_t most = 0;
+  for (Member& member : members_) {
+    member.Account();
+    most = std::max(most, member.untaken());
+  }
+  return most;
 }
 
 void Audience::StartEpoch(std::uint64_t first_sample) {
@@ -39,13 +44,12 @@ void Audience::StartEpoch(std::uint64_t first_sample) {
 
 void Audience::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
   for (Member& member : members_) {
-    if (member.channel() != nullptr) member.Publish(entry, bytes);
+    member.Publish(entry, bytes);
   }
 }
 
 void Audience::Close(const absl::Status& status, std::uint64_t epoch) {
   for (Member& member : members_) {
-    if (member.channel() == nullptr) continue;
     if (status.ok()) {
       member.PublishEnd(epoch);
     } else {

@@ -12,20 +12,20 @@
 
 namespace forebay::stream {
 
-// The members of a stream: everything is published to all who have not left.
+// The members of a stream: everything is published to all of them.
 // Not thread-safe: the stream guards it. Channels belong to the members and
 // outlive their part. Never blocks; no errors.
 class Audience {
  public:
   // Members count from 1: 0 is free for the stream's own leases.
   arena::Holder Join(arena::Channel* channel);
-  void Leave(arena::Holder member);
   void Remove(arena::Holder member);
   // Null if there is none, or it was removed.
   Member* Find(arena::Holder member);
 
-  // Those who have not left.
   std::vector<arena::Holder> Holders() const;
+  // Entries that the slowest member has not taken.
+  std::size_t Untaken();
 
   void StartEpoch(std::uint64_t first_sample);
   void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);

@@ -15,6 +15,9 @@ struct Batch {
   struct Sample {
     std::uint64_t id = 0;
     std::uint32_t substitutions = 0;
+    // What the dataset says of it, once it is asked for.
+    std::uint64_t held = 0;  // bytes, while it is read and decoded
+    std::int64_t label = 0;
   };
 
   std::uint32_t slot = 0;

@@ -2,6 +2,11 @@
 
 namespace forebay::stream {
 
+void Member::StartEpoch(std::uint64_t first_sample) {
+  Account();  // what was taken of the epoch before
+  counters_.position = first_sample;
+}
+
 void Member::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
   const bool batch = entry.kind == proto::ReadyKind::kBatch;
   untaken_.push_back(
@@ -25,17 +30,15 @@ void Member::PublishError(const absl::Status& error, std::uint64_t epoch) {
 }
 
 const MemberCounters& Member::Account() {
-  if (channel_ != nullptr) {
-    const std::uint32_t taken = channel_->Telling().taken;
-    while (!untaken_.empty() && taken_ != taken) {
-      const Delivery& delivery = untaken_.front();
-      counters_.samples_delivered += delivery.samples;
-      counters_.position += delivery.samples;
-      counters_.bytes_delivered += delivery.bytes;
-      counters_.batches_delivered += delivery.batch;
-      untaken_.pop_front();
-      ++taken_;
-    }
+  const std::uint32_t taken = channel_->Telling().taken;
+  while (!untaken_.empty() && taken_ != taken) {
+    const Delivery& delivery = untaken_.front();
+    counters_.samples_delivered += delivery.samples;
+    counters_.position += delivery.samples;
+    counters_.bytes_delivered += delivery.bytes;
+    counters_.batches_delivered += delivery.batch;
+    untaken_.pop_front();
+    ++taken_;
   }
   counters_.ready = 0;
   for (const Delivery& delivery : untaken_) counters_.ready += delivery.batch;

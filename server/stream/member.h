@@ -29,13 +29,11 @@ class Member {
       : holder_(holder), channel_(channel) {}
 
   arena::Holder holder() const { return holder_; }
-  // Null once the member has left.
   arena::Channel* channel() const { return channel_; }
-  void Leave() { channel_ = nullptr; }
+  // Entries published and not taken.
+  std::size_t untaken() const { return untaken_.size(); }
 
-  void StartEpoch(std::uint64_t first_sample) {
-    counters_.position = first_sample;
-  }
+  void StartEpoch(std::uint64_t first_sample);
   void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
   void PublishEnd(std::uint64_t epoch);
   void PublishError(const absl::Status& error, std::uint64_t epoch);

@@ -19,7 +19,7 @@ struct Place {
   std::shared_ptr<Batch> batch;
   std::uint32_t index = 0;
 
-  std::uint64_t sample() const { return batch->samples[index].id; }
+  Batch::Sample& sample() const { return batch->samples[index]; }
 };
 
 // The batches of an epoch in the making, in order. A free slot begins a new one

@@ -17,28 +17,30 @@
 namespace forebay::stream {
 namespace {
 
-constexpr std::uint32_t kDefaultDepth = 2;
-// Encoded bytes that a stream may hold: enough to keep many workers
-// busy with large photographs, little beside its slots. One sample always fits.
-constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
 // Holder of the lease under which Peek copies; members count from 1.
 constexpr arena::Holder kPeeker = 0;
 
 }  // namespace
 
-std::shared_ptr<Stream> Stream::Create(Recipe recipe, Machinery machinery,
-                                       schedule::Flow flow) {
-  return std::shared_ptr<Stream>(
-      new Stream(std::move(recipe), machinery, flow));
+absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
+                                                       Machinery machinery,
+                                                       schedule::Flow flow) {
+  const BatchLayout layout(recipe.pipeline->output(),
+                           recipe.batch.batch_size());
+  FOREBAY_ASSIGN_OR_RETURN(
+      Provision provision,
+      Provision::Reserve(machinery.budget, recipe, layout.slot_bytes()));
+  return std::shared_ptr<Stream>(new Stream(std::move(recipe), machinery, flow,
+                                            layout, std::move(provision)));
 }
 
-Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow)
+Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
+               const BatchLayout& layout, Provision provision)
     : recipe_(std::move(recipe)),
-      machinery_(machinery),
+      machinery_(std::move(machinery)),
       flow_(flow),
-      layout_(recipe_.pipeline->output(), recipe_.batch.batch_size()),
-      read_window_(std::max(
-          kReadWindow, storage::HeldBytes(recipe_.dataset->largest_sample()))),
+      layout_(layout),
+      provision_(std::move(provision)),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()) {}
 
@@ -56,11 +58,6 @@ arena::Holder Stream::Join(arena::Channel* channel) {
   return audience_.Join(channel);
 }
 
-void Stream::Leave(arena::Holder member) {
-  base::MutexLock lock(&mutex_);
-  audience_.Leave(member);
-}
-
 void Stream::Forfeit(arena::Holder member) {
   Requests requests;
   {
@@ -72,47 +69,44 @@ void Stream::Forfeit(arena::Holder member) {
   Send(std::move(requests));
 }
 
-absl::StatusOr<base::MemoryReservation> Stream::ReserveWindow() const {
-  auto window = machinery_.budget->Reserve(read_window_, "reads in flight");
-  if (window.ok() || read_window_ == kReadWindow) return window;
-  // One sample asks for that much: who looks for it should not have to guess.
-  const dataset::Dataset& dataset = *recipe_.dataset;
-  std::uint64_t id = 0;
-  while (dataset.At(id).length != dataset.largest_sample()) ++id;
-  return base::Annotate(
-      window.status(),
-      absl::StrCat("sample ", id, " of ", dataset.root()->uri(), ": ",
-                   dataset.At(id).object));
+bool Stream::Holds(arena::Holder member) const {
+  base::MutexLock lock(&mutex_);
+  return pool_.has_value() && pool_->HasLeases(member);
 }
 
-absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
+absl::Status Stream::MakeSlots() {
+  {
+    base::MutexLock lock(&mutex_);
+    if (running_) return absl::FailedPreconditionError("an epoch is under way");
+    if (pool_.has_value()) return absl::OkStatus();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto pool, arena::SlotPool::Create(provision_.slots(), slot_bytes()));
+  base::MutexLock lock(&mutex_);
+  pool_ = std::move(pool);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<base::Fd>> Stream::Start(
+    std::uint64_t epoch, std::uint64_t first_sample) {
   if (first_sample > samples_per_epoch()) {
     return absl::OutOfRangeError(absl::StrCat("sample ", first_sample,
                                               " of an epoch that has ",
                                               samples_per_epoch()));
   }
-  bool has_slots;
-  {
-    base::MutexLock lock(&mutex_);
-    if (running_) return absl::FailedPreconditionError("an epoch is under way");
-    has_slots = pool_.has_value();
-  }
-  std::optional<arena::SlotPool> pool;
-  base::MemoryReservation window;
-  if (!has_slots) {
-    const std::uint32_t depth =
-        recipe_.batch.depth() == 0 ? kDefaultDepth : recipe_.batch.depth();
-    FOREBAY_ASSIGN_OR_RETURN(window, ReserveWindow());
-    FOREBAY_ASSIGN_OR_RETURN(
-        pool, arena::SlotPool::Create(machinery_.budget, depth + kLeaseQuota,
-                                      slot_bytes()));
-  }
+  FOREBAY_RETURN_IF_ERROR(MakeSlots());
+  std::vector<base::Fd> fds;
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
-    if (!has_slots) {
-      pool_ = std::move(pool);
-      window_reservation_ = std::move(window);
+    for (std::uint32_t slot = 0; slot < provision_.slots(); ++slot) {
+      FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool_->fd(slot)));
+      fds.push_back(std::move(fd));
+    }
+    // Room for a batch of each slot and a closing entry.
+    if (audience_.Untaken() + provision_.slots() + 1 > proto::kReadyCapacity) {
+      return absl::FailedPreconditionError(
+          "a member takes nothing of what is published");
     }
     running_ = true;
     line_.Start(epoch, first_sample);
@@ -122,7 +116,7 @@ absl::Status Stream::Start(std::uint64_t epoch, std::uint64_t first_sample) {
     PublishCompleteLocked();  // an epoch without samples ends at once
   }
   Send(std::move(requests));
-  return absl::OkStatus();
+  return fds;
 }
 
 void Stream::Stop() {
@@ -138,18 +132,7 @@ bool Stream::Reclaim() {
   if (!pool_.has_value()) return true;
   if (running_ || pool_->Counts().free != pool_->slots()) return false;
   reclaimed = std::exchange(pool_, std::nullopt);
-  window_reservation_.Release();
   return true;
-}
-
-absl::StatusOr<std::vector<base::Fd>> Stream::SlotFds() const {
-  base::MutexLock lock(&mutex_);
-  std::vector<base::Fd> fds;
-  for (std::uint32_t i = 0; pool_.has_value() && i < pool_->slots(); ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool_->fd(i)));
-    fds.push_back(std::move(fd));
-  }
-  return fds;
 }
 
 absl::Status Stream::TakeReleases(arena::Holder member) {
@@ -158,7 +141,7 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
   {
     base::MutexLock lock(&mutex_);
     Member* m = audience_.Find(member);
-    if (m == nullptr || m->channel() == nullptr) return absl::OkStatus();
+    if (m == nullptr) return absl::OkStatus();
     m->Account();
     while (const auto release = m->channel()->TakeRelease()) {
       if (!pool_.has_value() ||
@@ -186,37 +169,40 @@ Stream::Requests Stream::PlanLocked() {
   line_.Begin(*pool_);
   // Asking in bulk keeps wake-ups rare: top the window up only when a part of
   // it is free.
-  if (bytes_in_flight_ > read_window_ - read_window_ / 4) return requests;
+  const std::uint64_t window = provision_.read_window();
+  if (bytes_in_flight_ > window - window / 4) return requests;
   while (auto place = line_.Next()) {
-    dataset::Sample sample = recipe_.dataset->At(place->sample());
-    const std::uint64_t held = storage::HeldBytes(sample.length);
-    if (bytes_in_flight_ > 0 && bytes_in_flight_ + held > read_window_) {
+    Batch::Sample& sample = place->sample();
+    dataset::Sample source = recipe_.dataset->At(sample.id);
+    sample.held = storage::HeldBytes(source.length);
+    sample.label = source.label;
+    if (bytes_in_flight_ > 0 && bytes_in_flight_ + sample.held > window) {
       line_.PutBack(*std::move(place));
       break;
     }
-    bytes_in_flight_ += held;
+    bytes_in_flight_ += sample.held;
     ++reads_in_flight_;
-    requests.push_back(RequestLocked(*place, std::move(sample)));
+    requests.push_back(RequestLocked(*place, std::move(source)));
   }
   return requests;
 }
 
 storage::ReadRequest Stream::RequestLocked(const Place& place,
-                                           dataset::Sample sample) {
+                                           dataset::Sample source) {
   storage::ReadRequest request;
   request.root = recipe_.dataset->root();
-  request.object = sample.object;
-  request.version = sample.version;
-  request.offset = sample.offset;
-  request.length = sample.length;
+  request.object = std::move(source.object);
+  request.version = source.version;
+  request.offset = source.offset;
+  request.length = source.length;
   request.purpose.job = flow_;
   request.purpose.urgency = line_.Ahead(*place.batch);
-  if (const auto samples = line_.SamplesUntilReuse(place.sample())) {
+  if (const auto samples = line_.SamplesUntilReuse(place.sample().id)) {
     request.purpose.next_use_nanos = pace_.TimeOf(*samples);
   }
-  request.done = [self = shared_from_this(), place, sample = std::move(sample)](
-                     absl::StatusOr<base::Bytes> bytes) {
-    self->OnRead(place, sample, std::move(bytes));
+  request.done = [self = shared_from_this(),
+                  place](absl::StatusOr<base::Bytes> bytes) {
+    self->OnRead(place, std::move(bytes));
   };
   return request;
 }
@@ -227,10 +213,9 @@ void Stream::Send(Requests requests) {
 
 // --- From bytes to pixels.
 
-void Stream::OnRead(const Place& place, const dataset::Sample& sample,
-                    absl::StatusOr<base::Bytes> bytes) {
+void Stream::OnRead(const Place& place, absl::StatusOr<base::Bytes> bytes) {
   if (!bytes.ok()) {
-    Finish(place, sample, bytes.status(), {});
+    Finish(place, Blame(place.sample().id, bytes.status(), false), {});
     return;
   }
   std::int64_t cost;
@@ -243,50 +228,52 @@ void Stream::OnRead(const Place& place, const dataset::Sample& sample,
   }
   machinery_.executor->Submit(
       flow_, cost,
-      [self = shared_from_this(), place, sample, bytes = *std::move(bytes)](
-          int worker) { self->Process(place, sample, bytes, worker); });
+      [self = shared_from_this(), place, bytes = *std::move(bytes)](
+          int worker) { self->Process(place, bytes, worker); });
 }
 
-void Stream::Process(const Place& place, const dataset::Sample& sample,
-                     const base::Bytes& bytes, int worker) {
+void Stream::Process(const Place& place, const base::Bytes& bytes, int worker) {
   const Batch& batch = *place.batch;
-  Decoded decoded{.ran = true, .cpu_nanos = 0};
-  absl::Status status;
-  if (!batch.abandoned.load(std::memory_order_relaxed)) {
-    const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-    const pipeline::SampleKey key{
-        .seed = recipe_.seed, .epoch = batch.epoch, .sample = place.sample()};
-    status =
-        base::Annotate(recipe_.pipeline->Run(
-                           bytes.span(), key, *(*machinery_.workspaces)[worker],
-                           layout_.Image(batch.data, place.index)),
-                       sample.object);
-    layout_.SetLabel(batch.data, place.index, sample.label);
-    layout_.SetSampleId(batch.data, place.index,
-                        static_cast<std::int64_t>(place.sample()));
-    decoded.cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
+  if (batch.abandoned.load(std::memory_order_relaxed)) {
+    Finish(place, absl::OkStatus(), {.ran = true, .cpu_nanos = 0});
+    return;
   }
-  Finish(place, sample, status, decoded);
+  const Batch::Sample& sample = place.sample();
+  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+  const absl::Status status = recipe_.pipeline->Run(
+      bytes.span(),
+      {.seed = recipe_.seed, .epoch = batch.epoch, .sample = sample.id},
+      *(*machinery_.workspaces)[worker],
+      layout_.Image(batch.data, place.index));
+  layout_.SetLabel(batch.data, place.index, sample.label);
+  layout_.SetSampleId(batch.data, place.index,
+                      static_cast<std::int64_t>(sample.id));
+  const std::int64_t spent = base::Clock::ThreadCpu()->NowNanos() - started;
+  Finish(place, status.ok() ? status : Blame(sample.id, status, true),
+         {.ran = true, .cpu_nanos = spent});
 }
 
-void Stream::Finish(const Place& place, const dataset::Sample& sample,
-                    const absl::Status& status, const Decoded& decoded) {
+absl::Status Stream::Blame(std::uint64_t id, const absl::Status& status,
+                           bool names_no_object) const {
+  const dataset::Dataset& dataset = *recipe_.dataset;
+  return base::Annotate(
+      names_no_object ? base::Annotate(status, dataset.At(id).object) : status,
+      absl::StrCat("sample ", id, " of ", dataset.root()->uri()));
+}
+
+void Stream::Finish(const Place& place, const absl::Status& status,
+                    const Decoded& decoded) {
   if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) {
     machinery_.on_changed(*recipe_.dataset);
   }
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
-    AccountLocked(sample, decoded);
-    const std::uint64_t id = place.sample();
+    AccountLocked(place, decoded);
     if (!status.ok() && line_.Substitute(place, status)) {
       ++counters_.samples_substituted;
     } else {
-      line_.Finish(
-          place,
-          base::Annotate(status, absl::StrCat("sample ", id, " of ",
-                                              recipe_.dataset->root()->uri())),
-          *pool_);
+      line_.Finish(place, status, *pool_);
     }
     PublishCompleteLocked();
     requests = PlanLocked();
@@ -294,9 +281,8 @@ void Stream::Finish(const Place& place, const dataset::Sample& sample,
   Send(std::move(requests));
 }
 
-void Stream::AccountLocked(const dataset::Sample& sample,
-                           const Decoded& decoded) {
-  bytes_in_flight_ -= storage::HeldBytes(sample.length);
+void Stream::AccountLocked(const Place& place, const Decoded& decoded) {
+  bytes_in_flight_ -= place.sample().held;
   if (!decoded.ran) {
     --reads_in_flight_;
     return;
@@ -359,33 +345,27 @@ void Stream::CloseEpochLocked(const absl::Status& status) {
 
 // --- Seen from outside.
 
-StreamState Stream::State() const {
+StreamSnapshot Stream::Snapshot(arena::Holder member) {
   base::MutexLock lock(&mutex_);
-  StreamState state;
-  state.epoch = line_.epoch();
-  state.running = running_;
-  state.reads_in_flight = reads_in_flight_;
-  state.samples_to_decode = samples_to_decode_;
-  state.bytes_in_flight = bytes_in_flight_;
+  StreamSnapshot snapshot;
+  snapshot.epoch = line_.epoch();
+  snapshot.running = running_;
+  snapshot.reads_in_flight = reads_in_flight_;
+  snapshot.samples_to_decode = samples_to_decode_;
+  snapshot.bytes_in_flight = bytes_in_flight_;
   if (pool_.has_value()) {
-    state.slots = pool_->slots();
-    state.slot_counts = pool_->Counts();
+    snapshot.slots = provision_.slots();
+    snapshot.slot_counts = pool_->Counts();
   }
-  return state;
+  snapshot.made = counters_;
+  if (Member* m = audience_.Find(member)) snapshot.taken = m->Account();
+  return snapshot;
 }
 
-StreamCounters Stream::Counters() const {
-  base::MutexLock lock(&mutex_);
-  return counters_;
-}
-
-MemberCounters Stream::CountersOf(arena::Holder member) {
-  base::MutexLock lock(&mutex_);
-  Member* m = audience_.Find(member);
-  return m == nullptr ? MemberCounters{} : m->Account();
-}
-
-absl::StatusOr<std::vector<std::uint8_t>> Stream::Peek() {
+absl::StatusOr<SlotCopy> Stream::Peek() {
+  SlotCopy copy;
+  FOREBAY_ASSIGN_OR_RETURN(copy.reservation,
+                           machinery_.budget->Reserve(slot_bytes(), "a peek"));
   const std::uint8_t* data;
   std::uint32_t slot;
   std::uint32_t generation;
@@ -398,7 +378,7 @@ absl::StatusOr<std::vector<std::uint8_t>> Stream::Peek() {
     data = pool_->data(slot);
     generation = pool_->generation(slot);
   }
-  std::vector<std::uint8_t> copy(data, data + slot_bytes());
+  copy.bytes.assign(data, data + slot_bytes());
   Requests requests;
   {
     base::MutexLock lock(&mutex_);

@@ -18,12 +18,10 @@
 #include "server/stream/member.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
+#include "server/stream/provision.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
-
-// Batches that one member may hold before its further ones arrive as copies.
-inline constexpr std::uint32_t kLeaseQuota = 2;
 
 // Totals since the stream was made.
 struct StreamCounters {
@@ -33,7 +31,8 @@ struct StreamCounters {
   std::uint64_t cpu_nanos = 0;
 };
 
-struct StreamState {
+// All of a stream at one moment, as one of its members sees it.
+struct StreamSnapshot {
   std::uint64_t epoch = 0;
   bool running = false;
   std::uint32_t slots = 0;
@@ -41,55 +40,64 @@ struct StreamState {
   std::uint32_t reads_in_flight = 0;
   std::uint32_t samples_to_decode = 0;
   std::uint64_t bytes_in_flight = 0;
+  StreamCounters made;
+  MemberCounters taken;
+};
+
+// A copy of a published slot, and its part of the memory budget.
+struct SlotCopy {
+  base::MemoryReservation reservation;
+  std::vector<std::uint8_t> bytes;
 };
 
 // Produces one sequence of batches, an epoch at a time, for all of its members.
 // A free slot is the credit to read: no slot, no read. Batches are made side by
-// side and published in order.
+// side and published in order. The memory for that is reserved as long as the
+// stream lives; slots exist from the first Start to Reclaim.
 //
-// Thread-safe, but Start, Stop and Reclaim* come from one thread at a time.
-// Made by Create and kept alive by its own work under way. Owns its slots;
-// channels belong to the members. Start blocks while memory is cleared; nothing
-// else blocks. Errors: Start's own; a sample's error ends the epoch and is
-// published to the members.
+// Thread-safe, but Start, Stop and Reclaim come from one thread at a time. Made
+// by Create and kept alive by its own work under way. Owns its slots; channels
+// belong to the members. Start blocks while memory is cleared, Peek while a
+// batch is copied; nothing else blocks. Errors: those of Create, Start and
+// Peek; a sample's error ends the epoch and is published to the members.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  static std::shared_ptr<Stream> Create(Recipe recipe, Machinery machinery,
-                                        schedule::Flow flow);
+  // RESOURCE_EXHAUSTED: no memory for slots and reads.
+  static absl::StatusOr<std::shared_ptr<Stream>> Create(Recipe recipe,
+                                                        Machinery machinery,
+                                                        schedule::Flow flow);
 
   std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
   std::uint64_t samples_per_epoch() const;
   std::uint64_t batches_per_epoch() const;
 
-  // `channel` gets every batch published from now on, until Leave.
+  // `channel` gets every batch published from now on, until Forfeit.
   arena::Holder Join(arena::Channel* channel);
-  // Nothing more is published to the member; its leases stay until released.
-  void Leave(arena::Holder member);
-  // Ends the leases of a member that is dead.
+  // The member is gone: its leases end.
   void Forfeit(arena::Holder member);
+  // Whether the member holds a batch, or could still take one.
+  bool Holds(arena::Holder member) const;
 
-  // Starts `epoch`, passing over the first samples. RESOURCE_EXHAUSTED: no
-  // memory for slots; FAILED_PRECONDITION: an epoch is under way; OUT_OF_RANGE:
-  // it has fewer samples.
-  absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample);
+  // Starts `epoch`, passing over the first samples. Returns descriptors of the
+  // slots, in order. FAILED_PRECONDITION: an epoch is under way, or a member
+  // takes nothing of what is published; OUT_OF_RANGE: the epoch has fewer
+  // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
+  absl::StatusOr<std::vector<base::Fd>> Start(std::uint64_t epoch,
+                                              std::uint64_t first_sample);
   // Publishes nothing more of the epoch under way, if any.
   void Stop();
   // Gives the slots back if no epoch runs and nothing holds one. True if none
   // are left.
   bool Reclaim();
-  // Duplicates of the slots' descriptors, in order. RESOURCE_EXHAUSTED: none
-  // are left.
-  absl::StatusOr<std::vector<base::Fd>> SlotFds() const;
 
   // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
   // ring.
   absl::Status TakeReleases(arena::Holder member);
 
-  StreamState State() const;
-  StreamCounters Counters() const;
-  MemberCounters CountersOf(arena::Holder member);
-  // A copy of the slot published last; UNAVAILABLE if there is none to see now.
-  absl::StatusOr<std::vector<std::uint8_t>> Peek();
+  StreamSnapshot Snapshot(arena::Holder member);
+  // The slot published last. UNAVAILABLE: there is none to see now;
+  // RESOURCE_EXHAUSTED: no memory for the copy.
+  absl::StatusOr<SlotCopy> Peek();
 
  private:
   // How a place ended: `ran` tells whether it came as far as a worker.
@@ -99,24 +107,27 @@ class Stream : public std::enable_shared_from_this<Stream> {
   };
   using Requests = std::vector<storage::ReadRequest>;
 
-  Stream(Recipe recipe, Machinery machinery, schedule::Flow flow);
+  Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
+         const BatchLayout& layout, Provision provision);
 
-  absl::StatusOr<base::MemoryReservation> ReserveWindow() const;
+  // Makes the slots if they are not there.
+  absl::Status MakeSlots();
 
   // Turns credits into batches and batches into reads; the caller sends the
   // reads when it has let go of the mutex.
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  storage::ReadRequest RequestLocked(const Place& place, dataset::Sample sample)
+  storage::ReadRequest RequestLocked(const Place& place, dataset::Sample source)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(Requests requests);
 
-  void OnRead(const Place& place, const dataset::Sample& sample,
-              absl::StatusOr<base::Bytes> bytes);
-  void Process(const Place& place, const dataset::Sample& sample,
-               const base::Bytes& bytes, int worker);
-  void Finish(const Place& place, const dataset::Sample& sample,
-              const absl::Status& status, const Decoded& decoded);
-  void AccountLocked(const dataset::Sample& sample, const Decoded& decoded)
+  void OnRead(const Place& place, absl::StatusOr<base::Bytes> bytes);
+  void Process(const Place& place, const base::Bytes& bytes, int worker);
+  void Finish(const Place& place, const absl::Status& status,
+              const Decoded& decoded);
+  // Names the sample, and its object if the status does not yet.
+  absl::Status Blame(std::uint64_t id, const absl::Status& status,
+                     bool names_no_object) const;
+  void AccountLocked(const Place& place, const Decoded& decoded)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -128,11 +139,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Machinery machinery_;
   const schedule::Flow flow_;
   const BatchLayout layout_;
-  const std::uint64_t read_window_;  // bytes that may be in flight
+  const Provision provision_;
 
   mutable base::Mutex mutex_;
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
-  base::MemoryReservation window_reservation_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);
 
   bool running_ ABSL_GUARDED_BY(mutex_) = false;

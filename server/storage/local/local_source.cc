@@ -20,6 +20,9 @@ namespace {
 // What opening a file costs beside its bytes, in bytes: so that a job of many
 // small files pays its share.
 constexpr std::int64_t kOpenCost = 32 << 10;
+constexpr std::size_t kReadsPerWake = 64;
+// A read that did nothing for so long waited for a disk.
+constexpr std::int64_t kWaitNanos = 50'000;
 
 std::int64_t CostOf(const ReadRequest& request) {
   return kOpenCost + static_cast<std::int64_t>(std::min<std::uint64_t>(
@@ -55,6 +58,7 @@ absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat) {
 
 LocalSource::LocalSource(const LocalSourceOptions& options)
     : files_(options.files),
+      clock_(options.clock),
       cpu_clock_(options.cpu_clock),
       buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {
   FOREBAY_CHECK(options.threads > 0);
@@ -89,9 +93,11 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
     for (ReadRequest& request : requests)
       queue_.Push(request.purpose.job, CostOf(request), request.purpose.urgency,
                   std::move(request));
-    wake = std::min<std::size_t>(asleep_, queue_.size());
-    wake = std::max(wake - waking_, 0);
-    waking_ += wake;
+    // What lies in the page cache few threads read fastest, without switches;
+    // more join when a read has had to wait.
+    wake = std::min(asleep_ - waking_,
+                    1 + static_cast<int>(requests.size() / kReadsPerWake));
+    waking_ += std::max(wake, 0);
   }
   for (; wake > 0; --wake) read_or_end_.NotifyOne();
 }
@@ -132,13 +138,20 @@ void LocalSource::Work(int thread) {
       continue;
     }
     mutex_.Unlock();
-    const std::int64_t begun = cpu_clock_->NowNanos();
+    const std::int64_t begun = clock_->NowNanos();
+    const std::int64_t cpu_begun = cpu_clock_->NowNanos();
     auto bytes = ReadFile(next->item);
-    cpu_nanos_ += cpu_clock_->NowNanos() - begun;
+    const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
+    const bool waited = clock_->NowNanos() - begun - cpu > kWaitNanos;
+    cpu_nanos_ += cpu;
     next->item.done(std::move(bytes));
     next->item = ReadRequest();  // what it holds is let go without the lock
     mutex_.Lock();
     queue_.Complete(next->flow, next->cost, next->cost);
+    if (waited && queue_.size() > 0 && asleep_ > waking_) {
+      ++waking_;
+      read_or_end_.NotifyOne();
+    }
   }
   mutex_.Unlock();
 }

@@ -26,6 +26,7 @@ struct LocalSourceOptions {
   // its length and up to a quarter more, until its last Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
+  const base::Clock* clock = base::Clock::Monotonic();
   // Tells the CPU time of the thread that asks.
   const base::Clock* cpu_clock = base::Clock::ThreadCpu();
 };
@@ -62,6 +63,7 @@ class LocalSource final : public ByteSource {
   absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
 
   FileSystem* const files_;
+  const base::Clock* const clock_;
   const base::Clock* const cpu_clock_;
   std::atomic<std::int64_t> cpu_nanos_ = 0;
   const std::shared_ptr<BufferPool> buffers_;

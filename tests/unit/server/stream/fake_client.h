@@ -37,6 +37,16 @@ class FakeClient {
   arena::Channel& channel() { return *channel_; }
   proto::ReleaseRing& release_ring() { return *release_; }
 
+  // Starts an epoch of the stream; `others` see the same slots.
+  absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample,
+                     std::vector<FakeClient*> others = {}) {
+    auto slots = stream_->Start(epoch, first_sample);
+    if (!slots.ok()) return slots.status();
+    slots_ = std::make_shared<std::vector<base::Fd>>(*std::move(slots));
+    for (FakeClient* other : others) other->slots_ = slots_;
+    return absl::OkStatus();
+  }
+
   // The next entry; nullopt when there is none.
   std::optional<proto::ReadyEntry> Take() {
     if (ready_->tail.load() == taken_) return std::nullopt;
@@ -49,10 +59,9 @@ class FakeClient {
 
   // The ids that a batch holds, by its images; checks its labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
-    const auto fds = *stream_->SlotFds();
     const std::uint64_t bytes = stream_->slot_bytes();
-    auto* slot = static_cast<const std::uint8_t*>(
-        mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fds[entry.slot].get(), 0));
+    auto* slot = static_cast<const std::uint8_t*>(mmap(
+        nullptr, bytes, PROT_READ, MAP_SHARED, (*slots_)[entry.slot].get(), 0));
     proto::BatchHeader header;
     std::memcpy(&header, slot, sizeof(header));
     EXPECT_EQ(header.magic, proto::kBatchMagic);
@@ -90,6 +99,7 @@ class FakeClient {
 
   Stream* const stream_;
   std::unique_ptr<arena::Channel> channel_;
+  std::shared_ptr<std::vector<base::Fd>> slots_;
   const proto::ReadyRing* ready_ = nullptr;
   proto::ReleaseRing* release_ = nullptr;
   arena::Holder member_ = 0;

@@ -47,26 +47,28 @@ TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(103, 10);
-    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
     FakeClient client(stream.get());
     for (const std::uint64_t epoch : {0, 1, 5}) {
-      ASSERT_TRUE(stream->Start(epoch, 0).ok());
+      ASSERT_TRUE(client.Start(epoch, 0).ok());
       std::vector<std::uint64_t> ids;
       const auto end = Drain(client, production, &ids);
       EXPECT_EQ(end.kind, proto::ReadyKind::kEndOfEpoch);
       EXPECT_EQ(ids, Expected(recipe, epoch));
     }
-    EXPECT_EQ(stream->CountersOf(client.member()).samples_delivered, 3 * 103);
-    EXPECT_EQ(stream->CountersOf(client.member()).batches_delivered, 3 * 11);
+    EXPECT_EQ(stream->Snapshot(client.member()).taken.samples_delivered,
+              3 * 103);
+    EXPECT_EQ(stream->Snapshot(client.member()).taken.batches_delivered,
+              3 * 11);
   }
 }
 
 TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
   FakeProduction production(1);
   const auto stream =
-      Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
   FakeClient client(stream.get());
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   EXPECT_EQ(production.reads(), kDefaultSlots * 10);
   production.RunAll();
   std::vector<proto::ReadyEntry> held;
@@ -80,16 +82,16 @@ TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
 TEST(StreamTest, PassesOverTheFirstSamples) {
   FakeProduction production(2);
   const Recipe recipe = FakeRecipe(103, 10);
-  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
   FakeClient client(stream.get());
   for (const std::uint64_t first : {37, 103, 102}) {
-    ASSERT_TRUE(stream->Start(4, first).ok());
+    ASSERT_TRUE(client.Start(4, first).ok());
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
     EXPECT_EQ(ids, Expected(recipe, 4, first));
-    EXPECT_EQ(stream->CountersOf(client.member()).position, 103);
+    EXPECT_EQ(stream->Snapshot(client.member()).taken.position, 103);
   }
-  EXPECT_TRUE(absl::IsOutOfRange(stream->Start(4, 104)));
+  EXPECT_TRUE(absl::IsOutOfRange(client.Start(4, 104)));
 }
 
 TEST(StreamTest, LeavesOutASmallerLastBatchWhereAsked) {
@@ -97,10 +99,10 @@ TEST(StreamTest, LeavesOutASmallerLastBatchWhereAsked) {
   const Recipe recipe = FakeRecipe(25, 10, [](proto::LoaderSpec& spec) {
     spec.mutable_batch()->set_drop_last(true);
   });
-  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
   FakeClient client(stream.get());
   EXPECT_EQ(stream->batches_per_epoch(), 2);
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   std::vector<std::uint64_t> ids;
   Drain(client, production, &ids);
   EXPECT_EQ(ids.size(), 20);
@@ -112,11 +114,11 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
     std::mt19937 random(seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(200, 10);
-    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
     FakeClient client(stream.get());
     for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
-      ASSERT_TRUE(stream->Start(epoch, 0).ok());
-      EXPECT_TRUE(absl::IsFailedPrecondition(stream->Start(epoch, 0)));
+      ASSERT_TRUE(client.Start(epoch, 0).ok());
+      EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(epoch, 0)));
       for (auto steps = random() % 100; steps > 0; --steps) production.Step();
       stream->Stop();
       // What was published belongs to the client until it releases it; what
@@ -127,12 +129,11 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
       }
       if (random() % 2 == 0) production.RunAll();
     }
-    ASSERT_TRUE(stream->Start(9, 0).ok());
+    ASSERT_TRUE(client.Start(9, 0).ok());
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
     EXPECT_EQ(ids, Expected(recipe, 9));
     EXPECT_TRUE(stream->Reclaim());
-    EXPECT_EQ(production.budget().used(), 0);
   }
 }
 
@@ -141,14 +142,14 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(100, 10);
-    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
     FakeClient client(stream.get());
     const std::uint64_t bad = recipe.sampler.SampleAt(0, 34);
     const std::uint64_t worse = recipe.sampler.SampleAt(0, 37);
     production.answers[std::to_string(bad)] = base::Bytes();
     production.answers[std::to_string(worse)] =
         absl::UnavailableError("the disk is away");
-    ASSERT_TRUE(stream->Start(0, 0).ok());
+    ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
     const auto end = Drain(client, production, &ids);
     EXPECT_EQ(end.kind, proto::ReadyKind::kError);
@@ -173,16 +174,16 @@ TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
     for (const int bad : {3, 14, 15, 92}) {
       production.answers[std::to_string(bad)] = base::Bytes();
     }
-    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
     FakeClient client(stream.get());
-    ASSERT_TRUE(stream->Start(0, 0).ok());
+    ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
     EXPECT_EQ(Drain(client, production, &ids).kind,
               proto::ReadyKind::kEndOfEpoch);
     if (first_run.empty()) first_run = ids;
     EXPECT_EQ(ids, first_run);
     EXPECT_EQ(std::count(ids.begin(), ids.end(), 14), 0);
-    EXPECT_GE(stream->Counters().samples_substituted, 4);
+    EXPECT_GE(stream->Snapshot(1).made.samples_substituted, 4);
     const std::vector<std::uint64_t> plain = Expected(recipe, 0);
     int differing = 0;
     for (std::size_t i = 0; i < ids.size(); ++i)
@@ -202,9 +203,9 @@ TEST(StreamTest, NeverSubstitutesAPassingFaultOrAChangedFile) {
       spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
     });
     production.answers["5"] = fault;
-    const auto stream = Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
     FakeClient client(stream.get());
-    ASSERT_TRUE(stream->Start(0, 0).ok());
+    ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
     EXPECT_EQ(Drain(client, production, &ids).kind, proto::ReadyKind::kError);
     const bool changed =
@@ -219,9 +220,9 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
     spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
   });
   for (const char* id : {"0", "1", "2"}) production.answers[id] = base::Bytes();
-  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
   FakeClient client(stream.get());
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   std::vector<std::uint64_t> ids;
   EXPECT_EQ(Drain(client, production, &ids).kind, proto::ReadyKind::kError);
 }
@@ -229,9 +230,9 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
 TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
   FakeProduction production(1);
   const auto stream =
-      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
   FakeClient client(stream.get());
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   production.RunAll();
   const auto entry = client.Take();
   ASSERT_TRUE(client.Release(*entry).ok());
@@ -245,10 +246,10 @@ TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
 TEST(StreamTest, ServesManyMembersFromOneSlotEach) {
   FakeProduction production(4);
   const Recipe recipe = FakeRecipe(60, 10);
-  const auto stream = Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
   auto quick = std::make_unique<FakeClient>(stream.get());
   auto slow = std::make_unique<FakeClient>(stream.get());
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(quick->Start(0, 0, {slow.get()}).ok());
   production.RunAll();
   std::deque<proto::ReadyEntry> held;
   for (std::uint32_t i = 0; i < kDefaultSlots; ++i) {
@@ -263,40 +264,63 @@ TEST(StreamTest, ServesManyMembersFromOneSlotEach) {
   // Dead: what it held is free again.
   stream->Forfeit(slow->member());
   EXPECT_TRUE(production.Step());
-  EXPECT_EQ(stream->Counters().samples_decoded, kDefaultSlots * 10);
+  EXPECT_EQ(stream->Snapshot(1).made.samples_decoded, kDefaultSlots * 10);
 }
 
-TEST(StreamTest, RefusesToStartWhereTheBudgetIsSpent) {
+TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
+  FakeProduction production(1);
+  auto hog =
+      production.budget().Reserve(production.budget().limit() - 1000, "others");
+  const auto refused =
+      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  EXPECT_EQ(production.budget().used(), hog->bytes()) << "nothing is kept";
+  hog->Release();
+  {
+    const auto stream =
+        Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    EXPECT_GE(production.budget().used(),
+              kDefaultSlots * (*stream)->slot_bytes());
+  }
+  EXPECT_EQ(production.budget().used(), 0);
+}
+
+TEST(StreamTest, StartsNoMoreEpochsForAMemberThatTakesNothing) {
   FakeProduction production(1);
   const auto stream =
-      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
   FakeClient client(stream.get());
-  const auto hog =
-      production.budget().Reserve(production.budget().limit() - 1000, "others");
-  ASSERT_TRUE(hog.ok());
-  const absl::Status refused = stream->Start(0, 0);
-  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-  EXPECT_EQ(production.budget().used(), hog->bytes()) << "nothing is kept";
+  absl::Status status;
+  std::uint32_t started = 0;
+  for (; status.ok() && started < 1000; ++started) {
+    status = client.Start(0, 100);
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_LE(started - 1 + kDefaultSlots, proto::kReadyCapacity);
+  while (client.Take().has_value()) {
+  }
+  EXPECT_TRUE(client.Start(0, 100).ok());
 }
 
 TEST(StreamTest, PeeksAtTheBatchPublishedLastAndHoldsNothing) {
   FakeProduction production(1);
   const auto stream =
-      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
   FakeClient client(stream.get());
   EXPECT_TRUE(absl::IsUnavailable(stream->Peek().status()));
-  ASSERT_TRUE(stream->Start(0, 0).ok());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   production.RunAll();
   const auto slot = stream->Peek();
   ASSERT_TRUE(slot.ok()) << slot.status();
   proto::BatchHeader header;
-  std::memcpy(&header, slot->data(), sizeof(header));
+  std::memcpy(&header, slot->bytes.data(), sizeof(header));
   EXPECT_EQ(header.sample_count, 10);
   EXPECT_EQ(header.first_sample, 10 * (kDefaultSlots - 1));
   while (const auto entry = client.Take()) {
     ASSERT_TRUE(client.Release(*entry).ok());
   }
-  EXPECT_EQ(stream->State().slot_counts.published, 0);
+  EXPECT_EQ(stream->Snapshot(1).slot_counts.published, 0);
 }
 
 }  // namespace
