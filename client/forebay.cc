@@ -2,6 +2,7 @@
 
 #include "client/forebay.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include <algorithm>
@@ -48,6 +49,22 @@ forebay_status Guard(bool arguments_given, const Body& body) {
   } catch (const std::exception& error) {
     return Report(Status(FOREBAY_INTERNAL, error.what()));
   }
+}
+
+static_assert(sizeof(forebay_field_layout) ==
+              sizeof(forebay::proto::FieldLayout));
+static_assert(offsetof(forebay_field_layout, row_splits_offset) ==
+              offsetof(forebay::proto::FieldLayout, row_splits_offset));
+static_assert(FOREBAY_MAX_FIELDS == forebay::proto::kMaxFields);
+
+void View(forebay_batch* batch, forebay_batch_view* out) {
+  out->batch = batch;
+  out->data = batch->data;
+  out->bytes =
+      batch->mapping != nullptr ? batch->mapping->bytes() : batch->copy_bytes;
+  forebay_batch_get_info(batch, &out->info);
+  memcpy(out->fields, batch->header.fields,
+         batch->header.field_count * sizeof out->fields[0]);
 }
 
 std::int64_t Nanos(double seconds) {
@@ -262,6 +279,17 @@ forebay_status forebay_loader_next(forebay_loader* loader,
                                    forebay_batch** out) {
   return Guard(loader != nullptr && out != nullptr, [&] {
     return loader->loader->Next(Nanos(timeout_seconds), out);
+  });
+}
+
+forebay_status forebay_loader_next_view(forebay_loader* loader,
+                                        double timeout_seconds,
+                                        forebay_batch_view* out) {
+  return Guard(loader != nullptr && out != nullptr, [&] {
+    forebay_batch* batch = nullptr;
+    const Status status = loader->loader->Next(Nanos(timeout_seconds), &batch);
+    if (status.ok()) View(batch, out);
+    return status;
   });
 }
 

@@ -283,6 +283,38 @@ typedef struct forebay_loader_stats {
   uint64_t batches_held;   /* now leased, copies not counted */
 } forebay_loader_stats;
 
+typedef struct forebay_batch_info {
+  uint64_t sample_count;
+  uint64_t epoch;
+  uint64_t first_sample; /* its position in this rank's epoch */
+  uint32_t field_count;
+  int is_copy; /* private memory: more batches were held than the quota */
+} forebay_batch_info;
+
+#define FOREBAY_MAX_FIELDS 16
+
+/* Where a field lies: as forebay_field, in offsets from the batch's data. */
+typedef struct forebay_field_layout {
+  char name[32]; /* NUL-terminated */
+  forebay_field_kind kind;
+  forebay_dtype dtype;
+  uint32_t rank;
+  uint32_t reserved;
+  uint64_t shape[6];
+  uint64_t offset;
+  uint64_t bytes;
+  uint64_t row_splits_offset; /* 0: every sample has the same shape */
+} forebay_field_layout;
+
+typedef struct forebay_batch_view {
+  forebay_batch* batch; /* ended by forebay_batch_release */
+  void* data;
+  uint64_t bytes; /* that all fields lie within */
+  forebay_batch_info info;
+  /* The first info.field_count are written. */
+  forebay_field_layout fields[FOREBAY_MAX_FIELDS];
+} forebay_batch_view;
+
 /* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
 FOREBAY_EXPORT void forebay_loader_options_init(forebay_loader_options* options,
                                                 size_t size);
@@ -325,6 +357,12 @@ FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
 
+/* forebay_loader_next, and what is in the batch: one call where every
+ * microsecond counts. *out is written only with FOREBAY_OK. */
+FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
+                                                       double timeout_seconds,
+                                                       forebay_batch_view* out);
+
 /* Abandons the rest of the epoch under way, if any. Batches stay valid. */
 FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
 
@@ -356,14 +394,6 @@ typedef struct forebay_field {
    * if every sample has the same shape. */
   const int64_t* row_splits;
 } forebay_field;
-
-typedef struct forebay_batch_info {
-  uint64_t sample_count;
-  uint64_t epoch;
-  uint64_t first_sample; /* its position in this rank's epoch */
-  uint32_t field_count;
-  int is_copy; /* private memory: more batches were held than the quota */
-} forebay_batch_info;
 
 FOREBAY_EXPORT void forebay_batch_get_info(const forebay_batch* batch,
                                            forebay_batch_info* out);

@@ -5,22 +5,15 @@ from __future__ import annotations
 import collections
 import ctypes as c
 import functools
+import math
 import sys
+from typing import Callable, NamedTuple, Optional
 
 from . import _native, errors
 
-
-class _Lease:
-    """Ends the batch's lease when the last array of it is gone."""
-
-    __slots__ = ("_handle", "_release")
-
-    def __init__(self, handle):
-        self._handle = handle
-        self._release = _native.lib.forebay_batch_release
-
-    def __del__(self):
-        self._release(self._handle)
+_LAYOUT_BYTES = c.sizeof(_native.FieldLayout)
+# Layouts that a loader remembers: a whole batch, the last one, and to spare.
+_MAX_PLANS = 64
 
 
 def resolve_framework(framework):
@@ -33,8 +26,15 @@ def resolve_framework(framework):
     return framework
 
 
-def _numpy_maker():
+# A framework is a function of (dtype, shape, offset, copied), which returns a
+# maker: a function that shows this part of a buffer and keeps the buffer alive,
+# or copies it. Makers are as flat as can be: they run for each batch, with cold
+# caches.
+
+
+def _numpy_framework():
     import numpy
+    array = numpy.ndarray
     # NumPy has no bfloat16: its bits come as uint16.
     dtypes = {
         _native.UINT8: numpy.dtype("uint8"),
@@ -44,18 +44,44 @@ def _numpy_maker():
         _native.INT64: numpy.dtype("int64"),
     }
 
-    def make(memory, dtype, shape, copy):
-        array = numpy.frombuffer(memory, dtypes[dtype]).reshape(shape)
-        return array.copy() if copy else array
+    def maker(dtype, shape, offset, copied):
+        dtype = dtypes[dtype]
+        if copied:
+            return lambda buffer: array(shape, dtype, buffer, offset).copy()
+        return lambda buffer: array(shape, dtype, buffer, offset)
 
-    def empty(dtype, shape):
-        return numpy.empty(shape, dtypes[dtype])
-
-    return make, empty
+    return maker
 
 
-def _torch_maker():
+def _torch_framework():
     import torch
+    try:
+        import numpy
+    except ImportError:
+        return _torch_alone(torch)
+    array, from_numpy = numpy.ndarray, torch.from_numpy
+    # What NumPy shows, torch takes over in half the time that it needs itself.
+    dtypes = {
+        _native.UINT8: numpy.dtype("uint8"),
+        _native.FLOAT16: numpy.dtype("float16"),
+        _native.FLOAT32: numpy.dtype("float32"),
+        _native.INT64: numpy.dtype("int64"),
+    }
+    alone = _torch_alone(torch)
+
+    def maker(dtype, shape, offset, copied):
+        if dtype not in dtypes:
+            return alone(dtype, shape, offset, copied)
+        dtype = dtypes[dtype]
+        if copied:
+            return lambda buffer: from_numpy(
+                array(shape, dtype, buffer, offset).copy())
+        return lambda buffer: from_numpy(array(shape, dtype, buffer, offset))
+
+    return maker
+
+
+def _torch_alone(torch):
     dtypes = {
         _native.UINT8: torch.uint8,
         _native.FLOAT16: torch.float16,
@@ -64,66 +90,138 @@ def _torch_maker():
         _native.INT64: torch.int64,
     }
 
-    def make(memory, dtype, shape, copy):
-        tensor = torch.frombuffer(memory, dtype=dtypes[dtype]).view(shape)
-        return tensor.clone() if copy else tensor
+    def maker(dtype, shape, offset, copied):
+        dtype, count = dtypes[dtype], math.prod(shape)
+        if count == 0:
+            return lambda _: torch.empty(shape, dtype=dtype)
 
-    def empty(dtype, shape):
-        return torch.empty(shape, dtype=dtypes[dtype])
+        def show(buffer):
+            return torch.frombuffer(buffer, dtype=dtype, count=count,
+                                    offset=offset).view(shape)
 
-    return make, empty
+        return (lambda buffer: show(buffer).clone()) if copied else show
+
+    return maker
 
 
 @functools.lru_cache(maxsize=None)
-def _maker(framework):
-    return _torch_maker() if framework == "torch" else _numpy_maker()
+def _framework(name):
+    return _torch_framework() if name == "torch" else _numpy_framework()
 
 
 @functools.lru_cache(maxsize=None)
 def _tuple_type(names):
     """A named tuple that also carries the ids of its samples."""
-    base = collections.namedtuple("Batch", names)
-    return type("Batch", (base,), {
-        "__doc__": "The fields of a batch, in the dataset's order.\n\n"
-                   "sample_ids: int64 (N,), the samples' numbers in the "
-                   "dataset.",
-        "__module__": __name__,
-        "sample_ids": None,
-    })
+    class Batch(collections.namedtuple("Batch", names)):
+        """The fields of a batch, in the dataset's order.
+
+        Attributes:
+          sample_ids: int64 (N,), the samples' numbers in the dataset.
+        """
+
+        # A maker and the bytes it needs: few ask for the ids.
+        _ids = None
+
+        @functools.cached_property
+        def sample_ids(self):
+            if self._ids is None:
+                return None
+            make, content = self._ids
+            return make(bytearray(content))
+
+    return Batch
 
 
-def wrap(handle, framework):
-    """The batch of a forebay_batch handle, which it takes over.
+@functools.lru_cache(maxsize=None)
+def _memory_type(size):
+    """A buffer of `size` bytes that ends the lease on it when it goes.
 
-    Images are the leased memory itself, writable; labels and ids are copied, so
-    that keeping them keeps no batch alive.
-
-    Returns:
-      A named tuple of arrays, with the attribute `sample_ids`, and the number
-      of samples.
+    Its attribute `lease` is the forebay_batch.
     """
-    lease = _Lease(handle)
-    info = _native.BatchInfo()
-    _native.lib.forebay_batch_get_info(handle, c.byref(info))
-    make, empty = _maker(framework)
-    field = _native.Field()
-    names, values, sample_ids = [], [], None
-    for index in range(info.field_count):
-        _native.check(
-            _native.lib.forebay_batch_field(handle, index, c.byref(field)))
-        shape = tuple(field.shape[:field.rank])
-        if field.bytes == 0:
-            value = empty(field.dtype, shape)
-        else:
-            memory = (c.c_ubyte * field.bytes).from_address(field.data)
-            memory.lease = lease
-            value = make(memory, field.dtype, shape,
-                         copy=field.kind != _native.IMAGE)
-        if field.kind == _native.SAMPLE_ID:
-            sample_ids = value
-        else:
+
+    def end(memory, release=_native.lib.forebay_batch_release):
+        release(memory.lease)
+
+    return type("Memory", (c.c_char * size,), {"lease": None, "__del__": end})
+
+
+class View:
+    """Where a native loader describes its next batch.
+
+    Attributes:
+      native: a _native.BatchView.
+      reference: a byref of it.
+      fields: memoryview, the bytes of its fields' layouts.
+    """
+
+    __slots__ = ("native", "reference", "fields")
+
+    def __init__(self):
+        self.native = _native.BatchView()
+        self.reference = c.byref(self.native)
+        self.fields = memoryview(self.native).cast("B")[
+            _native.BatchView.fields.offset:]
+
+
+class _Plan(NamedTuple):
+    tuple_type: type
+    makers: list  # of the fields
+    ids: Optional[slice]  # where they lie in the buffer
+    make_ids: Optional[Callable]  # of those bytes
+
+
+class Wrapper:
+    """Makes named tuples of a loader's batches.
+
+    Batches are alike: how to make one is worked out for the first. May be used
+    by several threads.
+    """
+
+    def __init__(self, framework):
+        """`framework`: "torch" or "numpy"."""
+        self._maker = _framework(framework)
+        self._plans = {}
+        self._memory = _memory_type(0)
+
+    def wrap(self, view):
+        """The batch that a View describes; its lease is taken over.
+
+        Images are the leased memory itself, writable; labels and ids are
+        copied, so that keeping them keeps no batch alive.
+
+        Returns:
+          A named tuple of arrays, with the attribute `sample_ids`, and the
+          number of samples.
+        """
+        native = view.native
+        memory_type = self._memory
+        if memory_type._length_ != native.bytes:
+            memory_type = self._memory = _memory_type(native.bytes)
+        memory = memory_type.from_address(native.data)
+        memory.lease = native.batch
+        info = native.info
+        layout = view.fields[:info.field_count * _LAYOUT_BYTES].tobytes()
+        plan = self._plans.get(layout) or self._plan(layout)
+        batch = tuple.__new__(plan.tuple_type,
+                              [make(memory) for make in plan.makers])
+        if plan.ids is not None:
+            batch._ids = plan.make_ids, memory[plan.ids]
+        return batch, info.sample_count
+
+    def _plan(self, layout):
+        names, makers, ids, make_ids = [], [], None, None
+        count = len(layout) // _LAYOUT_BYTES
+        for field in (_native.FieldLayout * count).from_buffer_copy(layout):
+            shape = tuple(field.shape[:field.rank])
+            if field.kind == _native.SAMPLE_ID:
+                ids = slice(field.offset, field.offset + field.bytes)
+                make_ids = self._maker(field.dtype, shape, 0, True)
+                continue
             names.append(field.name.decode())
-            values.append(value)
-    batch = _tuple_type(tuple(names))(*values)
-    batch.sample_ids = sample_ids
-    return batch, info.sample_count
+            makers.append(self._maker(field.dtype, shape, field.offset,
+                                      field.kind != _native.IMAGE))
+        plan = _Plan(_tuple_type(tuple(names)), makers, ids, make_ids)
+        if len(self._plans) >= _MAX_PLANS:
+            self._plans.clear()
+        self._plans[layout] = plan
+        return plan

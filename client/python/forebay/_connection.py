@@ -43,6 +43,7 @@ class Connection:
           transform: a Transform or None.
         """
         self._lib = _native.lib
+        self._next = self._lib.forebay_loader_next_view
         self._handle = None
         native = _native.LoaderOptions()
         self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
@@ -83,13 +84,20 @@ class Connection:
         _native.check(self._lib.forebay_loader_start_epoch(
             self._handle, epoch, first_sample))
 
-    def next(self):
-        """The next batch's handle; None at the end of the epoch."""
-        batch = c.c_void_p()
-        status = _wait(lambda: self._lib.forebay_loader_next(
-            self._handle, _SLICE_SECONDS, c.byref(batch)),
-                       _native.END_OF_EPOCH)
-        return None if status == _native.END_OF_EPOCH else batch.value
+    def next(self, reference):
+        """Fills in the next batch's view, which `reference` is a byref of.
+
+        Returns:
+          Whether there is one; False at the end of the epoch.
+        """
+        while True:
+            status = self._next(self._handle, _SLICE_SECONDS, reference)
+            if status == _native.OK:
+                return True
+            if status == _native.END_OF_EPOCH:
+                return False
+            if status not in (_native.INTERRUPTED, _native.TIMEOUT):
+                _native.check(status)
 
     def stop_epoch(self):
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
@@ -108,12 +116,11 @@ class Connection:
             self._lib.forebay_loader_free(self._handle)
 
 
-def _wait(call, *accepted):
+def _wait(call):
     """Repeats a native wait until it ends; signal handlers run in between."""
     while True:
         status = call()
         if status in (_native.INTERRUPTED, _native.TIMEOUT):
             continue
-        if status not in accepted:
-            _native.check(status)
-        return status
+        _native.check(status)
+        return

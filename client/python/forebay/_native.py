@@ -98,16 +98,27 @@ class BatchInfo(c.Structure):
     ]
 
 
-class Field(c.Structure):
+class FieldLayout(c.Structure):
     _fields_ = [
-        ("name", c.c_char_p),
+        ("name", c.c_char * 32),
         ("kind", c.c_int),
         ("dtype", c.c_int),
         ("rank", c.c_uint32),
+        ("reserved", c.c_uint32),
         ("shape", c.c_uint64 * 6),
+        ("offset", c.c_uint64),
+        ("bytes", c.c_uint64),
+        ("row_splits_offset", c.c_uint64),
+    ]
+
+
+class BatchView(c.Structure):
+    _fields_ = [
+        ("batch", c.c_void_p),
         ("data", c.c_void_p),
         ("bytes", c.c_uint64),
-        ("row_splits", c.c_void_p),
+        ("info", BatchInfo),
+        ("fields", FieldLayout * 16),
     ]
 
 
@@ -148,14 +159,11 @@ _PROTOTYPES = {
     "forebay_loader_class_name":
         (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
     "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
-    "forebay_loader_next": (_INT, [_PTR, _F64, c.POINTER(_PTR)]),
+    "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
     "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
-    "forebay_batch_get_info": (None, [_PTR, c.POINTER(BatchInfo)]),
-    "forebay_batch_field": (_INT, [_PTR, _U32, c.POINTER(Field)]),
-    "forebay_batch_retain": (None, [_PTR]),
     "forebay_batch_release": (None, [_PTR]),
 }
 

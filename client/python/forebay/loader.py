@@ -66,6 +66,7 @@ class _Epoch:
     def __init__(self, loader, position):
         self._loader = loader
         self._position = position
+        self._view = _batch.View()
         self._lock = threading.Lock()
         self._done = False
 
@@ -159,7 +160,7 @@ class DataLoader:
     ):
         self._closed = True  # until it is open
         _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
-        self._framework = _batch.resolve_framework(framework)
+        self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
         if distributed:
             rank, world_size = _job.distributed_rank()
         self._options = _options.build(
@@ -262,23 +263,23 @@ class DataLoader:
                         "was forked from: call iter() again")
                 connection = self._connection
             try:
-                handle = connection.next()
+                found = connection.next(epoch._view.reference)
                 break
             except errors.DaemonUnavailable:
                 with self._lock:
                     self._check_open()
                     self._reattach(epoch._position)
-        if handle is None:
+        if not found:
             with self._lock:
                 if self._current == id(epoch):
                     self._state = self._next_position
                     self._current = None
             raise StopIteration
-        batch, samples = _batch.wrap(handle, self._framework)
+        batch, samples = self._wrapper.wrap(epoch._view)
         with self._lock:
             position = epoch._position
-            epoch._position = position._replace(
-                samples=position.samples + samples)
+            epoch._position = _Position(position.epoch,
+                                        position.samples + samples)
             if self._current == id(epoch):
                 self._state = epoch._position
         return batch
