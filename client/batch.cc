@@ -65,7 +65,7 @@ Status ReadHeader(const SlotMapping& slot, const proto::ReadyEntry& entry,
                   proto::BatchHeader* header) {
   memcpy(header, slot.data(), sizeof *header);
   if (header->magic != proto::kBatchMagic ||
-      header->version != proto::kProtocolVersion)
+      header->version != proto::kLayoutVersion)
     return Malformed("no batch of this version");
   if (header->generation != entry.generation ||
       header->sample_count != entry.sample_count)

@@ -35,7 +35,7 @@ Status Rings::Map(Fd ready, Fd release, Fd event) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(MapRing(ready.get(), PROT_READ, &memory));
   ready_ = static_cast<const proto::ReadyRing*>(memory);
   if (ready_->magic != proto::kRingMagic ||
-      ready_->version != proto::kProtocolVersion)
+      ready_->version != proto::kLayoutVersion)
     return Status(FOREBAY_INTERNAL, "the daemon sent a ring of another kind");
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       MapRing(release.get(), PROT_READ | PROT_WRITE, &memory));

@@ -12,9 +12,12 @@
 
 namespace forebay::proto {
 
-// Version of the session's messages and of everything in shared memory. A
-// daemon accepts clients of this version and of the one before.
+// Version of the session's messages. A daemon accepts clients of this version
+// and of the one before.
 inline constexpr std::uint32_t kProtocolVersion = 1;
+// Version of all that lies in shared memory, slots and rings. It changes far
+// more rarely: a client of another layout can read nothing.
+inline constexpr std::uint32_t kLayoutVersion = 1;
 
 inline constexpr std::uint32_t kBatchMagic = 0x42594246;  // "FBYB"
 inline constexpr std::uint32_t kMaxFields = 16;
@@ -72,7 +75,7 @@ struct FieldLayout {
 
 struct BatchHeader {
   std::uint32_t magic;        // kBatchMagic
-  std::uint32_t version;      // kProtocolVersion
+  std::uint32_t version;      // kLayoutVersion
   std::uint32_t generation;   // of the slot; equal to the ready entry's
   std::uint32_t field_count;  // at most kMaxFields
   std::uint64_t sample_count;

@@ -74,7 +74,7 @@ absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
   proto::BatchHeader header;
   std::memcpy(&header, slot.data(), sizeof(header));
   if (header.magic != proto::kBatchMagic) return Torn("a wrong mark");
-  if (header.version != proto::kProtocolVersion) {
+  if (header.version != proto::kLayoutVersion) {
     return Torn("another version");
   }
   if (header.field_count > proto::kMaxFields) return Torn("too many fields");

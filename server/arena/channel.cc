@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<Channel>> Channel::Create() {
   if (!event) return base::ErrnoStatus(errno, "creating an eventfd");
   auto* ring = new (ready.data()) proto::ReadyRing();
   ring->magic = proto::kRingMagic;
-  ring->version = proto::kProtocolVersion;
+  ring->version = proto::kLayoutVersion;
   new (release.data()) proto::ReleaseRing();
   return std::unique_ptr<Channel>(
       new Channel(std::move(ready), std::move(release), std::move(event)));

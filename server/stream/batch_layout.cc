@@ -76,7 +76,7 @@ void BatchLayout::SetSampleId(std::uint8_t* slot, std::uint32_t place,
 void BatchLayout::WriteHeader(std::uint8_t* slot, const Batch& batch) const {
   proto::BatchHeader header = {};
   header.magic = proto::kBatchMagic;
-  header.version = proto::kProtocolVersion;
+  header.version = proto::kLayoutVersion;
   header.generation = batch.generation;
   header.sample_count = batch.sample_count;
   header.epoch = batch.epoch;

@@ -46,7 +46,7 @@ class LinkTest : public ::testing::Test {
     release_ = reinterpret_cast<proto::ReleaseRing*>(
         Map(release.get(), proto::kRingBytes));
     ready_->magic = proto::kRingMagic;
-    ready_->version = proto::kProtocolVersion;
+    ready_->version = proto::kLayoutVersion;
     ASSERT_TRUE(link_->rings()
                     .Map(std::move(ready), std::move(release),
                          Fd(eventfd(0, EFD_CLOEXEC)))
@@ -69,7 +69,7 @@ class LinkTest : public ::testing::Test {
     proto::BatchHeader& batch = header(slot);
     batch = {};
     batch.magic = proto::kBatchMagic;
-    batch.version = proto::kProtocolVersion;
+    batch.version = proto::kLayoutVersion;
     batch.generation = ++generation_;
     batch.field_count = 1;
     batch.sample_count = 2;

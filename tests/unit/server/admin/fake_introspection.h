@@ -99,7 +99,7 @@ inline void AddField(const char* name, proto::FieldKind kind,
   proto::BatchHeader header;
   std::memcpy(&header, slot->data(), sizeof(header));
   header.magic = proto::kBatchMagic;
-  header.version = proto::kProtocolVersion;
+  header.version = proto::kLayoutVersion;
   header.sample_count = shape[0];
   proto::FieldLayout& field = header.fields[header.field_count++];
   std::strncpy(field.name, name, proto::kMaxFieldName - 1);

@@ -39,7 +39,7 @@ class ChannelTest : public ::testing::Test {
 
 TEST_F(ChannelTest, PublishesToTheClientInOrder) {
   EXPECT_EQ(ready_->magic, proto::kRingMagic);
-  EXPECT_EQ(ready_->version, proto::kProtocolVersion);
+  EXPECT_EQ(ready_->version, proto::kLayoutVersion);
   for (std::uint32_t i = 0; i < 2 * proto::kReadyCapacity + 3; ++i) {
     channel_->Publish({.kind = proto::ReadyKind::kBatch,
                        .slot = i % 4,
