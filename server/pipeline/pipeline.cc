@@ -46,10 +46,7 @@ class CompiledPipeline final : public Pipeline {
     FOREBAY_ASSIGN_OR_RETURN(
         TensorWriter writer,
         TensorWriter::Create(program_, sample.view(), parts.scratch, out));
-    const absl::Status status = sample.Render(writer);
-    // After an error too: what was written must not follow what others write.
-    writer.Finish();
-    return status;
+    return sample.Render(writer);
   }
 
  private:

@@ -46,10 +46,8 @@ std::uint8_t* TensorWriter::RowOf(std::int64_t y, std::size_t channel) const {
 
 void TensorWriter::Row(std::int64_t y, std::uint8_t* const (&planes)[kColors]) {
   const bool interleave = rows_[0] != nullptr;
-  const auto destination = interleave ? transform::Destination::kCache
-                                      : transform::Destination::kTensor;
   for (std::size_t c = 0; c < channels_; ++c) {
-    transform::ConvertRow(program_.table, c, planes[c], width_, destination,
+    transform::ConvertRow(program_.table, c, planes[c], width_,
                           interleave ? rows_[c] : RowOf(y, c));
   }
   if (interleave) {
@@ -58,8 +56,6 @@ void TensorWriter::Row(std::int64_t y, std::uint8_t* const (&planes)[kColors]) {
   }
   if (late_fills_) PaintLateFills(y);
 }
-
-void TensorWriter::Finish() { transform::FinishTensor(); }
 
 void TensorWriter::PaintLateFills(std::int64_t y) {
   for (std::size_t x = 0; x < width_; ++x) {

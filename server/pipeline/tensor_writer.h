@@ -28,9 +28,6 @@ class TensorWriter final : public transform::RowTarget {
   void Row(std::int64_t y,
            std::uint8_t* const (&planes)[transform::kColors]) override;
 
-  // After the last row: only then may the tensor be handed to other threads.
-  void Finish();
-
  private:
   TensorWriter(const Program& program, const transform::View& view,
                absl::Span<std::uint8_t> out);

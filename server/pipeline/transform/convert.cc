@@ -3,8 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#include "hwy/cache_control.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "server/pipeline/transform/convert.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -63,7 +61,7 @@ HWY_INLINE void Store(VF v, hwy::bfloat16_t* out) {
 }
 
 // Returns how many elements it wrote: whole vectors.
-template <bool kStream, typename Element>
+template <typename Element>
 HWY_INLINE std::size_t ByFormula(const ValueFormula& formula,
                                  const std::uint8_t* HWY_RESTRICT pixels,
                                  std::size_t count, Element* HWY_RESTRICT out) {
@@ -74,37 +72,25 @@ HWY_INLINE std::size_t ByFormula(const ValueFormula& formula,
   std::size_t i = 0;
   for (; i + n <= count; i += n) {
     const auto v = hn::PromoteTo(d32, hn::LoadU(d8, pixels + i));
-    const VF element = Evaluate(formula, hn::ConvertTo(d, v));
-    if constexpr (kStream) {
-      hn::Stream(element, d, out + i);
-    } else {
-      Store(element, out + i);
-    }
+    Store(Evaluate(formula, hn::ConvertTo(d, v)), out + i);
   }
   return i;
 }
 
 std::size_t ByFormulaHere(const ValueTable& table, std::size_t color,
                           const std::uint8_t* pixels, std::size_t count,
-                          Destination destination, std::uint8_t* out) {
-  const ValueFormula& f = table.formula[color];
+                          std::uint8_t* out) {
+  const ValueFormula& formula = table.formula[color];
   switch (table.dtype) {
-    case proto::DType::kFloat32: {
-      auto* to = reinterpret_cast<float*>(out);
-      // Streams are of whole cache lines.
-      const auto address = reinterpret_cast<std::uintptr_t>(out);
-      const bool stream = destination == Destination::kTensor &&
-                          address % 64 == 0 && count % 16 == 0;
-      return stream ? ByFormula<true>(f, pixels, count, to)
-                    : ByFormula<false>(f, pixels, count, to);
-    }
+    case proto::DType::kFloat32:
+      return ByFormula(formula, pixels, count, reinterpret_cast<float*>(out));
     case proto::DType::kBfloat16:
-      return ByFormula<false>(f, pixels, count,
-                              reinterpret_cast<hwy::bfloat16_t*>(out));
+      return ByFormula(formula, pixels, count,
+                       reinterpret_cast<hwy::bfloat16_t*>(out));
     case proto::DType::kFloat16:
       if constexpr (kHasHalf) {
-        return ByFormula<false>(f, pixels, count,
-                                reinterpret_cast<hwy::float16_t*>(out));
+        return ByFormula(formula, pixels, count,
+                         reinterpret_cast<hwy::float16_t*>(out));
       }
       return 0;
     default:
@@ -157,15 +143,14 @@ HWY_EXPORT(TargetHere);
 
 void ConvertRow(const ValueTable& table, std::size_t color,
                 const std::uint8_t* pixels, std::size_t count,
-                Destination destination, std::uint8_t* out) {
+                std::uint8_t* out) {
   if (table.identity) {
     std::memcpy(out, pixels, count);
     return;
   }
   std::size_t i = 0;
   if (table.has_formula) {
-    i = HWY_DYNAMIC_DISPATCH(ByFormulaHere)(table, color, pixels, count,
-                                            destination, out);
+    i = HWY_DYNAMIC_DISPATCH(ByFormulaHere)(table, color, pixels, count, out);
   }
   const auto& bits = table.bits[color];
   const auto& narrow = table.narrow[color];
@@ -182,8 +167,6 @@ void ConvertRow(const ValueTable& table, std::size_t color,
       return;
   }
 }
-
-void FinishTensor() { hwy::FlushStream(); }
 
 void InterleaveRows(const std::uint8_t* const (&rows)[kColors],
                     std::size_t count, std::size_t size, std::uint8_t* out) {

@@ -97,7 +97,7 @@ HWY_INLINE __m512i ResultIndices() {
   return _mm512_load_si512(indices);
 }
 
-// Calls f with std::integral_constants for the number of pairs and for clip.
+// Calls function<pairs, clip>.
 #define FOREBAY_FOR_PAIRS(pairs, clip, function, ...) \
   switch (2 * (pairs) + ((clip) ? 1 : 0)) {           \
     case 2:                                           \
