@@ -7,6 +7,7 @@ import ctypes as c
 import functools
 import math
 import sys
+import weakref
 from typing import Callable, NamedTuple, Optional
 
 from . import _native, errors
@@ -132,17 +133,20 @@ def _tuple_type(names):
     return Batch
 
 
+def _release_function():
+    function = _native.lib["forebay_batch_release"]
+    # A weak reference passes itself, too.
+    function.restype, function.argtypes = None, [c.c_void_p, c.py_object]
+    return function
+
+
+_release = _release_function()
+
+
 @functools.lru_cache(maxsize=None)
 def _memory_type(size):
-    """A buffer of `size` bytes that ends the lease on it when it goes.
-
-    Its attribute `lease` is the forebay_batch.
-    """
-
-    def end(memory, release=_native.lib.forebay_batch_release):
-        release(memory.lease)
-
-    return type("Memory", (c.c_char * size,), {"lease": None, "__del__": end})
+    """A buffer of `size` bytes with room for its `lease`."""
+    return type("Memory", (c.c_char * size,), {"lease": None})
 
 
 class View:
@@ -198,7 +202,10 @@ class Wrapper:
         if memory_type._length_ != native.bytes:
             memory_type = self._memory = _memory_type(native.bytes)
         memory = memory_type.from_address(native.data)
-        memory.lease = native.batch
+        # Ends with the memory. Not by __del__: a signal's exception, such as
+        # KeyboardInterrupt, is lost if it is raised in Python code there.
+        memory.lease = weakref.ref(
+            memory, functools.partial(_release, native.batch))
         info = native.info
         layout = view.fields[:info.field_count * _LAYOUT_BYTES].tobytes()
         plan = self._plans.get(layout) or self._plan(layout)

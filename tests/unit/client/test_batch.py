@@ -107,17 +107,14 @@ def test_batches_of_different_layouts_follow_one_another(wrapper):
 
 def test_the_lease_ends_with_the_images(monkeypatch):
     ended = []
-    monkeypatch.setattr(_native.lib, "forebay_batch_release", ended.append)
-    _batch._memory_type.cache_clear()
-    try:
-        slot = Slot("float32", 4)
-        slot.view.native.batch = 1234
-        batch, _ = _batch.Wrapper("numpy").wrap(slot.view)
-        row, label, ids = batch.image[1], batch.label, batch.sample_ids
-        del batch
-        assert not ended
-        del row
-        assert ended == [1234]
-        assert len(label) == len(ids) == 4
-    finally:
-        _batch._memory_type.cache_clear()
+    monkeypatch.setattr(_batch, "_release",
+                        lambda lease, _: ended.append(lease))
+    slot = Slot("float32", 4)
+    slot.view.native.batch = 1234
+    batch, _ = _batch.Wrapper("numpy").wrap(slot.view)
+    row, label, ids = batch.image[1], batch.label, batch.sample_ids
+    del batch
+    assert not ended
+    del row
+    assert ended == [1234]
+    assert len(label) == len(ids) == 4
