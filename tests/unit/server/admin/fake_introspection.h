@@ -22,9 +22,9 @@ class FakeIntrospection final : public job::Introspection {
     const base::MutexLock lock(&mutex_);
     jobs_ = std::move(jobs);
   }
-  void SetBatch(job::PeekedBatch batch) {
+  void SetBatch(const job::PeekedBatch& batch) {
     const base::MutexLock lock(&mutex_);
-    batch_ = std::move(batch);
+    batch_ = Copy(batch);
   }
 
   std::vector<job::JobSnapshot> Snapshot() const override {
@@ -38,12 +38,21 @@ class FakeIntrospection final : public job::Introspection {
     for (const job::JobSnapshot& snapshot : jobs_) {
       if (snapshot.name != job && snapshot.key != job) continue;
       if (!loader.empty() && loader != "train") break;
-      return batch_;
+      return Copy(batch_);
     }
     return absl::NotFoundError("there is no such job; there is: resnet");
   }
 
  private:
+  // All but the reservation, which is for one.
+  static job::PeekedBatch Copy(const job::PeekedBatch& batch) {
+    job::PeekedBatch copy;
+    copy.slot = batch.slot;
+    copy.pipeline = batch.pipeline;
+    copy.classes = batch.classes;
+    return copy;
+  }
+
   mutable base::Mutex mutex_;
   std::vector<job::JobSnapshot> jobs_ ABSL_GUARDED_BY(mutex_);
   job::PeekedBatch batch_ ABSL_GUARDED_BY(mutex_);
