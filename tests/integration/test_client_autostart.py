@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from test_client_batches import SAMPLES
 from daemons import FOREBAYD, ROOT
+from trouble import until
 
 TRAIN = """
 import sys, forebay
@@ -61,7 +61,4 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
     finally:
         for pid in started:
             os.kill(pid, signal.SIGTERM)
-    end = time.monotonic() + 20
-    while daemons_of(directory):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: not daemons_of(directory), "the daemon leaves")

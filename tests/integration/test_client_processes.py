@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy
 import pytest
@@ -40,10 +39,10 @@ def test_parent_and_child_keep_held_batches(daemon, photos):
         iterator = iter(loader)
         batch = next(iterator)
 
-        def check():
+        def check(held=batch):
             os.read(to_child, 1)  # the parent has read on by now
-            numpy.testing.assert_array_equal(batch.image, expected)
-            batch.image[:] = 1
+            numpy.testing.assert_array_equal(held.image, expected)
+            held.image[:] = 1
 
         pid = os.fork()
         if pid == 0:
@@ -54,7 +53,7 @@ def test_parent_and_child_keep_held_batches(daemon, photos):
             finally:
                 os._exit(status)
         numpy.testing.assert_array_equal(batch.image, expected)
-        del batch
+        del batch, check
         seen = [b.image.copy() for b in iterator]
         more = [b.image.copy() for _ in range(3) for b in loader]
         os.write(from_parent, b"x")

@@ -11,9 +11,7 @@ namespace {
 // Above this many taps even a triangle's rounding could leave 0..255.
 constexpr std::int32_t kMaxUnclippedTaps = 16000;
 
-double Triangle(double x) {
-  return std::max(1.0 - std::fabs(x), 0.0);
-}
+double Triangle(double x) { return std::max(1.0 - std::fabs(x), 0.0); }
 
 double Cubic(double x) {
   constexpr double kA = -0.5;

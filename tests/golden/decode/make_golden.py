@@ -170,7 +170,10 @@ def pngs():
     rgb = picture(61, 43, 11).astype(np.uint32)
     alpha = picture(61, 43, 12).astype(np.uint32)[..., :1]
     gray = rgb[..., 1:2]
-    wide = lambda a: a * 256 + (a * 7 + 3) % 256  # low bytes of their own
+
+    def wide(a):
+        return a * 256 + (a * 7 + 3) % 256  # low bytes of their own
+
     kinds = {
         "rgb": (rgb, 2),
         "rgba": (np.concatenate([rgb, alpha], 2), 6),

@@ -211,7 +211,9 @@ def write_pipelines():
         tensor = tensor.to(torch.float32).div(255).reshape(3, -1)
         return normalize(tensor, MEAN, STD).reshape(3, pil.height, pil.width)
 
-    chw = lambda pil: np.array(pil).transpose(2, 0, 1).tobytes()
+    def chw(pil):
+        return np.array(pil).transpose(2, 0, 1).tobytes()
+
     bilinear, bicubic = T.InterpolationMode.BILINEAR, T.InterpolationMode.BICUBIC
     resized = F.center_crop(F.resize(picture, [32], bilinear), [24, 24])
     mirrored = F.hflip(F.resize(picture, [30, 20], bicubic))
