@@ -8,7 +8,7 @@ import functools
 import math
 import sys
 import weakref
-from typing import Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from . import _native, errors
 
@@ -113,7 +113,10 @@ def _framework(name):
 @functools.lru_cache(maxsize=None)
 def _tuple_type(names):
     """A named tuple that also carries the ids of its samples."""
-    class Batch(collections.namedtuple("Batch", names)):
+    # The names are the dataset's: no type checker can know them.
+    fields: Any = collections.namedtuple("Batch", names)  # type: ignore[misc]
+
+    class Batch(fields):
         """The fields of a batch, in the dataset's order.
 
         Attributes:
@@ -121,7 +124,7 @@ def _tuple_type(names):
         """
 
         # A maker and the bytes it needs: few ask for the ids.
-        _ids = None
+        _ids: Any = None
 
         @functools.cached_property
         def sample_ids(self):

@@ -79,7 +79,8 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
                                                 transforms.Transform):
         raise errors.InvalidArgument(
             f"transform must come from forebay.transforms, not {transform!r}")
-    if not isinstance(weight, numbers.Real) or not 0.001 <= weight <= 1000:
+    if (not isinstance(weight, numbers.Real) or
+            not 0.001 <= float(weight) <= 1000):
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)

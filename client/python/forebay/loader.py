@@ -172,7 +172,7 @@ class DataLoader:
         self._autostart = autostart
         self.batch_size = self._options["batch_size"]
         self._lock = threading.RLock()  # guards what follows
-        self._current = None  # the id of the iterator that may go on
+        self._current: Optional[int] = None  # the id of the iterator that may go on
         self._next_position = _Position(0, 0)
         self._state = self._next_position
         _loaders.add(self)

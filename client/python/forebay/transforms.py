@@ -194,7 +194,8 @@ def _padding_sides(padding):
 def _fill_values(fill):
     values = (fill,) if isinstance(fill, _numbers.Real) else tuple(fill or (0,))
     for value in values:
-        if not isinstance(value, _numbers.Real) or not 0 <= value <= 255:
+        if (not isinstance(value, _numbers.Real) or
+                not 0 <= float(value) <= 255):
             raise ValueError(f"fill should be between 0 and 255, not {fill!r}")
     return tuple(float(value) for value in values)
 
