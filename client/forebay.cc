@@ -220,7 +220,7 @@ forebay_status forebay_loader_create(const forebay_loader_options* options,
     forebay_loader_options_init(&all, sizeof all);
     memcpy(&all, options, std::min(options->size, sizeof all));
     auto handle = std::make_unique<forebay_loader>();
-    const Status status = Loader::Create(
+    Status status = Loader::Create(
         all, pipeline != nullptr ? pipeline->encoder.bytes() : std::string(),
         &handle->loader);
     if (status.ok()) *out = handle.release();
@@ -287,7 +287,7 @@ forebay_status forebay_loader_next_view(forebay_loader* loader,
                                         forebay_batch_view* out) {
   return Guard(loader != nullptr && out != nullptr, [&] {
     forebay_batch* batch = nullptr;
-    const Status status = loader->loader->Next(Nanos(timeout_seconds), &batch);
+    Status status = loader->loader->Next(Nanos(timeout_seconds), &batch);
     if (status.ok()) View(batch, out);
     return status;
   });

@@ -62,7 +62,7 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
 Status Session::Send(std::uint64_t request_id, const std::string& request,
                      const std::vector<int>& fds) {
   const std::lock_guard lock(mutex_);
-  const Status status = SendPacket(socket_.get(), request, fds);
+  Status status = SendPacket(socket_.get(), request, fds);
   if (!status.ok()) return status;
   unanswered_.insert(request_id);
   return Status();

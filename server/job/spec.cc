@@ -1,5 +1,7 @@
 #include "server/job/spec.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 
 namespace forebay::job {
@@ -22,7 +24,7 @@ absl::Status CheckIdentity(const proto::JobIdentity& identity) {
         absl::StrCat("a job's name has at most ", kMaxName, " bytes"));
   }
   const double weight = identity.weight();
-  if (weight != 0 && !(weight >= 0.001 && weight <= 1000)) {
+  if (weight != 0 && (std::isnan(weight) || weight < 0.001 || weight > 1000)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job's weight is 0.001 to 1000, not ", weight));
   }

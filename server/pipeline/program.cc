@@ -213,7 +213,7 @@ class Builder {
   }
 
   absl::Status Append(transform::PixelOp op, const FillValues& values = {}) {
-    program_.ops.push_back({std::move(op), index_});
+    program_.ops.push_back({op, index_});
     late_.push_back({values, values_.size()});
     return absl::OkStatus();
   }

@@ -153,12 +153,12 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
       [this, client, asked = std::make_shared<Request>(*std::move(request))] {
         auto reply =
             std::make_shared<Reply>(client->session->Handle(std::move(*asked)));
-        loop_->Post(
-            [this, client, reply] { OnAnswered(client, std::move(*reply)); });
+        loop_->Post([this, client, reply] { OnAnswered(client, *reply); });
       });
 }
 
-void Server::OnAnswered(const std::shared_ptr<Client>& client, Reply reply) {
+void Server::OnAnswered(const std::shared_ptr<Client>& client,
+                        const Reply& reply) {
   client->busy = false;
   if (client->process_gone) {
     Forget(client);

@@ -52,7 +52,7 @@ class Server {
   void Accept();
   void ListenAgain();
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
-  void OnAnswered(const std::shared_ptr<Client>& client, Reply reply);
+  void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
   void OnReleases(const std::shared_ptr<Client>& client,
                   const std::shared_ptr<job::Loader>& loader);
   void HangUp(const std::shared_ptr<Client>& client);

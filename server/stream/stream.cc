@@ -30,8 +30,9 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
   FOREBAY_ASSIGN_OR_RETURN(
       Provision provision,
       Provision::Reserve(machinery.budget, recipe, layout.slot_bytes()));
-  return std::shared_ptr<Stream>(new Stream(std::move(recipe), machinery, flow,
-                                            layout, std::move(provision)));
+  return std::shared_ptr<Stream>(new Stream(std::move(recipe),
+                                            std::move(machinery), flow, layout,
+                                            std::move(provision)));
 }
 
 Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,

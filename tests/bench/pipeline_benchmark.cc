@@ -90,7 +90,7 @@ struct Slot {
   Bytes memory;
 };
 
-void BM_Run(benchmark::State& state) {
+void WholeRun(benchmark::State& state) {
   const auto& photos = Photos();
   if (photos.empty()) {
     state.SkipWithError("FOREBAY_BENCH_PHOTOS names no folder of photographs");
@@ -112,7 +112,7 @@ void BM_Run(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_Run)
+BENCHMARK(WholeRun)
     ->ArgNames({"dtype", "nhwc"})
     ->Args({proto::FLOAT32, 0})
     ->Args({proto::FLOAT32, 1})
@@ -130,8 +130,8 @@ class Ignore final : public decode::RowSink {
   }
 };
 
-// Our decoder alone, on the crops that BM_Run decodes.
-void BM_DecodeOnly(benchmark::State& state) {
+// Our decoder alone, on the crops that WholeRun decodes.
+void DecodeOnly(benchmark::State& state) {
   const auto& photos = Photos();
   if (photos.empty()) {
     state.SkipWithError("FOREBAY_BENCH_PHOTOS names no folder of photographs");
@@ -159,7 +159,7 @@ void BM_DecodeOnly(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_DecodeOnly)->Iterations(4000);
+BENCHMARK(DecodeOnly)->Iterations(4000);
 
 }  // namespace
 }  // namespace forebay::pipeline

@@ -23,6 +23,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size);
 // What a sanitizer calls before it dies, where one is linked in.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming):
+// its
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(
     void (*callback)());
 

@@ -13,7 +13,7 @@ std::string FindRuntimeDir(const std::string& option,
                            const Environment& environment,
                            const std::string& system_dir) {
   if (!option.empty()) return option;
-  const std::string named = environment("FOREBAY_RUNTIME_DIR");
+  std::string named = environment("FOREBAY_RUNTIME_DIR");
   if (!named.empty()) return named;
   if (access(absl::StrCat(system_dir, "/admin.sock").c_str(), F_OK) == 0 &&
       CheckOwner(system_dir).ok()) {

@@ -94,8 +94,9 @@ void AdjustBrightness(Pixels pixels, float factor) {
 void AdjustContrast(Pixels pixels, float factor) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < pixels.size(); i += 3) sum += Luma(&pixels[i]);
-  const double mean =
-      static_cast<double>(sum) / static_cast<double>(pixels.size() / 3);
+  const std::uint64_t count = pixels.size() / 3;
+  const double mean = static_cast<double>(sum) / static_cast<double>(count);
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): Pillow's own
   BlendWith(pixels, static_cast<std::uint8_t>(mean + 0.5), factor);
 }
 

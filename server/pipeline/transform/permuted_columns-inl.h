@@ -17,6 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace forebay::pipeline::transform {
 namespace HWY_NAMESPACE {
+// NOLINTNEXTLINE(google-build-namespaces): included once a vector target
 namespace {
 
 #if FOREBAY_HAS_PAIR_SUM

@@ -42,10 +42,12 @@ class Stretch {
 
   Span At(std::int64_t grid) const {
     const double center = 0.0 + (static_cast<double>(grid) + 0.5) * scale_;
+    // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow's own arithmetic
     const auto first =
         std::max(static_cast<std::int32_t>(center - support_ + 0.5), 0);
     const auto end =
         std::min(static_cast<std::int32_t>(center + support_ + 0.5), in_);
+    // NOLINTEND(bugprone-incorrect-roundings)
     return {center, first, end - first};
   }
 

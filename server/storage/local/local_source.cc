@@ -90,9 +90,11 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   int wake = 0;
   {
     base::MutexLock lock(&mutex_);
-    for (ReadRequest& request : requests)
-      queue_.Push(request.purpose.job, CostOf(request), request.purpose.urgency,
-                  std::move(request));
+    for (ReadRequest& request : requests) {
+      const ReadPurpose purpose = request.purpose;
+      const std::int64_t cost = CostOf(request);
+      queue_.Push(purpose.job, cost, purpose.urgency, std::move(request));
+    }
     // What lies in the page cache few threads read fastest, without switches;
     // more join when a read has had to wait.
     wake = std::min(asleep_ - waking_,
@@ -148,7 +150,7 @@ void LocalSource::Work(int thread) {
     next->item = ReadRequest();  // what it holds is let go without the lock
     mutex_.Lock();
     queue_.Complete(next->flow, next->cost, next->cost);
-    if (waited && queue_.size() > 0 && asleep_ > waking_) {
+    if (waited && !queue_.empty() && asleep_ > waking_) {
       ++waking_;
       read_or_end_.NotifyOne();
     }

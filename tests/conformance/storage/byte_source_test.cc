@@ -107,7 +107,7 @@ TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
     request.object = "a";
     request.version = version;
     request.length = version.size;
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
       log += bytes.ok() ? 'y' : 'n';
     };
     source.Read({&request, 1});

@@ -50,8 +50,9 @@ class AdminServerTest : public testing::Test {
           return info;
         },
         &clock_);
-    if (server.ok()) server_ = *std::move(server);
-    return server.status();
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    return absl::OkStatus();
   }
 
   std::unique_ptr<proto::Admin::Stub> Stub() const {

@@ -65,6 +65,7 @@ TEST(SharedMemoryTest, MovingLeavesNothingBehind) {
   auto memory = SharedMemory::Create("test", kBytes, ClientAccess::kRead);
   ASSERT_TRUE(memory.ok()) << memory.status();
   SharedMemory moved = *std::move(memory);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is the question
   EXPECT_EQ(memory->data(), nullptr);
   moved.data()[kBytes - 1] = 1;
   moved = *SharedMemory::Create("other", 4096, ClientAccess::kRead);

@@ -29,7 +29,7 @@ TEST(FdTest, MovesOwnership) {
   const int second = OpenNull();
   Fd a(first);
   Fd b(std::move(a));
-  EXPECT_FALSE(a);
+  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is the question
   Fd c(second);
   c = std::move(b);
   EXPECT_FALSE(IsOpen(second));

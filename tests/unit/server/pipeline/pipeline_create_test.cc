@@ -94,33 +94,28 @@ TEST(PipelineCreateTest, FlipsAndCropsMayFollowTheConversion) {
 
 TEST(PipelineCreateTest, RefusesParametersOutOfRange) {
   for (const char* op :
-       {"",
-        "resize {}",
-        "resize { height: 65536 width: 1 }",
-        "resize { height: 9 width: 65536 }",
-        "resize { height: 9 max_size: 9 }",
+       {"", "resize {}", "resize { height: 65536 width: 1 }",
+        "resize { height: 9 width: 65536 }", "resize { height: 9 max_size: 9 }",
         "resize { height: 9 width: 9 max_size: 99 }",
-        "center_crop { height: 9 }",
-        "random_crop { width: 9 }",
+        "center_crop { height: 9 }", "random_crop { width: 9 }",
         "random_crop { height: 9 width: 9 padding { left: 65536 } }",
         "random_crop { height: 9 width: 9 padding { fill: 256 } }",
         "random_crop { height: 9 width: 9 padding { fill: [1, 2] } }",
         "random_crop { height: 9 width: 9 padding { fill: nan } }",
         "random_resized_crop { height: 9 width: 9 }",
+        // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one string
         "random_resized_crop { height: 9 width: 9 scale_min: 0.5 "
         "scale_max: 0.4 ratio_min: 1 ratio_max: 1 }",
         "random_resized_crop { height: 9 width: 9 scale_min: 0.5 "
         "scale_max: inf ratio_min: 1 ratio_max: 1 }",
         "random_horizontal_flip { p: 1.01 }",
-        "random_vertical_flip { p: -0.01 }",
-        "random_vertical_flip { p: nan }",
+        "random_vertical_flip { p: -0.01 }", "random_vertical_flip { p: nan }",
         "color_jitter { brightness { min: -0.1 max: 1 } }",
         "color_jitter { contrast { min: 2 max: 1 } }",
         "color_jitter { saturation { min: nan max: nan } }",
         "color_jitter { hue { min: -0.6 max: 0 } }",
         "grayscale { num_output_channels: 2 }",
-        "pad { padding { bottom: 65536 } }",
-        "to_dtype {}",
+        "pad { padding { bottom: 65536 } }", "to_dtype {}",
         "to_dtype { dtype: INT64 }"}) {
     EXPECT_NE(Refusal(std::string(kCrop) + "ops { " + op + " }"), "accepted")
         << op;

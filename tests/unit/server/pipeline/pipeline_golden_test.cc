@@ -20,6 +20,7 @@ std::string WithImageNet(const std::string& before, const std::string& after) {
 // In the order of make_golden.py's write_pipelines.
 std::vector<std::string> Specs() {
   return {
+      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one string
       "ops { resize { height: 32 } } "
       "ops { center_crop { height: 24 width: 24 } }",
       WithImageNet("ops { resize { height: 30 width: 20 interpolation: BICUBIC "

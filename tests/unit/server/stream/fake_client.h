@@ -39,7 +39,7 @@ class FakeClient {
 
   // Starts an epoch of the stream; `others` see the same slots.
   absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample,
-                     std::vector<FakeClient*> others = {}) {
+                     const std::vector<FakeClient*>& others = {}) {
     auto slots = stream_->Start(epoch, first_sample);
     if (!slots.ok()) return slots.status();
     slots_ = std::make_shared<std::vector<base::Fd>>(*std::move(slots));

@@ -206,7 +206,7 @@ TEST_F(LocalRootTest, TakesDirectoriesOnly) {
 // inside or refused, never followed outside.
 TEST_F(LocalRootTest, RacesNeverLeadOutside) {
   const auto root = Root();
-  std::jthread flipper([this](std::stop_token stop) {
+  std::jthread flipper([this](const std::stop_token& stop) {
     for (int i = 0; !stop.stop_requested(); ++i) {
       scratch_.Link("train/next", i % 2 == 0 ? "../other" : "class_a");
       std::filesystem::rename(scratch_.Path("train/next"),

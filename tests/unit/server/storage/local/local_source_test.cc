@@ -182,7 +182,7 @@ class LocalSourceQueueTest : public LocalSourceTest {
     ReadRequest request = Request(object);
     request.purpose.job = job;
     request.purpose.urgency = urgency;
-    request.done = [this](absl::StatusOr<base::Bytes> bytes) {
+    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
       codes_.push_back(bytes.status().code());
     };
     source_->Read({&request, 1});
