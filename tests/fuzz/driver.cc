@@ -23,10 +23,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size);
 // What a sanitizer calls before it dies, where one is linked in.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming):
-// its
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming):
+// theirs
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(
     void (*callback)());
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
 

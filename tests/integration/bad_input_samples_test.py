@@ -115,9 +115,8 @@ def test_one_bad_sample(folder, spoil, error, reason):
 
 def test_a_huge_sparse_file_is_named(folder):
     os.truncate(folder / BAD, 1 << 40)
-    with open_loader(folder) as loader:
-        with pytest.raises(forebay.ResourceExhausted) as caught:
-            iter(loader)
+    with pytest.raises(forebay.ResourceExhausted) as caught:
+        open_loader(folder)
     text = str(caught.value)
     assert f"{folder}: {BAD}: " in text and "memory.limit" in text
 
