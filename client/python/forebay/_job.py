@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from . import errors
 
@@ -37,6 +38,20 @@ def job_key() -> str:
         run = env.get("TORCHELASTIC_RUN_ID")
         return f"{key}-{run}" if run else key
     return f"{user}-{os.getpid()}-{_start_time()}"
+
+
+def job_name() -> str:
+    """What people see of this process's job, and call it by.
+
+    $FOREBAY_JOB or the key of a SLURM job; else the script's name, followed by
+    the process id where no launcher ties processes together.
+    """
+    key = job_key()
+    if key == os.environ.get("FOREBAY_JOB") or key.startswith("slurm-"):
+        return key
+    script = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+    alone = key.endswith(_start_time())
+    return f"{script}-{os.getpid()}" if alone else script
 
 
 def distributed_rank() -> tuple[int, int]:

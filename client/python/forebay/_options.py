@@ -87,6 +87,7 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
     folder = folder_of(dataset)
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
+        "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
         "uri": os.fsencode(folder),
         "extra_roots": [os.fsencode(os.path.abspath(r)) for r in extra_roots],
@@ -102,5 +103,4 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
     }
     if name is not None:
         options["name"] = str(name).encode()
-        options["job_name"] = options["name"]
     return options

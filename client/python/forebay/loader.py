@@ -120,7 +120,7 @@ class DataLoader:
       order: "exact": what the seed gives, whoever else runs.
       sharing: "elastic" or "off": whether equal loaders may share work.
       weight: the job's share of contended resources, 0.001 to 1000.
-      name: what people see in `forebayctl jobs`.
+      name: of this loader, for `forebayctl jobs`; None: "loader N".
       depth: batches prepared ahead, 1 to 16; None: 2.
       framework: "torch", "numpy", or None: torch if it was imported before this
         call. NumPy has no bfloat16: such batches come as uint16.

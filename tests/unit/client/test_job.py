@@ -1,0 +1,45 @@
+"""Which job a process belongs to, and what people call it."""
+
+import os
+
+import pytest
+
+from forebay import _job
+
+LAUNCHERS = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
+             "TORCHELASTIC_RUN_ID")
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    for variable in LAUNCHERS:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("sys.argv", ["/home/me/train.py", "--epochs", "9"])
+    return monkeypatch
+
+
+def test_a_process_of_its_own_is_called_by_script_and_number():
+    assert str(os.getpid()) in _job.job_key()
+    assert _job.job_name() == f"train.py-{os.getpid()}"
+
+
+def test_an_interactive_process_has_a_name_too(alone):
+    alone.setattr("sys.argv", [""])
+    assert _job.job_name() == f"python-{os.getpid()}"
+
+
+def test_ranks_of_a_launcher_share_key_and_name(alone):
+    alone.setenv("MASTER_ADDR", "10.0.0.1")
+    alone.setenv("MASTER_PORT", "29500")
+    alone.setenv("TORCHELASTIC_RUN_ID", "r1")
+    assert _job.job_key() == f"{os.getuid()}-10.0.0.1:29500-r1"
+    assert _job.job_name() == "train.py"
+
+
+def test_slurm_and_a_name_of_ones_own_come_first(alone):
+    alone.setenv("MASTER_ADDR", "10.0.0.1")
+    alone.setenv("MASTER_PORT", "29500")
+    alone.setenv("SLURM_JOB_ID", "17")
+    assert _job.job_key() == _job.job_name() == "slurm-17"
+    alone.setenv("FOREBAY_JOB", "sweep 3")
+    assert _job.job_key() == _job.job_name() == "sweep 3"
