@@ -1,0 +1,180 @@
+#include "server/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "proto/session.pb.h"
+#include "proto/shm_layout.h"
+#include "server/session/socket.h"
+
+namespace forebay::daemon {
+namespace {
+
+constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
+constexpr int kPatienceMillis = 20'000;
+
+// A client that speaks the protocol by hand.
+class Client {
+ public:
+  explicit Client(const std::string& path)
+      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    struct sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(
+        connect(socket_.get(), reinterpret_cast<struct sockaddr*>(&address),
+                sizeof(address)),
+        0);
+    const base::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+    proto::ClientMessage hello;
+    hello.mutable_hello()->set_protocol_version(proto::kProtocolVersion);
+    hello.mutable_hello()->mutable_job()->set_key("test");
+    EXPECT_TRUE(Ask(hello, {self.get()}).has_welcome());
+  }
+
+  void Send(proto::ClientMessage message, const std::vector<int>& fds = {}) {
+    message.set_request_id(++last_id_);
+    ASSERT_TRUE(
+        session::Send(socket_.get(), message.SerializeAsString(), fds).ok());
+  }
+
+  proto::DaemonMessage Ask(const proto::ClientMessage& message,
+                           const std::vector<int>& fds = {}) {
+    Send(message, fds);
+    struct pollfd readable = {
+        .fd = socket_.get(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(poll(&readable, 1, kPatienceMillis), 1) << "no answer";
+    auto datagram = session::Receive(socket_.get());
+    proto::DaemonMessage answer;
+    if (datagram.ok()) answer.ParseFromString(datagram->bytes);
+    return answer;
+  }
+
+  // Opens a loader of small batches of `folder`.
+  proto::DaemonMessage Open(const std::string& folder) {
+    const base::Fd root(
+        open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    proto::ClientMessage message;
+    proto::LoaderSpec& spec = *message.mutable_open_loader()->mutable_spec();
+    spec.mutable_dataset()->set_uri(folder);
+    spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    spec.mutable_batch()->set_batch_size(4);
+    proto::Resize& resize =
+        *spec.mutable_pipeline()->add_ops()->mutable_resize();
+    resize.set_height(32);
+    resize.set_width(32);
+    return Ask(message, {root.get()});
+  }
+
+  proto::DaemonMessage Start(std::uint64_t loader) {
+    proto::ClientMessage message;
+    message.mutable_start_epoch()->set_loader_id(loader);
+    return Ask(message);
+  }
+
+ private:
+  const base::Fd socket_;
+  std::uint64_t last_id_ = 0;
+};
+
+class DaemonTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char directory[] = "/tmp/forebay-daemon.XXXXXX";
+    ASSERT_NE(mkdtemp(directory), nullptr);
+    directory_ = directory;
+    folder_ = directory_ + "/data";
+    std::filesystem::create_directories(folder_ + "/class");
+    for (int i = 0; i < 200; ++i) {
+      std::filesystem::copy_file(
+          kPhotograph, folder_ + "/class/" + std::to_string(i) + ".jpg");
+    }
+    proto::Config config;
+    config.mutable_index()->set_directory(directory_ + "/index");
+    auto runtime_dir = RuntimeDir::Open(directory_ + "/run");
+    ASSERT_TRUE(runtime_dir.ok()) << runtime_dir.status();
+    socket_ = runtime_dir->SessionSocket();
+    auto daemon = Daemon::Create(config, "", *std::move(runtime_dir));
+    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    daemon_ = *std::move(daemon);
+    running_ = std::thread([this] { daemon_->Run(); });
+  }
+  void TearDown() override {
+    if (daemon_ != nullptr) StopDaemon();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void StopDaemon() {
+    daemon_->Stop();
+    running_.join();
+    daemon_.reset();
+  }
+
+  std::string directory_;
+  std::string folder_;
+  std::string socket_;
+  std::unique_ptr<Daemon> daemon_;
+  std::thread running_;
+};
+
+TEST_F(DaemonTest, ServesAnEpoch) {
+  Client client(socket_);
+  const auto opened = client.Open(folder_).loader_opened();
+  EXPECT_EQ(opened.dataset_size(), 200);
+  EXPECT_EQ(opened.batches_per_epoch(), 50);
+  EXPECT_EQ(opened.classes().names(0), "class");
+  const auto started = client.Start(opened.loader_id());
+  EXPECT_GT(started.epoch_started().slot_count(), 0);
+  EXPECT_TRUE(client.Start(opened.loader_id()).has_error())
+      << "an epoch is under way";
+}
+
+// Reads, tasks and releases are under way when everything goes: what a
+// sanitizer makes of it is the test.
+TEST_F(DaemonTest, LeavesInTheMiddleOfEpochs) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<Client>(socket_));
+    const auto opened = clients.back()->Open(folder_).loader_opened();
+    EXPECT_TRUE(clients.back()->Start(opened.loader_id()).has_epoch_started());
+  }
+  clients.pop_back();  // hung up, its process alive
+  StopDaemon();
+}
+
+TEST_F(DaemonTest, LeavesWhileARequestIsBeingAnswered) {
+  Client client(socket_);
+  const base::Fd root(
+      open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  proto::ClientMessage message;
+  proto::LoaderSpec& spec = *message.mutable_open_loader()->mutable_spec();
+  spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  spec.mutable_batch()->set_batch_size(4);
+  client.Send(message, {root.get()});
+  StopDaemon();
+}
+
+TEST_F(DaemonTest, LetsAnotherHaveItsPlaceOnceItHasLeft) {
+  const std::string path = directory_ + "/run";
+  EXPECT_TRUE(absl::IsAlreadyExists(RuntimeDir::Open(path).status()));
+  StopDaemon();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+  EXPECT_TRUE(RuntimeDir::Open(path).ok());
+}
+
+}  // namespace
+}  // namespace forebay::daemon
