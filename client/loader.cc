@@ -150,6 +150,8 @@ Status Loader::Next(std::int64_t timeout_nanos, forebay_batch** out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const Deadline deadline(timeout_nanos);
   const std::lock_guard lock(reader_);
+  // Who waited for the lock may have waited for Close.
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   if (!epoch_under_way_)
     return Status(FOREBAY_END_OF_EPOCH, "no epoch is under way");
   while (true) {
