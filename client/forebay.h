@@ -43,6 +43,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* To C++ too, any number may be passed for an enum: unknown ones are refused.
+ */
+#ifdef __cplusplus
+#define FOREBAY_INT : int
+#else
+#define FOREBAY_INT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -53,7 +61,7 @@ extern "C" {
 #define FOREBAY_EXPORT
 #endif
 
-typedef enum forebay_status {
+typedef enum forebay_status FOREBAY_INT {
   FOREBAY_OK = 0,
   /* The epoch has no more batches. */
   FOREBAY_END_OF_EPOCH = 1,
@@ -81,7 +89,7 @@ typedef enum forebay_status {
 } forebay_status;
 
 /* Element types; the values are those of proto.DataType. */
-typedef enum forebay_dtype {
+typedef enum forebay_dtype FOREBAY_INT {
   FOREBAY_UINT8 = 1,
   FOREBAY_FLOAT16 = 2,
   FOREBAY_BFLOAT16 = 3,
@@ -89,29 +97,29 @@ typedef enum forebay_dtype {
   FOREBAY_INT64 = 5
 } forebay_dtype;
 
-typedef enum forebay_field_kind {
+typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_IMAGE = 1,
   FOREBAY_LABEL = 2,
   FOREBAY_SAMPLE_ID = 3
 } forebay_field_kind;
 
-typedef enum forebay_format {
+typedef enum forebay_format FOREBAY_INT {
   FOREBAY_IMAGE_FOLDER = 1 /* class folders of images */
 } forebay_format;
 
-typedef enum forebay_order {
+typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SEQUENTIAL = 1,
   FOREBAY_SHUFFLE = 2 /* a full shuffle, keyed by seed and epoch */
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */
-typedef enum forebay_uneven {
+typedef enum forebay_uneven FOREBAY_INT {
   FOREBAY_WRAP = 1,     /* repeat from the start until they do */
   FOREBAY_DROP = 2,     /* leave out the tail */
   FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
 } forebay_uneven;
 
-typedef enum forebay_on_error {
+typedef enum forebay_on_error FOREBAY_INT {
   FOREBAY_RAISE = 1,     /* a corrupt sample ends the epoch */
   FOREBAY_SUBSTITUTE = 2 /* another takes its place, and is counted */
 } forebay_on_error;
@@ -142,20 +150,20 @@ FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
  * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
-typedef enum forebay_interpolation {
+typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
   FOREBAY_BILINEAR = 2,
   FOREBAY_BICUBIC = 3
 } forebay_interpolation;
 
-typedef enum forebay_padding_mode {
+typedef enum forebay_padding_mode FOREBAY_INT {
   FOREBAY_PAD_CONSTANT = 1,
   FOREBAY_PAD_EDGE = 2,
   FOREBAY_PAD_REFLECT = 3,
   FOREBAY_PAD_SYMMETRIC = 4
 } forebay_padding_mode;
 
-typedef enum forebay_layout {
+typedef enum forebay_layout FOREBAY_INT {
   FOREBAY_NCHW = 1,
   FOREBAY_NHWC = 2
 } forebay_layout;
