@@ -1,0 +1,17 @@
+// What ThreadSanitizer reports of Debian's gRPC and Abseil, which were built
+// without it: it cannot see their synchronisation. Nothing of ours is named.
+extern "C" const char* TsanSuppressions() __asm__(
+    "__tsan_default_suppressions");
+
+extern "C" const char* TsanSuppressions() {
+  return "called_from_lib:libgrpc.so\n"
+         "called_from_lib:libgpr.so\n"
+         "called_from_lib:libabsl_graphcycles_internal.so\n"
+         "race:libgrpc.so\n"
+         "race:libgpr.so\n"
+         "race:libabsl_\n"
+         "race:^grpc\n"
+         "race:^absl::\n"
+         "mutex:libgrpc.so\n"
+         "mutex:libabsl_\n";
+}
