@@ -19,7 +19,7 @@ namespace forebay::base {
 // runs it. Post and Stop may be called from any thread, everything else on the
 // loop's own thread, or before Run. The caller owns it and the watched
 // descriptors, which it unwatches before closing. Callbacks must not block.
-// Errors: Create and Watch (INTERNAL, RESOURCE_EXHAUSTED).
+// Errors: Create, Add and Every (INTERNAL, RESOURCE_EXHAUSTED).
 class EventLoop {
  public:
   using Watch = std::uint64_t;

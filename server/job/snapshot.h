@@ -74,7 +74,7 @@ class Introspection {
  public:
   virtual ~Introspection() = default;
 
-  // Every job, sorted by name then key: one consistent snapshot a job.
+  // Every job, sorted by name then key: one consistent snapshot a loader.
   virtual std::vector<JobSnapshot> Snapshot() const = 0;
 
   // The batch published last. `job` is a key or a name, `loader` a name or
