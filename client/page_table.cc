@@ -33,7 +33,6 @@ struct PagemapScan {
 };
 static_assert(sizeof(PagemapScan) == 96);
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, PagemapScan);
-constexpr std::uint64_t kIsWritten = 1 << 1;
 constexpr std::uint64_t kIsFile = 1 << 2;
 constexpr std::uint64_t kIsPresent = 1 << 3;
 constexpr std::uint64_t kIsSwapped = 1 << 4;
@@ -62,12 +61,12 @@ std::optional<PageRuns> Scan(int fd, PageRun range, PagemapScan scan) {
 
 }  // namespace
 
-bool ForgetPages(PageRun pages) {
+void ForgetPages(PageRun pages) {
   auto* const memory = reinterpret_cast<void*>(pages.start);
   const size_t bytes = pages.end - pages.start;
-  if (madvise(memory, bytes, MADV_DONTNEED) == 0) return true;
+  if (madvise(memory, bytes, MADV_DONTNEED) == 0) return;
   munlock(memory, bytes);
-  return madvise(memory, bytes, MADV_DONTNEED) == 0;
+  madvise(memory, bytes, MADV_DONTNEED);
 }
 
 PageTable::PageTable()
@@ -79,14 +78,6 @@ std::optional<PageRuns> PageTable::ScanPrivate(PageRun range) const {
   scan.category_mask = kIsFile;
   scan.category_anyof_mask = kIsPresent | kIsSwapped;
   scan.return_mask = kIsFile;
-  return Scan(fd_.get(), range, scan);
-}
-
-// This category alone: the kernel then looks at the page table and at no page.
-std::optional<PageRuns> PageTable::ScanWritten(PageRun range) const {
-  PagemapScan scan = {};
-  scan.category_mask = kIsWritten;
-  scan.return_mask = kIsWritten;
   return Scan(fd_.get(), range, scan);
 }
 

@@ -29,8 +29,8 @@ inline PageRun PagesOf(const void* memory, size_t bytes) {
 }
 
 // Forgets the process's own copies of the pages. They are unlocked if they were
-// locked. True if it has.
-bool ForgetPages(PageRun pages);
+// locked.
+void ForgetPages(PageRun pages);
 
 // This process's page table, as /proc/self/pagemap shows it.
 //
@@ -43,8 +43,6 @@ class PageTable {
 
   // Pages that are this process's own, by the ioctl PAGEMAP_SCAN.
   std::optional<PageRuns> ScanPrivate(PageRun range) const;
-  // Pages that are not write-protected by a userfaultfd, by the same.
-  std::optional<PageRuns> ScanWritten(PageRun range) const;
   // As ScanPrivate, by reading; for pages of kPageBytes.
   std::optional<PageRuns> ReadPrivate(PageRun range) const;
 

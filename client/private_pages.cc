@@ -8,46 +8,11 @@
 #include <optional>
 
 #include "client/fd.h"
-#include "client/page_table.h"
-#include "client/written_pages.h"
 
 namespace forebay::client {
 namespace {
 
-// All kinds of search but the first: nothing is prepared, all is looked for.
-class SearchedPages : public PrivatePages {
- public:
-  explicit SearchedPages(PageSearch search) : search_(search) {}
-
-  PageSearch search() const override { return search_; }
-
-  void Watch(void* memory, size_t bytes) override {
-    // Memory that is locked as it is mapped comes with pages made private.
-    ForgetPages(PagesOf(memory, bytes));
-  }
-
-  void Drop(void* memory, size_t bytes) override {
-    const PageRun range = PagesOf(memory, bytes);
-    std::optional<PageRuns> runs = Find(range);
-    if (!runs || runs->size() > kMaxPageRuns) runs = PageRuns{range};
-    for (const PageRun& run : *runs) ForgetPages(run);
-  }
-
-  std::optional<PageRuns> Find(PageRun range) const {
-    switch (search_) {
-      case PageSearch::kScan:
-        return table_.ScanPrivate(range);
-      case PageSearch::kPagemap:
-        return table_.ReadPrivate(range);
-      default:
-        return std::nullopt;
-    }
-  }
-
- private:
-  const PageSearch search_;
-  const PageTable table_;
-};
+constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14
 
 // Whether a page that was written shows the shared content once it is dropped.
 bool StandsTrial(PrivatePages& pages) {
@@ -72,8 +37,7 @@ bool StandsTrial(PrivatePages& pages) {
 }
 
 PageSearch FirstThatWorks() {
-  for (const PageSearch search :
-       {PageSearch::kWritten, PageSearch::kScan, PageSearch::kPagemap}) {
+  for (const PageSearch search : {PageSearch::kScan, PageSearch::kPagemap}) {
     const auto pages = PrivatePages::Create(search);
     if (pages != nullptr && StandsTrial(*pages)) return search;
   }
@@ -102,12 +66,36 @@ std::shared_ptr<PrivatePages> PrivatePages::Create() {
 }
 
 std::shared_ptr<PrivatePages> PrivatePages::Create(PageSearch search) {
-  if (search == PageSearch::kWritten) return WrittenPages::Create();
-  auto pages = std::make_shared<SearchedPages>(search);
+  std::shared_ptr<PrivatePages> pages(new PrivatePages(search));
   // A search of no pages finds none, if it is granted.
   if (search != PageSearch::kNone && !pages->Find(PagesOf(nullptr, 0)))
     return nullptr;
   return pages;
+}
+
+void PrivatePages::Watch(void* memory, size_t bytes) {
+  // Memory that is locked as it is mapped comes with pages made private.
+  ForgetPages(PagesOf(memory, bytes));
+  madvise(memory, bytes, kPopulateRead);
+}
+
+void PrivatePages::Drop(void* memory, size_t bytes) {
+  const PageRun range = PagesOf(memory, bytes);
+  std::optional<PageRuns> runs = Find(range);
+  if (!runs || runs->size() > kMaxPageRuns) runs = PageRuns{range};
+  for (const PageRun& run : *runs) ForgetPages(run);
+}
+
+std::optional<PageRuns> PrivatePages::Find(PageRun range) const {
+  switch (search_) {
+    case PageSearch::kScan:
+      return table_.ScanPrivate(range);
+    case PageSearch::kPagemap:
+      return table_.ReadPrivate(range);
+    case PageSearch::kNone:
+      break;
+  }
+  return std::nullopt;
 }
 
 void MakePagesPrivate(void* memory, size_t bytes) {

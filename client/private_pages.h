@@ -3,20 +3,23 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+
+#include "client/page_table.h"
 
 namespace forebay::client {
 
 // How private pages are found, the cheapest first.
 enum class PageSearch {
-  kWritten,  // the kernel marks what is written: userfaultfd, Linux 6.7
-  kScan,     // ioctl PAGEMAP_SCAN looks at every page, Linux 6.7
+  kScan,     // ioctl PAGEMAP_SCAN, Linux 6.7
   kPagemap,  // read /proc/self/pagemap
   kNone,     // not at all: every page counts as private
 };
 
 // Drops the private pages of MAP_PRIVATE mappings of shared memory: those that
 // a write, by the user or by the kernel for the user, has made this process's
-// own. They no longer show what the daemon writes.
+// own. They no longer show what the daemon writes. A search looks at each page
+// table entry, of which a huge page has one.
 //
 // Thread-safe for mappings that differ. Belongs to the process that made it: a
 // forked child may only destroy its copy. Owns descriptors, never memory. Does
@@ -29,17 +32,24 @@ class PrivatePages {
   // Null if the kernel does not grant this kind.
   static std::shared_ptr<PrivatePages> Create(PageSearch search);
 
-  virtual ~PrivatePages() = default;
-
-  virtual PageSearch search() const = 0;
+  PageSearch search() const { return search_; }
 
   // To be called once for a mapping, page-aligned, before anyone may write to
   // it. Makes its pages present.
-  virtual void Watch(void* memory, size_t bytes) = 0;
+  void Watch(void* memory, size_t bytes);
 
   // Drops the private pages of a watched mapping that nobody uses, so that it
   // shows the shared content again.
-  virtual void Drop(void* memory, size_t bytes) = 0;
+  void Drop(void* memory, size_t bytes);
+
+ private:
+  explicit PrivatePages(PageSearch search) : search_(search) {}
+
+  // nullopt: the search was refused.
+  std::optional<PageRuns> Find(PageRun range) const;
+
+  const PageSearch search_;
+  const PageTable table_;
 };
 
 // Makes every page private, keeping its content, so that it stays as it is

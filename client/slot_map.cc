@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "proto/shm_layout.h"
+#include "proto/shm_mapping.h"
 
 namespace forebay::client {
 
@@ -29,7 +30,7 @@ Status SlotMapping::Map(int fd, std::uint64_t bytes,
       static_cast<std::uint64_t>(status.st_size) < bytes)
     return Status(FOREBAY_INTERNAL, "the daemon sent a slot that is too small");
   void* const data =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+      proto::MapShared(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
   if (data == MAP_FAILED) return ErrnoStatus(errno, "cannot map a slot");
   out->reset(new SlotMapping(static_cast<std::uint8_t*>(data), bytes, status,
                              std::move(pages)));

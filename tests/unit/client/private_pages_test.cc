@@ -9,27 +9,38 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <tuple>
+
+#include "proto/shm_mapping.h"
 
 namespace forebay::client {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kPages = 256;
+// Two huge pages, and some that are none.
+constexpr size_t kPages = 2 * proto::kHugePageBytes / kPage + 100;
 constexpr size_t kBytes = kPage * kPages;
+constexpr int kMadviseCollapse = 25;
 
-// Shared memory as the daemon has it, and as a client maps it.
-class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
+// Shared memory as the daemon has it, in huge pages or not, and as a client
+// maps it.
+class PrivatePagesTest
+    : public ::testing::TestWithParam<std::tuple<PageSearch, bool>> {
  protected:
   void SetUp() override {
-    pages_ = PrivatePages::Create(GetParam());
+    const auto [search, huge] = GetParam();
+    pages_ = PrivatePages::Create(search);
     if (pages_ == nullptr) GTEST_SKIP() << "this kernel refuses it";
-    ASSERT_EQ(pages_->search(), GetParam());
+    ASSERT_EQ(pages_->search(), search);
     fd_ = memfd_create("slot", MFD_CLOEXEC);
     ASSERT_GE(fd_, 0);
     ASSERT_EQ(ftruncate(fd_, kBytes), 0);
     daemon_ = Map(MAP_SHARED);
     client_ = Map(MAP_PRIVATE);
     Write(1);
+    if (huge &&
+        madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0)
+      GTEST_SKIP() << "this kernel makes no huge pages of shared memory";
     pages_->Watch(client_, kBytes);
   }
   void TearDown() override {
@@ -41,7 +52,7 @@ class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
 
   std::uint8_t* Map(int kind) {
     return static_cast<std::uint8_t*>(
-        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, kind, fd_, 0));
+        proto::MapShared(kBytes, PROT_READ | PROT_WRITE, kind, fd_));
   }
   void Drop() { pages_->Drop(client_, kBytes); }
   // The daemon fills every page.
@@ -61,7 +72,7 @@ class PrivatePagesTest : public ::testing::TestWithParam<PageSearch> {
 };
 
 TEST_P(PrivatePagesTest, ShowsFreshContentAfterScatteredWrites) {
-  for (size_t page : {0, 1, 2, 77, 255}) client_[page * kPage + 5] = 9;
+  for (size_t page : {0, 1, 2, 77, 1100}) client_[page * kPage + 5] = 9;
   Write(2);
   ASSERT_EQ(Count(2), kPages - 5);
   Drop();
@@ -163,15 +174,15 @@ TEST_P(PrivatePagesTest, MadePrivateStaysAsItWas) {
   EXPECT_EQ(Count(2), kPages);
 }
 
-INSTANTIATE_TEST_SUITE_P(Searches, PrivatePagesTest,
-                         ::testing::Values(PageSearch::kWritten,
-                                           PageSearch::kScan,
-                                           PageSearch::kPagemap,
-                                           PageSearch::kNone));
+INSTANTIATE_TEST_SUITE_P(
+    Searches, PrivatePagesTest,
+    ::testing::Combine(::testing::Values(PageSearch::kScan,
+                                         PageSearch::kPagemap,
+                                         PageSearch::kNone),
+                       ::testing::Bool()));
 
 TEST(PrivatePages, TakesTheFirstThatIsGranted) {
-  for (const PageSearch search :
-       {PageSearch::kWritten, PageSearch::kScan, PageSearch::kPagemap}) {
+  for (const PageSearch search : {PageSearch::kScan, PageSearch::kPagemap}) {
     if (PrivatePages::Create(search) == nullptr) continue;
     EXPECT_EQ(PrivatePages::Create()->search(), search);
     return;

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace forebay::arena {
@@ -59,6 +61,20 @@ TEST(SharedMemoryTest, RoundsUpToWholePages) {
   auto memory = SharedMemory::Create("test", 1, ClientAccess::kRead);
   ASSERT_TRUE(memory.ok()) << memory.status();
   EXPECT_EQ(memory->bytes(), 4096);
+}
+
+TEST(SharedMemoryTest, BeginsAsZerosWhateverItsSize) {
+  for (const std::uint64_t pages : {1, 511, 512, 513, 1300}) {
+    auto memory =
+        SharedMemory::Create("test", pages * 4096, ClientAccess::kRead);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    ASSERT_EQ(memory->bytes(), pages * 4096);
+    EXPECT_TRUE(std::all_of(memory->data(), memory->data() + memory->bytes(),
+                            [](std::uint8_t byte) { return byte == 0; }));
+    struct stat status;
+    ASSERT_EQ(fstat(memory->fd(), &status), 0);
+    EXPECT_EQ(status.st_blocks * 512, memory->bytes()) << "all there, no more";
+  }
 }
 
 TEST(SharedMemoryTest, MovingLeavesNothingBehind) {
