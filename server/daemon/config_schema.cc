@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
 #include "server/base/byte_size.h"
+#include "server/pipeline/vector_target.h"
 
 namespace forebay::daemon {
 namespace {
@@ -34,8 +35,6 @@ constexpr NumberRange kNumberRanges[] = {
     {"session.idle_seconds", 0, 86400},
     {"session.exit_when_idle_seconds", 0, 604800},
 };
-
-constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
 
 void AppendKeys(const google::protobuf::Descriptor& message,
                 const std::string& prefix, std::vector<std::string>* keys) {
@@ -62,6 +61,20 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+absl::Status CheckOneOf(const std::vector<std::string>& choices,
+                        std::string_view value) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) {
+    return absl::OkStatus();
+  }
+  std::string listed;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const char* joint = i == 0 ? "" : i + 1 < choices.size() ? ", " : " or ";
+    absl::StrAppend(&listed, joint, "\"", choices[i], "\"");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be ", listed, ", not \"", View(value), "\""));
 }
 
 }  // namespace
@@ -116,13 +129,9 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     }
     if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
   } else if (key == "log.level") {
-    if (std::find(std::begin(kLogLevels), std::end(kLogLevels), value) ==
-        std::end(kLogLevels)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("must be \"debug\", \"info\", \"warning\" or \"error\", "
-                       "not \"",
-                       View(value), "\""));
-    }
+    return CheckOneOf({"debug", "info", "warning", "error"}, value);
+  } else if (key == "cpu.simd") {
+    return CheckOneOf(pipeline::VectorTargetNames(), value);
   } else if (key == "index.directory") {
     if (!value.empty() && value.front() != '/') {
       return absl::InvalidArgumentError(

@@ -20,6 +20,7 @@
 #include "server/daemon/config.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/runtime_dir.h"
+#include "server/pipeline/vector_target.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -65,6 +66,7 @@ absl::Status Serve(const Flags& flags) {
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
+  FOREBAY_RETURN_IF_ERROR(pipeline::LimitVectorTarget(config.cpu().simd()));
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd signals, TerminationSignals());
   FOREBAY_ASSIGN_OR_RETURN(RuntimeDir runtime_dir,
                            RuntimeDir::Open(flags.runtime_dir));

@@ -1,9 +1,56 @@
 #include "server/pipeline/vector_target.h"
 
+#include <hwy/targets.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "server/pipeline/transform/convert.h"
 
 namespace forebay::pipeline {
+namespace {
+
+struct Target {
+  std::string name;
+  std::int64_t widest;  // of Highway's bits; the lower, the wider
+};
+
+std::vector<Target> Targets() {
+  constexpr std::int64_t kPlainCode = HWY_EMU128 | HWY_SCALAR;
+  std::vector<Target> targets = {{"auto", 1}};
+  for (std::int64_t rest = HWY_TARGETS & ~kPlainCode; rest != 0;
+       rest &= rest - 1) {
+    const std::int64_t bit = rest & -rest;
+    targets.push_back({absl::AsciiStrToLower(hwy::TargetName(bit)), bit});
+  }
+  targets.push_back({"none", HWY_EMU128});
+  return targets;
+}
+
+}  // namespace
 
 std::string_view VectorTarget() { return transform::VectorTarget(); }
+
+std::vector<std::string> VectorTargetNames() {
+  std::vector<std::string> names;
+  for (Target& target : Targets()) names.push_back(std::move(target.name));
+  return names;
+}
+
+absl::Status LimitVectorTarget(std::string_view name) {
+  for (const Target& target : Targets()) {
+    if (target.name != name) continue;
+    hwy::DisableTargets(target.widest - 1);
+    // Asking for what is supported makes Highway choose from all that the CPU
+    // has: this must come last.
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no vector instructions are called \"",
+                   absl::string_view(name.data(), name.size()), "\""));
+}
 
 }  // namespace forebay::pipeline

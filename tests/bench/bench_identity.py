@@ -1,26 +1,62 @@
-"""The same seed gives the same bytes, whoever computes them."""
+"""The same seed gives the same bytes, whoever computes them.
+
+Every vector width that this CPU has, and every code path of libjpeg-turbo and
+the C library that an older CPU would take, with several worker counts, each in
+a daemon of its own.
+"""
+
+import json
+import platform
 
 import photos
 from daemon import daemon
 from figures import CORES, row
 from readers import call
 
-COUNT = 600
+COUNT, EPOCHS = 600, 2
+# What cpu.simd takes, widest first.
+WIDTHS = (["sve2_128", "sve_256", "sve2", "sve", "neon", "none"]
+          if platform.machine() == "aarch64" else
+          ["avx3_dl", "avx3", "avx2", "sse4", "ssse3", "none"])
+OLDER = [{"JSIMD_FORCEAVX2": "1"}, {"JSIMD_FORCESSE2": "1"},
+         {"JSIMD_FORCENONE": "1"},
+         {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-ERMS"}]
+WORKERS = sorted({1, 2, 8, CORES})
+DTYPES = ("float32", "uint8")  # with every worker count
+SMALL_DTYPES = ("float16", "bfloat16")  # with every width
+
+
+def _digests(uri, dtypes, cpu, environment=None):
+    """What the daemon used, and the set of (dtype, digest)."""
+    with daemon("[cpu]\n" + cpu, environment) as server:
+        used = json.loads(server.ctl("status", "--json"))["simd_target"]
+        return used.lower(), {
+            (dtype, call("read_forebay.py", server.environment, uri=uri,
+                         dtype=dtype, mode="digest", epochs=EPOCHS)["digest"])
+            for dtype in dtypes}
 
 
 def run():
-    """Rows: distinct digests over runs, worker counts and epochs' order."""
+    """Rows: distinct digests of each dtype; how many widths were tried."""
     uri = str(photos.make(COUNT))
-    digests, rows = set(), []
-    for dtype in ("float32", "uint8"):
-        for workers in sorted({1, 2, CORES, 4 * CORES}):
-            with daemon(f"[cpu]\nworkers = {workers}\n") as server:
-                for _ in range(2):
-                    found = call("read_forebay.py", server.environment,
-                                 uri=uri, dtype=dtype, mode="digest",
-                                 epochs=2)
-                    digests.add((dtype, found["digest"]))
-        distinct = sum(kind == dtype for kind, _ in digests)
-        rows.append(row("identity", f"{dtype}: distinct results / one",
-                        distinct, 1, "digests"))
+    widest, digests = _digests(uri, DTYPES + SMALL_DTYPES, "")
+    widths = WIDTHS[WIDTHS.index(widest):] if widest in WIDTHS else ["none"]
+    ways = 1
+    for width in widths:
+        for workers in WORKERS:
+            dtypes = DTYPES + (SMALL_DTYPES if workers == CORES else ())
+            used, found = _digests(
+                uri, dtypes, f"simd = '{width}'\nworkers = {workers}\n")
+            if used != width and width != "none":
+                raise RuntimeError(f"{width} was asked for, {used} was used")
+            digests |= found
+            ways += 1
+    for environment in OLDER:
+        digests |= _digests(uri, DTYPES, "", environment)[1]
+        ways += 1
+    rows = [row("identity", f"{dtype}: distinct results of {ways} daemons / one",
+                sum(kind == dtype for kind, _ in digests), 1, "digests")
+            for dtype in DTYPES + SMALL_DTYPES]
+    rows.append(row("identity", "vector widths tried / the architecture's",
+                    len(widths), len(WIDTHS), "widths"))
     return rows

@@ -23,7 +23,7 @@ void ConvertRow(const ValueTable& table, std::size_t color,
 void InterleaveRows(const std::uint8_t* const (&rows)[kColors],
                     std::size_t count, std::size_t size, std::uint8_t* out);
 
-// The name of the vector instructions that this CPU lets us use: "AVX3_DL".
+// The name of the vector instructions in use: "AVX3_DL".
 const char* VectorTarget();
 
 }  // namespace forebay::pipeline::transform

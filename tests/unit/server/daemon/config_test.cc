@@ -1,5 +1,6 @@
 #include "server/daemon/config.h"
 
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
@@ -9,8 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "server/daemon/config_schema.h"
+#include "server/pipeline/vector_target.h"
 
 namespace forebay::daemon {
 namespace {
@@ -103,6 +106,19 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(Refusal("[index]\ndirectory = 'here'"),
             "f.toml: index.directory must be an absolute path, not \"here\" "
             "(line 2)");
+}
+
+TEST(ConfigTest, VectorInstructionsAreThisArchitectures) {
+  const std::vector<std::string> names = pipeline::VectorTargetNames();
+  ASSERT_GT(names.size(), 2u);
+  EXPECT_EQ(names.front(), "auto");
+  EXPECT_EQ(names.back(), "none");
+  for (const std::string& name : names)
+    EXPECT_EQ(Refusal("cpu.simd = '" + name + "'"), "accepted");
+  EXPECT_THAT(Refusal("[cpu]\nsimd = 'mmx'"),
+              testing::AllOf(
+                  testing::StartsWith("f.toml: cpu.simd must be \"auto\", \""),
+                  testing::EndsWith(" or \"none\", not \"mmx\" (line 2)")));
 }
 
 TEST(ConfigTest, SizesAreChecked) {
