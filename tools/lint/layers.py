@@ -32,7 +32,7 @@ BESIDE = {
     "deploy": {"client", "deploy", "proto", "server/daemon", "tools"},
 }
 # Anybody below them may use these, so that no list could be shorter.
-PUBLIC_PACKAGES = {"proto", "cuda", "server/base", "tools/bazel",
+PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
                    "tools/bazel/rules_cc", "tools/bazel/rules_cc/cc",
                    "tools/bazel/remote_coverage_tools"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -27,6 +27,10 @@ FLAGS = [
 ]
 # C is compiled as what it is, and spared the lint of C++.
 C_HEADERS = {"client/forebay.h"}
+# What includes this is looked at only where the CUDA toolkit is.
+TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
+                       "include")
+TOOLKIT_HEADER = re.compile(rb"^#include <cuda\.h>", re.MULTILINE)
 CACHE = tree.ROOT / ".cache" / "tidy"
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -73,6 +77,11 @@ def reached(path):
     return sorted(seen)
 
 
+def needs_toolkit(path):
+    """Whether the unit cannot be compiled without CUDA's headers."""
+    return any(TOOLKIT_HEADER.search(_content(name)) for name in reached(path))
+
+
 @functools.lru_cache(maxsize=None)
 def _settings():
     version = subprocess.run([CLANG_TIDY, "--version"], check=True,
@@ -97,6 +106,8 @@ def check(path):
     """Looks at one unit: its findings (empty when clean) and the seconds."""
     begin = time.monotonic()
     command = [CLANG_TIDY, "--quiet", path, "--"] + FLAGS
+    if needs_toolkit(path):
+        command += ["-isystem", str(TOOLKIT)]
     if path in C_HEADERS:
         command = ["clang-16", "-x", "c", "-std=c11", "-fsyntax-only",
                    "-Wall", "-Wextra", "-Werror", path]
@@ -147,6 +158,8 @@ def main():
         units = [unit for unit in units
                  if any(unit == path or unit.startswith(path + "/")
                         for path in wanted)]
+    if not (TOOLKIT / "cuda.h").exists():
+        units = [unit for unit in units if not needs_toolkit(unit)]
     CACHE.mkdir(parents=True, exist_ok=True)
     keys = {unit: key(unit) for unit in units}
     due = [unit for unit in units if not (CACHE / keys[unit]).exists()]

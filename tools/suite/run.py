@@ -12,6 +12,7 @@ import junit
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
                   "tests/unit/tools")
+SANITIZERS = ("asan", "ubsan", "tsan")
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
     "FOREBAY_LIBRARY": ("//client:libforebay.so", "client/libforebay.so"),
@@ -20,11 +21,22 @@ PROGRAMS = {
 }
 
 
-def bazel_targets(names):
-    """Labels of the C++ tests whose label contains one of the names."""
+def tags_left_out(config):
+    """Tags of the tests that .bazelrc leaves out of a configuration."""
+    if config == "cuda":
+        return ["manual"]
+    if config in SANITIZERS:
+        return ["manual", "cuda", "release-only"]
+    return ["manual", "cuda"]
+
+
+def bazel_targets(names, config):
+    """Labels of a configuration's C++ tests that contain one of the names."""
+    unwanted = "|".join(tags_left_out(config))
     query = ["bazel", "query", "--noshow_progress",
              "--ui_event_filters=-info,-debug", "--keep_going",
-             'tests(//...) except attr(tags, "manual", tests(//...))']
+             f'tests(//...) except attr(tags, "[\\[ ]({unwanted})[,\\]]", '
+             "tests(//...))"]
     listed = subprocess.run(query, cwd=ROOT, stdout=subprocess.PIPE)
     if listed.returncode not in (0, 3):
         sys.exit("tools/test: bazel query failed")
@@ -95,16 +107,18 @@ def run_pytest(paths):
 
 def main():
     parser = argparse.ArgumentParser(prog="tools/test")
-    parser.add_argument("--config", help="asan, ubsan or tsan: C++ tests only")
+    parser.add_argument("--config", choices=SANITIZERS + ("cuda",),
+                        help="a sanitizer: C++ tests only")
     parser.add_argument("name", nargs="*")
     args = parser.parse_args()
     config = [f"--config={args.config}"] if args.config else []
 
     cases = [] if args.name else build_all(config)
-    labels = bazel_targets(args.name)
+    labels = bazel_targets(args.name, args.config)
     if labels:
         cases += run_bazel(labels, config)
-    paths = [] if args.config else python_tests(args.name)
+    paths = ([] if args.config in SANITIZERS
+             else python_tests(args.name))
     if paths:
         if args.name:
             wanted = [label for label, _ in PROGRAMS.values()]

@@ -1,0 +1,49 @@
+#include "cuda/driver_api.h"
+
+#include <dlfcn.h>
+
+// cuda.h gives a function the name of its newest version by a macro: that name
+// is the symbol.
+#define FOREBAY_QUOTE(name) #name
+#define FOREBAY_SYMBOL(function) FOREBAY_QUOTE(function)
+
+namespace forebay::cuda {
+namespace {
+
+template <typename Function>
+bool Find(void* library, const char* symbol, Function* function,
+          std::string* why) {
+  *function = reinterpret_cast<Function>(dlsym(library, symbol));
+  if (*function != nullptr) return true;
+  *why =
+      std::string("the NVIDIA driver is older than 470: it has no ") + symbol;
+  return false;
+}
+
+}  // namespace
+
+bool LoadDriverApi(const char* library, DriverApi* api, std::string* why) {
+  void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    const char* const reason = dlerror();
+    *why = std::string("no NVIDIA driver is installed (") +
+           (reason == nullptr ? library : reason) + ")";
+    return false;
+  }
+  const auto find = [&](const char* symbol, auto* function) {
+    return Find(handle, symbol, function, why);
+  };
+  return find(FOREBAY_SYMBOL(cuInit), &api->init) &&
+         find(FOREBAY_SYMBOL(cuGetErrorName), &api->error_name) &&
+         find(FOREBAY_SYMBOL(cuGetErrorString), &api->error_string) &&
+         find(FOREBAY_SYMBOL(cuDriverGetVersion), &api->driver_version) &&
+         find(FOREBAY_SYMBOL(cuDeviceGetCount), &api->device_count) &&
+         find(FOREBAY_SYMBOL(cuDeviceGet), &api->device) &&
+         find(FOREBAY_SYMBOL(cuDeviceGetName), &api->name) &&
+         find(FOREBAY_SYMBOL(cuDeviceGetUuid), &api->uuid) &&
+         find(FOREBAY_SYMBOL(cuDeviceTotalMem), &api->total_memory) &&
+         find(FOREBAY_SYMBOL(cuDeviceGetAttribute), &api->attribute) &&
+         find(FOREBAY_SYMBOL(cuDeviceGetPCIBusId), &api->pci_address);
+}
+
+}  // namespace forebay::cuda

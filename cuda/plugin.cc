@@ -1,0 +1,133 @@
+#include "cuda/plugin.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/elf_image.h"
+#include "cuda/plugin_abi.h"
+
+namespace forebay::cuda {
+namespace {
+
+// Several times what a host can hold.
+constexpr std::int32_t kMaxDevices = 256;
+constexpr std::size_t kWhyBytes = 1024;
+
+struct CloseLibrary {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+using Library = std::unique_ptr<void, CloseLibrary>;
+
+// A field of plain text, whatever is in it.
+template <std::size_t kSize>
+std::string Text(const char (&field)[kSize]) {
+  std::string text(field, strnlen(field, kSize));
+  std::replace_if(
+      text.begin(), text.end(),
+      [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  return text;
+}
+
+class PluginDriver final : public Driver {
+ public:
+  PluginDriver(Library library, Inventory inventory)
+      : library_(std::move(library)), inventory_(std::move(inventory)) {}
+
+  const Inventory& inventory() const override { return inventory_; }
+
+ private:
+  const Library library_;
+  const Inventory inventory_;
+};
+
+Inventory ToInventory(const PluginHost& host,
+                      const std::vector<PluginDevice>& devices) {
+  Inventory inventory;
+  inventory.driver_version = Text(host.driver_version);
+  inventory.cuda_version = absl::StrCat(host.cuda_version / 1000, ".",
+                                        host.cuda_version % 1000 / 10);
+  for (int i = 0; i < host.device_count; ++i) {
+    const PluginDevice& in = devices[i];
+    DeviceInfo out;
+    out.ordinal = i;
+    out.uuid = Text(in.uuid);
+    out.name = Text(in.name);
+    out.memory_bytes = in.memory_bytes;
+    out.compute_major = in.compute_major;
+    out.compute_minor = in.compute_minor;
+    out.pci_address = Text(in.pci_address);
+    out.numa_node = std::max(in.numa_node, -1);
+    inventory.devices.push_back(std::move(out));
+  }
+  return inventory;
+}
+
+absl::StatusOr<const Plugin*> FindPlugin(const std::string& path,
+                                         void* library) {
+  auto* const entry =
+      reinterpret_cast<PluginEntry*>(dlsym(library, kPluginSymbol));
+  const Plugin* const plugin = entry == nullptr ? nullptr : entry();
+  if (plugin == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " is no GPU plug-in of Forebay: it has no ", kPluginSymbol));
+  }
+  if (plugin->version != kPluginVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " has version ", plugin->version,
+        " of the GPU plug-in's interface, but this daemon needs version ",
+        kPluginVersion, ": install both from the same build"));
+  }
+  return plugin;
+}
+
+absl::StatusOr<Inventory> Describe(const std::string& path,
+                                   const Plugin& plugin) {
+  PluginHost host = {};
+  std::vector<PluginDevice> devices(kMaxDevices);
+  char why[kWhyBytes] = {};
+  if (plugin.describe(&host, devices.data(), kMaxDevices, why, sizeof(why)) !=
+      0) {
+    return absl::UnavailableError(
+        why[0] == '\0' ? absl::StrCat(path, " failed without a reason")
+                       : Text(why));
+  }
+  if (host.device_count == 0) {
+    return absl::UnavailableError("the driver shows this process no GPU");
+  }
+  if (host.device_count < 0 || host.device_count > kMaxDevices) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " claims to see ", host.device_count, " GPUs"));
+  }
+  return ToInventory(host, devices);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Driver>> OpenPlugin(const std::string& path) {
+  // The loader maps what the headers promise: a file that was cut short would
+  // end the process by SIGBUS.
+  const absl::Status whole = CheckElfImage(path);
+  if (!whole.ok()) return whole;
+  Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the GPU plug-in cannot be loaded: ",
+                     reason == nullptr ? path : reason));
+  }
+  const absl::StatusOr<const Plugin*> plugin = FindPlugin(path, library.get());
+  if (!plugin.ok()) return plugin.status();
+  absl::StatusOr<Inventory> inventory = Describe(path, **plugin);
+  if (!inventory.ok()) return inventory.status();
+  return std::make_unique<PluginDriver>(std::move(library),
+                                        *std::move(inventory));
+}
+
+}  // namespace forebay::cuda

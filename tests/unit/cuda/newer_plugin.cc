@@ -1,0 +1,15 @@
+// A plug-in of a later build: what follows its version may be anything.
+#include <cstdint>
+
+#include "cuda/plugin_abi.h"
+
+namespace {
+
+struct LaterPlugin {
+  std::uint32_t version;
+};
+constexpr LaterPlugin kPlugin = {forebay::cuda::kPluginVersion + 1};
+
+}  // namespace
+
+extern "C" const LaterPlugin* forebay_cuda_plugin() { return &kPlugin; }
