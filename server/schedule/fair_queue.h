@@ -59,7 +59,8 @@ class FairQueue {
       backlog_.insert({state.start, flow, &state});
     }
     state.waiting.push_back({urgency, next_sequence_++,
-                             std::max<std::int64_t>(cost, 1), std::move(item)});
+                             std::max<std::int64_t>(cost, 1),
+                             Keep(std::move(item))});
     std::push_heap(state.waiting.begin(), state.waiting.end(), Later);
     ++size_;
   }
@@ -70,7 +71,7 @@ class FairQueue {
     auto node = backlog_.extract(backlog_.begin());
     FlowState& state = *node.value().state;
     std::pop_heap(state.waiting.begin(), state.waiting.end(), Later);
-    Waiting taken = std::move(state.waiting.back());
+    const Waiting taken = state.waiting.back();
     state.waiting.pop_back();
     --size_;
 
@@ -84,7 +85,8 @@ class FairQueue {
       node.value().start = state.start;
       backlog_.insert(std::move(node));
     }
-    return Popped{flow, taken.cost, std::move(taken.item)};
+    free_.push_back(taken.item);
+    return Popped{flow, taken.cost, std::move(items_[taken.item])};
   }
 
   // A popped item is done: it was taken for `estimated` and cost `actual`.
@@ -143,7 +145,7 @@ class FairQueue {
     std::uint64_t urgency;
     std::uint64_t sequence;
     std::int64_t cost;
-    Item item;
+    std::size_t item;  // its place in items_: a heap moves what it orders
   };
 
   struct FlowState {
@@ -167,6 +169,17 @@ class FairQueue {
     return std::tie(a.urgency, a.sequence) > std::tie(b.urgency, b.sequence);
   }
 
+  std::size_t Keep(Item item) {
+    if (free_.empty()) {
+      items_.push_back(std::move(item));
+      return items_.size() - 1;
+    }
+    const std::size_t place = free_.back();
+    free_.pop_back();
+    items_[place] = std::move(item);
+    return place;
+  }
+
   void EraseIfForgotten(
       typename std::unordered_map<Flow, FlowState>::iterator found) {
     const FlowState& state = found->second;
@@ -175,7 +188,9 @@ class FairQueue {
   }
 
   std::unordered_map<Flow, FlowState> flows_;
-  std::set<Backlogged> backlog_;  // flows that have items waiting
+  std::vector<Item> items_;        // that wait, and empty places
+  std::vector<std::size_t> free_;  // places of items_
+  std::set<Backlogged> backlog_;   // flows that have items waiting
   double virtual_time_ = 0;
   double last_finish_ = 0;
   std::uint64_t next_sequence_ = 0;

@@ -9,25 +9,31 @@
 
 namespace forebay::stream {
 
-// A batch in the making. The stream guards it, but for the slot's memory and
-// the samples' ids: those of a place belong to the one task that fills it.
-struct Batch {
-  struct Sample {
-    std::uint64_t id = 0;
-    std::uint32_t substitutions = 0;
-    // What the dataset says of it, once it is asked for.
-    std::uint64_t held = 0;  // bytes, while it is read and decoded
-    std::int64_t label = 0;
-  };
+struct Batch;
 
+// One sample's place in a batch in the making.
+struct Place {
+  Batch* batch = nullptr;
+  std::uint32_t index = 0;
+  std::uint32_t substitutions = 0;
+  std::uint64_t id = 0;
+  // What the dataset says of the sample, once it is asked for.
+  std::uint64_t held = 0;  // bytes, while it is read and decoded
+  std::int64_t label = 0;
+};
+
+// A batch in the making. The stream guards it, but for the slot's memory and
+// the places: a place that was handed out, and its part of the memory, belong
+// to the one read or task that it was handed to.
+struct Batch {
   std::uint32_t slot = 0;
   std::uint8_t* data = nullptr;  // the slot's memory
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;  // its position in the epoch
-  std::vector<Sample> samples;
-  std::uint32_t handed_out = 0;  // samples before it have been asked for
-  std::uint32_t remaining = 0;   // samples that are not done
-  absl::Status status;           // of the first sample that failed
+  std::vector<Place> places;       // never resized
+  std::uint32_t handed_out = 0;    // places before it have been asked for
+  std::uint32_t remaining = 0;     // places that are not done
+  absl::Status status;             // of the first place that failed
   std::uint32_t failed_place = 0;
   // Set when nobody wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;

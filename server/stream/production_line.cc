@@ -59,41 +59,41 @@ void ProductionLine::Begin(arena::SlotPool& pool) {
     if (!slot.has_value()) return;
     const std::uint64_t count =
         std::min<std::uint64_t>(batch_.batch_size(), samples_left());
-    auto batch = std::make_shared<Batch>();
+    auto batch = std::make_unique<Batch>();
     batch->slot = *slot;
     batch->data = pool.data(*slot);
     batch->epoch = epoch();
     batch->first_sample = next_sample_;
     batch->remaining = static_cast<std::uint32_t>(count);
-    batch->samples.resize(count);
+    batch->places.resize(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      batch->samples[i].id = order_.SampleAt(next_sample_ + i);
+      Place& place = batch->places[i];
+      place.batch = batch.get();
+      place.index = static_cast<std::uint32_t>(i);
+      place.id = order_.SampleAt(next_sample_ + i);
     }
     next_sample_ += count;
     batches_.push_back(std::move(batch));
   }
 }
 
-std::optional<Place> ProductionLine::Next() {
+Place* ProductionLine::Next() {
   if (!put_back_.empty()) {
-    Place place = std::move(put_back_.front());
+    Place* const place = put_back_.front();
     put_back_.pop_front();
     return place;
   }
-  for (const std::shared_ptr<Batch>& batch : batches_) {
-    if (batch->handed_out < batch->samples.size()) {
-      return Place{batch, batch->handed_out++};
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    if (batch->handed_out < batch->places.size()) {
+      return &batch->places[batch->handed_out++];
     }
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-void ProductionLine::PutBack(Place place) {
-  put_back_.push_front(std::move(place));
-}
+void ProductionLine::PutBack(Place* place) { put_back_.push_front(place); }
 
-bool ProductionLine::Substitute(const Place& place,
-                                const absl::Status& status) {
+bool ProductionLine::Substitute(Place& place, const absl::Status& status) {
   if (batch_.on_error() != proto::BatchSpec::SUBSTITUTE ||
       place.batch->abandoned) {
     return false;
@@ -104,12 +104,10 @@ bool ProductionLine::Substitute(const Place& place,
   if (!absl::IsDataLoss(status) && !absl::IsResourceExhausted(status)) {
     return false;
   }
-  Batch::Sample& sample = place.batch->samples[place.index];
-  if (sample.substitutions == kMaxSubstitutions) return false;
-  ++sample.substitutions;
-  sample.id =
-      SubstituteFor(seed_, place.batch->epoch, sample.id, dataset_size_);
-  put_back_.push_back(place);
+  if (place.substitutions == kMaxSubstitutions) return false;
+  ++place.substitutions;
+  place.id = SubstituteFor(seed_, place.batch->epoch, place.id, dataset_size_);
+  put_back_.push_back(&place);
   return true;
 }
 
@@ -120,12 +118,16 @@ void ProductionLine::Finish(const Place& place, const absl::Status& status,
     batch.status = status;
     batch.failed_place = place.index;
   }
-  if (--batch.remaining == 0 && batch.abandoned) pool.Abandon(batch.slot);
+  if (--batch.remaining > 0 || !batch.abandoned) return;
+  pool.Abandon(batch.slot);
+  std::erase_if(abandoned_, [&](const std::unique_ptr<Batch>& abandoned) {
+    return abandoned.get() == &batch;
+  });
 }
 
-std::shared_ptr<Batch> ProductionLine::TakeComplete() {
+std::unique_ptr<Batch> ProductionLine::TakeComplete() {
   if (batches_.empty() || batches_.front()->remaining > 0) return nullptr;
-  std::shared_ptr<Batch> batch = std::move(batches_.front());
+  std::unique_ptr<Batch> batch = std::move(batches_.front());
   batches_.pop_front();
   return batch;
 }
@@ -147,13 +149,17 @@ std::uint64_t ProductionLine::Ahead(const Batch& batch) const {
 }
 
 void ProductionLine::Abandon(arena::SlotPool& pool) {
-  for (const Place& place : put_back_) --place.batch->remaining;
+  for (const Place* place : put_back_) --place->batch->remaining;
   put_back_.clear();
-  for (const std::shared_ptr<Batch>& batch : batches_) {
+  for (std::unique_ptr<Batch>& batch : batches_) {
     batch->abandoned = true;
-    const auto count = static_cast<std::uint32_t>(batch->samples.size());
+    const auto count = static_cast<std::uint32_t>(batch->places.size());
     batch->remaining -= count - std::exchange(batch->handed_out, count);
-    if (batch->remaining == 0) pool.Abandon(batch->slot);
+    if (batch->remaining == 0) {
+      pool.Abandon(batch->slot);
+    } else {
+      abandoned_.push_back(std::move(batch));
+    }
   }
   batches_.clear();
   next_sample_ = sampler_.samples_per_epoch();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/job.pb.h"
@@ -14,14 +15,6 @@
 
 namespace forebay::stream {
 
-// One sample's place in a batch in the making.
-struct Place {
-  std::shared_ptr<Batch> batch;
-  std::uint32_t index = 0;
-
-  Batch::Sample& sample() const { return batch->samples[index]; }
-};
-
 // The batches of an epoch in the making, in order. A free slot begins a new one
 // at the back; places are handed out in order, front first; the front batch
 // leaves when all of its places are done.
@@ -29,8 +22,9 @@ struct Place {
 // An abandoned epoch's batches leave at once: places that were not handed out
 // are dropped, those that were finish in vain, and the last one frees the slot.
 //
-// Not thread-safe: the stream guards it. Slots belong to the pool that every
-// call passes. Never blocks; no errors.
+// Not thread-safe: the stream guards it. Owns the batches: a place is there
+// until it is finished. Slots belong to the pool that every call passes. Never
+// blocks; no errors.
 class ProductionLine {
  public:
   ProductionLine(const sampler::Sampler& sampler, const proto::BatchSpec& batch,
@@ -48,18 +42,19 @@ class ProductionLine {
   void Begin(arena::SlotPool& pool);
 
   // The place to be read next; PutBack undoes it.
-  std::optional<Place> Next();
-  void PutBack(Place place);
+  // Null if there is none.
+  Place* Next();
+  void PutBack(Place* place);
   // Whether a failed place is to be read once more, with another sample in it:
   // where its bytes are corrupt and corrupt samples are to be substituted.
-  bool Substitute(const Place& place, const absl::Status& status);
+  bool Substitute(Place& place, const absl::Status& status);
   // A place that was handed out is done, well or not. The status of a batch is
   // that of its first place that failed.
   void Finish(const Place& place, const absl::Status& status,
               arena::SlotPool& pool);
 
   // The front batch, if it is complete: it leaves the line.
-  std::shared_ptr<Batch> TakeComplete();
+  std::unique_ptr<Batch> TakeComplete();
   // No batch is in the making, and none is to come.
   bool Exhausted() const;
   // Samples between the next batch and the sample's use in the next epoch;
@@ -83,8 +78,9 @@ class ProductionLine {
   sampler::EpochOrder order_;
   sampler::EpochOrder next_order_;  // of the epoch after
   std::uint64_t next_sample_ = 0;   // the first of the next batch
-  std::deque<std::shared_ptr<Batch>> batches_;
-  std::deque<Place> put_back_;
+  std::deque<std::unique_ptr<Batch>> batches_;
+  std::deque<Place*> put_back_;
+  std::vector<std::unique_ptr<Batch>> abandoned_;  // with places to finish
 };
 
 }  // namespace forebay::stream

@@ -1,8 +1,9 @@
 // How a stream works. A free slot begins a batch on the production line. Its
 // places are read in order while the read window has room (PlanLocked), whoever
-// finishes a read or a sample asking for more. A place whose bytes have come is
-// decoded by a worker, straight into the slot. When the front batch has no
-// place left it is published; batches behind it wait for their turn.
+// finishes a sample asking for more. Places whose bytes have come wait in the
+// backlog until a worker's task decodes some of them, straight into the slot.
+// When the front batch has no place left it is published; batches behind it
+// wait for their turn.
 #include "server/stream/stream.h"
 
 #include <algorithm>
@@ -19,6 +20,11 @@ namespace {
 
 // Holder of the lease under which Peek copies; members count from 1.
 constexpr arena::Holder kPeeker = 0;
+
+// What a task takes at most, if it has more than one sample: long beside what
+// it costs to schedule one, short beside what other streams can wait for.
+constexpr std::int64_t kTaskNanos = 2'000'000;
+constexpr std::int64_t kMaxTaskSamples = 64;
 
 }  // namespace
 
@@ -41,9 +47,11 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       machinery_(std::move(machinery)),
       flow_(flow),
       layout_(layout),
+      maker_(&recipe_, &layout_),
       provision_(std::move(provision)),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
-            recipe_.dataset->size()) {}
+            recipe_.dataset->size()),
+      backlog_(machinery_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   return recipe_.sampler.samples_per_epoch();
@@ -172,23 +180,23 @@ Stream::Requests Stream::PlanLocked() {
   // it is free.
   const std::uint64_t window = provision_.read_window();
   if (bytes_in_flight_ > window - window / 4) return requests;
-  while (auto place = line_.Next()) {
-    Batch::Sample& sample = place->sample();
-    dataset::Sample source = recipe_.dataset->At(sample.id);
-    sample.held = storage::HeldBytes(source.length);
-    sample.label = source.label;
-    if (bytes_in_flight_ > 0 && bytes_in_flight_ + sample.held > window) {
-      line_.PutBack(*std::move(place));
+  while (Place* const place = line_.Next()) {
+    dataset::Sample source = recipe_.dataset->At(place->id);
+    place->held = storage::HeldBytes(source.length);
+    place->label = source.label;
+    if (bytes_in_flight_ > 0 && bytes_in_flight_ + place->held > window) {
+      line_.PutBack(place);
       break;
     }
-    bytes_in_flight_ += sample.held;
+    bytes_in_flight_ += place->held;
     ++reads_in_flight_;
-    requests.push_back(RequestLocked(*place, std::move(source)));
+    requests.push_back(RequestLocked(place, std::move(source)));
   }
+  if (alive_ == nullptr && !requests.empty()) alive_ = shared_from_this();
   return requests;
 }
 
-storage::ReadRequest Stream::RequestLocked(const Place& place,
+storage::ReadRequest Stream::RequestLocked(Place* place,
                                            dataset::Sample source) {
   storage::ReadRequest request;
   request.root = recipe_.dataset->root();
@@ -197,13 +205,13 @@ storage::ReadRequest Stream::RequestLocked(const Place& place,
   request.offset = source.offset;
   request.length = source.length;
   request.purpose.job = flow_;
-  request.purpose.urgency = line_.Ahead(*place.batch);
-  if (const auto samples = line_.SamplesUntilReuse(place.sample().id)) {
+  request.purpose.urgency = line_.Ahead(*place->batch);
+  if (const auto samples = line_.SamplesUntilReuse(place->id)) {
     request.purpose.next_use_nanos = pace_.TimeOf(*samples);
   }
-  request.done = [self = shared_from_this(),
-                  place](absl::StatusOr<base::Bytes> bytes) {
-    self->OnRead(place, std::move(bytes));
+  // As small as it is, the function needs no memory of its own.
+  request.done = [this, place](absl::StatusOr<base::Bytes> bytes) {
+    OnRead(place, std::move(bytes));
   };
   return request;
 }
@@ -214,85 +222,107 @@ void Stream::Send(Requests requests) {
 
 // --- From bytes to pixels.
 
-void Stream::OnRead(const Place& place, absl::StatusOr<base::Bytes> bytes) {
-  if (!bytes.ok()) {
-    Finish(place, Blame(place.sample().id, bytes.status(), false), {});
-    return;
-  }
-  std::int64_t cost;
+void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
+  std::optional<std::int64_t> task;
   {
     base::MutexLock lock(&mutex_);
     --reads_in_flight_;
     ++samples_to_decode_;
-    counters_.bytes_read += bytes->size();
-    cost = pace_.cpu_nanos();
+    if (bytes.ok()) {
+      counters_.bytes_read += bytes->size();
+      backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
+      task = NextTaskLocked();
+    }
   }
-  machinery_.executor->Submit(
-      flow_, cost,
-      [self = shared_from_this(), place, bytes = *std::move(bytes)](
-          int worker) { self->Process(place, bytes, worker); });
+  if (bytes.ok()) {
+    Submit(task);
+  } else {
+    const ReadSample failed{.place = place,
+                            .bytes = {},
+                            .status = maker_.Blame(*place, bytes.status())};
+    Finish({&failed, 1}, {});
+  }
 }
 
-void Stream::Process(const Place& place, const base::Bytes& bytes, int worker) {
-  const Batch& batch = *place.batch;
-  if (batch.abandoned.load(std::memory_order_relaxed)) {
-    Finish(place, absl::OkStatus(), {.ran = true, .cpu_nanos = 0});
-    return;
+std::size_t Stream::TaskSamplesLocked() const {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(
+      kTaskNanos / pace_.cpu_nanos(), 1, kMaxTaskSamples));
+}
+
+std::optional<std::int64_t> Stream::NextTaskLocked() {
+  const std::size_t samples = TaskSamplesLocked();
+  if (!backlog_.WantsTask(samples)) return std::nullopt;
+  return pace_.cpu_nanos() * static_cast<std::int64_t>(samples);
+}
+
+void Stream::Submit(std::optional<std::int64_t> task) {
+  if (!task.has_value()) return;
+  machinery_.executor->Submit(flow_, *task,
+                              [this](int worker) { RunTask(worker); });
+}
+
+void Stream::RunTask(int worker) {
+  std::vector<ReadSample> samples;
+  std::optional<std::int64_t> task;
+  {
+    base::MutexLock lock(&mutex_);
+    samples = backlog_.Take(TaskSamplesLocked());
+    task = NextTaskLocked();
   }
-  const Batch::Sample& sample = place.sample();
+  Submit(task);
+  Made made;
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  const absl::Status status = recipe_.pipeline->Run(
-      bytes.span(),
-      {.seed = recipe_.seed, .epoch = batch.epoch, .sample = sample.id},
-      *(*machinery_.workspaces)[worker],
-      layout_.Image(batch.data, place.index));
-  layout_.SetLabel(batch.data, place.index, sample.label);
-  layout_.SetSampleId(batch.data, place.index,
-                      static_cast<std::int64_t>(sample.id));
-  const std::int64_t spent = base::Clock::ThreadCpu()->NowNanos() - started;
-  Finish(place, status.ok() ? status : Blame(sample.id, status, true),
-         {.ran = true, .cpu_nanos = spent});
-}
-
-absl::Status Stream::Blame(std::uint64_t id, const absl::Status& status,
-                           bool names_no_object) const {
-  const dataset::Dataset& dataset = *recipe_.dataset;
-  return base::Annotate(
-      names_no_object ? base::Annotate(status, dataset.At(id).object) : status,
-      absl::StrCat("sample ", id, " of ", dataset.root()->uri()));
-}
-
-void Stream::Finish(const Place& place, const absl::Status& status,
-                    const Decoded& decoded) {
-  if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) {
-    machinery_.on_changed(*recipe_.dataset);
+  for (ReadSample& sample : samples) {
+    if (sample.place->batch->abandoned.load(std::memory_order_relaxed))
+      continue;
+    sample.status = maker_.Make(*sample.place, sample.bytes.span(),
+                                *(*machinery_.workspaces)[worker]);
+    ++made.samples;
   }
+  made.cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
+  // Before their part of the read window is given away.
+  for (ReadSample& sample : samples) sample.bytes = {};
+  Finish(samples, made);
+}
+
+void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
+  for (const ReadSample& sample : samples) {
+    if (absl::IsFailedPrecondition(sample.status) ||
+        absl::IsNotFound(sample.status)) {
+      machinery_.on_changed(*recipe_.dataset);
+    }
+  }
+  std::shared_ptr<Stream> ended;
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
-    AccountLocked(place, decoded);
-    if (!status.ok() && line_.Substitute(place, status)) {
-      ++counters_.samples_substituted;
-    } else {
-      line_.Finish(place, status, *pool_);
+    for (const ReadSample& sample : samples) {
+      --samples_to_decode_;
+      bytes_in_flight_ -= sample.place->held;
+      if (!sample.status.ok() &&
+          line_.Substitute(*sample.place, sample.status)) {
+        ++counters_.samples_substituted;
+      } else {
+        line_.Finish(*sample.place, sample.status, *pool_);
+      }
+    }
+    if (made.samples > 0) {
+      counters_.samples_decoded += made.samples;
+      counters_.cpu_nanos += made.cpu_nanos;
+      pace_.SampleCost(made.cpu_nanos / made.samples);
     }
     PublishCompleteLocked();
     requests = PlanLocked();
+    ended = EndWorkLocked();
   }
   Send(std::move(requests));
 }
 
-void Stream::AccountLocked(const Place& place, const Decoded& decoded) {
-  bytes_in_flight_ -= place.sample().held;
-  if (!decoded.ran) {
-    --reads_in_flight_;
-    return;
+std::shared_ptr<Stream> Stream::EndWorkLocked() {
+  if (reads_in_flight_ > 0 || samples_to_decode_ > 0 || backlog_.tasks() > 0) {
+    return nullptr;
   }
-  --samples_to_decode_;
-  if (decoded.cpu_nanos == 0) return;
-  ++counters_.samples_decoded;
-  counters_.cpu_nanos += decoded.cpu_nanos;
-  pace_.SampleCost(decoded.cpu_nanos);
+  return std::exchange(alive_, nullptr);
 }
 
 // --- From pixels to members.
@@ -303,7 +333,7 @@ void Stream::PublishCompleteLocked() {
       CloseEpochLocked(absl::OkStatus());
       return;
     }
-    const std::shared_ptr<Batch> batch = line_.TakeComplete();
+    const std::unique_ptr<Batch> batch = line_.TakeComplete();
     if (batch == nullptr) return;
     if (batch->status.ok()) {
       PublishLocked(*batch);
@@ -315,7 +345,7 @@ void Stream::PublishCompleteLocked() {
 }
 
 void Stream::PublishLocked(const Batch& batch) {
-  const std::uint64_t count = batch.samples.size();
+  const std::uint64_t count = batch.places.size();
   const std::vector<arena::Holder> holders = audience_.Holders();
   if (holders.empty()) {
     pool_->Abandon(batch.slot);

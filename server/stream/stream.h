@@ -13,6 +13,7 @@
 #include "server/arena/slot_pool.h"
 #include "server/base/mutex.h"
 #include "server/stream/audience.h"
+#include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/member.h"
@@ -20,6 +21,7 @@
 #include "server/stream/production_line.h"
 #include "server/stream/provision.h"
 #include "server/stream/recipe.h"
+#include "server/stream/sample_maker.h"
 
 namespace forebay::stream {
 
@@ -100,10 +102,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  // How a place ended: `ran` tells whether it came as far as a worker.
-  struct Decoded {
-    bool ran = false;
-    std::int64_t cpu_nanos = 0;  // 0: nothing was decoded
+  // What a worker's task has made.
+  struct Made {
+    std::uint32_t samples = 0;
+    std::int64_t cpu_nanos = 0;
   };
   using Requests = std::vector<storage::ReadRequest>;
 
@@ -116,19 +118,24 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Turns credits into batches and batches into reads; the caller sends the
   // reads when it has let go of the mutex.
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  storage::ReadRequest RequestLocked(const Place& place, dataset::Sample source)
+  storage::ReadRequest RequestLocked(Place* place, dataset::Sample source)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last that a thread does here: the work may end, and the stream with it.
   void Send(Requests requests);
 
-  void OnRead(const Place& place, absl::StatusOr<base::Bytes> bytes);
-  void Process(const Place& place, const base::Bytes& bytes, int worker);
-  void Finish(const Place& place, const absl::Status& status,
-              const Decoded& decoded);
-  // Names the sample, and its object if the status does not yet.
-  absl::Status Blame(std::uint64_t id, const absl::Status& status,
-                     bool names_no_object) const;
-  void AccountLocked(const Place& place, const Decoded& decoded)
+  void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
+  // Samples that one task is to make at most.
+  std::size_t TaskSamplesLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The CPU time that one more task will probably take, if the backlog wants
+  // one.
+  std::optional<std::int64_t> NextTaskLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Submit(std::optional<std::int64_t> task);
+  void RunTask(int worker);
+  void Finish(absl::Span<const ReadSample> samples, const Made& made);
+  // Nothing is under way any more: what kept the stream alive, to be let go of
+  // without the mutex.
+  std::shared_ptr<Stream> EndWorkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -139,6 +146,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Machinery machinery_;
   const schedule::Flow flow_;
   const BatchLayout layout_;
+  const SampleMaker maker_;
   const Provision provision_;
 
   mutable base::Mutex mutex_;
@@ -147,6 +155,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
+  Backlog backlog_ ABSL_GUARDED_BY(mutex_);
+  // While anything is read or made.
+  std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
   std::uint32_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -21,6 +21,8 @@ namespace {
 // small files pays its share.
 constexpr std::int64_t kOpenCost = 32 << 10;
 constexpr std::size_t kReadsPerWake = 64;
+// What a thread reads before it hands anything on: little beside a batch.
+constexpr std::size_t kRunReads = 8;
 // A read that did nothing for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
 
@@ -129,33 +131,54 @@ void LocalSource::Work(int thread) {
   std::snprintf(name, sizeof(name), "forebay-read-%d", thread);
   pthread_setname_np(pthread_self(), name);
 
-  mutex_.Lock();
-  while (!ending_) {
-    std::optional<schedule::FairQueue<ReadRequest>::Popped> next = queue_.Pop();
-    if (!next) {
-      ++asleep_;
-      read_or_end_.Wait(&mutex_);
-      --asleep_;
-      if (waking_ > 0) --waking_;
-      continue;
-    }
-    mutex_.Unlock();
-    const std::int64_t begun = clock_->NowNanos();
-    const std::int64_t cpu_begun = cpu_clock_->NowNanos();
-    auto bytes = ReadFile(next->item);
-    const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
-    const bool waited = clock_->NowNanos() - begun - cpu > kWaitNanos;
-    cpu_nanos_ += cpu;
-    next->item.done(std::move(bytes));
-    next->item = ReadRequest();  // what it holds is let go without the lock
-    mutex_.Lock();
-    queue_.Complete(next->flow, next->cost, next->cost);
-    if (waited && !queue_.empty() && asleep_ > waking_) {
-      ++waking_;
-      read_or_end_.NotifyOne();
-    }
+  while (std::optional<Popped> next = Await()) {
+    std::vector<Finished> run = ReadRun(*std::move(next));
+    for (Finished& finished : run)
+      finished.read.item.done(std::move(finished.bytes));
   }
-  mutex_.Unlock();
+}
+
+std::optional<LocalSource::Popped> LocalSource::Await() {
+  base::MutexLock lock(&mutex_);
+  while (!ending_) {
+    if (std::optional<Popped> next = queue_.Pop()) return next;
+    ++asleep_;
+    read_or_end_.Wait(&mutex_);
+    --asleep_;
+    if (waking_ > 0) --waking_;
+  }
+  return std::nullopt;
+}
+
+std::vector<LocalSource::Finished> LocalSource::ReadRun(Popped first) {
+  std::vector<Finished> run;
+  run.reserve(kRunReads);
+  std::optional<Popped> next = std::move(first);
+  const std::int64_t cpu_begun = cpu_clock_->NowNanos();
+  const std::int64_t begun = clock_->NowNanos();
+  std::int64_t now = begun;
+  while (next.has_value()) {
+    auto bytes = ReadFile(next->item);
+    run.push_back({*std::exchange(next, std::nullopt), std::move(bytes)});
+    const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
+    if (now - read_begun > kWaitNanos || run.size() == kRunReads) break;
+    base::MutexLock lock(&mutex_);
+    if (!ending_) next = queue_.Pop();
+  }
+  const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
+  cpu_nanos_ += cpu;
+  Complete(run, now - begun - cpu > kWaitNanos);
+  return run;
+}
+
+void LocalSource::Complete(const std::vector<Finished>& run, bool waited) {
+  base::MutexLock lock(&mutex_);
+  for (const Finished& finished : run)
+    queue_.Complete(finished.read.flow, finished.read.cost, finished.read.cost);
+  if (waited && !queue_.empty() && asleep_ > waking_) {
+    ++waking_;
+    read_or_end_.NotifyOne();
+  }
 }
 
 absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {

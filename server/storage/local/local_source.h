@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -58,7 +59,20 @@ class LocalSource final : public ByteSource {
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
+  using Popped = schedule::FairQueue<ReadRequest>::Popped;
+  struct Finished {
+    Popped read;
+    absl::StatusOr<base::Bytes> bytes;
+  };
+
   void Work(int thread);
+  // The next read; nullopt at the end. Blocks until there is one.
+  std::optional<Popped> Await();
+  // Reads `first`, and more as long as none has to wait: what surrounds a read
+  // is then done for all of them at once.
+  std::vector<Finished> ReadRun(Popped first);
+  // Takes finished reads off the books; `waited`: one had to wait for a disk.
+  void Complete(const std::vector<Finished>& run, bool waited);
   absl::Status CheckFile(int file, const ReadRequest& request);
   absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
 

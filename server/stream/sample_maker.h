@@ -1,0 +1,38 @@
+#ifndef FOREBAY_SERVER_STREAM_SAMPLE_MAKER_H_
+#define FOREBAY_SERVER_STREAM_SAMPLE_MAKER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/pipeline/workspace.h"
+#include "server/stream/batch.h"
+#include "server/stream/batch_layout.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::stream {
+
+// Makes the samples of a stream: encoded bytes become an image, a label and an
+// id in their place of the slot. Immutable and thread-safe, each caller with a
+// workspace of its own. Recipe and layout belong to the stream, which outlives
+// it. Make computes for as long as decoding takes. Errors name the sample, the
+// object and the reason: those of Pipeline::Run.
+class SampleMaker {
+ public:
+  SampleMaker(const Recipe* recipe, const BatchLayout* layout)
+      : recipe_(recipe), layout_(layout) {}
+
+  absl::Status Make(const Place& place, absl::Span<const std::uint8_t> encoded,
+                    pipeline::Workspace& workspace) const;
+
+  // Names the sample of an error that names its object.
+  absl::Status Blame(const Place& place, const absl::Status& status) const;
+
+ private:
+  const Recipe* const recipe_;
+  const BatchLayout* const layout_;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_SAMPLE_MAKER_H_
