@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/device.h"
+
 namespace forebay::admin {
 
 // What the daemon says of itself as a whole, now.
@@ -24,6 +26,7 @@ struct DaemonInfo {
   std::uint64_t read_cpu_nanos = 0;   // CPU time spent on reading
   std::uint32_t sessions = 0;         // connected trainers
   std::string simd_target;            // of the pixel kernels
+  cuda::Inventory gpus;               // of the host
   std::vector<std::string> warnings;  // one sentence each
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/device.h"
 #include "proto/shm_layout.h"
 
 namespace forebay::admin {
@@ -67,6 +68,26 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   Fill(in.queues, out->mutable_queues());
 }
 
+void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {
+  out->set_ordinal(static_cast<std::uint32_t>(in.ordinal));
+  out->set_uuid(ValidUtf8(in.uuid));
+  out->set_name(ValidUtf8(in.name));
+  out->set_memory_bytes(in.memory_bytes);
+  out->set_compute_major(static_cast<std::uint32_t>(in.compute_major));
+  out->set_compute_minor(static_cast<std::uint32_t>(in.compute_minor));
+  out->set_pci_address(ValidUtf8(in.pci_address));
+  out->set_numa_node(in.numa_node);
+}
+
+void Fill(const cuda::Inventory& in, proto::Gpus* out) {
+  for (const cuda::DeviceInfo& device : in.devices) {
+    Fill(device, out->add_devices());
+  }
+  out->set_absence(ValidUtf8(in.absence));
+  out->set_driver_version(ValidUtf8(in.driver_version));
+  out->set_cuda_version(ValidUtf8(in.cuda_version));
+}
+
 }  // namespace
 
 std::string ValidUtf8(const std::string& text) {
@@ -121,6 +142,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_loaders(loaders);
   status.set_simd_target(info.simd_target);
   status.set_read_cpu_nanos(info.read_cpu_nanos);
+  Fill(info.gpus, status.mutable_gpus());
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

@@ -137,6 +137,12 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
       return absl::InvalidArgumentError(
           absl::StrCat("must be an absolute path, not \"", View(value), "\""));
     }
+  } else if (key == "cuda.plugin") {
+    if (value != "auto" && value != "none" && !value.starts_with('/')) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("must be \"auto\", \"none\" or an absolute path, not \"",
+                       View(value), "\""));
+    }
   }
   if (value.find('\0') != std::string_view::npos) {
     return absl::InvalidArgumentError("must not contain NUL");

@@ -87,6 +87,9 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       index_directory_(IndexDirectory(config.index().directory())),
       runtime_dir_(std::move(runtime_dir)),
       warnings_(resources.warnings),
+      gpus_([plugin = config.cuda().plugin()] {
+        return OpenGpuDriver(plugin, ProgramFolder());
+      }),
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
@@ -180,6 +183,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.read_cpu_nanos = static_cast<std::uint64_t>(source_.cpu_nanos());
   info.sessions = session_count_;
   info.simd_target = std::string(pipeline::VectorTarget());
+  info.gpus = gpus_.inventory();
   info.warnings = warnings_;
   for (std::string& warning : registry_.Warnings())
     info.warnings.push_back(std::move(warning));

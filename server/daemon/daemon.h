@@ -12,6 +12,7 @@
 #include "server/admin/admin_server.h"
 #include "server/base/event_loop.h"
 #include "server/base/memory_budget.h"
+#include "server/daemon/gpus.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -63,6 +64,7 @@ class Daemon {
   const RuntimeDir runtime_dir_;
   const ServiceManager service_manager_;
   const std::vector<std::string> warnings_;  // of what was configured
+  const Gpus gpus_;
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;

@@ -66,9 +66,24 @@ class CtlTest(unittest.TestCase):
         self.assertEqual(version["forebayctl"], version["forebayd"])
         doctor = self.json("doctor")
         self.assertTrue(doctor["healthy"], doctor)
+        self.assertIn("GPU", " ".join(f["subject"] for f in doctor["findings"]))
         peek = self.ctl("peek", "nothing", "-o", self.folder + "/batch.png")
         self.assertEqual(peek.returncode, 1)
         self.assertIn("nothing", peek.stderr)
+
+    def test_a_broken_gpu_plugin_harms_nobody(self):
+        plugin = self.folder + "/plugin.so"
+        pathlib.Path(plugin).write_bytes(b"\x7fELF\2\1\1" + bytes(57))
+        path = self.folder + "/forebayd.toml"
+        pathlib.Path(path).write_text(f"cuda.plugin = '{plugin}'\n")
+        self.start_daemon("--config", path)
+        doctor = self.json("doctor")
+        self.assertTrue(doctor["healthy"], doctor)
+        self.assertIn({
+            "level": "note", "subject": "GPU",
+            "sentence": f"The daemon sees no GPU: {plugin} is no shared "
+                        "library."}, doctor["findings"])
+        self.assertIn("GPUs        none\n", self.ctl("status").stdout)
 
     def test_configuration_is_shown_and_obeyed(self):
         path = self.folder + "/forebayd.toml"

@@ -40,6 +40,7 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
         key: value for key, value in os.environ.items()
         if key not in ("FOREBAY_RUNTIME_DIR", "XDG_RUNTIME_DIR")}
     environment.update(
+        CUDA_VISIBLE_DEVICES="0",
         XDG_RUNTIME_DIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path),
         PATH=f"{programs}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1",
         PYTHONPATH=str(ROOT / "client" / "python"))
@@ -56,6 +57,8 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
         started = daemons_of(directory)
         assert len(started) == 1
         assert os.getsid(started[0]) == started[0]
+        with open(f"/proc/{started[0]}/environ", "rb") as file:
+            assert b"CUDA_VISIBLE_DEVICES" not in file.read()
         assert (directory / "forebayd.log").exists()
         assert directory.stat().st_mode & 0o777 == 0o700
     finally:

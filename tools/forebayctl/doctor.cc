@@ -37,8 +37,9 @@ absl::Status ExamineDaemon(const std::string& runtime_dir,
   if (!status.ok()) return status.status();
   findings->push_back({Finding::Level::kOk, "daemon",
                        absl::StrCat("forebayd answers in ", runtime_dir, ".")});
-  const std::vector<Finding> more = CheckDaemon(*status);
-  findings->insert(findings->end(), more.begin(), more.end());
+  for (const auto& more : {CheckDaemon(*status), CheckGpus(*status)}) {
+    findings->insert(findings->end(), more.begin(), more.end());
+  }
   return absl::OkStatus();
 }
 

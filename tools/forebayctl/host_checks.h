@@ -31,6 +31,10 @@ std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
                                  const std::string& proc = "/proc",
                                  const std::string& cgroups = "/sys/fs/cgroup");
 
+// Which GPUs the daemon sees, or why none: never a problem, since the daemon
+// serves without. Nothing from a daemon that does not know. Does not block.
+std::vector<Finding> CheckGpus(const proto::DaemonStatus& status);
+
 }  // namespace forebay::ctl
 
 #endif  // FOREBAY_TOOLS_FOREBAYCTL_HOST_CHECKS_H_

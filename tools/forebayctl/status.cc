@@ -17,6 +17,16 @@ void AddLine(const std::string& name, const std::string& value) {
             << "\n";
 }
 
+std::string DescribeGpus(const proto::Gpus& gpus) {
+  if (gpus.devices().empty()) return "none";
+  std::string text;
+  for (const proto::Gpu& gpu : gpus.devices()) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", gpu.name(), " (",
+                    Bytes(static_cast<double>(gpu.memory_bytes())), ")");
+  }
+  return text;
+}
+
 void Print(const proto::DaemonStatus& status) {
   AddLine("forebayd", absl::StrCat(status.version(), ", process ", status.pid(),
                                    ", uid ", status.uid(), ", up ",
@@ -39,6 +49,7 @@ void Print(const proto::DaemonStatus& status) {
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));
+  AddLine("GPUs", DescribeGpus(status.gpus()));
   for (const std::string& warning : status.warnings()) {
     AddLine("warning", warning);
   }

@@ -51,12 +51,15 @@ def _locked(directory):
 def _start(directory) -> None:
     log_path = os.path.join(directory, "forebayd.log")
     program = _find_program()
+    # A trainer may be confined to some of the GPUs: its daemon serves others.
+    environment = {name: value for name, value in os.environ.items()
+                   if name != "CUDA_VISIBLE_DEVICES"}
     with open(log_path, "ab") as log:
         process = subprocess.Popen(
             [program, "--runtime-dir", directory,
              "--exit-when-idle", str(IDLE_SECONDS)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
-            start_new_session=True)
+            env=environment, start_new_session=True)
     _started.append(process)
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cuda/fake_driver.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::admin {
@@ -42,6 +43,28 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.jobs(), 2);
   EXPECT_EQ(status.loaders(), 4);
   EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
+}
+
+TEST(JobListTest, StatusHasTheGpus) {
+  DaemonInfo info;
+  info.gpus = cuda::FakeDriver(3).inventory();
+  info.gpus.devices[2].name = "\xFF";
+  const proto::Gpus gpus = ToProto(info, {}).gpus();
+  EXPECT_EQ(gpus.absence(), "");
+  EXPECT_EQ(gpus.driver_version(), "1.2.3");
+  EXPECT_EQ(gpus.cuda_version(), "12.4");
+  ASSERT_EQ(gpus.devices_size(), 3);
+  const proto::Gpu& last = gpus.devices(2);
+  EXPECT_EQ(last.ordinal(), 2);
+  EXPECT_EQ(last.uuid(), "00000000-0000-0000-0000-000000000002");
+  EXPECT_EQ(last.name(), "?");
+  EXPECT_EQ(last.memory_bytes(), std::uint64_t{16} << 30);
+  EXPECT_EQ(last.compute_major(), 8);
+  EXPECT_EQ(last.pci_address(), "0000:03:00.0");
+  EXPECT_EQ(last.numa_node(), 1);
+  info.gpus = {};
+  info.gpus.absence = "none";
+  EXPECT_EQ(ToProto(info, {}).gpus().absence(), "none");
 }
 
 TEST(JobListTest, TextIsMadeValidUtf8) {

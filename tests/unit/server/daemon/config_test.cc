@@ -103,6 +103,11 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(Refusal("[log]\nlevel = 'loud'"),
             "f.toml: log.level must be \"debug\", \"info\", \"warning\" or "
             "\"error\", not \"loud\" (line 2)");
+  EXPECT_EQ(Refusal("[cuda]\nplugin = 'libforebay_cuda.so'"),
+            "f.toml: cuda.plugin must be \"auto\", \"none\" or an absolute "
+            "path, not \"libforebay_cuda.so\" (line 2)");
+  EXPECT_EQ(Refusal("cuda.plugin = 'none'"), "accepted");
+  EXPECT_EQ(Refusal("cuda.plugin = '/opt/x.so'"), "accepted");
   EXPECT_EQ(Refusal("[index]\ndirectory = 'here'"),
             "f.toml: index.directory must be an absolute path, not \"here\" "
             "(line 2)");

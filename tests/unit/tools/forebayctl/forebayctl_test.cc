@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/fake_driver.h"
 #include "proto/version.h"
 #include "server/admin/admin_server.h"
 #include "server/base/clock.h"
@@ -58,6 +59,7 @@ class ForebayctlTest : public testing::Test {
           info.memory_slots = std::uint64_t{1} << 27;
           info.workers = 1;
           info.simd_target = "AVX2";
+          info.gpus = cuda::FakeDriver(2).inventory();
           info.warnings = warnings_;
           return info;
         },
@@ -132,8 +134,13 @@ TEST_F(ForebayctlTest, Status) {
                              "128 MiB in batches\n"),
             std::string::npos)
       << outcome.out;
-  EXPECT_NE(Run("status --json").out.find("\"memory_limit\": \"1073741824\""),
-            std::string::npos);
+  EXPECT_NE(outcome.out.find(
+                "GPUs        Fake GPU (16.0 GiB), Fake GPU (16.0 GiB)\n"),
+            std::string::npos)
+      << outcome.out;
+  const std::string json = Run("status --json").out;
+  EXPECT_NE(json.find("\"memory_limit\": \"1073741824\""), std::string::npos);
+  EXPECT_NE(json.find("\"numa_node\": 0"), std::string::npos);
 }
 
 TEST_F(ForebayctlTest, JobsAndQueues) {

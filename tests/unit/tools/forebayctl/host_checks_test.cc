@@ -107,6 +107,45 @@ TEST_F(HostChecksTest, TheDaemonsWarningsAreProblems) {
   EXPECT_EQ(Find("warning").sentence, "The disk is full.");
 }
 
+TEST_F(HostChecksTest, GpusAreListed) {
+  EXPECT_TRUE(CheckGpus(status_).empty()) << "an older daemon";
+  proto::Gpus& gpus = *status_.mutable_gpus();
+  gpus.set_driver_version("580.65.06");
+  gpus.set_cuda_version("13.0");
+  for (int i = 0; i < 2; ++i) {
+    proto::Gpu& gpu = *gpus.add_devices();
+    gpu.set_ordinal(static_cast<std::uint32_t>(i));
+    gpu.set_uuid("01234567-89ab-cdef-0123-456789012345");
+    gpu.set_name("NVIDIA L4");
+    gpu.set_memory_bytes(24 * kGiB);
+    gpu.set_compute_major(8);
+    gpu.set_compute_minor(9);
+    gpu.set_pci_address("0000:00:03.0");
+    gpu.set_numa_node(i - 1);
+  }
+  const std::vector<Finding> findings = CheckGpus(status_);
+  ASSERT_EQ(findings.size(), 3);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.level, Finding::Level::kOk);
+  }
+  EXPECT_EQ(findings[0].sentence, "The driver 580.65.06 serves CUDA 13.0.");
+  EXPECT_EQ(findings[1].sentence,
+            "NVIDIA L4, 24.0 GiB, compute capability 8.9, PCI 0000:00:03.0, "
+            "01234567-89ab-cdef-0123-456789012345.");
+  EXPECT_EQ(findings[2].subject, "GPU 1");
+  EXPECT_NE(findings[2].sentence.find("PCI 0000:00:03.0, NUMA node 0, "),
+            std::string::npos);
+}
+
+TEST_F(HostChecksTest, NoGpuIsNoProblem) {
+  status_.mutable_gpus()->set_absence("the driver is on holiday");
+  const std::vector<Finding> findings = CheckGpus(status_);
+  ASSERT_EQ(findings.size(), 1);
+  EXPECT_EQ(findings[0].level, Finding::Level::kNote);
+  EXPECT_EQ(findings[0].sentence,
+            "The daemon sees no GPU: the driver is on holiday.");
+}
+
 TEST(KernelChecksTest, EveryFeatureIsTried) {
   const std::vector<Finding> findings = CheckKernel();
   ASSERT_GE(findings.size(), 4);

@@ -1,0 +1,98 @@
+#include "server/daemon/gpus.h"
+
+#include <pthread.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/no_driver.h"
+#include "cuda/plugin.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::daemon {
+namespace {
+
+constexpr char kPluginFile[] = "libforebay_cuda.so";
+
+// The file that "auto" means.
+std::string InstalledPlugin(const std::string& folder) {
+  std::string beside = absl::StrCat(folder, "/", kPluginFile);
+  std::error_code error;
+  if (std::filesystem::exists(beside, error)) return beside;
+  return std::filesystem::path(
+             absl::StrCat(folder, "/../lib/forebay/", kPluginFile))
+      .lexically_normal();
+}
+
+std::string Describe(const cuda::Inventory& inventory) {
+  std::string text = absl::StrCat(inventory.devices.size(), " GPU",
+                                  inventory.devices.size() == 1 ? "" : "s");
+  const char* joint = ": ";
+  for (const cuda::DeviceInfo& device : inventory.devices) {
+    absl::StrAppend(&text, joint, device.name, " (", device.memory_bytes >> 20,
+                    " MiB)");
+    joint = ", ";
+  }
+  if (!inventory.driver_version.empty()) {
+    absl::StrAppend(&text, "; driver ", inventory.driver_version);
+  }
+  return absl::StrCat(text, "; CUDA ", inventory.cuda_version);
+}
+
+}  // namespace
+
+Gpus::Gpus(std::function<std::unique_ptr<cuda::Driver>()> open)
+    : thread_([this, open = std::move(open)] {
+        std::unique_ptr<cuda::Driver> driver = open();
+        base::MutexLock lock(&mutex_);
+        driver_ = std::move(driver);
+      }) {
+  pthread_setname_np(thread_.native_handle(), "forebay-gpu");
+}
+
+Gpus::~Gpus() { thread_.join(); }
+
+cuda::Inventory Gpus::inventory() const {
+  base::MutexLock lock(&mutex_);
+  if (driver_ != nullptr) return driver_->inventory();
+  cuda::Inventory unknown;
+  unknown.absence = "their driver has not answered yet";
+  return unknown;
+}
+
+std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
+                                            const std::string& folder) {
+  if (plugin == "none") {
+    return std::make_unique<cuda::NoDriver>("the configuration wants none");
+  }
+  const bool automatic = plugin == "auto";
+  absl::StatusOr<std::unique_ptr<cuda::Driver>> driver =
+      cuda::OpenPlugin(automatic ? InstalledPlugin(folder) : plugin);
+  if (driver.ok()) {
+    spdlog::info("{}", Describe((*driver)->inventory()));
+    return *std::move(driver);
+  }
+  std::string why(driver.status().message());
+  // That there is no plug-in or no GPU is nothing to warn of.
+  auto level = spdlog::level::info;
+  if (automatic && absl::IsNotFound(driver.status())) {
+    why = absl::StrCat("no GPU plug-in is installed: ", why);
+  } else if (!absl::IsUnavailable(driver.status())) {
+    level = spdlog::level::warn;
+  }
+  spdlog::log(level, "no GPU: {}", why);
+  return std::make_unique<cuda::NoDriver>(std::move(why));
+}
+
+std::string ProgramFolder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error)
+      .parent_path()
+      .string();
+}
+
+}  // namespace forebay::daemon
