@@ -62,9 +62,14 @@ void View(forebay_batch* batch, forebay_batch_view* out) {
   out->data = batch->data;
   out->bytes =
       batch->mapping != nullptr ? batch->mapping->bytes() : batch->copy_bytes;
+  const std::uint32_t field_count = out->info.field_count;
   forebay_batch_get_info(batch, &out->info);
-  memcpy(out->fields, batch->header.fields,
-         batch->header.field_count * sizeof out->fields[0]);
+  const size_t bytes = batch->header.field_count * sizeof out->fields[0];
+  if (out->info.field_count == field_count &&
+      memcmp(out->fields, batch->header.fields, bytes) == 0)
+    return;
+  memcpy(out->fields, batch->header.fields, bytes);
+  ++out->layout;
 }
 
 std::int64_t Nanos(double seconds) {

@@ -318,6 +318,8 @@ typedef struct forebay_batch_view {
   forebay_batch* batch; /* ended by forebay_batch_release */
   void* data;
   uint64_t bytes; /* that all fields lie within */
+  /* Grows when `fields` are not those of the batch before. */
+  uint64_t layout;
   forebay_batch_info info;
   /* The first info.field_count are written. */
   forebay_field_layout fields[FOREBAY_MAX_FIELDS];
@@ -366,7 +368,8 @@ FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   forebay_batch** out);
 
 /* forebay_loader_next, and what is in the batch: one call where every
- * microsecond counts. *out is written only with FOREBAY_OK. */
+ * microsecond counts. *out is written only with FOREBAY_OK; all zeros before
+ * the first call, and from then on as the call before has left it. */
 FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);

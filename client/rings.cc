@@ -88,6 +88,7 @@ Status Rings::ReadError() const {
 }
 
 void Rings::Notify() {
+  if (ready_->looking.load(std::memory_order_seq_cst) != 0) return;
   const std::uint64_t one = 1;
   // It can only fail when the counter is full, and then the daemon is told.
   [[maybe_unused]] const ssize_t written =

@@ -14,6 +14,11 @@
 // Release ring: written by the client. `tail` counts the releases; the daemon
 // takes each word once and believes none of them. The counters beside it are
 // what the client says of itself.
+//
+// A daemon that has work for this loader looks into the release ring between
+// two pieces of it, and says so in `looking`; one that has none must be told by
+// the eventfd. Either side first writes its own word and then reads the
+// other's, in sequential order, so that no release is overlooked.
 
 #include <atomic>
 #include <cstdint>
@@ -50,6 +55,8 @@ struct ReadyRing {
   std::uint32_t magic;
   std::uint32_t version;
   alignas(64) std::atomic<std::uint32_t> tail;
+  // 1: releases are found without a write to the eventfd; 0: they are not.
+  std::atomic<std::uint32_t> looking;
   alignas(64) std::uint32_t error_code;  // absl::StatusCode
   char error_text[kMaxErrorText];        // NUL-terminated
   alignas(64) ReadyEntry entries[kReadyCapacity];
@@ -79,8 +86,8 @@ struct ReleaseRing {
   alignas(64) std::atomic<std::uint64_t> entries[kReleaseCapacity];
 
   // Client: the slot is no longer read. One thread at a time; the caller then
-  // writes the eventfd. Never overruns: a slot is released once for each time
-  // that it was published.
+  // writes the eventfd, unless the daemon is looking. Never overruns: a slot is
+  // released once for each time that it was published.
   void Push(Release release);
 
   // Daemon: takes the release numbered `head` if there is one. False also when
@@ -102,12 +109,12 @@ inline void ReleaseRing::Push(Release release) {
   entries[t % kReleaseCapacity].store(
       static_cast<std::uint64_t>(release.generation) << 32 | release.slot,
       std::memory_order_relaxed);
-  tail.store(t + 1, std::memory_order_release);
+  tail.store(t + 1, std::memory_order_seq_cst);
 }
 
 inline bool ReleaseRing::Take(std::uint32_t head, Release* release,
                               bool* corrupt) const {
-  const std::uint32_t t = tail.load(std::memory_order_acquire);
+  const std::uint32_t t = tail.load(std::memory_order_seq_cst);
   if (t == head) return false;
   if (t - head > kReleaseCapacity) {
     *corrupt = true;

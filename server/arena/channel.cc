@@ -44,6 +44,12 @@ void Channel::PublishError(const absl::Status& error, std::uint64_t epoch) {
                  .epoch = epoch});
 }
 
+void Channel::RaiseEvent() {
+  const std::uint64_t one = 1;
+  // It can only fail when the counter is full, and then it is raised.
+  [[maybe_unused]] const ssize_t n = write(event_.get(), &one, sizeof(one));
+}
+
 void Channel::ClearEvent() {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t n = read(event_.get(), &count, sizeof(count));

@@ -42,6 +42,11 @@ class Channel {
   // Entries published so far.
   std::uint32_t published() const { return ready()->tail.load(); }
 
+  // Tells the client whether its releases are looked for, or event_fd is waited
+  // for.
+  void SetLooking(bool looking) { ready()->looking.store(looking ? 1 : 0); }
+  // As if the client had pushed releases.
+  void RaiseEvent();
   // Resets event_fd before the releases are taken.
   void ClearEvent();
   // The next release; nullopt when there is none. The client's word, unchecked.

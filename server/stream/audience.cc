@@ -6,6 +6,7 @@ namespace forebay::stream {
 
 arena::Holder Audience::Join(arena::Channel* channel) {
   members_.emplace_back(++last_, channel);
+  channel->SetLooking(looking_);
   return last_;
 }
 
@@ -36,6 +37,19 @@ std::size_t Audience::Untaken() {
     most = std::max(most, member.untaken());
   }
   return most;
+}
+
+bool Audience::SetLooking(bool looking) {
+  if (looking == looking_) return false;
+  looking_ = looking;
+  for (const Member& member : members_) member.channel()->SetLooking(looking);
+  return true;
+}
+
+void Audience::TakeReleases(arena::SlotPool* pool) {
+  for (Member& member : members_) {
+    if (!member.TakeReleases(pool).ok()) member.channel()->RaiseEvent();
+  }
 }
 
 void Audience::StartEpoch(std::uint64_t first_sample) {

@@ -27,6 +27,13 @@ class Audience {
   // Entries that the slowest member has not taken.
   std::size_t Untaken();
 
+  // Whether the stream looks for releases, or has to be told of them. Says so
+  // to the members; true if the answer is another than before.
+  bool SetLooking(bool looking);
+  // Ends the leases that members have released. Whoever serves a member in
+  // whose ring there is garbage is told as if it had released something.
+  void TakeReleases(arena::SlotPool* pool);
+
   void StartEpoch(std::uint64_t first_sample);
   void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
   // The closing entry of an epoch: its error, or its end.
@@ -35,6 +42,7 @@ class Audience {
  private:
   std::vector<Member> members_;
   arena::Holder last_ = 0;
+  bool looking_ = false;
 };
 
 }  // namespace forebay::stream

@@ -36,6 +36,7 @@ class Backlog {
   // none.
   std::vector<ReadSample> Take(std::size_t task_samples);
 
+  bool empty() const { return samples_.empty(); }
   // Tasks that have not begun.
   std::size_t tasks() const { return tasks_; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "proto/shm_mapping.h"
 #include "server/base/check.h"
 
 namespace forebay::stream {
@@ -11,6 +12,14 @@ namespace {
 constexpr std::uint64_t Aligned(std::uint64_t offset) {
   return (offset + proto::kFieldAlignment - 1) / proto::kFieldAlignment *
          proto::kFieldAlignment;
+}
+
+// Whole huge pages, where little is lost by it: a trainer finds its private
+// pages by looking at each page that it has mapped.
+constexpr std::uint64_t WholePages(std::uint64_t bytes) {
+  constexpr std::uint64_t kHuge = proto::kHugePageBytes;
+  const std::uint64_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
+  return rounded - bytes <= bytes / 8 ? rounded : bytes;
 }
 
 proto::FieldLayout Field(const char* name, proto::FieldKind kind,
@@ -60,7 +69,7 @@ BatchLayout::BatchLayout(const pipeline::TensorType& image,
                        Aligned(image_.offset + image_.bytes), batch_size);
   sample_id_ = ScalarField("sample_id", proto::FieldKind::kSampleId,
                            Aligned(label_.offset + label_.bytes), batch_size);
-  slot_bytes_ = Aligned(sample_id_.offset + sample_id_.bytes);
+  slot_bytes_ = WholePages(Aligned(sample_id_.offset + sample_id_.bytes));
 }
 
 void BatchLayout::SetLabel(std::uint8_t* slot, std::uint32_t place,

@@ -1,5 +1,7 @@
 #include "server/stream/member.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace forebay::stream {
 
 void Member::StartEpoch(std::uint64_t first_sample) {
@@ -27,6 +29,24 @@ void Member::PublishEnd(std::uint64_t epoch) {
 void Member::PublishError(const absl::Status& error, std::uint64_t epoch) {
   untaken_.push_back({});
   channel_->PublishError(error, epoch);
+}
+
+absl::Status Member::TakeReleases(arena::SlotPool* pool) {
+  Account();
+  while (releases_.ok()) {
+    const auto release = channel_->TakeRelease();
+    if (!release.has_value()) break;
+    if (pool == nullptr ||
+        !pool->Release(release->slot, release->generation, holder_)) {
+      releases_ = absl::InvalidArgumentError(
+          absl::StrCat("a release of slot ", release->slot,
+                       " that the client does not hold"));
+    }
+  }
+  if (releases_.ok() && channel_->corrupt()) {
+    releases_ = absl::InvalidArgumentError("a release ring that holds garbage");
+  }
+  return releases_;
 }
 
 const MemberCounters& Member::Account() {

@@ -22,7 +22,7 @@ struct MemberCounters {
 // One reader of a stream, and the account of what it took. A batch counts as
 // delivered when the client says that it took it; it can say so only of what
 // was published. Not thread-safe: the stream guards it. The channel outlives
-// it. Never blocks; no errors.
+// it. Never blocks. Errors: TakeReleases.
 class Member {
  public:
   Member(arena::Holder holder, arena::Channel* channel)
@@ -41,6 +41,10 @@ class Member {
   // Brings the counters up to what the client has taken.
   const MemberCounters& Account();
 
+  // Ends the leases that the client has released; without a pool it holds none.
+  // INVALID_ARGUMENT, from then on: there is garbage in its ring.
+  absl::Status TakeReleases(arena::SlotPool* pool);
+
  private:
   struct Delivery {
     bool batch = false;  // or a closing entry
@@ -53,6 +57,7 @@ class Member {
   std::uint32_t taken_ = 0;  // ready entries accounted for
   std::deque<Delivery> untaken_;
   MemberCounters counters_;
+  absl::Status releases_;  // an error once the client cannot be believed
 };
 
 }  // namespace forebay::stream

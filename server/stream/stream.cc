@@ -23,7 +23,7 @@ constexpr arena::Holder kPeeker = 0;
 
 // What a task takes at most, if it has more than one sample: long beside what
 // it costs to schedule one, short beside what other streams can wait for.
-constexpr std::int64_t kTaskNanos = 2'000'000;
+constexpr std::int64_t kTaskNanos = 4'000'000;
 constexpr std::int64_t kMaxTaskSamples = 64;
 
 }  // namespace
@@ -132,6 +132,7 @@ void Stream::Stop() {
   base::MutexLock lock(&mutex_);
   running_ = false;
   if (pool_.has_value()) line_.Abandon(*pool_);
+  PlanLocked();  // nothing any more
 }
 
 bool Stream::Reclaim() {
@@ -151,19 +152,7 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
     base::MutexLock lock(&mutex_);
     Member* m = audience_.Find(member);
     if (m == nullptr) return absl::OkStatus();
-    m->Account();
-    while (const auto release = m->channel()->TakeRelease()) {
-      if (!pool_.has_value() ||
-          !pool_->Release(release->slot, release->generation, member)) {
-        status = absl::InvalidArgumentError(
-            absl::StrCat("a release of slot ", release->slot,
-                         " that the client does not hold"));
-        break;
-      }
-    }
-    if (m->channel()->corrupt()) {
-      status = absl::InvalidArgumentError("a release ring that holds garbage");
-    }
+    status = m->TakeReleases(PoolLocked());
     requests = PlanLocked();
   }
   Send(std::move(requests));
@@ -174,12 +163,26 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
 
 Stream::Requests Stream::PlanLocked() {
   Requests requests;
-  if (!running_) return requests;
+  PlanReadsLocked(&requests);
+  const auto busy = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return running_ && (reads_in_flight_ > 0 || !backlog_.empty());
+  };
+  while (audience_.SetLooking(busy()) && !busy()) {
+    // What was released before the members knew.
+    audience_.TakeReleases(PoolLocked());
+    PlanReadsLocked(&requests);
+  }
+  if (alive_ == nullptr && !requests.empty()) alive_ = shared_from_this();
+  return requests;
+}
+
+void Stream::PlanReadsLocked(Requests* requests) {
+  if (!running_) return;
   line_.Begin(*pool_);
   // Asking in bulk keeps wake-ups rare: top the window up only when a part of
   // it is free.
   const std::uint64_t window = provision_.read_window();
-  if (bytes_in_flight_ > window - window / 4) return requests;
+  if (bytes_in_flight_ > window - window / 4) return;
   while (Place* const place = line_.Next()) {
     dataset::Sample source = recipe_.dataset->At(place->id);
     place->held = storage::HeldBytes(source.length);
@@ -190,10 +193,8 @@ Stream::Requests Stream::PlanLocked() {
     }
     bytes_in_flight_ += place->held;
     ++reads_in_flight_;
-    requests.push_back(RequestLocked(place, std::move(source)));
+    requests->push_back(RequestLocked(place, std::move(source)));
   }
-  if (alive_ == nullptr && !requests.empty()) alive_ = shared_from_this();
-  return requests;
 }
 
 storage::ReadRequest Stream::RequestLocked(Place* place,
@@ -311,6 +312,7 @@ void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
       counters_.cpu_nanos += made.cpu_nanos;
       pace_.SampleCost(made.cpu_nanos / made.samples);
     }
+    audience_.TakeReleases(PoolLocked());
     PublishCompleteLocked();
     requests = PlanLocked();
     ended = EndWorkLocked();

@@ -116,8 +116,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::Status MakeSlots();
 
   // Turns credits into batches and batches into reads; the caller sends the
-  // reads when it has let go of the mutex.
+  // reads when it has let go of the mutex. Looks for releases as long as there
+  // is work, and no longer.
   Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PlanReadsLocked(Requests* requests)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  arena::SlotPool* PoolLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return pool_.has_value() ? &*pool_ : nullptr;
+  }
   storage::ReadRequest RequestLocked(Place* place, dataset::Sample source)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last that a thread does here: the work may end, and the stream with it.

@@ -6,13 +6,15 @@ import collections
 import ctypes as c
 import functools
 import math
+import struct
 import sys
 import weakref
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _native, errors
 
-_LAYOUT_BYTES = c.sizeof(_native.FieldLayout)
+# What a _native.BatchView begins with: batch, data, bytes, layout, sample_count.
+_HEAD = struct.Struct("@PPQQQ")
 # Layouts that a loader remembers: a whole batch, the last one, and to spare.
 _MAX_PLANS = 64
 
@@ -146,10 +148,9 @@ def _release_function():
 _release = _release_function()
 
 
-@functools.lru_cache(maxsize=None)
 def _memory_type(size):
     """A buffer of `size` bytes with room for its `lease`."""
-    return type("Memory", (c.c_char * size,), {"lease": None})
+    return type("Memory", (c.c_char * size,), {"__slots__": ("lease",)})
 
 
 class View:
@@ -158,19 +159,21 @@ class View:
     Attributes:
       native: a _native.BatchView.
       reference: a byref of it.
-      fields: memoryview, the bytes of its fields' layouts.
+      layout: of the batch before; 0: there was none.
+      plan: how that batch was wrapped.
     """
 
-    __slots__ = ("native", "reference", "fields")
+    __slots__ = ("native", "reference", "layout", "plan")
 
     def __init__(self):
         self.native = _native.BatchView()
         self.reference = c.byref(self.native)
-        self.fields = memoryview(self.native).cast("B")[
-            _native.BatchView.fields.offset:]
+        self.layout = 0
+        self.plan = None
 
 
 class _Plan(NamedTuple):
+    memory_type: type
     tuple_type: type
     makers: list  # of the fields
     ids: Optional[slice]  # where they lie in the buffer
@@ -181,14 +184,13 @@ class Wrapper:
     """Makes named tuples of a loader's batches.
 
     Batches are alike: how to make one is worked out for the first. May be used
-    by several threads.
+    by several threads, each with a view of its own.
     """
 
     def __init__(self, framework):
         """`framework`: "torch" or "numpy"."""
         self._maker = _framework(framework)
         self._plans = {}
-        self._memory = _memory_type(0)
 
     def wrap(self, view):
         """The batch that a View describes; its lease is taken over.
@@ -200,28 +202,33 @@ class Wrapper:
           A named tuple of arrays, with the attribute `sample_ids`, and the
           number of samples.
         """
-        native = view.native
-        memory_type = self._memory
-        if memory_type._length_ != native.bytes:
-            memory_type = self._memory = _memory_type(native.bytes)
-        memory = memory_type.from_address(native.data)
+        batch, data, size, layout, samples = _HEAD.unpack_from(view.native)
+        if layout != view.layout:
+            view.plan = self._plan(view.native, size)
+            view.layout = layout
+        memory_type, tuple_type, makers, ids, make_ids = view.plan
+        memory = memory_type.from_address(data)
         # Ends with the memory. Not by __del__: a signal's exception, such as
         # KeyboardInterrupt, is lost if it is raised in Python code there.
-        memory.lease = weakref.ref(
-            memory, functools.partial(_release, native.batch))
-        info = native.info
-        layout = view.fields[:info.field_count * _LAYOUT_BYTES].tobytes()
-        plan = self._plans.get(layout) or self._plan(layout)
-        batch = tuple.__new__(plan.tuple_type,
-                              [make(memory) for make in plan.makers])
-        if plan.ids is not None:
-            batch._ids = plan.make_ids, memory[plan.ids]
-        return batch, info.sample_count
+        memory.lease = weakref.ref(memory, functools.partial(_release, batch))
+        made = tuple.__new__(tuple_type, [make(memory) for make in makers])
+        if ids is not None:
+            made._ids = make_ids, memory[ids]
+        return made, samples
 
-    def _plan(self, layout):
+    def _plan(self, native, size):
+        fields = native.fields[:native.info.field_count]
+        key = size, b"".join(map(bytes, fields))
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = self._new_plan(fields, size)
+        return plan
+
+    def _new_plan(self, fields, size):
         names, makers, ids, make_ids = [], [], None, None
-        count = len(layout) // _LAYOUT_BYTES
-        for field in (_native.FieldLayout * count).from_buffer_copy(layout):
+        for field in fields:
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:
                 ids = slice(field.offset, field.offset + field.bytes)
@@ -230,8 +237,5 @@ class Wrapper:
             names.append(field.name.decode())
             makers.append(self._maker(field.dtype, shape, field.offset,
                                       field.kind != _native.IMAGE))
-        plan = _Plan(_tuple_type(tuple(names)), makers, ids, make_ids)
-        if len(self._plans) >= _MAX_PLANS:
-            self._plans.clear()
-        self._plans[layout] = plan
-        return plan
+        return _Plan(_memory_type(size), _tuple_type(tuple(names)), makers, ids,
+                     make_ids)

@@ -7,7 +7,7 @@ import ctypes as c
 from . import _native
 
 # Native waits are this long, so that signals and other threads get their turn.
-_SLICE_SECONDS = 0.25
+SLICE_SECONDS = 0.25
 
 
 def _build_pipeline(transform):
@@ -33,6 +33,8 @@ class Connection:
       dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
         this rank.
       classes: list of str, in label order.
+      take, handle: the native function that waits SLICE_SECONDS for the next
+        batch, and the loader to call it with.
     """
 
     def __init__(self, options, transform):
@@ -43,8 +45,8 @@ class Connection:
           transform: a Transform or None.
         """
         self._lib = _native.lib
-        self._next = self._lib.forebay_loader_next_view
-        self._handle = None
+        self.take = self._lib.forebay_loader_next_view
+        self.handle = None
         native = _native.LoaderOptions()
         self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
         options = dict(options)
@@ -60,14 +62,14 @@ class Connection:
                 c.byref(native), pipeline, c.byref(handle)))
         finally:
             self._lib.forebay_pipeline_free(pipeline)
-        self._handle = handle
-        _wait(lambda: self._lib.forebay_loader_open(handle, _SLICE_SECONDS))
+        self.handle = handle
+        _wait(lambda: self._lib.forebay_loader_open(handle, SLICE_SECONDS))
         self._read_info()
 
     def _read_info(self):
         info = _native.LoaderInfo()
         _native.check(
-            self._lib.forebay_loader_get_info(self._handle, c.byref(info)))
+            self._lib.forebay_loader_get_info(self.handle, c.byref(info)))
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self.samples_per_epoch = info.samples_per_epoch
@@ -76,44 +78,46 @@ class Connection:
         name, length = c.c_void_p(), c.c_size_t()
         for label in range(info.class_count):
             _native.check(self._lib.forebay_loader_class_name(
-                self._handle, label, c.byref(name), c.byref(length)))
+                self.handle, label, c.byref(name), c.byref(length)))
             self.classes.append(
                 c.string_at(name, length.value).decode(errors="surrogateescape"))
 
     def start_epoch(self, epoch, first_sample):
         _native.check(self._lib.forebay_loader_start_epoch(
-            self._handle, epoch, first_sample))
+            self.handle, epoch, first_sample))
 
-    def next(self, reference):
-        """Fills in the next batch's view, which `reference` is a byref of.
+    def next(self, reference, status):
+        """Goes on waiting for the next batch.
+
+        Args:
+          reference: a byref of the view to be filled in.
+          status: what the last call of `take` has returned.
 
         Returns:
-          Whether there is one; False at the end of the epoch.
+          Whether there is a batch; False at the end of the epoch.
         """
-        while True:
-            status = self._next(self._handle, _SLICE_SECONDS, reference)
-            if status == _native.OK:
-                return True
-            if status == _native.END_OF_EPOCH:
-                return False
-            if status not in (_native.INTERRUPTED, _native.TIMEOUT):
-                _native.check(status)
+        while status in (_native.INTERRUPTED, _native.TIMEOUT):
+            status = self.take(self.handle, SLICE_SECONDS, reference)
+        if status == _native.END_OF_EPOCH:
+            return False
+        _native.check(status)
+        return True
 
     def stop_epoch(self):
-        _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
+        _native.check(self._lib.forebay_loader_stop_epoch(self.handle))
 
     def stats(self):
         stats = _native.LoaderStats()
         _native.check(
-            self._lib.forebay_loader_get_stats(self._handle, c.byref(stats)))
+            self._lib.forebay_loader_get_stats(self.handle, c.byref(stats)))
         return {name: getattr(stats, name) for name, _ in stats._fields_}
 
     def close(self):
-        self._lib.forebay_loader_close(self._handle)
+        self._lib.forebay_loader_close(self.handle)
 
     def __del__(self):
-        if self._handle is not None:
-            self._lib.forebay_loader_free(self._handle)
+        if self.handle is not None:
+            self._lib.forebay_loader_free(self.handle)
 
 
 def _wait(call):

@@ -51,7 +51,7 @@ def _locked(directory):
 def _start(directory) -> None:
     log_path = os.path.join(directory, "forebayd.log")
     program = _find_program()
-    # A trainer may be confined to some of the GPUs: its daemon serves others.
+    # A trainer may be confined to some of the GPUs: its daemon serves others, too.
     environment = {name: value for name, value in os.environ.items()
                    if name != "CUDA_VISIBLE_DEVICES"}
     with open(log_path, "ab") as log:

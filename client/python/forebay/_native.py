@@ -117,6 +117,7 @@ class BatchView(c.Structure):
         ("batch", c.c_void_p),
         ("data", c.c_void_p),
         ("bytes", c.c_uint64),
+        ("layout", c.c_uint64),
         ("info", BatchInfo),
         ("fields", FieldLayout * 16),
     ]

@@ -6,25 +6,27 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Iterable, NamedTuple, Optional, Union
+from typing import Any, Iterable, Optional, Union
 
-from . import _batch, _connection, _daemon, _job, _options, errors
+from . import _batch, _connection, _daemon, _job, _native, _options, errors
 from .transforms import Transform
 
 # How long a daemon that went away may take to come back.
 _REATTACH_SECONDS = 15.0
 _STATE_VERSION = 1
 
-# A forked child has none of the threads that may have held a lock.
+# A forked child has none of the threads that may have held a lock, and cannot
+# go on with its parent's iterations.
 _loaders: "weakref.WeakSet[DataLoader]" = weakref.WeakSet()
 
 
-def _renew_locks():
+def _renew():
     for loader in _loaders:
         loader._lock = threading.RLock()
+        loader._current = None
 
 
-os.register_at_fork(after_in_child=_renew_locks)
+os.register_at_fork(after_in_child=_renew)
 
 
 class Dataset:
@@ -55,16 +57,22 @@ class Dataset:
                 f"{len(self.classes)} classes)")
 
 
-class _Position(NamedTuple):
-    epoch: int
-    samples: int  # of this rank, returned by next()
+class _Position:
+    """How far an epoch has come."""
+
+    __slots__ = ("epoch", "samples")
+
+    def __init__(self, epoch, samples):
+        self.epoch = epoch
+        self.samples = samples  # of this rank, returned by next()
 
 
 class _Epoch:
     """An iterator over the rest of one epoch."""
 
-    def __init__(self, loader, position):
+    def __init__(self, loader, connection, position):
         self._loader = loader
+        self._connection = connection
         self._position = position
         self._view = _batch.View()
         self._lock = threading.Lock()
@@ -74,11 +82,24 @@ class _Epoch:
         return self
 
     def __next__(self):
+        # Runs for each batch, with cold caches: what is usual takes few steps.
         with self._lock:
             if self._done:
                 raise StopIteration
+            loader, position = self._loader, self._position
             try:
-                return self._loader._next(self)
+                if loader._current is not position:
+                    loader._say_why_over()
+                connection, view = self._connection, self._view
+                status = connection.take(
+                    connection.handle, _connection.SLICE_SECONDS,
+                    view.reference)
+                if status != _native.OK:
+                    loader._await(self, status)
+                batch, samples = loader._wrapper.wrap(view)
+                position.samples += samples
+                loader._state = position
+                return batch
             except BaseException as error:
                 # A signal handler may raise between two batches: the epoch goes
                 # on if the user does.
@@ -88,7 +109,7 @@ class _Epoch:
 
     def __del__(self):
         if not self._done:
-            self._loader._abandon(self)
+            self._loader._abandon(self._position)
 
 
 class DataLoader:
@@ -172,7 +193,8 @@ class DataLoader:
         self._autostart = autostart
         self.batch_size = self._options["batch_size"]
         self._lock = threading.RLock()  # guards what follows
-        self._current: Optional[int] = None  # the id of the iterator that may go on
+        # Of the iterator that may go on.
+        self._current: Optional[_Position] = None
         self._next_position = _Position(0, 0)
         self._state = self._next_position
         _loaders.add(self)
@@ -219,19 +241,19 @@ class DataLoader:
     def __iter__(self):
         with self._lock:
             self._check_open()
-            position = self._next_position
-            epoch = _Epoch(self, position)
-            self._current = id(epoch)
+            position = _Position(self._next_position.epoch,
+                                 self._next_position.samples)
+            self._current = position
             self._start(position)
             self._next_position = _Position(position.epoch + 1, 0)
             self._state = position
-            return epoch
+            return _Epoch(self, self._connection, position)
 
     def _start(self, position):
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(*position)
+            self._connection.start_epoch(position.epoch, position.samples)
         except errors.DaemonUnavailable:
             self._reattach(position)
 
@@ -241,53 +263,52 @@ class DataLoader:
         while True:
             try:
                 self._reconnect()
-                self._connection.start_epoch(*position)
+                self._connection.start_epoch(position.epoch, position.samples)
                 return
             except errors.DaemonUnavailable:
                 if time.monotonic() >= end:
                     raise
             time.sleep(0.1)
 
-    def _next(self, epoch):
-        """The next batch of `epoch`, which is locked by its caller."""
+    def _say_why_over(self):
+        """Raises what an iterator that may not go on has to tell."""
+        with self._lock:
+            self._check_open()
+            if self._pid != os.getpid():
+                raise errors.StateError(
+                    "this iteration belongs to the process that this one was "
+                    "forked from: call iter() again")
+            raise errors.StateError(
+                "another iteration of this loader has begun: this one is over")
+
+    def _await(self, epoch, status):
+        """Goes on waiting for a batch of `epoch`, where it was not there.
+
+        Raises:
+          StopIteration: the epoch has ended.
+        """
         while True:
-            with self._lock:
-                self._check_open()
-                if self._current != id(epoch):
-                    raise errors.StateError(
-                        "another iteration of this loader has begun: this one "
-                        "is over")
-                if self._pid != os.getpid():
-                    raise errors.StateError(
-                        "this iteration belongs to the process that this one "
-                        "was forked from: call iter() again")
-                connection = self._connection
+            connection = epoch._connection
             try:
-                found = connection.next(epoch._view.reference)
+                if connection.next(epoch._view.reference, status):
+                    return
                 break
             except errors.DaemonUnavailable:
                 with self._lock:
                     self._check_open()
                     self._reattach(epoch._position)
-        if not found:
-            with self._lock:
-                if self._current == id(epoch):
-                    self._state = self._next_position
-                    self._current = None
-            raise StopIteration
-        batch, samples = self._wrapper.wrap(epoch._view)
+                    epoch._connection = self._connection
+                status = _native.TIMEOUT
         with self._lock:
-            position = epoch._position
-            epoch._position = _Position(position.epoch,
-                                        position.samples + samples)
-            if self._current == id(epoch):
-                self._state = epoch._position
-        return batch
+            if self._current is epoch._position:
+                self._state = self._next_position
+                self._current = None
+        raise StopIteration
 
-    def _abandon(self, epoch):
+    def _abandon(self, position):
         """Ends production for an iterator that nobody holds any more."""
         with self._lock:
-            if (self._closed or self._current != id(epoch) or
+            if (self._closed or self._current is not position or
                     self._pid != os.getpid()):
                 return
             self._current = None
@@ -356,6 +377,7 @@ class DataLoader:
         if self._closed:
             return
         self._closed = True
+        self._current = None
         self._connection.close()
 
     def __enter__(self) -> "DataLoader":

@@ -34,6 +34,7 @@ class Slot:
         native = self.view.native
         native.data = ctypes.addressof(self.memory)
         native.bytes = len(self.memory)
+        native.layout = 1
         native.info.sample_count = count
         native.info.field_count = 3
         for field, name, kind, type_code, array, offset in zip(
