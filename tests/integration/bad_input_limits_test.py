@@ -6,7 +6,6 @@ import os
 import pathlib
 import resource
 import subprocess
-import time
 
 import pytest
 
@@ -14,7 +13,8 @@ import forebay
 from daemons import FOREBAYD, serving
 from forebay import transforms as T
 from raw_session import RawSession
-from trouble import (contents, ctl, neighbour, open_loader, slot_bytes, until)
+from trouble import (PATIENCE, contents, ctl, descriptors, memory_used,
+                     neighbour, open_loader, settle, until)
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 MIB = 1 << 20
@@ -43,8 +43,9 @@ def refuse_large_batches(photos, limit):
 def test_memory_budget_spent(tmp_path, photos):
     config = configured(tmp_path, "[memory]\nlimit = '200MiB'\n")
     with serving(tmp_path, *config) as daemon:
+        before = memory_used(daemon)
         refuse_large_batches(photos, 200 * MIB)
-        until(lambda: slot_bytes(daemon) == 0, "what was taken is given back")
+        until(lambda: memory_used(daemon) == before, "all is given back")
 
 
 def test_memory_budget_spent_by_others(tmp_path, photos):
@@ -53,6 +54,7 @@ def test_memory_budget_spent_by_others(tmp_path, photos):
                         "[image]\nscratch_limit = '16MiB'\n")
     medium = T.Resize((512, 512))
     with serving(tmp_path, *config) as daemon:
+        before = memory_used(daemon)
         with open_loader(photos, batch_size=24, transform=medium) as first:
             iterator = iter(first)
             next(iterator)
@@ -61,7 +63,7 @@ def test_memory_budget_spent_by_others(tmp_path, photos):
             assert "memory.limit" in str(caught.value)
             assert len(contents(iterator)[1]) == 24
             del iterator
-        until(lambda: slot_bytes(daemon) == 0, "slots are given back")
+        until(lambda: memory_used(daemon) == before, "there is room")
         with open_loader(photos, batch_size=24, transform=medium) as late:
             assert contents(late)[1] == list(range(48))
 
@@ -69,7 +71,7 @@ def test_memory_budget_spent_by_others(tmp_path, photos):
 def test_memory_limit_below_what_is_needed_at_all(tmp_path):
     config = configured(tmp_path, "[memory]\nlimit = '0MiB'\n")
     said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path), *config],
-                          stderr=subprocess.PIPE, timeout=30)
+                          stderr=subprocess.PIPE, timeout=PATIENCE)
     assert said.returncode != 0
     assert b"memory.limit" in said.stderr
 
@@ -163,10 +165,7 @@ def settled(tmp_path):
     (folder / "class").mkdir(parents=True)
     for number in range(2000):
         (folder / "class" / f"{number:04d}.jpg").write_bytes(b"")
-    # A file system's clock ticks coarsely: an index counts only once its
-    # dataset is older than a tick.
-    at = time.monotonic() + 2.1
-    until(lambda: time.monotonic() > at, "the past")
+    settle(folder)
     return folder
 
 
@@ -212,7 +211,7 @@ def test_index_is_kept_where_there_is_room(tmp_path, settled):
 def test_wrong_configuration(tmp_path, text, message):
     config = configured(tmp_path, text)
     said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path), *config],
-                          stderr=subprocess.PIPE, timeout=30)
+                          stderr=subprocess.PIPE, timeout=PATIENCE)
     assert said.returncode != 0
     lines = said.stderr.decode().splitlines()
     assert len(lines) == 1
@@ -224,7 +223,7 @@ def test_missing_configuration(tmp_path):
     path = tmp_path / "nowhere.toml"
     said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path),
                            "--config", str(path)],
-                          stderr=subprocess.PIPE, timeout=30)
+                          stderr=subprocess.PIPE, timeout=PATIENCE)
     assert said.returncode != 0
     assert said.stderr.decode() == (
         f"forebayd: {path}: No such file or directory\n")
@@ -234,7 +233,7 @@ def test_second_daemon(tmp_path, photos):
     with serving(tmp_path) as daemon, neighbour(photos):
         said = subprocess.run(
             [FOREBAYD, "--runtime-dir", str(daemon.runtime_dir)],
-            stderr=subprocess.PIPE, timeout=30)
+            stderr=subprocess.PIPE, timeout=PATIENCE)
         assert said.returncode != 0
         assert (f"forebayd: another forebayd already serves "
                 f"{daemon.runtime_dir}\n") in said.stderr.decode()
@@ -243,7 +242,7 @@ def test_second_daemon(tmp_path, photos):
 def test_runtime_directory_that_others_may_enter(tmp_path):
     tmp_path.chmod(0o755)
     said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path)],
-                          stderr=subprocess.PIPE, timeout=30)
+                          stderr=subprocess.PIPE, timeout=PATIENCE)
     assert said.returncode != 0
     assert f"forebayd: {tmp_path} ".encode() in said.stderr
 
@@ -251,22 +250,34 @@ def test_runtime_directory_that_others_may_enter(tmp_path):
 def test_more_connections_than_descriptors(tmp_path, photos):
     """Further clients wait at the door; the daemon does not spin."""
     limit = ["prlimit", "--nofile=64:64"]
-    with serving(tmp_path, launcher=limit) as daemon:
+    with serving(tmp_path, launcher=limit) as daemon, spinning() as spinner:
         path = daemon.runtime_dir / "session.sock"
         sessions = [RawSession(path) for _ in range(80)]
-        before = cpu_seconds(daemon)
-        at = time.monotonic() + 0.5
-        until(lambda: time.monotonic() > at, "half a second")
-        assert cpu_seconds(daemon) - before < 0.25
+        until(lambda: descriptors(daemon).total() == 64, "a full house")
+        begin, end = cpu_seconds(daemon.process), cpu_seconds(spinner) + 0.5
+        until(lambda: cpu_seconds(spinner) >= end, "half a second of CPU time")
+        # As much as a spinning process got in that time would be too much.
+        assert cpu_seconds(daemon.process) - begin < 0.25
         for session in sessions:
             session.socket.close()
-        until(lambda: ctl(daemon, "status")["sessions"] == 0, "all have gone")
+        until(lambda: not descriptors(daemon)["session.sock"], "all have gone")
         with open_loader(photos) as loader:
             assert contents(loader)[1] == list(range(48))
 
 
-def cpu_seconds(daemon):
-    with open(f"/proc/{daemon.process.pid}/stat") as stat:
+@contextlib.contextmanager
+def spinning():
+    """A process that does nothing but use CPU time."""
+    process = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def cpu_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -274,6 +285,8 @@ def cpu_seconds(daemon):
 @contextlib.contextmanager
 def free_descriptors(daemon, count):
     """Leaves the daemon only so many descriptors to open."""
+    until(lambda: not descriptors(daemon)["admin.sock"],
+          "the descriptor of the last question is closed")
     pid = daemon.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     used = {int(entry) for entry in os.listdir(f"/proc/{pid}/fd")}
@@ -289,9 +302,10 @@ def free_descriptors(daemon, count):
 
 def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
     with serving(tmp_path) as daemon:
+        idle = descriptors(daemon)
         with open_loader(photos) as loader:
             contents(loader)
-        until(lambda: ctl(daemon, "status")["sessions"] == 0, "all is quiet")
+        until(lambda: descriptors(daemon) == idle, "all is quiet")
         refused = 0
         for count in range(1, 40):
             with free_descriptors(daemon, count):
@@ -305,8 +319,15 @@ def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
                             "Too many open files" in text), text
             with open_loader(photos) as loader:
                 assert contents(loader)[1] == list(range(48))
-            until(lambda: ctl(daemon, "status")["sessions"] == 0, "quiet again")
+            until(lambda: descriptors(daemon) == idle, "quiet again")
         assert 0 < refused < 39
+
+
+def has_read_ahead(daemon):
+    """Whether all slots of its only loader are full and none is held: nothing
+    is read until a batch is taken and released."""
+    queues = ctl(daemon, "queues")["jobs"][0]["loaders"][0]["queues"]
+    return queues["slots_ready"] == queues["slots"]
 
 
 def test_passing_fault_in_mid_epoch(tmp_path, photos):
@@ -315,13 +336,24 @@ def test_passing_fault_in_mid_epoch(tmp_path, photos):
         with open_loader(photos, depth=1) as loader:
             iterator = iter(loader)
             begin = contents([next(iterator)])[1]
+            until(lambda: has_read_ahead(daemon), "full slots")
             with free_descriptors(daemon, 0):
                 with pytest.raises(forebay.DataError) as caught:
                     for batch in iterator:
                         begin += [int(i) for i in batch.sample_ids]
-            assert str(caught.value).startswith(f"sample {len(begin)} of ")
-            assert "Too many open files" in str(caught.value)
+            assert begin == list(range(len(begin))) and len(begin) < 48
+            # One of the batch that would have come next, by its own name.
+            assert str(caught.value) in [
+                f"sample {number} of {photos}: {names(photos)[number]}: "
+                "Too many open files"
+                for number in range(len(begin), len(begin) + 4)]
             state = loader.state_dict()
             assert state["position"] == len(begin)
             loader.load_state_dict(state)
             assert begin + contents(loader)[1] == list(range(48))
+
+
+def names(photos):
+    """CLASS/FILE of all samples, in order."""
+    return [str(path.relative_to(photos))
+            for path in sorted(photos.glob("*/*.jpg"))]

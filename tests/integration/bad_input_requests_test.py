@@ -9,7 +9,8 @@ import pytest
 from raw_session import (FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND,
                          OUT_OF_RANGE, RESOURCE_EXHAUSTED, RawRings, forked,
                          loader_spec, memfd, messages, refused, text)
-from trouble import neighbour, nothing_left_behind, slot_bytes, until
+from trouble import (ctl, neighbour, nothing_left_behind, slot_bytes,
+                     until)
 
 SEED = 20240607
 
@@ -241,6 +242,10 @@ def noise(rings):
     absurd_tail, backward_tail, slot_out_of_range, wrong_generation, twice,
     noise])
 def test_garbage_in_the_release_ring(shared_daemon, connect, photos, garbage):
+    def only_the_neighbour_is_there():
+        return ctl(shared_daemon, "status")["loaders"] == 1
+
+    until(only_the_neighbour_is_there, "the end of those before")
     before = slot_bytes(shared_daemon)
 
     @forked
@@ -255,7 +260,8 @@ def test_garbage_in_the_release_ring(shared_daemon, connect, photos, garbage):
         refused(client, INVALID_ARGUMENT, "release")
 
     misbehave()
-    until(lambda: slot_bytes(shared_daemon) == before, "its slots come back")
+    until(only_the_neighbour_is_there, "its end")
+    assert slot_bytes(shared_daemon) == before
 
 
 @forked

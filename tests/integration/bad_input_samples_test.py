@@ -12,7 +12,8 @@ import pytest
 
 import forebay
 from daemons import serving
-from trouble import contents, neighbour, open_loader, run_until_error
+from trouble import (contents, neighbour, open_loader, run_until_error,
+                     settle)
 
 SAMPLES = 48
 BAD = "city/003.jpg"  # sample 19
@@ -176,7 +177,24 @@ def test_repaired_file_is_read_by_the_next_loader(folder):
     truncate(folder / BAD)
     with open_loader(folder) as loader:
         run_until_error(loader, forebay.DataError)
+    (folder / "repaired").write_bytes(whole)
+    os.replace(folder / "repaired", folder / BAD)
+    with open_loader(folder) as loader:
+        assert contents(loader)[1] == list(range(SAMPLES))
+
+
+def test_file_repaired_in_place_is_noticed(folder):
+    """Its folder does not tell, so an index that was kept must find out."""
+    whole = (folder / BAD).read_bytes()
+    truncate(folder / BAD)
+    settle(folder)
+    with open_loader(folder) as loader:
+        run_until_error(loader, forebay.DataError)
     (folder / BAD).write_bytes(whole)
+    with open_loader(folder) as loader:
+        text, _ = run_until_error(loader, forebay.StateError)
+    assert text == (f"sample {BAD_ID} of {folder}: {BAD}: was replaced or "
+                    "changed since the dataset was indexed")
     with open_loader(folder) as loader:
         assert contents(loader)[1] == list(range(SAMPLES))
 

@@ -10,8 +10,9 @@ import pytest
 
 import forebay
 from daemons import serving
-from trouble import (contents, ctl, expect_line, neighbour, open_loader,
-                     slot_bytes, trainer, until)
+from trouble import (PATIENCE, contents, ctl, expect_line, neighbour,
+                     nothing_left_behind, open_loader, slot_bytes, trainer,
+                     until)
 
 HOLD = """
 loader = open_loader(sys.argv[1], batch_size=8)
@@ -39,15 +40,17 @@ print("done", flush=True)
 """
 
 
-def quiet(daemon):
-    """Nobody is here, and nothing is held."""
-    status = ctl(daemon, "status")
-    return (status["memory_slots"], status["loaders"]) == ("0", 0)
+@pytest.fixture(scope="module", autouse=True)
+def wait_until_quiet(shared_daemon):
+    """Waits until nobody is here and nothing is held."""
+    with nothing_left_behind(shared_daemon) as wait:
+        yield wait
 
 
 @pytest.mark.parametrize("script", [HOLD, LOOP], ids=["holding", "reading"])
-def test_killed_trainer_gives_everything_back(shared_daemon, photos, script):
-    before = int(ctl(shared_daemon, "status")["memory_used"])
+def test_killed_trainer_gives_everything_back(shared_daemon, photos, script,
+                                              wait_until_quiet):
+    wait_until_quiet()
     with neighbour(photos):
         for _ in range(3):
             with trainer(script, photos) as process:
@@ -57,13 +60,13 @@ def test_killed_trainer_gives_everything_back(shared_daemon, photos, script):
                 process.send_signal(signal.SIGKILL)
             until(lambda: ctl(shared_daemon, "status")["loaders"] == 1,
                   "the dead trainer's loader is gone")
-    until(lambda: quiet(shared_daemon), "all slots are back")
-    assert int(ctl(shared_daemon, "status")["memory_used"]) == before
+    wait_until_quiet()
     with open_loader(photos) as loader:
         assert contents(loader)[1] == list(range(48))
 
 
-def test_killed_while_its_dataset_is_scanned(shared_daemon, tmp_path, photos):
+def test_killed_while_its_dataset_is_scanned(tmp_path, photos,
+                                             wait_until_quiet):
     for number in range(2000):
         (tmp_path / f"class{number:04d}").mkdir()
         os.link(photos / "city" / "000.jpg",
@@ -73,7 +76,7 @@ def test_killed_while_its_dataset_is_scanned(shared_daemon, tmp_path, photos):
             with trainer("print('opens', flush=True)\n"
                          "open_loader(sys.argv[1])", tmp_path) as process:
                 expect_line(process, "opens")
-    until(lambda: quiet(shared_daemon), "nothing is left of it")
+    wait_until_quiet()
 
 
 def test_stopped_trainer_stalls_nobody(shared_daemon, photos):
@@ -89,7 +92,9 @@ def test_stopped_trainer_stalls_nobody(shared_daemon, photos):
         expect_line(process, "done")
 
 
-def test_changing_ones_mind_leaks_no_slot(shared_daemon, photos):
+def test_changing_ones_mind_leaks_no_slot(shared_daemon, photos,
+                                          wait_until_quiet):
+    wait_until_quiet()
     with open_loader(photos) as loader:
         assert contents(loader)[1] == list(range(48))
         slots = slot_bytes(shared_daemon)
@@ -107,12 +112,17 @@ def test_changing_ones_mind_leaks_no_slot(shared_daemon, photos):
         assert slot_bytes(shared_daemon) == slots
         loader.set_epoch(0)
         assert contents(loader)[1] == list(range(48))
-        queues = ctl(shared_daemon, "queues")["jobs"][0]["loaders"][0]["queues"]
-        assert queues["slots_free"] == queues["slots"]
-    until(lambda: quiet(shared_daemon), "its slots are back")
+
+        def all_are_free():
+            (job,) = ctl(shared_daemon, "queues")["jobs"]
+            queues = job["loaders"][0]["queues"]
+            return queues["slots_free"] == queues["slots"]
+
+        until(all_are_free, "every slot is free")
+    wait_until_quiet()
 
 
-def test_closing_in_mid_epoch_many_times(shared_daemon, photos):
+def test_closing_in_mid_epoch_many_times(photos, wait_until_quiet):
     for number in range(50):
         loader = open_loader(photos)
         iterator = iter(loader)
@@ -120,10 +130,11 @@ def test_closing_in_mid_epoch_many_times(shared_daemon, photos):
             next(iterator)
         loader.close()
     del iterator
-    until(lambda: quiet(shared_daemon), "all slots are back")
+    wait_until_quiet()
 
 
-def test_held_batches_keep_their_slots_and_no_others(shared_daemon, photos):
+def test_held_batches_keep_their_slots_and_no_others(shared_daemon, photos,
+                                                     wait_until_quiet):
     loader = open_loader(photos)
     iterator = iter(loader)
     held = [next(iterator), next(iterator)]
@@ -136,7 +147,7 @@ def test_held_batches_keep_their_slots_and_no_others(shared_daemon, photos):
     assert slot_bytes(shared_daemon) > 0
     del held, batch, iterator
     gc.collect()
-    until(lambda: quiet(shared_daemon), "the slots are back")
+    wait_until_quiet()
 
 
 def test_killed_daemon_is_told_to_who_waits(tmp_path, photos, monkeypatch):
@@ -160,7 +171,7 @@ def test_killed_daemon_is_told_to_who_waits(tmp_path, photos, monkeypatch):
         waiting.start()
         daemon.process.kill()
         daemon.process.wait()
-        waiting.join(timeout=30)
+        waiting.join(PATIENCE)
         assert not waiting.is_alive()
         assert len(errors) == 1 and "daemon" in errors[0]
         numpy.testing.assert_array_equal(held.image, expected)

@@ -1,6 +1,7 @@
 """What the tests of trouble share: patience, a view of the daemon, and a
 neighbour who must not notice."""
 
+import collections
 import contextlib
 import json
 import os
@@ -17,22 +18,22 @@ from forebay import transforms as T
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAYCTL = os.environ.get(
     "FOREBAY_CTL", str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
-PATIENCE = 30.0  # seconds until a wait counts as a hang
+PATIENCE = 150.0  # seconds until a wait counts as a hang
 CROP = (72, 96)  # the photographs' own size: pixels stay as they are
 
 
-def until(condition, what):
+def until(condition, what, details=str):
     """Waits until `condition()` is true, and returns what it gave.
 
     Raises:
-      AssertionError: naming `what`, after PATIENCE.
+      AssertionError: naming `what` and `details()`, after PATIENCE.
     """
     end = time.monotonic() + PATIENCE
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"in vain: {what}"
+        assert time.monotonic() < end, f"in vain: {what} {details()}"
         time.sleep(0.02)
 
 
@@ -51,26 +52,54 @@ def slot_bytes(daemon):
     return int(ctl(daemon, "status")["memory_slots"])
 
 
+def memory_used(daemon):
+    """Bytes of its budget that the daemon has given away."""
+    return int(ctl(daemon, "status")["memory_used"])
+
+
 def descriptors(daemon):
-    """What the daemon has open: a sorted list of what /proc calls it."""
+    """What the daemon has open: how many of each kind, a collections.Counter.
+    Kinds are paths, "session.sock" and "admin.sock" for who is connected there,
+    and what the kernel calls all else, such as "anon_inode:[eventfd]"."""
     folder = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
-    found = []
+    links = []
     for entry in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            # Numbers differ from one socket or pipe to the next.
-            found.append(os.readlink(entry).partition(":[")[0])
-    return sorted(found)
+            links.append(os.readlink(entry))
+    with open("/proc/net/unix") as listed:
+        sockets = [line.split(maxsplit=7) for line in listed]
+    # ... State Inode Path; 03 is a connection.
+    connected = {f"socket:[{fields[6]}]": os.path.basename(fields[7].strip())
+                 for fields in sockets
+                 if len(fields) > 7 and fields[5] == "03"}
+    found = collections.Counter()
+    for link in links:
+        # Numbers differ from one socket or pipe to the next.
+        kind = link if link.startswith("anon_inode:") else link.split(":[")[0]
+        found[connected.get(link, kind)] += 1
+    return found
 
 
 @contextlib.contextmanager
 def nothing_left_behind(daemon):
-    """All that is opened within must be closed in the end."""
+    """All that is opened within must be closed in the end, and all memory given
+    back. Nobody may have been there before. Yields a function that waits for
+    it."""
     before = descriptors(daemon)
-    yield
-    until(lambda: ctl(daemon, "status")["sessions"] == 0, "all sessions end")
-    until(lambda: descriptors(daemon) == before,
-          "the daemon closes what it opened")
-    assert slot_bytes(daemon) == 0
+    assert not before["session.sock"] and not before["admin.sock"]
+    memory_before = memory_used(daemon)
+
+    def wait():
+        until(lambda: descriptors(daemon) == before,
+              "the daemon closes what it opened",
+              lambda: f"(too many: {dict(descriptors(daemon) - before)}, "
+              f"missing: {dict(before - descriptors(daemon))})")
+        until(lambda: memory_used(daemon) == memory_before,
+              "the daemon gives its memory back")
+        assert slot_bytes(daemon) == 0
+
+    yield wait
+    wait()
 
 
 def open_loader(folder, **arguments):
@@ -111,6 +140,15 @@ def neighbour(photos):
         rest, rest_order = contents(iterator)
     assert begin_order + rest_order == order
     numpy.testing.assert_array_equal(numpy.concatenate([begin, rest]), whole)
+
+
+def settle(folder):
+    """Waits until the daemon keeps an index of `folder`: a file system's clock
+    ticks coarsely, so an index counts only once its dataset is older than a
+    tick of two seconds."""
+    newest = max(path.stat().st_ctime
+                 for path in [folder, *folder.rglob("*")] if path.is_dir())
+    until(lambda: time.time() > newest + 2, "the past")
 
 
 def run_until_error(loader, error):
