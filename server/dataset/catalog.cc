@@ -17,7 +17,9 @@
 
 // Finding an index takes its entry's `busy` mark, not the mutex: loaders of
 // other roots go on. Whoever waited for the mark takes over what was found
-// meanwhile, if the directories still are as scanned.
+// meanwhile, if the directories still are as scanned. Who loses interest stops
+// waiting; the search itself, on the thread of the one who began it, is stopped
+// when the last has.
 
 namespace forebay::dataset {
 namespace {
@@ -63,6 +65,7 @@ struct Catalog::Request {
   const storage::local::LocalRoot& root;
   IndexKey key;
   std::uint64_t link_context;
+  std::stop_token search = {};
 
   // Whether links, if there are any, lead where they led in the scan.
   bool AgreesWith(const Index& index) const {
@@ -77,6 +80,50 @@ struct Catalog::Found {
   bool scanned = false;
 };
 
+// A call of FindIndex: keeps its entry in place, and wishes for what is found
+// until `stop` is requested.
+class Catalog::Visit {
+ public:
+  Visit(Catalog* catalog, const IndexKey& key, const std::stop_token& stop)
+      : catalog_(*catalog) {
+    {
+      base::MutexLock lock(&catalog_.mutex_);
+      entry_ = &catalog_.entries_[key];
+      ++entry_->visitors;
+      ++entry_->wishes;
+    }
+    on_stop_.emplace(stop, [this] { Withdraw(); });
+  }
+  ~Visit() {
+    on_stop_.reset();
+    base::MutexLock lock(&catalog_.mutex_);
+    --entry_->visitors;
+    if (wishes_) --entry_->wishes;
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  Entry& entry() ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalog_.mutex_) {
+    return *entry_;
+  }
+  bool wishes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalog_.mutex_) {
+    return wishes_;
+  }
+
+ private:
+  void Withdraw() {
+    base::MutexLock lock(&catalog_.mutex_);
+    wishes_ = false;
+    if (--entry_->wishes == 0) entry_->search.request_stop();
+    catalog_.changed_.NotifyAll();
+  }
+
+  Catalog& catalog_;
+  Entry* entry_;
+  bool wishes_ ABSL_GUARDED_BY(catalog_.mutex_) = true;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+};
+
 Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
       store_(options_.index_directory.empty()
@@ -87,37 +134,44 @@ Catalog::Catalog(CatalogOptions options)
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, std::vector<std::string>* warnings) {
+    const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*root, spec));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const Index> index,
-      FindIndex({*root, key, LinkContext(*root, spec)}, warnings));
+      FindIndex({*root, key, LinkContext(*root, spec)}, stop, warnings));
   return std::make_shared<const IndexedDataset>(std::move(index),
                                                 std::move(root));
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
-    const Request& request, std::vector<std::string>* warnings) {
+    Request request, const std::stop_token& stop,
+    std::vector<std::string>* warnings) {
+  Visit visit(this, request.key, stop);
   Entry before;
   bool waited = false;
   {
     base::MutexLock lock(&mutex_);
     ForgetUnusedLocked();
-    Entry& entry = entries_[request.key];
-    ++entry.waiting;
-    while (entry.busy) {
+    Entry& entry = visit.entry();
+    while (entry.busy && visit.wishes()) {
       waited = true;
       changed_.Wait(&mutex_);
     }
-    --entry.waiting;
+    if (!visit.wishes()) {
+      return absl::CancelledError(
+          absl::StrCat(request.root.uri(), ": was not looked into"));
+    }
     entry.busy = true;
+    entry.search = std::stop_source();
+    request.search = entry.search.get_token();
     before = entry;
   }
   const std::shared_ptr<const Index> current = before.index.lock();
   const bool reusable =
       current != nullptr && !before.stale && request.AgreesWith(*current) &&
       (waited || current->IsSettled(before.scanned_at_nanos)) &&
-      IsUnchanged(request.root, *current);
+      IsUnchanged(request.root, *current, request.search);
   absl::StatusOr<Found> found =
       reusable
           ? Found{current, before.scanned_at_nanos}
@@ -127,7 +181,7 @@ absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
     found->index = current;
   }
   base::MutexLock lock(&mutex_);
-  Entry& entry = entries_[request.key];
+  Entry& entry = visit.entry();
   entry.busy = false;
   changed_.NotifyAll();
   FOREBAY_RETURN_IF_ERROR(found.status());
@@ -148,6 +202,7 @@ absl::StatusOr<Catalog::Found> Catalog::LoadOrScan(
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
   scan.link_context = request.link_context;
+  scan.stop = request.search;
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
                            ScanImageFolder(request.root, scan));
   const Found found = {std::move(index), scan.now_nanos, true};
@@ -169,7 +224,7 @@ std::shared_ptr<const Index> Catalog::Load(
   }
   const bool usable = request.AgreesWith(**index) &&
                       (*index)->IsSettled((*index)->parts().scanned_at_nanos) &&
-                      IsUnchanged(request.root, **index);
+                      IsUnchanged(request.root, **index, request.search);
   return usable ? *std::move(index) : nullptr;
 }
 
@@ -211,7 +266,7 @@ void Catalog::MarkStale(const Dataset& dataset) {
 void Catalog::ForgetUnusedLocked() {
   std::erase_if(entries_, [](const auto& item) {
     const Entry& entry = item.second;
-    return !entry.busy && entry.waiting == 0 && entry.index.expired();
+    return entry.visitors == 0 && entry.index.expired();
   });
 }
 

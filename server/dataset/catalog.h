@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,18 +36,22 @@ struct CatalogOptions {
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk, perhaps for minutes where a large tree is scanned, and
-// for another Open of the same root; MarkStale for the removal of one file.
+// for another Open of the same root, but not for long once its stop is
+// requested; MarkStale blocks for the removal of one file.
 class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
 
   // The dataset beneath `root`. What went wrong without harm, such as an index
   // that could not be kept on disk, is added to `warnings`, a sentence each.
-  // INVALID_ARGUMENT: a format that is not known; others: those of the format's
-  // scan (see image_folder.h). Errors name the path.
+  // Whoever asks may lose interest, by requesting `stop`; a scan goes on as
+  // long as anybody wants its result. INVALID_ARGUMENT: a format that is not
+  // known; CANCELLED: stopped; others: those of the format's scan (see
+  // image_folder.h). Errors name the path.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, std::vector<std::string>* warnings);
+      const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
+      const std::stop_token& stop = {});
 
   // To be called when a file was not as the index says: the next Open scans.
   // Those that have the dataset open keep it as it is.
@@ -62,13 +67,19 @@ class Catalog {
     // Whether somebody looks for an index with the mutex released; the others
     // wait.
     bool busy = false;
-    int waiting = 0;
+    // Ends that search.
+    std::stop_source search;
+    // Those in FindIndex, and how many of them still want what is found.
+    int visitors = 0;
+    int wishes = 0;
   };
+  class Visit;
   struct Request;
   struct Found;
 
   absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
-      const Request& request, std::vector<std::string>* warnings);
+      Request request, const std::stop_token& stop,
+      std::vector<std::string>* warnings);
   absl::StatusOr<Found> LoadOrScan(const Request& request, bool load,
                                    std::vector<std::string>* warnings) const;
   std::shared_ptr<const Index> Load(const Request& request,

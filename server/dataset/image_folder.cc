@@ -123,7 +123,7 @@ IndexParts Assemble(std::vector<ScannedDirectory> directories) {
 
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options) {
-  auto scanned = ScanTree(root, IsImage, options.threads);
+  auto scanned = ScanTree(root, IsImage, options.threads, options.stop);
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 
 #include "absl/status/statusor.h"
 #include "server/dataset/index.h"
@@ -14,6 +15,7 @@ struct ScanOptions {
   int threads = 1;                 // at least 1
   std::int64_t now_nanos = 0;      // wall clock, since the epoch
   std::uint64_t link_context = 0;  // see IndexParts
+  std::stop_token stop;            // ends the scan before its end
 };
 
 // Indexes a folder of class folders with the semantics of
@@ -22,8 +24,9 @@ struct ScanOptions {
 // that cannot be listed, and a link that makes one lie within itself, are
 // errors rather than left out or followed on and on.
 //
-// Blocks for the disk. Errors name the path: those of ScanTree; NOT_FOUND
-// without class folders, or where one has no image.
+// Blocks for the disk, until it is stopped at the longest. Errors name the
+// path: those of ScanTree; NOT_FOUND without class folders, or where one has no
+// image.
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options);
 

@@ -7,11 +7,13 @@
 
 namespace forebay::dataset {
 
-bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index) {
+bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
+                 const std::stop_token& stop) {
   const auto& directories = index.parts().directories;
   return std::all_of(
       directories.begin(), directories.end(),
       [&](const IndexDirectory& directory) {
+        if (stop.stop_requested()) return false;
         const auto fd = root.OpenDirectory(index.PathOf(directory));
         if (!fd.ok()) return false;
         const auto stamp = StampOf(fd->get(), index.PathOf(directory));

@@ -23,8 +23,9 @@
 
 // Directories wait in one queue; each worker takes one, lists it and puts the
 // directories found in it back into the queue. The scan is over when the queue
-// is empty and nobody works, or at the first error. Every directory knows the
-// one it was found in, so that a link back to one of its ancestors is noticed.
+// is empty and nobody works, or at the first error, which being stopped is,
+// too: who waits is woken by those who work. Every directory knows the one it
+// was found in, so that a link back to one of its ancestors is noticed.
 
 namespace forebay::dataset {
 namespace {
@@ -59,8 +60,9 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 class Scan {
  public:
-  Scan(const LocalRoot& root, bool (*wanted)(std::string_view))
-      : root_(root), wanted_(wanted) {
+  Scan(const LocalRoot& root, bool (*wanted)(std::string_view),
+       const std::stop_token& stop)
+      : root_(root), wanted_(wanted), stop_(stop) {
     pending_.push_back(&nodes_.emplace_back());
   }
 
@@ -75,6 +77,7 @@ class Scan {
     bool has_links = false;
   };
 
+  absl::Status CheckNotStopped() const;
   absl::Status List(Node& node, Listing& listing) const;
   absl::Status CheckNoLoop(const Node& node) const;
   absl::Status ReadEntries(DIR* open, const std::string& path,
@@ -90,6 +93,7 @@ class Scan {
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
+  const std::stop_token& stop_;
 
   base::Mutex mutex_;
   base::CondVar changed_;
@@ -154,8 +158,14 @@ absl::StatusOr<ScannedTree> Scan::TakeResult() {
   return tree;
 }
 
+absl::Status Scan::CheckNotStopped() const {
+  if (!stop_.stop_requested()) return absl::OkStatus();
+  return absl::CancelledError("was not scanned to the end");
+}
+
 absl::Status Scan::List(Node& node, Listing& listing) const {
   const std::string& path = node.directory.path;
+  FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
   FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
   // Before the listing: what changes meanwhile shows in a later stamp.
   FOREBAY_ASSIGN_OR_RETURN(node.directory.stamp, StampOf(fd.get(), path));
@@ -166,6 +176,7 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
   std::vector<Entry> entries;
   FOREBAY_RETURN_IF_ERROR(ReadEntries(open.get(), path, entries));
   for (Entry& entry : entries) {
+    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
     FOREBAY_RETURN_IF_ERROR(Sort(directory, path, std::move(entry), listing));
   }
   FOREBAY_RETURN_IF_ERROR(LookAtFiles(directory, path, listing.files));
@@ -190,6 +201,7 @@ absl::Status Scan::CheckNoLoop(const Node& node) const {
 absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
                                std::vector<Entry>& entries) const {
   for (;;) {
+    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
     errno = 0;
     const dirent* found = readdir(open);
     if (found == nullptr) {
@@ -256,6 +268,7 @@ absl::Status Scan::LookAtFiles(int fd, const std::string& path,
             [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
   for (Entry& entry : files) {
     if (entry.type == DT_LNK) continue;
+    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
     struct stat stat;
     if (fstatat(fd, entry.name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) == 0) {
       entry.stat = storage::local::ToFileStat(stat);
@@ -298,8 +311,8 @@ absl::Status Scan::Keep(std::vector<Entry> files,
 
 absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
-                                     int threads) {
-  Scan scan(root, wanted);
+                                     int threads, const std::stop_token& stop) {
+  Scan scan(root, wanted, stop);
   std::vector<std::thread> others;
   try {
     for (int i = 1; i < threads; ++i) {

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_TREE_SCAN_H_
 #define FOREBAY_SERVER_DATASET_TREE_SCAN_H_
 
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,15 +31,17 @@ struct ScannedTree {
 // root are never wanted. What is no regular file, or cannot be looked at, is
 // kept too, with size 0 where it is not known: reading it will tell.
 //
-// Blocks for the disk; works on up to `threads` directories at once, on threads
-// that end before it returns. `wanted` is called on several of them at once.
-// Errors name the path: a directory that cannot be listed, or that lies within
-// itself by a link (INVALID_ARGUMENT); a link that leads outside the root and
-// might mean a directory (PERMISSION_DENIED); too many directories
-// (RESOURCE_EXHAUSTED).
+// Blocks for the disk, until `stop` is requested at the longest; works on up to
+// `threads` directories at once, on threads that end before it returns.
+// `wanted` is called on several of them at once. Errors name the path: a
+// directory that cannot be listed, or that lies within itself by a link
+// (INVALID_ARGUMENT); a link that leads outside the root and might mean a
+// directory (PERMISSION_DENIED); too many directories (RESOURCE_EXHAUSTED).
+// CANCELLED, without a path: it was stopped, one system call of each thread
+// later.
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
-                                     int threads);
+                                     int threads, const std::stop_token& stop);
 
 // The stamp of the directory open as `fd`; errors name `path`.
 absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path);

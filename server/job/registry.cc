@@ -23,14 +23,15 @@ Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
     proto::LoaderSpec spec,
-    std::shared_ptr<const storage::local::LocalRoot> root) {
+    std::shared_ptr<const storage::local::LocalRoot> root,
+    const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const pipeline::Pipeline> pipeline,
                            pipeline::Pipeline::Create(spec.pipeline()));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
-      registry_->OpenDataset(std::move(root), spec.dataset()));
+      registry_->OpenDataset(std::move(root), spec.dataset(), stop));
   FOREBAY_ASSIGN_OR_RETURN(
       sampler::Sampler sampler,
       sampler::Sampler::Create(spec.sampler(), dataset->size()));
@@ -49,9 +50,9 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
     std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec) {
+    const proto::DatasetSpec& spec, const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset = catalog_->Open(std::move(root), spec, &warnings);
+  auto dataset = catalog_->Open(std::move(root), spec, &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ namespace forebay::job {
 class Registry;
 
 // One process's part in a job, for as long as this object lives. The registry
-// must outlive it. Thread-safe. OpenLoader blocks while the dataset is scanned.
+// must outlive it. Thread-safe. OpenLoader blocks while the dataset is scanned,
+// but not for long once its stop is requested.
 class Attachment {
  public:
   ~Attachment();
@@ -33,10 +35,12 @@ class Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
   // The loader is the caller's; the job sees it as long as it lives. Errors:
-  // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own.
+  // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
+  // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
       proto::LoaderSpec spec,
-      std::shared_ptr<const storage::local::LocalRoot> root);
+      std::shared_ptr<const storage::local::LocalRoot> root,
+      const std::stop_token& stop);
 
  private:
   friend class Registry;
@@ -83,7 +87,7 @@ class Registry final : public Introspection {
 
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
       std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec);
+      const proto::DatasetSpec& spec, const std::stop_token& stop);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
 

@@ -29,13 +29,15 @@ constexpr std::int64_t kDeafNanos = 1'000'000'000;
 
 }  // namespace
 
-// All of it belongs to the loop's thread, but for the session while `busy`.
+// All of it belongs to the loop's thread, but for session and answer while
+// `busy`.
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
   base::Fd socket;
   std::unique_ptr<Session> session;
   bool busy = false;     // a request is being answered
+  Reply answer;          // to it; empty before there is one
   bool hung_up = false;  // or to be hung up on
   bool process_gone = false;
   base::EventLoop::Watch socket_watch = 0;
@@ -68,14 +70,27 @@ Server::Server(std::string path, base::Fd listener, base::EventLoop* loop,
 
 Server::~Server() {
   StopListening();
+  for (const auto& [id, client] : clients_) client->session->Interrupt();
   scans_.reset();
   requests_.reset();
+  for (const auto& [id, client] : clients_) {
+    if (client->busy && !client->hung_up) Dismiss(*client);
+  }
   // The loop outlives the registry: nothing that it calls may hold on to what
   // the clients had.
   for (const auto& [id, client] : clients_) {
     Unwatch(*client);
     client->session.reset();
   }
+}
+
+// Answers as far as it has come: the loop does so no more.
+void Server::Dismiss(Client& client) {
+  if (client.answer.bytes.empty()) {
+    client.answer =
+        Session::Refuse(absl::UnavailableError("the daemon is shutting down"));
+  }
+  SendTo(client, client.answer).IgnoreError();
 }
 
 void Server::StopListening() {
@@ -151,9 +166,10 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   RequestPool& pool = request->message.has_open_loader() ? *scans_ : *requests_;
   pool.Run(
       [this, client, asked = std::make_shared<Request>(*std::move(request))] {
-        auto reply =
-            std::make_shared<Reply>(client->session->Handle(std::move(*asked)));
-        loop_->Post([this, client, reply] { OnAnswered(client, *reply); });
+        client->answer = client->session->Handle(std::move(*asked));
+        loop_->Post([this, client] {
+          OnAnswered(client, std::exchange(client->answer, {}));
+        });
       });
 }
 
@@ -170,15 +186,19 @@ void Server::OnAnswered(const std::shared_ptr<Client>& client,
     return;
   }
   WatchWhatIsHeld(client);
-  std::vector<int> fds;
-  for (const base::Fd& fd : reply.fds) fds.push_back(fd.get());
-  const absl::Status sent = Send(client->socket.get(), reply.bytes, fds);
+  const absl::Status sent = SendTo(*client, reply);
   if (reply.hang_up || !sent.ok()) {
     HangUp(client);
     return;
   }
   loop_->SetEvents(client->socket_watch, EPOLLIN);
   ForgetIfDone(client);
+}
+
+absl::Status Server::SendTo(const Client& client, const Reply& reply) {
+  std::vector<int> fds;
+  for (const base::Fd& fd : reply.fds) fds.push_back(fd.get());
+  return Send(client.socket.get(), reply.bytes, fds);
 }
 
 // The pidfd once there has been a greeting, and the eventfd of each loader.
@@ -222,6 +242,7 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   client->hung_up = true;
   loop_->Remove(client->socket_watch);
   client->socket.Close();
+  client->session->Interrupt();
   if (client->busy) return;
   client->session->CloseAll();
   ForgetIfDone(client);
@@ -231,6 +252,7 @@ void Server::OnProcessGone(const std::shared_ptr<Client>& client) {
   // It would be readable for as long as a request is being answered.
   loop_->Remove(std::exchange(client->pidfd_watch, 0));
   client->process_gone = true;
+  client->session->Interrupt();
   if (!client->busy) Forget(client);
 }
 

@@ -26,7 +26,9 @@ namespace forebay::session {
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
 // requests run on threads of its own. Loop and registry outlive it. Never
-// blocks the loop. Errors: Create (the socket's); a client's go to the client.
+// blocks the loop; destruction interrupts scans and waits for what else is
+// being answered. Errors: Create (the socket's); a client's go to the client,
+// UNAVAILABLE if the daemon leaves before it has answered.
 class Server {
  public:
   static absl::StatusOr<std::unique_ptr<Server>> Create(
@@ -53,6 +55,8 @@ class Server {
   void ListenAgain();
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
   void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
+  static absl::Status SendTo(const Client& client, const Reply& reply);
+  static void Dismiss(Client& client);
   void OnReleases(const std::shared_ptr<Client>& client,
                   const std::shared_ptr<job::Loader>& loader);
   void HangUp(const std::shared_ptr<Client>& client);

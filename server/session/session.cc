@@ -200,8 +200,14 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     attachment = attachment_.get();
   }
   FOREBAY_ASSIGN_OR_RETURN(auto root, RootFrom(spec.dataset(), std::move(fds)));
+  auto opening =
+      attachment->OpenLoader(spec, std::move(root), interruption_.get_token());
+  if (absl::IsCancelled(opening.status())) {
+    return absl::UnavailableError(absl::StrCat(
+        opening.status().message(), ": the daemon is shutting down"));
+  }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<job::Loader> loader,
-                           attachment->OpenLoader(spec, std::move(root)));
+                           std::move(opening));
   for (const int fd :
        {loader->channel().ready_fd(), loader->channel().release_fd(),
         loader->channel().event_fd()}) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,16 @@ struct Request {
 // One client: answers its requests and holds its loaders.
 // Handle is called by one thread at a time; the rest is thread-safe. Owned by
 // the server; the registry outlives it. Handle may block (scans, new slots),
-// nothing else does. Errors go to the client as replies.
+// nothing else does; Interrupt ends a scan. Errors go to the client as replies.
 class Session {
  public:
   Session(std::uint64_t id, Peer peer, job::Registry* registry)
       : id_(id), peer_(peer), registry_(registry) {}
 
   Reply Handle(Request request);
+  // The client has gone, or the daemon is about to: a scan that is under way,
+  // or asked for later, fails with UNAVAILABLE.
+  void Interrupt() { interruption_.request_stop(); }
   // To what is no request, or comes from somebody who may not ask.
   static Reply Refuse(const absl::Status& status);
 
@@ -79,6 +83,7 @@ class Session {
   const std::uint64_t id_;
   const Peer peer_;
   job::Registry* const registry_;
+  std::stop_source interruption_;
 
   mutable base::Mutex mutex_;
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -55,6 +56,10 @@ class Client {
   proto::DaemonMessage Ask(const proto::ClientMessage& message,
                            const std::vector<int>& fds = {}) {
     Send(message, fds);
+    return Answer();
+  }
+
+  proto::DaemonMessage Answer() {
     struct pollfd readable = {
         .fd = socket_.get(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(poll(&readable, 1, kPatienceMillis), 1) << "no answer";
@@ -66,6 +71,11 @@ class Client {
 
   // Opens a loader of small batches of `folder`.
   proto::DaemonMessage Open(const std::string& folder) {
+    AskToOpen(folder);
+    return Answer();
+  }
+
+  void AskToOpen(const std::string& folder) {
     const base::Fd root(
         open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     proto::ClientMessage message;
@@ -77,7 +87,7 @@ class Client {
         *spec.mutable_pipeline()->add_ops()->mutable_resize();
     resize.set_height(32);
     resize.set_width(32);
-    return Ask(message, {root.get()});
+    Send(message, {root.get()});
   }
 
   proto::DaemonMessage Start(std::uint64_t loader) {
@@ -166,6 +176,34 @@ TEST_F(DaemonTest, LeavesWhileARequestIsBeingAnswered) {
   spec.mutable_batch()->set_batch_size(4);
   client.Send(message, {root.get()});
   StopDaemon();
+}
+
+TEST_F(DaemonTest, LeavesInTheMiddleOfAScan) {
+  // Each directory has two links to the next: millions of paths.
+  constexpr int kLevels = 21;
+  const std::string folder = directory_ + "/endless";
+  for (int level = 0; level < kLevels; ++level) {
+    const std::string path = folder + "/" + std::to_string(level);
+    std::filesystem::create_directories(path);
+    for (const char* name : {"/a", "/b"}) {
+      std::filesystem::create_directory_symlink(
+          "../" + std::to_string(level + 1), path + name);
+    }
+  }
+  const base::Fd inotify(inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(inotify.get(), (folder + "/9").c_str(), IN_OPEN),
+            0);
+  Client client(socket_);
+  client.AskToOpen(folder);
+  struct pollfd opened = {.fd = inotify.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&opened, 1, kPatienceMillis), 1) << "no scan";
+  StopDaemon();
+  const proto::DaemonMessage answer = client.Answer();
+  EXPECT_EQ(answer.error().code(),
+            static_cast<std::uint32_t>(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(
+      answer.error().message(),
+      folder + ": was not scanned to the end: the daemon is shutting down");
 }
 
 TEST_F(DaemonTest, LetsAnotherHaveItsPlaceOnceItHasLeft) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -47,9 +48,18 @@ class CatalogTest : public testing::Test {
     // Every scan asks once.
     options.wall_clock = [this] {
       ++scans_;
+      if (on_scan_ != nullptr) on_scan_();
       return NowNanos() + ahead_nanos_;
     };
     return options;
+  }
+
+  // Thread-safe, like the catalog.
+  absl::Status OpenUntil(Catalog& catalog, const std::stop_token& stop) const {
+    proto::DatasetSpec spec;
+    spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    std::vector<std::string> warnings;
+    return catalog.Open(tree_.Root("data"), spec, &warnings, stop).status();
   }
 
   std::shared_ptr<const Dataset> Open(Catalog& catalog,
@@ -74,6 +84,7 @@ class CatalogTest : public testing::Test {
 
   ScratchTree tree_;
   std::atomic<int> scans_ = 0;
+  std::function<void()> on_scan_;  // called as each begins
   // By default all that the test does is long past.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
@@ -263,6 +274,66 @@ TEST_F(CatalogTest, RefusesWhatItDoesNotKnow) {
         catalog.Open(tree_.Root("data"), spec, &warnings_).status().code(),
         absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST_F(CatalogTest, AScanEndsWhenNobodyWantsIt) {
+  std::stop_source stop;
+  on_scan_ = [&] { stop.request_stop(); };
+  Catalog catalog(Options());
+  const absl::Status status = OpenUntil(catalog, stop.get_token());
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(status.message(),
+            tree_.path() + "/data: was not scanned to the end");
+  EXPECT_FALSE(IsKeptOnDisk());
+  // Nor is anything begun for who has lost interest before.
+  EXPECT_EQ(OpenUntil(catalog, stop.get_token()).code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(scans_, 1);
+  EXPECT_EQ(Open(catalog)->size(), 2);
+}
+
+TEST_F(CatalogTest, WhoLosesInterestWaitsForNobodysScan) {
+  std::latch scanning(1), go_on(1);
+  on_scan_ = [&] {
+    scanning.count_down();
+    go_on.wait();
+  };
+  Catalog catalog(Options());
+  absl::Status scanned = absl::UnknownError("");
+  std::thread scanner([&] { scanned = OpenUntil(catalog, std::stop_token()); });
+  scanning.wait();
+  std::stop_source stop;
+  absl::Status waited;
+  std::thread waiter([&] { waited = OpenUntil(catalog, stop.get_token()); });
+  stop.request_stop();
+  waiter.join();
+  EXPECT_EQ(waited.code(), absl::StatusCode::kCancelled);
+  go_on.count_down();
+  scanner.join();
+  EXPECT_TRUE(scanned.ok()) << scanned;
+  EXPECT_EQ(scans_, 1);
+}
+
+TEST_F(CatalogTest, AScanGoesOnForTheOthers) {
+  std::latch scanning(1), go_on(1);
+  on_scan_ = [&] {
+    if (scans_ > 1) return;
+    scanning.count_down();
+    go_on.wait();
+  };
+  Catalog catalog(Options());
+  std::stop_source stop;
+  absl::Status scanned, waited = absl::UnknownError("");
+  std::thread scanner([&] { scanned = OpenUntil(catalog, stop.get_token()); });
+  scanning.wait();
+  std::thread waiter([&] { waited = OpenUntil(catalog, std::stop_token()); });
+  stop.request_stop();
+  go_on.count_down();
+  scanner.join();
+  waiter.join();
+  EXPECT_TRUE(waited.ok()) << waited;
+  // If the other had come already, the scan was for both, else for nobody.
+  EXPECT_EQ(scans_, scanned.ok() ? 1 : 2);
 }
 
 TEST_F(CatalogTest, AFailedScanIsTriedAgain) {
