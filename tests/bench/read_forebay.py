@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+import os
 import resource
 import sys
+import threading
 import time
 
 import numpy
 
 import forebay
+from daemon import memory as memory_of
 from daemon import process_cpu_nanos, read_cpu_nanos
 from forebay import transforms as T
 
@@ -38,15 +41,23 @@ def cpu_nanos():
 def touch_cost(shape, dtype, times):
     """Nanoseconds of CPU that touching ordinary memory costs, per batch.
 
-    The memory was just written as a whole, as a batch was.
+    As with a batch, another thread has written all of the memory, and a part of
+    the next batch since.
     """
-    array = numpy.zeros(shape, dtype)
+    batches = numpy.zeros(shape, dtype), numpy.zeros(shape, dtype)
+
+    def write():
+        batches[0][...] += 1
+        batches[1][len(batches[1]) // 2:] += 1
+
     cost = 0
     for _ in range(times):
-        array += 1
-        begin = time.process_time_ns()
-        touch(array)
-        cost += time.process_time_ns() - begin
+        writer = threading.Thread(target=write)
+        writer.start()
+        writer.join()
+        begin = time.thread_time_ns()
+        touch(batches[0])
+        cost += time.thread_time_ns() - begin
     return cost / times
 
 
@@ -75,15 +86,17 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
         all bytes, "none" takes the batches only.
       seed: of order and augmentation.
       skip_epochs: epochs read before measuring.
-      memory: whether to tell the process's memory after every epoch.
-      daemon_pid: whose CPU time is to be told, too.
+      memory: whether to tell, after every epoch, the anonymous memory of this
+        process and what the daemon has resident besides slots.
+      daemon_pid: whose CPU time and memory is to be told, too.
       first_batch_only: whether to leave after one batch.
 
     Returns:
       A dict; times in seconds, CPU in nanoseconds.
     """
     digest = hashlib.blake2b()
-    result = {"images": 0, "batches": 0, "rss_anon": [], "epoch_seconds": []}
+    result = {"images": 0, "batches": 0, "rss_anon": [], "daemon_rss": [],
+              "epoch_seconds": []}
     opened = time.monotonic()
     loader = forebay.DataLoader(
         uri, batch_size=batch_size, shuffle=True, seed=seed,
@@ -109,7 +122,10 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
         if epoch >= skip_epochs:
             result["epoch_seconds"].append(time.monotonic() - begin)
         if memory:
-            result["rss_anon"].append(_rss_anon())
+            result["rss_anon"].append(memory_of(os.getpid())["anon"])
+            if daemon_pid:
+                found = memory_of(daemon_pid)
+                result["daemon_rss"].append(found["anon"] + found["file"])
     result["cpu_nanos"] = cpu_nanos() - cpu
     if daemon_pid:
         result["daemon_cpu_nanos"] = process_cpu_nanos(daemon_pid) - daemon_cpu
@@ -123,14 +139,6 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
         full = (batch_size,) + tuple(shape[1:])
         result["touch_nanos"] = touch_cost(full, dtype, 30)
     return result
-
-
-def _rss_anon():
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("RssAnon"):
-                return int(line.split()[1]) * 1024
-    return 0
 
 
 if __name__ == "__main__":
