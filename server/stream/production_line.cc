@@ -77,6 +77,14 @@ void ProductionLine::Begin(arena::SlotPool& pool) {
   }
 }
 
+std::size_t ProductionLine::waiting() const {
+  std::size_t waiting = put_back_.size();
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    waiting += batch->places.size() - batch->handed_out;
+  }
+  return waiting;
+}
+
 Place* ProductionLine::Next() {
   if (!put_back_.empty()) {
     Place* const place = put_back_.front();

@@ -41,6 +41,8 @@ class ProductionLine {
   // Begins as many batches as there are free slots.
   void Begin(arena::SlotPool& pool);
 
+  // Places to be read.
+  std::size_t waiting() const;
   // The place to be read next; PutBack undoes it.
   // Null if there is none.
   Place* Next();

@@ -183,6 +183,7 @@ void Stream::PlanReadsLocked(Requests* requests) {
   // it is free.
   const std::uint64_t window = provision_.read_window();
   if (bytes_in_flight_ > window - window / 4) return;
+  requests->reserve(line_.waiting());
   while (Place* const place = line_.Next()) {
     dataset::Sample source = recipe_.dataset->At(place->id);
     place->held = storage::HeldBytes(source.length);

@@ -20,7 +20,7 @@ namespace {
 // What opening a file costs beside its bytes, in bytes: so that a job of many
 // small files pays its share.
 constexpr std::int64_t kOpenCost = 32 << 10;
-constexpr std::size_t kReadsPerWake = 64;
+constexpr std::size_t kReadsPerWake = 256;
 // What a thread reads before it hands anything on: little beside a batch.
 constexpr std::size_t kRunReads = 8;
 // A read that did nothing for so long waited for a disk.
@@ -131,10 +131,13 @@ void LocalSource::Work(int thread) {
   std::snprintf(name, sizeof(name), "forebay-read-%d", thread);
   pthread_setname_np(pthread_self(), name);
 
+  std::vector<Finished> run;
+  run.reserve(kRunReads);
   while (std::optional<Popped> next = Await()) {
-    std::vector<Finished> run = ReadRun(*std::move(next));
+    ReadRun(*std::move(next), &run);
     for (Finished& finished : run)
       finished.read.item.done(std::move(finished.bytes));
+    run.clear();
   }
 }
 
@@ -150,25 +153,22 @@ std::optional<LocalSource::Popped> LocalSource::Await() {
   return std::nullopt;
 }
 
-std::vector<LocalSource::Finished> LocalSource::ReadRun(Popped first) {
-  std::vector<Finished> run;
-  run.reserve(kRunReads);
+void LocalSource::ReadRun(Popped first, std::vector<Finished>* run) {
   std::optional<Popped> next = std::move(first);
   const std::int64_t cpu_begun = cpu_clock_->NowNanos();
   const std::int64_t begun = clock_->NowNanos();
   std::int64_t now = begun;
   while (next.has_value()) {
     auto bytes = ReadFile(next->item);
-    run.push_back({*std::exchange(next, std::nullopt), std::move(bytes)});
+    run->push_back({*std::exchange(next, std::nullopt), std::move(bytes)});
     const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
-    if (now - read_begun > kWaitNanos || run.size() == kRunReads) break;
+    if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
     base::MutexLock lock(&mutex_);
     if (!ending_) next = queue_.Pop();
   }
   const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
   cpu_nanos_ += cpu;
-  Complete(run, now - begun - cpu > kWaitNanos);
-  return run;
+  Complete(*run, now - begun - cpu > kWaitNanos);
 }
 
 void LocalSource::Complete(const std::vector<Finished>& run, bool waited) {

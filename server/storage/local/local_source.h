@@ -69,8 +69,8 @@ class LocalSource final : public ByteSource {
   // The next read; nullopt at the end. Blocks until there is one.
   std::optional<Popped> Await();
   // Reads `first`, and more as long as none has to wait: what surrounds a read
-  // is then done for all of them at once.
-  std::vector<Finished> ReadRun(Popped first);
+  // is then done for all of them at once. Fills `run`, which is empty.
+  void ReadRun(Popped first, std::vector<Finished>* run);
   // Takes finished reads off the books; `waited`: one had to wait for a disk.
   void Complete(const std::vector<Finished>& run, bool waited);
   absl::Status CheckFile(int file, const ReadRequest& request);
