@@ -7,7 +7,7 @@ import sys
 
 from test_client_batches import SAMPLES
 from daemons import FOREBAYD, ROOT
-from trouble import until
+from trouble import PATIENCE, until
 
 TRAIN = """
 import sys, forebay
@@ -51,7 +51,7 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
     started = []
     try:
         for trainer in trainers:
-            assert trainer.communicate(timeout=60)[0] == b"%d\n" % SAMPLES
+            assert trainer.communicate(timeout=PATIENCE)[0] == b"%d\n" % SAMPLES
             assert trainer.returncode == 0
         directory = tmp_path / "forebay"
         started = daemons_of(directory)

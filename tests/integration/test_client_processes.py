@@ -13,6 +13,7 @@ import torch
 
 import forebay
 from test_client_batches import open_loader, reference
+from trouble import PATIENCE
 
 
 def in_child(check):
@@ -108,7 +109,7 @@ def test_multiprocessing_fork(daemon, photos):
         result = context.Queue()
         child = context.Process(target=_sum_of, args=(photos, result))
         child.start()
-        total = result.get(timeout=60)
+        total = result.get(timeout=PATIENCE)
         child.join()
         assert child.exitcode == 0
         assert total == int(reference(photos)[0].sum())
@@ -155,7 +156,7 @@ def test_interrupt_ends_cleanly(daemon, photos):
                           stderr=subprocess.PIPE) as trainer:
         assert trainer.stdout.readline() == b"ready\n"
         trainer.send_signal(signal.SIGINT)
-        out, err = trainer.communicate(timeout=60)
+        out, err = trainer.communicate(timeout=PATIENCE)
         assert (trainer.returncode, out, err) == (130, b"interrupted\n", b"")
 
 
