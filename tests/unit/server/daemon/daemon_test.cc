@@ -20,6 +20,7 @@
 
 #include "proto/session.pb.h"
 #include "proto/shm_layout.h"
+#include "server/base/log.h"
 #include "server/session/socket.h"
 
 namespace forebay::daemon {
@@ -103,6 +104,9 @@ class Client {
 
 class DaemonTest : public ::testing::Test {
  protected:
+  // As the program does, before any thread starts.
+  static void SetUpTestSuite() { ASSERT_TRUE(base::StartLog("info").ok()); }
+
   void SetUp() override {
     char directory[] = "/tmp/forebay-daemon.XXXXXX";
     ASSERT_NE(mkdtemp(directory), nullptr);
