@@ -1,6 +1,7 @@
 #include "client/batch.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -63,7 +64,7 @@ Status CheckField(const proto::FieldLayout& field,
 
 Status ReadHeader(const SlotMapping& slot, const proto::ReadyEntry& entry,
                   proto::BatchHeader* header) {
-  memcpy(header, slot.data(), sizeof *header);
+  memcpy(header, slot.data(), offsetof(proto::BatchHeader, fields));
   if (header->magic != proto::kBatchMagic ||
       header->version != proto::kLayoutVersion)
     return Malformed("no batch of this version");
@@ -73,6 +74,9 @@ Status ReadHeader(const SlotMapping& slot, const proto::ReadyEntry& entry,
   if (header->field_count > proto::kMaxFields)
     return Malformed("too many fields");
   if (header->sample_count > slot.bytes()) return Malformed("its size");
+  // Of what another core has written, no more than needed.
+  memcpy(header->fields, slot.data() + offsetof(proto::BatchHeader, fields),
+         header->field_count * sizeof header->fields[0]);
   for (std::uint32_t i = 0; i < header->field_count; ++i)
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         CheckField(header->fields[i], *header, slot.bytes()));

@@ -17,6 +17,7 @@ from forebay import transforms as T
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 PAGE = 4096
+OTHER_WORK = 4 << 20  # bytes, more than a core's own caches hold
 
 
 def transform(dtype):
@@ -42,9 +43,10 @@ def touch_cost(shape, dtype, times):
     """Nanoseconds of CPU that touching ordinary memory costs, per batch.
 
     As with a batch, another thread has written all of the memory, and a part of
-    the next batch since.
+    the next batch since; and this core has been at other work meanwhile.
     """
     batches = numpy.zeros(shape, dtype), numpy.zeros(shape, dtype)
+    work = numpy.zeros(OTHER_WORK, numpy.uint8)
 
     def write():
         batches[0][...] += 1
@@ -55,6 +57,7 @@ def touch_cost(shape, dtype, times):
         writer = threading.Thread(target=write)
         writer.start()
         writer.join()
+        work += 1
         begin = time.thread_time_ns()
         touch(batches[0])
         cost += time.thread_time_ns() - begin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 
 namespace forebay::storage::local {
@@ -31,7 +32,8 @@ BufferPool::~BufferPool() {
 }
 
 std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
-  const std::size_t size_class = ClassOf(length, kMinShift);
+  if (length > SIZE_MAX - kFrontBytes) return nullptr;
+  const std::size_t size_class = ClassOf(kFrontBytes + length, kMinShift);
   if (size_class >= kClasses) return nullptr;
   std::uint8_t* buffer = nullptr;
   {
@@ -48,9 +50,8 @@ std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
         std::malloc(ClassSize(size_class, kMinShift)));
   if (buffer == nullptr) return nullptr;
   return std::shared_ptr<std::uint8_t>(
-      buffer, [pool = shared_from_this(), size_class](std::uint8_t* spent) {
-        pool->GiveBack(spent, size_class);
-      });
+      buffer + kFrontBytes, [](std::uint8_t*) {},
+      Front<std::uint8_t>(shared_from_this(), buffer, size_class));
 }
 
 std::size_t BufferPool::spare() const {

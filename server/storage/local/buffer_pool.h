@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -24,7 +25,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   explicit BufferPool(std::size_t spare_bytes) : spare_bytes_(spare_bytes) {}
   ~BufferPool();
 
-  // At least `length` bytes, with any content.
+  // At least `length` bytes, with any content. What counts the references to a
+  // buffer lies in front of it: nothing else is allocated.
   std::shared_ptr<std::uint8_t> Take(std::size_t length);
 
   // Bytes of spent buffers at hand.
@@ -33,6 +35,37 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  private:
   static constexpr std::size_t kMinShift = 12;
   static constexpr std::size_t kClasses = 4 * 28;  // 4 KiB to 896 GiB
+  static constexpr std::size_t kFrontBytes = 128;
+
+  // Where a buffer's shared_ptr keeps its counts: in front of it. The last who
+  // lets go of them gives the buffer back.
+  template <typename Counts>
+  struct Front {
+    using value_type = Counts;
+
+    Front(std::shared_ptr<BufferPool> owner, std::uint8_t* memory,
+          std::size_t of_class)
+        : pool(std::move(owner)), buffer(memory), size_class(of_class) {}
+    template <typename Other>
+    Front(const Front<Other>& other)
+        : Front(other.pool, other.buffer, other.size_class) {}
+
+    Counts* allocate(std::size_t) {
+      static_assert(sizeof(Counts) <= kFrontBytes);
+      return reinterpret_cast<Counts*>(buffer);
+    }
+    void deallocate(Counts*, std::size_t) {
+      pool->GiveBack(buffer, size_class);
+    }
+    template <typename Other>
+    bool operator==(const Front<Other>& other) const {
+      return buffer == other.buffer;
+    }
+
+    std::shared_ptr<BufferPool> pool;
+    std::uint8_t* buffer;
+    std::size_t size_class;
+  };
 
   void GiveBack(std::uint8_t* buffer, std::size_t size_class);
 
