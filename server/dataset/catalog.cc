@@ -81,47 +81,10 @@ struct Catalog::Found {
 };
 
 // A call of FindIndex: keeps its entry in place, and wishes for what is found
-// until `stop` is requested.
-class Catalog::Visit {
- public:
-  Visit(Catalog* catalog, const IndexKey& key, const std::stop_token& stop)
-      : catalog_(*catalog) {
-    {
-      base::MutexLock lock(&catalog_.mutex_);
-      entry_ = &catalog_.entries_[key];
-      ++entry_->visitors;
-      ++entry_->wishes;
-    }
-    on_stop_.emplace(stop, [this] { Withdraw(); });
-  }
-  ~Visit() {
-    on_stop_.reset();
-    base::MutexLock lock(&catalog_.mutex_);
-    --entry_->visitors;
-    if (wishes_) --entry_->wishes;
-  }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-
-  Entry& entry() ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalog_.mutex_) {
-    return *entry_;
-  }
-  bool wishes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(catalog_.mutex_) {
-    return wishes_;
-  }
-
- private:
-  void Withdraw() {
-    base::MutexLock lock(&catalog_.mutex_);
-    wishes_ = false;
-    if (--entry_->wishes == 0) entry_->search.request_stop();
-    catalog_.changed_.NotifyAll();
-  }
-
-  Catalog& catalog_;
-  Entry* entry_;
-  bool wishes_ ABSL_GUARDED_BY(catalog_.mutex_) = true;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+// until it is stopped. For who holds the mutex.
+struct Catalog::Visit {
+  Entry* entry = nullptr;
+  bool wishes = true;
 };
 
 Catalog::Catalog(CatalogOptions options)
@@ -147,18 +110,42 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
 absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
     Request request, const std::stop_token& stop,
     std::vector<std::string>* warnings) {
-  Visit visit(this, request.key, stop);
+  Visit visit;
+  {
+    base::MutexLock lock(&mutex_);
+    ForgetUnusedLocked();
+    visit.entry = &entries_[request.key];
+    ++visit.entry->visitors;
+    ++visit.entry->wishes;
+  }
+  absl::StatusOr<std::shared_ptr<const Index>> found;
+  {
+    const std::stop_callback on_stop(stop, [this, &visit] {
+      base::MutexLock lock(&mutex_);
+      visit.wishes = false;
+      if (--visit.entry->wishes == 0) visit.entry->search.request_stop();
+      changed_.NotifyAll();
+    });
+    found = FindIndexFor(visit, std::move(request), warnings);
+  }
+  base::MutexLock lock(&mutex_);
+  --visit.entry->visitors;
+  if (visit.wishes) --visit.entry->wishes;
+  return found;
+}
+
+absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndexFor(
+    const Visit& visit, Request request, std::vector<std::string>* warnings) {
   Entry before;
   bool waited = false;
   {
     base::MutexLock lock(&mutex_);
-    ForgetUnusedLocked();
-    Entry& entry = visit.entry();
-    while (entry.busy && visit.wishes()) {
+    Entry& entry = *visit.entry;
+    while (entry.busy && visit.wishes) {
       waited = true;
       changed_.Wait(&mutex_);
     }
-    if (!visit.wishes()) {
+    if (!visit.wishes) {
       return absl::CancelledError(
           absl::StrCat(request.root.uri(), ": was not looked into"));
     }
@@ -181,7 +168,7 @@ absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
     found->index = current;
   }
   base::MutexLock lock(&mutex_);
-  Entry& entry = visit.entry();
+  Entry& entry = *visit.entry;
   entry.busy = false;
   changed_.NotifyAll();
   FOREBAY_RETURN_IF_ERROR(found.status());

@@ -73,13 +73,15 @@ class Catalog {
     int visitors = 0;
     int wishes = 0;
   };
-  class Visit;
+  struct Visit;
   struct Request;
   struct Found;
 
   absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
       Request request, const std::stop_token& stop,
       std::vector<std::string>* warnings);
+  absl::StatusOr<std::shared_ptr<const Index>> FindIndexFor(
+      const Visit& visit, Request request, std::vector<std::string>* warnings);
   absl::StatusOr<Found> LoadOrScan(const Request& request, bool load,
                                    std::vector<std::string>* warnings) const;
   std::shared_ptr<const Index> Load(const Request& request,
