@@ -5,6 +5,9 @@
 namespace forebay::stream {
 namespace {
 
+constexpr std::int64_t kTaskNanos = 4'000'000;
+constexpr std::int64_t kMaxTaskSamples = 64;
+
 std::int64_t RunningMean(std::int64_t mean, std::int64_t value) {
   return mean + (value - mean) / 16;
 }
@@ -13,6 +16,11 @@ std::int64_t RunningMean(std::int64_t mean, std::int64_t value) {
 
 void Pace::SampleCost(std::int64_t cpu_nanos) {
   cpu_nanos_ = RunningMean(cpu_nanos_, cpu_nanos);
+}
+
+std::uint32_t Pace::task_samples() const {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+      kTaskNanos / std::max<std::int64_t>(cpu_nanos_, 1), 1, kMaxTaskSamples));
 }
 
 void Pace::Published(std::uint64_t samples, std::int64_t now_nanos) {

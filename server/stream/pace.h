@@ -14,6 +14,10 @@ class Pace {
   void SampleCost(std::int64_t cpu_nanos);
   // CPU time that the next sample will probably take.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
+  // Samples that one task should make at most, if it makes more than one: work
+  // that is long beside what it costs to schedule it, and short beside what
+  // other streams can wait for.
+  std::uint32_t task_samples() const;
 
   void StartEpoch() { published_at_nanos_.reset(); }
   void Published(std::uint64_t samples, std::int64_t now_nanos);

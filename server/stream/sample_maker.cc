@@ -1,5 +1,7 @@
 #include "server/stream/sample_maker.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 

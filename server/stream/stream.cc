@@ -21,11 +21,6 @@ namespace {
 // Holder of the lease under which Peek copies; members count from 1.
 constexpr arena::Holder kPeeker = 0;
 
-// What a task takes at most, if it has more than one sample: long beside what
-// it costs to schedule one, short beside what other streams can wait for.
-constexpr std::int64_t kTaskNanos = 4'000'000;
-constexpr std::int64_t kMaxTaskSamples = 64;
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
@@ -48,6 +43,7 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       flow_(flow),
       layout_(layout),
       maker_(&recipe_, &layout_),
+      requester_(&recipe_, flow),
       provision_(std::move(provision)),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
@@ -185,37 +181,19 @@ void Stream::PlanReadsLocked(Requests* requests) {
   if (bytes_in_flight_ > window - window / 4) return;
   requests->reserve(line_.waiting());
   while (Place* const place = line_.Next()) {
-    dataset::Sample source = recipe_.dataset->At(place->id);
-    place->held = storage::HeldBytes(source.length);
-    place->label = source.label;
+    storage::ReadRequest request = requester_.RequestFor(place, line_, pace_);
     if (bytes_in_flight_ > 0 && bytes_in_flight_ + place->held > window) {
       line_.PutBack(place);
       break;
     }
     bytes_in_flight_ += place->held;
     ++reads_in_flight_;
-    requests->push_back(RequestLocked(place, std::move(source)));
+    // As small as it is, the function needs no memory of its own.
+    request.done = [this, place](absl::StatusOr<base::Bytes> bytes) {
+      OnRead(place, std::move(bytes));
+    };
+    requests->push_back(std::move(request));
   }
-}
-
-storage::ReadRequest Stream::RequestLocked(Place* place,
-                                           dataset::Sample source) {
-  storage::ReadRequest request;
-  request.root = recipe_.dataset->root();
-  request.object = std::move(source.object);
-  request.version = source.version;
-  request.offset = source.offset;
-  request.length = source.length;
-  request.purpose.job = flow_;
-  request.purpose.urgency = line_.Ahead(*place->batch);
-  if (const auto samples = line_.SamplesUntilReuse(place->id)) {
-    request.purpose.next_use_nanos = pace_.TimeOf(*samples);
-  }
-  // As small as it is, the function needs no memory of its own.
-  request.done = [this, place](absl::StatusOr<base::Bytes> bytes) {
-    OnRead(place, std::move(bytes));
-  };
-  return request;
 }
 
 void Stream::Send(Requests requests) {
@@ -225,36 +203,31 @@ void Stream::Send(Requests requests) {
 // --- From bytes to pixels.
 
 void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
+  const absl::Status status = bytes.status();
   std::optional<std::int64_t> task;
   {
     base::MutexLock lock(&mutex_);
     --reads_in_flight_;
     ++samples_to_decode_;
-    if (bytes.ok()) {
+    if (status.ok()) {
       counters_.bytes_read += bytes->size();
       backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked();
     }
   }
-  if (bytes.ok()) {
+  if (status.ok()) {
     Submit(task);
-  } else {
-    const ReadSample failed{.place = place,
-                            .bytes = {},
-                            .status = maker_.Blame(*place, bytes.status())};
-    Finish({&failed, 1}, {});
+    return;
   }
-}
-
-std::size_t Stream::TaskSamplesLocked() const {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(
-      kTaskNanos / pace_.cpu_nanos(), 1, kMaxTaskSamples));
+  const ReadSample failed{
+      .place = place, .bytes = {}, .status = maker_.Blame(*place, status)};
+  Finish({&failed, 1}, {});
 }
 
 std::optional<std::int64_t> Stream::NextTaskLocked() {
-  const std::size_t samples = TaskSamplesLocked();
+  const std::uint32_t samples = pace_.task_samples();
   if (!backlog_.WantsTask(samples)) return std::nullopt;
-  return pace_.cpu_nanos() * static_cast<std::int64_t>(samples);
+  return pace_.cpu_nanos() * samples;
 }
 
 void Stream::Submit(std::optional<std::int64_t> task) {
@@ -268,7 +241,7 @@ void Stream::RunTask(int worker) {
   std::optional<std::int64_t> task;
   {
     base::MutexLock lock(&mutex_);
-    samples = backlog_.Take(TaskSamplesLocked());
+    samples = backlog_.Take(pace_.task_samples());
     task = NextTaskLocked();
   }
   Submit(task);

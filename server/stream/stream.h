@@ -21,6 +21,7 @@
 #include "server/stream/production_line.h"
 #include "server/stream/provision.h"
 #include "server/stream/recipe.h"
+#include "server/stream/requester.h"
 #include "server/stream/sample_maker.h"
 
 namespace forebay::stream {
@@ -124,14 +125,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   arena::SlotPool* PoolLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return pool_.has_value() ? &*pool_ : nullptr;
   }
-  storage::ReadRequest RequestLocked(Place* place, dataset::Sample source)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last that a thread does here: the work may end, and the stream with it.
   void Send(Requests requests);
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
-  // Samples that one task is to make at most.
-  std::size_t TaskSamplesLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The CPU time that one more task will probably take, if the backlog wants
   // one.
   std::optional<std::int64_t> NextTaskLocked()
@@ -153,6 +150,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const schedule::Flow flow_;
   const BatchLayout layout_;
   const SampleMaker maker_;
+  const Requester requester_;
   const Provision provision_;
 
   mutable base::Mutex mutex_;

@@ -13,7 +13,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from . import _native, errors
 
-# What a _native.BatchView begins with: batch, data, bytes, layout, sample_count.
+# A _native.BatchView begins with batch, data, bytes, layout and sample_count.
 _HEAD = struct.Struct("@PPQQQ")
 # Layouts that a loader remembers: a whole batch, the last one, and to spare.
 _MAX_PLANS = 64
@@ -29,10 +29,10 @@ def resolve_framework(framework):
     return framework
 
 
-# A framework is a function of (dtype, shape, offset, copied), which returns a
-# maker: a function that shows this part of a buffer and keeps the buffer alive,
-# or copies it. Makers are as flat as can be: they run for each batch, with cold
-# caches.
+# A framework is a function of (dtype, shape, copied), which returns a maker: a
+# function of (buffer, offset) that shows this part of the buffer and keeps it
+# alive, or copies it. Makers are as flat as can be: they run for each batch,
+# with cold caches.
 
 
 def _numpy_framework():
@@ -47,11 +47,11 @@ def _numpy_framework():
         _native.INT64: numpy.dtype("int64"),
     }
 
-    def maker(dtype, shape, offset, copied):
-        dtype = dtypes[dtype]
-        if copied:
-            return lambda buffer: array(shape, dtype, buffer, offset).copy()
-        return lambda buffer: array(shape, dtype, buffer, offset)
+    def maker(dtype, shape, copied):
+        show = functools.partial(array, shape, dtypes[dtype])
+        if not copied:
+            return show
+        return lambda buffer, offset: show(buffer, offset).copy()
 
     return maker
 
@@ -72,14 +72,14 @@ def _torch_framework():
     }
     alone = _torch_alone(torch)
 
-    def maker(dtype, shape, offset, copied):
+    def maker(dtype, shape, copied):
         if dtype not in dtypes:
-            return alone(dtype, shape, offset, copied)
-        dtype = dtypes[dtype]
+            return alone(dtype, shape, copied)
+        show = functools.partial(array, shape, dtypes[dtype])
         if copied:
-            return lambda buffer: from_numpy(
-                array(shape, dtype, buffer, offset).copy())
-        return lambda buffer: from_numpy(array(shape, dtype, buffer, offset))
+            return lambda buffer, offset: from_numpy(
+                show(buffer, offset).copy())
+        return lambda buffer, offset: from_numpy(show(buffer, offset))
 
     return maker
 
@@ -93,16 +93,18 @@ def _torch_alone(torch):
         _native.INT64: torch.int64,
     }
 
-    def maker(dtype, shape, offset, copied):
+    def maker(dtype, shape, copied):
         dtype, count = dtypes[dtype], math.prod(shape)
         if count == 0:
-            return lambda _: torch.empty(shape, dtype=dtype)
+            return lambda _, __: torch.empty(shape, dtype=dtype)
 
-        def show(buffer):
+        def show(buffer, offset):
             return torch.frombuffer(buffer, dtype=dtype, count=count,
                                     offset=offset).view(shape)
 
-        return (lambda buffer: show(buffer).clone()) if copied else show
+        if not copied:
+            return show
+        return lambda buffer, offset: show(buffer, offset).clone()
 
     return maker
 
@@ -133,7 +135,7 @@ def _tuple_type(names):
             if self._ids is None:
                 return None
             make, content = self._ids
-            return make(bytearray(content))
+            return make(bytearray(content), 0)
 
     return Batch
 
@@ -175,7 +177,7 @@ class View:
 class _Plan(NamedTuple):
     memory_type: type
     tuple_type: type
-    makers: list  # of the fields
+    makers: list  # of the fields, each with its offset
     ids: Optional[slice]  # where they lie in the buffer
     make_ids: Optional[Callable]  # of those bytes
 
@@ -211,7 +213,8 @@ class Wrapper:
         # Ends with the memory. Not by __del__: a signal's exception, such as
         # KeyboardInterrupt, is lost if it is raised in Python code there.
         memory.lease = weakref.ref(memory, functools.partial(_release, batch))
-        made = tuple.__new__(tuple_type, [make(memory) for make in makers])
+        made = tuple.__new__(
+            tuple_type, [make(memory, offset) for make, offset in makers])
         if ids is not None:
             made._ids = make_ids, memory[ids]
         return made, samples
@@ -232,10 +235,11 @@ class Wrapper:
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:
                 ids = slice(field.offset, field.offset + field.bytes)
-                make_ids = self._maker(field.dtype, shape, 0, True)
+                make_ids = self._maker(field.dtype, shape, True)
                 continue
             names.append(field.name.decode())
-            makers.append(self._maker(field.dtype, shape, field.offset,
-                                      field.kind != _native.IMAGE))
+            copied = field.kind != _native.IMAGE
+            makers.append((self._maker(field.dtype, shape, copied),
+                           field.offset))
         return _Plan(_memory_type(size), _tuple_type(tuple(names)), makers, ids,
                      make_ids)

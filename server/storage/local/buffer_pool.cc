@@ -1,5 +1,7 @@
 #include "server/storage/local/buffer_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -23,12 +25,33 @@ std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
   return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
 }
 
+// From this size on, which classes have in whole pages, buffers are mapped.
+// They come and go on different threads, in sizes of all kinds, and some stay
+// for good: in malloc's arenas that leaves ever more holes.
+constexpr std::size_t kMinMapped = 16 << 10;
+
+std::uint8_t* Allocate(std::size_t size) {
+  if (size < kMinMapped) return static_cast<std::uint8_t*>(std::malloc(size));
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(memory);
+}
+
+void Free(std::uint8_t* buffer, std::size_t size) {
+  if (size < kMinMapped) {
+    std::free(buffer);
+  } else {
+    munmap(buffer, size);
+  }
+}
+
 }  // namespace
 
 BufferPool::~BufferPool() {
   base::MutexLock lock(&mutex_);
-  for (const std::vector<std::uint8_t*>& buffers : free_)
-    for (std::uint8_t* buffer : buffers) std::free(buffer);
+  for (std::size_t size_class = 0; size_class < kClasses; ++size_class)
+    for (std::uint8_t* buffer : free_[size_class])
+      Free(buffer, ClassSize(size_class, kMinShift));
 }
 
 std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
@@ -45,9 +68,7 @@ std::shared_ptr<std::uint8_t> BufferPool::Take(std::size_t length) {
       spare_ -= ClassSize(size_class, kMinShift);
     }
   }
-  if (buffer == nullptr)
-    buffer = static_cast<std::uint8_t*>(
-        std::malloc(ClassSize(size_class, kMinShift)));
+  if (buffer == nullptr) buffer = Allocate(ClassSize(size_class, kMinShift));
   if (buffer == nullptr) return nullptr;
   return std::shared_ptr<std::uint8_t>(
       buffer + kFrontBytes, [](std::uint8_t*) {},
@@ -69,7 +90,7 @@ void BufferPool::GiveBack(std::uint8_t* buffer, std::size_t size_class) {
       return;
     }
   }
-  std::free(buffer);
+  Free(buffer, size);
 }
 
 }  // namespace forebay::storage::local

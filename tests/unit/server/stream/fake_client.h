@@ -86,9 +86,14 @@ class FakeClient {
   }
 
   absl::Status Release(const proto::ReadyEntry& entry) {
-    release_->Push({.slot = entry.slot, .generation = entry.generation});
+    ReleaseUntold(entry);
     return stream_->TakeReleases(member_);
   }
+  // The stream must find it by itself, as it does while it is looking.
+  void ReleaseUntold(const proto::ReadyEntry& entry) {
+    release_->Push({.slot = entry.slot, .generation = entry.generation});
+  }
+  bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:
   template <typename T>

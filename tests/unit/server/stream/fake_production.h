@@ -123,6 +123,9 @@ class FakeProduction final : public storage::ByteSource,
     while (Step()) {
     }
   }
+  void CompleteReads() {
+    while (!reads_.empty()) CompleteRead(0);
+  }
 
  private:
   void CompleteRead(std::size_t index) {
