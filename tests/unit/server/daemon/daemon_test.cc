@@ -1,106 +1,33 @@
 #include "server/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+<<<<<<< Updated upstream
 #include "proto/session.pb.h"
 #include "proto/shm_layout.h"
 #include "server/base/log.h"
 #include "server/session/socket.h"
+=======
+#include "server/base/fd.h"
+#include "tests/unit/server/session/raw_client.h"
+>>>>>>> Stashed changes
 
 namespace forebay::daemon {
 namespace {
 
 constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
-constexpr int kPatienceMillis = 20'000;
 
-// A client that speaks the protocol by hand.
-class Client {
- public:
-  explicit Client(const std::string& path)
-      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    struct sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-    EXPECT_EQ(
-        connect(socket_.get(), reinterpret_cast<struct sockaddr*>(&address),
-                sizeof(address)),
-        0);
-    const base::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
-    proto::ClientMessage hello;
-    hello.mutable_hello()->set_protocol_version(proto::kProtocolVersion);
-    hello.mutable_hello()->mutable_job()->set_key("test");
-    EXPECT_TRUE(Ask(hello, {self.get()}).has_welcome());
-  }
-
-  void Send(proto::ClientMessage message, const std::vector<int>& fds = {}) {
-    message.set_request_id(++last_id_);
-    ASSERT_TRUE(
-        session::Send(socket_.get(), message.SerializeAsString(), fds).ok());
-  }
-
-  proto::DaemonMessage Ask(const proto::ClientMessage& message,
-                           const std::vector<int>& fds = {}) {
-    Send(message, fds);
-    return Answer();
-  }
-
-  proto::DaemonMessage Answer() {
-    struct pollfd readable = {
-        .fd = socket_.get(), .events = POLLIN, .revents = 0};
-    EXPECT_EQ(poll(&readable, 1, kPatienceMillis), 1) << "no answer";
-    auto datagram = session::Receive(socket_.get());
-    proto::DaemonMessage answer;
-    if (datagram.ok()) answer.ParseFromString(datagram->bytes);
-    return answer;
-  }
-
-  // Opens a loader of small batches of `folder`.
-  proto::DaemonMessage Open(const std::string& folder) {
-    AskToOpen(folder);
-    return Answer();
-  }
-
-  void AskToOpen(const std::string& folder) {
-    const base::Fd root(
-        open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    proto::ClientMessage message;
-    proto::LoaderSpec& spec = *message.mutable_open_loader()->mutable_spec();
-    spec.mutable_dataset()->set_uri(folder);
-    spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
-    spec.mutable_batch()->set_batch_size(4);
-    proto::Resize& resize =
-        *spec.mutable_pipeline()->add_ops()->mutable_resize();
-    resize.set_height(32);
-    resize.set_width(32);
-    Send(message, {root.get()});
-  }
-
-  proto::DaemonMessage Start(std::uint64_t loader) {
-    proto::ClientMessage message;
-    message.mutable_start_epoch()->set_loader_id(loader);
-    return Ask(message);
-  }
-
- private:
-  const base::Fd socket_;
-  std::uint64_t last_id_ = 0;
-};
+using Client = session::RawClient;
 
 class DaemonTest : public ::testing::Test {
  protected:
@@ -147,7 +74,7 @@ class DaemonTest : public ::testing::Test {
 
 TEST_F(DaemonTest, ServesAnEpoch) {
   Client client(socket_);
-  const auto opened = client.Open(folder_).loader_opened();
+  const auto opened = client.Open(folder_);
   EXPECT_EQ(opened.dataset_size(), 200);
   EXPECT_EQ(opened.batches_per_epoch(), 50);
   EXPECT_EQ(opened.classes().names(0), "class");
@@ -163,7 +90,7 @@ TEST_F(DaemonTest, LeavesInTheMiddleOfEpochs) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(std::make_unique<Client>(socket_));
-    const auto opened = clients.back()->Open(folder_).loader_opened();
+    const auto opened = clients.back()->Open(folder_);
     EXPECT_TRUE(clients.back()->Start(opened.loader_id()).has_epoch_started());
   }
   clients.pop_back();  // hung up, its process alive
@@ -172,13 +99,7 @@ TEST_F(DaemonTest, LeavesInTheMiddleOfEpochs) {
 
 TEST_F(DaemonTest, LeavesWhileARequestIsBeingAnswered) {
   Client client(socket_);
-  const base::Fd root(
-      open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  proto::ClientMessage message;
-  proto::LoaderSpec& spec = *message.mutable_open_loader()->mutable_spec();
-  spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
-  spec.mutable_batch()->set_batch_size(4);
-  client.Send(message, {root.get()});
+  client.SendOpen(folder_);
   StopDaemon();
 }
 
@@ -198,15 +119,16 @@ TEST_F(DaemonTest, LeavesInTheMiddleOfAScan) {
   ASSERT_GE(inotify_add_watch(inotify.get(), (folder + "/9").c_str(), IN_OPEN),
             0);
   Client client(socket_);
-  client.AskToOpen(folder);
+  client.SendOpen(folder);
   struct pollfd opened = {.fd = inotify.get(), .events = POLLIN, .revents = 0};
-  ASSERT_EQ(poll(&opened, 1, kPatienceMillis), 1) << "no scan";
+  ASSERT_EQ(poll(&opened, 1, -1), 1);
   StopDaemon();
-  const proto::DaemonMessage answer = client.Answer();
-  EXPECT_EQ(answer.error().code(),
+  const auto answer = client.Receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->error().code(),
             static_cast<std::uint32_t>(absl::StatusCode::kUnavailable));
   EXPECT_EQ(
-      answer.error().message(),
+      answer->error().message(),
       folder + ": was not scanned to the end: the daemon is shutting down");
 }
 

@@ -1,0 +1,35 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_SESSION_CLIENT_PROCESS_H_
+#define FOREBAY_TESTS_UNIT_SERVER_SESSION_CLIENT_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "server/base/fd.h"
+
+namespace forebay::session {
+
+// Another process, which does one thing and then waits to be killed. To be
+// made before any thread is: it is forked. Not thread-safe; blocks.
+class ClientProcess {
+ public:
+  // `act` runs in the child, when told to.
+  explicit ClientProcess(const std::function<void()>& act);
+  ~ClientProcess();
+  ClientProcess(const ClientProcess&) = delete;
+  ClientProcess& operator=(const ClientProcess&) = delete;
+
+  void Begin();
+  // Waits until the child has acted. False: it died of it.
+  bool AwaitDone();
+  // Returns when it is dead.
+  void Kill();
+
+ private:
+  base::Fd channel_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_SESSION_CLIENT_PROCESS_H_
