@@ -12,15 +12,9 @@
 #include <utility>
 #include <vector>
 
-<<<<<<< Updated upstream
-#include "proto/session.pb.h"
-#include "proto/shm_layout.h"
-#include "server/base/log.h"
-#include "server/session/socket.h"
-=======
 #include "server/base/fd.h"
+#include "server/base/log.h"
 #include "tests/unit/server/session/raw_client.h"
->>>>>>> Stashed changes
 
 namespace forebay::daemon {
 namespace {
