@@ -11,7 +11,7 @@ absl::Status SampleMaker::Make(const Place& place,
                                absl::Span<const std::uint8_t> encoded,
                                pipeline::Workspace& workspace) const {
   const Batch& batch = *place.batch;
-  const absl::Status status = recipe_->pipeline->Run(
+  absl::Status status = recipe_->pipeline->Run(
       encoded,
       {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
       workspace, layout_->Image(batch.data, place.index));

@@ -41,12 +41,13 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // lets go of them gives the buffer back.
   template <typename Counts>
   struct Front {
-    using value_type = Counts;
+    using value_type = Counts;  // NOLINT(readability-identifier-naming)
 
     Front(std::shared_ptr<BufferPool> owner, std::uint8_t* memory,
           std::size_t of_class)
         : pool(std::move(owner)), buffer(memory), size_class(of_class) {}
     template <typename Other>
+    // NOLINTNEXTLINE(google-explicit-constructor): as allocators convert
     Front(const Front<Other>& other)
         : Front(other.pool, other.buffer, other.size_class) {}
 
