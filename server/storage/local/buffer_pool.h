@@ -41,7 +41,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // lets go of them gives the buffer back.
   template <typename Counts>
   struct Front {
-    using value_type = Counts;  // NOLINT(readability-identifier-naming)
+    // NOLINTNEXTLINE(readability-identifier-naming): as allocators call it
+    using value_type = Counts;
 
     Front(std::shared_ptr<BufferPool> owner, std::uint8_t* memory,
           std::size_t of_class)
