@@ -1,6 +1,7 @@
 #include "server/arena/slot_pool.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "server/base/check.h"
@@ -10,13 +11,23 @@ namespace forebay::arena {
 
 absl::StatusOr<SlotPool> SlotPool::Create(std::uint32_t slots,
                                           std::uint64_t slot_bytes) {
+  // Clearing so many pages takes a core tens of milliseconds a slot, and a
+  // trainer waits for its first batch: all at once, or one after the other
+  // where there are no threads to be had.
+  std::vector<std::future<absl::StatusOr<SharedMemory>>> making;
+  making.reserve(slots);
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    making.push_back(
+        std::async(std::launch::async | std::launch::deferred, [slot_bytes] {
+          return SharedMemory::Create("forebay-slot", slot_bytes,
+                                      ClientAccess::kRead);
+        }));
+  }
   std::vector<Slot> made;
   made.reserve(slots);
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        auto memory,
-        SharedMemory::Create("forebay-slot", slot_bytes, ClientAccess::kRead));
-    made.push_back(Slot{.memory = std::move(memory), .holders = {}});
+  for (auto& memory : making) {
+    FOREBAY_ASSIGN_OR_RETURN(auto created, memory.get());
+    made.push_back(Slot{.memory = std::move(created), .holders = {}});
   }
   return SlotPool(std::move(made), slot_bytes);
 }
