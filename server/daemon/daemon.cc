@@ -151,9 +151,8 @@ void Daemon::Run() {
 }
 
 void Daemon::Tick() {
-  session_count_ = sessions_->sessions();
   const std::int64_t now = base::Clock::Monotonic()->NowNanos();
-  if (session_count_ > 0) busy_at_nanos_ = now;
+  if (sessions_->sessions() > 0) busy_at_nanos_ = now;
   const double patience = config_.session().exit_when_idle_seconds();
   if (patience > 0 && now - busy_at_nanos_ >= Nanos(patience)) {
     spdlog::info("nobody has been here for {} s", patience);
@@ -181,7 +180,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
   info.read_cpu_nanos = static_cast<std::uint64_t>(source_.cpu_nanos());
-  info.sessions = session_count_;
+  info.sessions = sessions_->sessions();
   info.simd_target = std::string(pipeline::VectorTarget());
   info.gpus = gpus_.inventory();
   info.warnings = warnings_;

@@ -1,7 +1,6 @@
 #ifndef FOREBAY_SERVER_DAEMON_DAEMON_H_
 #define FOREBAY_SERVER_DAEMON_DAEMON_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -81,7 +80,6 @@ class Daemon {
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;
 
-  std::atomic<std::uint32_t> session_count_ = 0;
   std::int64_t busy_at_nanos_;  // when somebody was last here
 };
 

@@ -136,6 +136,7 @@ void Server::Accept() {
   if (!watch.ok()) return;
   client->socket_watch = *watch;
   clients_[client->id] = std::move(client);
+  ++session_count_;
 }
 
 void Server::ListenAgain() {
@@ -279,6 +280,7 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
 
 void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
+  --session_count_;
   Unwatch(*client);
   // The session ends its loaders, which unmaps their slots: not on the loop's
   // time.

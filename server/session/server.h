@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_SESSION_SERVER_H_
 #define FOREBAY_SERVER_SESSION_SERVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,9 +36,8 @@ class Server {
       const std::string& path, base::EventLoop* loop, job::Registry* registry);
   ~Server();
 
-  std::uint32_t sessions() const {
-    return static_cast<std::uint32_t>(clients_.size());
-  }
+  // How many there are now. Thread-safe.
+  std::uint32_t sessions() const { return session_count_; }
 
   // Runs something that may block a little beside the requests.
   void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
@@ -74,6 +74,7 @@ class Server {
   bool deaf_ = false;  // no descriptor was left for another client
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
+  std::atomic<std::uint32_t> session_count_ = 0;
   // Scans may take minutes, and hang with a file server: they have threads of
   // their own, so that nothing else waits for them.
   std::unique_ptr<RequestPool> scans_;

@@ -150,21 +150,18 @@ class ServerTest : public testing::Test {
     return folder;
   }
 
-  std::uint32_t Sessions() {
-    std::promise<std::uint32_t> sessions;
-    loop_->Post([&] { sessions.set_value(server_->sessions()); });
-    return sessions.get_future().get();
-  }
-
   // Waits until the loop has nothing to do. A loop that spins always has.
   void AwaitIdleLoop() {
     struct pollfd ready = {.fd = epoll_, .events = POLLIN, .revents = 0};
     Until([&] { return poll(&ready, 1, 0) == 0; });
+    std::promise<void> done;  // with what it does now
+    loop_->Post([&] { done.set_value(); });
+    done.get_future().wait();
   }
 
   // Waits until all that clients had is gone.
   void AwaitNothingLeft() {
-    Until([&] { return Sessions() == 0; });
+    Until([&] { return server_->sessions() == 0; });
     Until([&] { return Descriptors().size() == descriptors_before_; });
     Until([&] { return budget_.used() == 0; });
     EXPECT_TRUE(registry_->Snapshot().empty());
@@ -303,7 +300,7 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
       break;
   }
   AwaitIdleLoop();
-  EXPECT_EQ(Sessions(), 1) << "its request is being answered";
+  EXPECT_EQ(server_->sessions(), 1) << "its request is being answered";
   gate.Open();
   // What an epoch published before it was stopped counts as held.
   if (slow == Slow::kStart && leaving == Leaving::kHangsUp) process.Kill();
@@ -345,7 +342,7 @@ TEST_F(ServerTest, TakesNothingBackWhileTheProcessLives) {
 
   client.HangUp();
   AwaitIdleLoop();
-  EXPECT_EQ(Sessions(), 1);
+  EXPECT_EQ(server_->sessions(), 1);
   EXPECT_EQ(budget_.used(), used);
 
   process.Kill();
