@@ -204,10 +204,11 @@ void Stream::Send(Requests requests) {
 
 void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   const absl::Status status = bytes.status();
+  std::shared_ptr<Stream> last_read;
   std::optional<std::int64_t> task;
   {
     base::MutexLock lock(&mutex_);
-    --reads_in_flight_;
+    if (--reads_in_flight_ == 0) last_read = std::exchange(alive_, nullptr);
     ++samples_to_decode_;
     if (status.ok()) {
       counters_.bytes_read += bytes->size();
@@ -232,8 +233,9 @@ std::optional<std::int64_t> Stream::NextTaskLocked() {
 
 void Stream::Submit(std::optional<std::int64_t> task) {
   if (!task.has_value()) return;
-  machinery_.executor->Submit(flow_, *task,
-                              [this](int worker) { RunTask(worker); });
+  machinery_.executor->Submit(
+      flow_, *task,
+      [self = shared_from_this()](int worker) { self->RunTask(worker); });
 }
 
 void Stream::RunTask(int worker) {
@@ -267,7 +269,6 @@ void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
       machinery_.on_changed(*recipe_.dataset);
     }
   }
-  std::shared_ptr<Stream> ended;
   Requests requests;
   {
     base::MutexLock lock(&mutex_);
@@ -289,16 +290,8 @@ void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
     audience_.TakeReleases(PoolLocked());
     PublishCompleteLocked();
     requests = PlanLocked();
-    ended = EndWorkLocked();
   }
   Send(std::move(requests));
-}
-
-std::shared_ptr<Stream> Stream::EndWorkLocked() {
-  if (reads_in_flight_ > 0 || samples_to_decode_ > 0 || backlog_.tasks() > 0) {
-    return nullptr;
-  }
-  return std::exchange(alive_, nullptr);
 }
 
 // --- From pixels to members.

@@ -125,7 +125,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   arena::SlotPool* PoolLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return pool_.has_value() ? &*pool_ : nullptr;
   }
-  // The last that a thread does here: the work may end, and the stream with it.
   void Send(Requests requests);
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
@@ -136,10 +135,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Submit(std::optional<std::int64_t> task);
   void RunTask(int worker);
   void Finish(absl::Span<const ReadSample> samples, const Made& made);
-  // Nothing is under way any more: what kept the stream alive, to be let go of
-  // without the mutex.
-  std::shared_ptr<Stream> EndWorkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseEpochLocked(const absl::Status& status)
@@ -160,7 +155,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool running_ ABSL_GUARDED_BY(mutex_) = false;
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
   Backlog backlog_ ABSL_GUARDED_BY(mutex_);
-  // While anything is read or made.
+  // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
   std::uint32_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -80,6 +80,15 @@ class FakeProduction final : public storage::ByteSource,
         std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
   }
 
+  // As sources do, completes what is under way.
+  ~FakeProduction() override {
+    while (!reads_.empty()) {
+      storage::ReadRequest request = std::move(reads_.front());
+      reads_.pop_front();
+      request.done(absl::CancelledError("the source ends"));
+    }
+  }
+
   // Answers to reads of an object, but for the plain one.
   std::map<std::string, absl::StatusOr<base::Bytes>> answers;
 
