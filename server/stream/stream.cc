@@ -204,11 +204,12 @@ void Stream::Send(Requests requests) {
 
 void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   const absl::Status status = bytes.status();
-  std::shared_ptr<Stream> last_read;
+  std::shared_ptr<Stream> self;  // let go of when all is done
   std::optional<std::int64_t> task;
   {
     base::MutexLock lock(&mutex_);
-    if (--reads_in_flight_ == 0) last_read = std::exchange(alive_, nullptr);
+    self = alive_;
+    if (--reads_in_flight_ == 0) alive_ = nullptr;
     ++samples_to_decode_;
     if (status.ok()) {
       counters_.bytes_read += bytes->size();
