@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <latch>
@@ -184,20 +185,23 @@ class LocalSourceQueueTest : public LocalSourceTest {
     request.purpose.urgency = urgency;
     request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
       codes_.push_back(bytes.status().code());
+      ++done_;
     };
+    ++added_;
     source_->Read({&request, 1});
   }
 
   // Lets all reads go, and waits for them.
   void Finish() {
     go_.count_down();
-    while (source_->queued() + source_->in_flight() > 0)
-      std::this_thread::yield();
+    while (done_ < added_) std::this_thread::yield();
   }
 
   std::vector<std::string> names_;
   std::vector<std::string> order_;
   std::vector<absl::StatusCode> codes_;
+  int added_ = 0;
+  std::atomic<int> done_ = 0;
   std::latch entered_{1};
   std::latch go_{1};
 };
