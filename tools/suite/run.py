@@ -15,7 +15,7 @@ PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
 SANITIZERS = ("asan", "ubsan", "tsan")
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
-    "FOREBAY_LIBRARY": ("//client:libforebay.so", "client/libforebay.so"),
+    "FOREBAY_LIBRARY": ("//client:python", "client/libforebay.so"),
     "FOREBAY_CTL": ("//tools/forebayctl:forebayctl",
                     "tools/forebayctl/forebayctl"),
 }

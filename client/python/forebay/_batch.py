@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import collections
-import ctypes as c
 import functools
 import math
-import struct
 import sys
-import weakref
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _native, errors
 
-# A _native.BatchView begins with batch, data, bytes, layout and sample_count.
-_HEAD = struct.Struct("@PPQQQ")
 # Layouts that a loader remembers: a whole batch, the last one, and to spare.
 _MAX_PLANS = 64
 
@@ -140,45 +135,27 @@ def _tuple_type(names):
     return Batch
 
 
-def _release_function():
-    function = _native.lib["forebay_batch_release"]
-    # A weak reference passes itself, too.
-    function.restype, function.argtypes = None, [c.c_void_p, c.py_object]
-    return function
-
-
-_release = _release_function()
-
-
-def _memory_type(size):
-    """A buffer of `size` bytes with room for its `lease`."""
-    return type("Memory", (c.c_char * size,), {"__slots__": ("lease",)})
-
-
 class View:
     """Where a native loader describes its next batch.
 
     Attributes:
       native: a _native.BatchView.
-      reference: a byref of it.
       layout: of the batch before; 0: there was none.
       plan: how that batch was wrapped.
     """
 
-    __slots__ = ("native", "reference", "layout", "plan")
+    __slots__ = ("native", "layout", "plan")
 
     def __init__(self):
         self.native = _native.BatchView()
-        self.reference = c.byref(self.native)
         self.layout = 0
         self.plan = None
 
 
 class _Plan(NamedTuple):
-    memory_type: type
     tuple_type: type
     makers: list  # of the fields, each with its offset
-    ids: Optional[slice]  # where they lie in the buffer
+    ids: Optional[tuple]  # where they lie in the memory: offset and bytes
     make_ids: Optional[Callable]  # of those bytes
 
 
@@ -194,52 +171,45 @@ class Wrapper:
         self._maker = _framework(framework)
         self._plans = {}
 
-    def wrap(self, view):
-        """The batch that a View describes; its lease is taken over.
+    def wrap(self, memory, view):
+        """The batch in `memory`, which a taker took and a View describes.
 
         Images are the leased memory itself, writable; labels and ids are
         copied, so that keeping them keeps no batch alive.
 
         Returns:
-          A named tuple of arrays, with the attribute `sample_ids`, and the
-          number of samples.
+          A named tuple of arrays, with the attribute `sample_ids`.
         """
-        batch, data, size, layout, samples = _HEAD.unpack_from(view.native)
-        if layout != view.layout:
-            view.plan = self._plan(view.native, size)
-            view.layout = layout
-        memory_type, tuple_type, makers, ids, make_ids = view.plan
-        memory = memory_type.from_address(data)
-        # Ends with the memory. Not by __del__: a signal's exception, such as
-        # KeyboardInterrupt, is lost if it is raised in Python code there.
-        memory.lease = weakref.ref(memory, functools.partial(_release, batch))
+        if memory.layout != view.layout:
+            view.plan = self._plan(view.native)
+            view.layout = memory.layout
+        tuple_type, makers, ids, make_ids = view.plan
         made = tuple.__new__(
             tuple_type, [make(memory, offset) for make, offset in makers])
         if ids is not None:
-            made._ids = make_ids, memory[ids]
-        return made, samples
+            made._ids = make_ids, memory.read(*ids)
+        return made
 
-    def _plan(self, native, size):
+    def _plan(self, native):
         fields = native.fields[:native.info.field_count]
-        key = size, b"".join(map(bytes, fields))
+        key = b"".join(map(bytes, fields))
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = self._new_plan(fields, size)
+            plan = self._plans[key] = self._new_plan(fields)
         return plan
 
-    def _new_plan(self, fields, size):
+    def _new_plan(self, fields):
         names, makers, ids, make_ids = [], [], None, None
         for field in fields:
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:
-                ids = slice(field.offset, field.offset + field.bytes)
+                ids = field.offset, field.bytes
                 make_ids = self._maker(field.dtype, shape, True)
                 continue
             names.append(field.name.decode())
             copied = field.kind != _native.IMAGE
             makers.append((self._maker(field.dtype, shape, copied),
                            field.offset))
-        return _Plan(_memory_type(size), _tuple_type(tuple(names)), makers, ids,
-                     make_ids)
+        return _Plan(_tuple_type(tuple(names)), makers, ids, make_ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 
-from . import _native
+from . import _native, _taker
 
 # Native waits are this long, so that signals and other threads get their turn.
 SLICE_SECONDS = 0.25
@@ -33,8 +33,6 @@ class Connection:
       dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
         this rank.
       classes: list of str, in label order.
-      take, handle: the native function that waits SLICE_SECONDS for the next
-        batch, and the loader to call it with.
     """
 
     def __init__(self, options, transform):
@@ -45,8 +43,7 @@ class Connection:
           transform: a Transform or None.
         """
         self._lib = _native.lib
-        self.take = self._lib.forebay_loader_next_view
-        self.handle = None
+        self._handle = c.c_void_p()  # null until it is made
         native = _native.LoaderOptions()
         self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
         options = dict(options)
@@ -56,20 +53,19 @@ class Connection:
         for name, value in options.items():
             setattr(native, name, value)
         pipeline = _build_pipeline(transform)
-        handle = c.c_void_p()
         try:
             _native.check(self._lib.forebay_loader_create(
-                c.byref(native), pipeline, c.byref(handle)))
+                c.byref(native), pipeline, c.byref(self._handle)))
         finally:
             self._lib.forebay_pipeline_free(pipeline)
-        self.handle = handle
-        _wait(lambda: self._lib.forebay_loader_open(handle, SLICE_SECONDS))
+        _wait(lambda: self._lib.forebay_loader_open(
+            self._handle, SLICE_SECONDS))
         self._read_info()
 
     def _read_info(self):
         info = _native.LoaderInfo()
         _native.check(
-            self._lib.forebay_loader_get_info(self.handle, c.byref(info)))
+            self._lib.forebay_loader_get_info(self._handle, c.byref(info)))
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self.samples_per_epoch = info.samples_per_epoch
@@ -78,46 +74,37 @@ class Connection:
         name, length = c.c_void_p(), c.c_size_t()
         for label in range(info.class_count):
             _native.check(self._lib.forebay_loader_class_name(
-                self.handle, label, c.byref(name), c.byref(length)))
+                self._handle, label, c.byref(name), c.byref(length)))
             self.classes.append(
                 c.string_at(name, length.value).decode(errors="surrogateescape"))
 
     def start_epoch(self, epoch, first_sample):
         _native.check(self._lib.forebay_loader_start_epoch(
-            self.handle, epoch, first_sample))
+            self._handle, epoch, first_sample))
 
-    def next(self, reference, status):
-        """Goes on waiting for the next batch.
+    def taker(self, view):
+        """Takes this loader's batches; waits SLICE_SECONDS at most for one.
 
         Args:
-          reference: a byref of the view to be filled in.
-          status: what the last call of `take` has returned.
-
-        Returns:
-          Whether there is a batch; False at the end of the epoch.
+          view: a _native.BatchView.
         """
-        while status in (_native.INTERRUPTED, _native.TIMEOUT):
-            status = self.take(self.handle, SLICE_SECONDS, reference)
-        if status == _native.END_OF_EPOCH:
-            return False
-        _native.check(status)
-        return True
+        return _taker.new_taker(self._handle.value, SLICE_SECONDS, view, self)
 
     def stop_epoch(self):
-        _native.check(self._lib.forebay_loader_stop_epoch(self.handle))
+        _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
     def stats(self):
         stats = _native.LoaderStats()
         _native.check(
-            self._lib.forebay_loader_get_stats(self.handle, c.byref(stats)))
+            self._lib.forebay_loader_get_stats(self._handle, c.byref(stats)))
         return {name: getattr(stats, name) for name, _ in stats._fields_}
 
     def close(self):
-        self._lib.forebay_loader_close(self.handle)
+        self._lib.forebay_loader_close(self._handle)
 
     def __del__(self):
-        if self.handle is not None:
-            self._lib.forebay_loader_free(self.handle)
+        if self._handle:
+            self._lib.forebay_loader_free(self._handle)
 
 
 def _wait(call):

@@ -174,17 +174,17 @@ def checkout() -> pathlib.Path:
     return pathlib.Path(__file__).resolve().parents[3]
 
 
-def _find() -> str:
+def _find() -> pathlib.Path:
     given = os.environ.get("FOREBAY_LIBRARY")
     if given:
-        return given
+        return pathlib.Path(given)
     places = [
         pathlib.Path(__file__).with_name("libforebay.so"),
         checkout() / "bazel-bin" / "client" / "libforebay.so",
     ]
     for place in places:
         if place.exists():
-            return str(place)
+            return place
     raise errors.ForebayError(
         "libforebay.so is neither beside the forebay package nor in the "
         "checkout's bazel-bin: set FOREBAY_LIBRARY, or build "
@@ -192,9 +192,8 @@ def _find() -> str:
 
 
 def _load() -> c.CDLL:
-    path = _find()
     try:
-        library = c.CDLL(path)
+        library = c.CDLL(str(path))
     except OSError as error:
         raise errors.ForebayError(f"cannot load {path}: {error}") from None
     for name, (result, arguments) in _PROTOTYPES.items():
@@ -203,6 +202,7 @@ def _load() -> c.CDLL:
     return library
 
 
+path = _find()
 lib = _load()
 
 

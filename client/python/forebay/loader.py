@@ -72,11 +72,14 @@ class _Epoch:
 
     def __init__(self, loader, connection, position):
         self._loader = loader
-        self._connection = connection
         self._position = position
-        self._view = _batch.View()
+        self._attach(connection)
         self._lock = threading.Lock()
         self._done = False
+
+    def _attach(self, connection):
+        self._view = _batch.View()
+        self._take = connection.taker(self._view.native).take
 
     def __iter__(self):
         return self
@@ -90,14 +93,11 @@ class _Epoch:
             try:
                 if loader._current is not position:
                     loader._say_why_over()
-                connection, view = self._connection, self._view
-                status = connection.take(
-                    connection.handle, _connection.SLICE_SECONDS,
-                    view.reference)
-                if status != _native.OK:
-                    loader._await(self, status)
-                batch, samples = loader._wrapper.wrap(view)
-                position.samples += samples
+                memory = self._take()
+                if memory.__class__ is int:
+                    memory = loader._await(self, memory)
+                batch = loader._wrapper.wrap(memory, self._view)
+                position.samples += memory.samples
                 loader._state = position
                 return batch
             except BaseException as error:
@@ -284,21 +284,29 @@ class DataLoader:
     def _await(self, epoch, status):
         """Goes on waiting for a batch of `epoch`, where it was not there.
 
+        Args:
+          epoch: the iterator.
+          status: what its taker has given instead.
+
+        Returns:
+          The batch's memory.
+
         Raises:
           StopIteration: the epoch has ended.
         """
-        while True:
-            connection = epoch._connection
+        while status != _native.END_OF_EPOCH:
             try:
-                if connection.next(epoch._view.reference, status):
-                    return
-                break
+                if status not in (_native.INTERRUPTED, _native.TIMEOUT):
+                    _native.check(status)
             except errors.DaemonUnavailable:
                 with self._lock:
                     self._check_open()
                     self._reattach(epoch._position)
-                    epoch._connection = self._connection
-                status = _native.TIMEOUT
+                    epoch._attach(self._connection)
+            memory = epoch._take()
+            if memory.__class__ is not int:
+                return memory
+            status = memory
         with self._lock:
             if self._current is epoch._position:
                 self._state = self._next_position

@@ -2,12 +2,13 @@
 
 import ctypes
 import sys
+import weakref
 
 import numpy
 import pytest
 import torch
 
-from forebay import _batch, _native
+from forebay import _batch, _native, _taker
 
 PAGE = 4096
 KINDS = {
@@ -20,9 +21,9 @@ KINDS = {
 
 
 class Slot:
-    """Memory with images, labels and ids, and the View of it."""
+    """Memory with images, labels and ids, and the BatchView of it."""
 
-    def __init__(self, dtype, count):
+    def __init__(self, dtype, count, layout=1):
         code, self.dtype, _ = KINDS[dtype]
         self.memory = (ctypes.c_ubyte * (4 * PAGE))()
         self.images = self._array(PAGE, (count, 3, 2), self.dtype)
@@ -30,11 +31,11 @@ class Slot:
         self.ids = self._array(3 * PAGE, (count,), numpy.int64)
         for array in (self.images, self.labels, self.ids):
             array[...] = numpy.arange(array.size).reshape(array.shape) + 7
-        self.view = _batch.View()
-        native = self.view.native
+        native = self.native = _native.BatchView()
+        native.batch = 1234
         native.data = ctypes.addressof(self.memory)
         native.bytes = len(self.memory)
-        native.layout = 1
+        native.layout = layout
         native.info.sample_count = count
         native.info.field_count = 3
         for field, name, kind, type_code, array, offset in zip(
@@ -50,6 +51,55 @@ class Slot:
 
     def _array(self, offset, shape, dtype):
         return numpy.ndarray(shape, dtype, self.memory, offset)
+
+
+class Source:
+    """A native loader of the test's own: calls that a taker makes arrive here.
+
+    Attributes:
+      slot: the next batch; None: `status` instead.
+      released: leases ended, in order.
+    """
+
+    def __init__(self, monkeypatch):
+        self.slot = None
+        self.status = _native.TIMEOUT
+        self.released = []
+        self._next = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.c_double,
+            ctypes.POINTER(_native.BatchView))(self._next_view)
+        self._release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
+            self.released.append)
+        monkeypatch.setattr(_native.lib, "forebay_loader_next_view",
+                            self._next)
+        monkeypatch.setattr(_native.lib, "forebay_batch_release",
+                            self._release)
+        monkeypatch.setattr(_taker, "_release",
+                            lambda lease, _: self.released.append(lease))
+
+    def _next_view(self, loader, seconds, view):
+        assert (loader, seconds) == (0x10ade4, 0.25)
+        if self.slot is None:
+            return self.status
+        ctypes.memmove(view, ctypes.byref(self.slot.native),
+                       ctypes.sizeof(_native.BatchView))
+        return _native.OK
+
+    def wrap(self, wrapper, slot, view):
+        self.slot = slot
+        taker = _taker.new_taker(0x10ade4, 0.25, view.native, self)
+        return wrapper.wrap(taker.take(), view)
+
+
+@pytest.fixture(params=["C++", "ctypes"])
+def source(request, monkeypatch):
+    if request.param == "ctypes":
+        monkeypatch.setattr(_taker, "_ctaker", None)
+    else:
+        assert (_taker._ctaker is None) == (sys.version_info < (3, 11))
+        if _taker._ctaker is None:
+            pytest.skip("this CPython is older than the module needs")
+    return Source(monkeypatch)
 
 
 @pytest.fixture(params=["numpy", "torch", "torch without numpy"])
@@ -74,10 +124,9 @@ def bits(value, dtype):
 
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("count", [5, 1, 0])
-def test_shows_images_and_copies_the_rest(wrapper, dtype, count):
+def test_shows_images_and_copies_the_rest(source, wrapper, dtype, count):
     slot = Slot(dtype, count)
-    batch, samples = wrapper.wrap(slot.view)
-    assert samples == count
+    batch = source.wrap(wrapper, slot, _batch.View())
     assert batch._fields == ("image", "label")
     expected = slot.images.copy(), slot.labels.copy(), slot.ids.copy()
     slot.labels += 1
@@ -97,25 +146,78 @@ def test_shows_images_and_copies_the_rest(wrapper, dtype, count):
         assert slot.images[0, 0, 0] == 88
 
 
-def test_batches_of_different_layouts_follow_one_another(wrapper):
-    for dtype, count in (("uint8", 4), ("float32", 4), ("uint8", 2),
-                         ("uint8", 4)):
-        slot = Slot(dtype, count)
-        batch, _ = wrapper.wrap(slot.view)
+def test_batches_of_different_layouts_follow_one_another(source, wrapper):
+    view = _batch.View()
+    for layout, (dtype, count) in enumerate(
+            (("uint8", 4), ("float32", 4), ("uint8", 2), ("uint8", 4)), 1):
+        slot = Slot(dtype, count, layout)
+        batch = source.wrap(wrapper, slot, view)
         numpy.testing.assert_array_equal(bits(batch.image, slot.dtype),
                                          slot.images)
 
 
-def test_the_lease_ends_with_the_images(monkeypatch):
-    ended = []
-    monkeypatch.setattr(_batch, "_release",
-                        lambda lease, _: ended.append(lease))
-    slot = Slot("float32", 4)
-    slot.view.native.batch = 1234
-    batch, _ = _batch.Wrapper("numpy").wrap(slot.view)
+def test_the_lease_ends_with_the_images(source):
+    batch = source.wrap(_batch.Wrapper("numpy"), Slot("float32", 4),
+                        _batch.View())
     row, label, ids = batch.image[1], batch.label, batch.sample_ids
     del batch
-    assert not ended
+    assert not source.released
     del row
-    assert ended == [1234]
+    assert source.released == [1234]
     assert len(label) == len(ids) == 4
+
+
+def test_without_a_batch_there_is_a_status_and_no_lease(source):
+    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    for status in (_native.TIMEOUT, _native.END_OF_EPOCH, 10):
+        source.status = status
+        assert taker.take() == status
+    assert not source.released
+
+
+def test_memory_tells_of_its_batch(source):
+    source.slot = Slot("uint8", 4, layout=7)
+    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    memory = taker.take()
+    assert (memory.layout, memory.samples) == (7, 4)
+    whole = memoryview(memory)
+    assert not whole.readonly
+    assert whole.nbytes == 4 * PAGE
+    assert memory.read(2 * PAGE, 8) == (7).to_bytes(8, sys.byteorder)
+    assert memory.read(4 * PAGE, 0) == b""
+    del memory
+    assert not source.released, "the view still shows it"
+    del whole
+    assert source.released == [1234]
+
+
+def test_a_taker_keeps_its_loader_alive(source):
+    owner = Slot("uint8", 1)
+    gone = weakref.ref(owner)
+    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), owner)
+    del owner
+    assert gone() is not None
+    del taker
+    assert gone() is None
+
+
+def test_the_module_checks_what_it_is_told():
+    if _taker._ctaker is None:
+        pytest.skip("this CPython is older than the module needs")
+    with pytest.raises(TypeError):
+        _taker._ctaker.Taker()
+    with pytest.raises(TypeError):
+        _taker._ctaker.Memory()
+
+
+@pytest.mark.parametrize("span", [(-1, 1), (0, -1), (0, 4 * PAGE + 1),
+                                  (4 * PAGE, 1), (4 * PAGE + 1, 0)])
+def test_reads_nothing_outside_the_batch(monkeypatch, span):
+    if _taker._ctaker is None:
+        pytest.skip("this CPython is older than the module needs")
+    source = Source(monkeypatch)
+    source.slot = Slot("uint8", 1)
+    memory = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(),
+                              source).take()
+    with pytest.raises(IndexError):
+        memory.read(*span)
