@@ -36,21 +36,16 @@ void Link::DetachSlots() {
 
 Status Link::Lease(const proto::ReadyEntry& entry, forebay_batch** out) {
   auto batch = std::make_unique<forebay_batch>();
+  Status taken;
   bool copied;
   {
     const std::lock_guard lock(mutex_);
-    batch->mapping = slots_.Find(entry.slot);
-    if (batch->mapping == nullptr)
-      return Status(FOREBAY_INTERNAL,
-                    "the daemon published a slot that it did not send");
-    FOREBAY_CLIENT_RETURN_IF_ERROR(
-        ReadHeader(*batch->mapping, entry, &batch->header));
-    batch->mapping->Lend();
-    batch->data = batch->mapping->data();
-    batch->lease = {.slot = entry.slot, .generation = entry.generation};
-    batch->link = shared_from_this();
     copied = held_.size() >= lease_quota_;
-    held_.insert(batch.get());
+    taken = TakeLocked(entry, batch.get());
+  }
+  if (!taken.ok()) {
+    Discard(entry);
+    return taken;
   }
   if (!copied) {
     *out = batch.release();
@@ -62,6 +57,21 @@ Status Link::Lease(const proto::ReadyEntry& entry, forebay_batch** out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(status);
   rings_.CountCopy();
   *out = copy.release();
+  return Status();
+}
+
+Status Link::TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch) {
+  batch->mapping = slots_.Find(entry.slot);
+  if (batch->mapping == nullptr)
+    return Status(FOREBAY_INTERNAL,
+                  "the daemon published a slot that it did not send");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      ReadHeader(*batch->mapping, entry, &batch->header));
+  batch->mapping->Lend();
+  batch->data = batch->mapping->data();
+  batch->lease = {.slot = entry.slot, .generation = entry.generation};
+  batch->link = shared_from_this();
+  held_.insert(batch);
   return Status();
 }
 

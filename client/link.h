@@ -44,8 +44,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void DetachSlots();
 
   // Leases the batch that `entry` announced to the caller; copies it, and
-  // releases it at once, if the quota is used up. INTERNAL: it is malformed;
-  // RESOURCE_EXHAUSTED: no memory for the copy.
+  // releases it at once, if the quota is used up. INTERNAL: it is malformed,
+  // and given back; RESOURCE_EXHAUSTED: no memory for the copy.
   Status Lease(const proto::ReadyEntry& entry, forebay_batch** out);
   // Gives the batch that `entry` announced back, unseen.
   void Discard(const proto::ReadyEntry& entry);
@@ -67,6 +67,7 @@ class Link : public std::enable_shared_from_this<Link> {
   explicit Link(std::unique_ptr<Session> session)
       : session_(std::move(session)) {}
 
+  Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
   void EndLease(forebay_batch* batch);
 
   const std::unique_ptr<Session> session_;

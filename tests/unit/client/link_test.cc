@@ -129,6 +129,21 @@ TEST_F(LinkTest, WritesAreGoneWithTheLease) {
   EXPECT_FALSE(release_->Take(2, &told, &corrupt));
 }
 
+TEST_F(LinkTest, AMalformedBatchIsGivenBack) {
+  const proto::ReadyEntry entry = Fill(2, 1);
+  header(2).field_count = proto::kMaxFields + 1;
+  forebay_batch* batch = nullptr;
+  const Status status = link_->Lease(entry, &batch);
+  EXPECT_EQ(status.code, FOREBAY_INTERNAL);
+  EXPECT_EQ(batch, nullptr);
+  EXPECT_EQ(link_->leases(), 0);
+  proto::Release told;
+  bool corrupt = false;
+  ASSERT_TRUE(release_->Take(0, &told, &corrupt));
+  EXPECT_EQ(told.slot, 2);
+  EXPECT_EQ(told.generation, entry.generation);
+}
+
 TEST_F(LinkTest, BeyondTheQuotaBatchesAreCopies) {
   std::vector<forebay_batch*> held;
   for (std::uint32_t slot = 0; slot < kSlots; ++slot)
