@@ -5,7 +5,7 @@
 namespace forebay::stream {
 namespace {
 
-constexpr std::int64_t kTaskNanos = 4'000'000;
+constexpr std::int64_t kTaskNanos = 8'000'000;
 constexpr std::int64_t kMaxTaskSamples = 64;
 
 std::int64_t RunningMean(std::int64_t mean, std::int64_t value) {

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kOpenCost = 32 << 10;
 constexpr std::size_t kReadsPerWake = 256;
 // What a thread reads before it hands anything on: little beside a batch.
-constexpr std::size_t kRunReads = 8;
+constexpr std::size_t kRunReads = 16;
 // A read that did nothing for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
 

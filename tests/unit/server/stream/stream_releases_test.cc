@@ -49,7 +49,7 @@ TEST(StreamReleasesTest, FindsReleasesAsLongAsThereIsWork) {
 TEST(StreamReleasesTest, OnceStoppedMustBeToldOfReleases) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 100), production.machinery(), 1);
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   std::optional<proto::ReadyEntry> entry;
@@ -68,7 +68,7 @@ TEST(StreamReleasesTest, OnceStoppedMustBeToldOfReleases) {
 TEST(StreamReleasesTest, GarbageThatIsFoundBetweenTwoTasksIsToldOf) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 100), production.machinery(), 1);
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   ASSERT_TRUE(client.looked_at());
