@@ -3,8 +3,8 @@
 The daemon counts the CPU time of its reading (in all) and of its decoding and
 transforming (by loader). All
 else that it and the trainer use between the first and the last batch (page
-faults included) is hand-over. The trainer touches every page; what that costs
-in ordinary memory is measured in the same process and is not hand-over.
+faults included) is hand-over. The trainer touches every page; what its loop
+costs with ordinary memory is measured in the same process and is not hand-over.
 """
 
 import json
@@ -15,7 +15,7 @@ from daemon import daemon
 from figures import in_turns, row
 from readers import call, program
 
-ROUNDS, EPOCHS, BATCH = 3, 2, 64
+ROUNDS, EPOCHS, BATCH = 5, 2, 64
 
 
 def measure(server, uri, mode):
@@ -27,7 +27,7 @@ def measure(server, uri, mode):
     making = found["stats"]["cpu_nanos"] - found["stats_before"]["cpu_nanos"]
     making += found["daemon_read_cpu_nanos"]
     used = found["cpu_nanos"] + found["daemon_cpu_nanos"] - making
-    used -= found.get("touch_nanos", 0) * batches
+    used -= found.get("trainer_nanos", 0) * batches
     return used / batches / 1e3, making / batches / 1e3
 
 

@@ -39,14 +39,33 @@ def cpu_nanos():
     return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
-def touch_cost(shape, dtype, times):
-    """Nanoseconds of CPU that touching ordinary memory costs, per batch.
+def consume(batch, mode, digest):
+    """Does with a batch what the mode says."""
+    if mode == "write":
+        batch[0][...] -= 1
+    elif mode == "digest":
+        for field in batch[:2]:
+            digest.update(numpy.ascontiguousarray(field))
+    elif mode == "read":
+        touch(batch[0])
+
+
+def count(batch, result):
+    result["images"] += len(batch[1])
+    result["batches"] += 1
+
+
+def trainer_cost(shape, dtype, mode, times):
+    """Nanoseconds of CPU that a trainer's own part of a batch costs: what this
+    one does with it, done with ordinary memory.
 
     As with a batch, another thread has written all of the memory, and a part of
     the next batch since; and this core has been at other work meanwhile.
     """
     batches = numpy.zeros(shape, dtype), numpy.zeros(shape, dtype)
+    batch = batches[0], numpy.zeros(len(batches[0]), numpy.int64)
     work = numpy.zeros(OTHER_WORK, numpy.uint8)
+    result = {"images": 0, "batches": 0}
 
     def write():
         batches[0][...] += 1
@@ -59,20 +78,10 @@ def touch_cost(shape, dtype, times):
         writer.join()
         work += 1
         begin = time.thread_time_ns()
-        touch(batches[0])
+        consume(batch, mode, None)
+        count(batch, result)
         cost += time.thread_time_ns() - begin
     return cost / times
-
-
-def consume(batch, mode, digest):
-    """Does with a batch what the mode says."""
-    if mode == "write":
-        batch[0][...] -= 1
-    elif mode == "digest":
-        for field in batch[:2]:
-            digest.update(numpy.ascontiguousarray(field))
-    elif mode == "read":
-        touch(batch[0])
 
 
 def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
@@ -120,8 +129,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
                 break
             consume(batch, mode, digest)
             if epoch >= skip_epochs:
-                result["images"] += len(batch[1])
-                result["batches"] += 1
+                count(batch, result)
         if epoch >= skip_epochs:
             result["epoch_seconds"].append(time.monotonic() - begin)
         if memory:
@@ -138,9 +146,9 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
     loader.close()
     result["seconds"] = sum(result["epoch_seconds"])
     result["digest"] = digest.hexdigest()
-    if mode == "read":
+    if mode in ("read", "none"):
         full = (batch_size,) + tuple(shape[1:])
-        result["touch_nanos"] = touch_cost(full, dtype, 30)
+        result["trainer_nanos"] = trainer_cost(full, dtype, mode, 30)
     return result
 
 
