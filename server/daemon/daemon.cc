@@ -13,6 +13,7 @@
 #include "server/base/clock.h"
 #include "server/base/status.h"
 #include "server/pipeline/vector_target.h"
+#include "server/storage/local/local_root.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -49,6 +50,9 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
                      limits.memory_bytes >> 20,
                      ": the kernel will end the daemon when that is used up"));
   }
+  if (const auto status = storage::local::LocalRoot::Supported(); !status.ok())
+    resources.warnings.push_back(
+        absl::StrCat("no local dataset can be opened: ", status.message()));
   resources.workers = config.cpu().workers() != 0
                           ? static_cast<int>(config.cpu().workers())
                           : limits.cpus;

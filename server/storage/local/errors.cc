@@ -44,6 +44,10 @@ std::string ReasonOf(int error_number) {
       return "the file system denies reading it";
     case ELOOP:
       return "too many links lead to one another";
+    case ENOSYS:
+      return "the daemon may not call openat2: the kernel is older than 5.6, "
+             "or "
+             "a seccomp filter forbids it";
     case ENXIO:
       return "is a socket or device, not a regular file";
     default:

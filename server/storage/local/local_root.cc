@@ -130,6 +130,14 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
       new LocalRoot(std::move(uri), std::move(roots)));
 }
 
+absl::Status LocalRoot::Supported() {
+  const base::Fd root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const int fd = OpenBeneath(root.get(), ".", O_PATH, 0);
+  if (fd < 0) return FileError(-fd, "/");
+  close(fd);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
   return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }

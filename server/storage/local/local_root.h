@@ -29,10 +29,10 @@ struct ExtraRoot {
 // its absolute path.
 //
 // Thread-safe and immutable. Owns its descriptors. All calls may block for the
-// disk, except Create and uri; none waits for the other end of a FIFO. Errors
-// of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file system,
-// or because a link leads outside), INVALID_ARGUMENT (not that type of file; a
-// loop of links), UNAVAILABLE (anything else, which may pass).
+// disk, except Create, Supported and uri; none waits for the other end of a
+// FIFO. Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the
+// file system, or because a link leads outside), INVALID_ARGUMENT (not that
+// type of file; a loop of links), UNAVAILABLE (anything else, which may pass).
 //
 // Paths are relative to the root, "" is the root itself.
 class LocalRoot final : public Root {
@@ -43,6 +43,10 @@ class LocalRoot final : public Root {
   static absl::StatusOr<std::shared_ptr<const LocalRoot>> Create(
       base::Fd directory, std::string uri,
       std::vector<ExtraRoot> extra_roots = {});
+
+  // Whether this process may open files so at all. UNAVAILABLE: it may not;
+  // says why.
+  static absl::Status Supported();
 
   const std::string& uri() const override { return uri_; }
 

@@ -1,0 +1,110 @@
+"""Runs beneath a systemd of the test's own: what an administrator would do with
+the unit. Leaves what came of it in /result/found.json."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+UNIT, USER, OTHER_USER = "forebayd@daemon", "daemon", "nobody"
+WATCHDOG_SECONDS = 2
+PATIENCE_SECONDS = 30
+TRAINER = """
+import forebay
+from forebay import transforms as T
+loader = forebay.DataLoader(
+    "/photos", batch_size=8, framework="numpy", autostart=False,
+    transform=T.Compose([T.RandomResizedCrop(64), T.ToImage()]))
+print(sum(len(batch.label) for batch in loader))
+"""
+
+
+def run(*command):
+    """(exit code, what it printed)."""
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout.decode()
+
+
+def as_user(*command):
+    return run("runuser", "-u", USER, "--", *command)
+
+
+def properties(*names):
+    _, text = run("systemctl", "show", UNIT, "-p", ",".join(names))
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def main_pid():
+    return int(properties("MainPID")["MainPID"])
+
+
+def drop_in(name, text):
+    """A setting of the administrator's, beside the unit."""
+    folder = pathlib.Path("/etc/systemd/system/forebayd@.service.d")
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.conf").write_text(f"[Service]\n{text}\n")
+    run("systemctl", "daemon-reload")
+
+
+def await_restart(pid):
+    """Whether another process is active in time."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        if (properties("ActiveState")["ActiveState"] == "active" and
+                main_pid() not in (0, pid)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def train():
+    return as_user("/usr/bin/python3", "-c", TRAINER)
+
+
+def doctor():
+    return as_user("forebayctl", "doctor", "--json")
+
+
+def main():
+    found = {}
+    drop_in("watchdog", f"WatchdogSec={WATCHDOG_SECONDS}")
+    found["start"] = run("systemctl", "start", UNIT)
+    found["running"] = properties("ActiveState", "SubState", "Type",
+                                  "LimitNOFILE", "LimitMEMLOCK")
+    found["status"] = as_user("forebayctl", "status")
+    found["doctor"] = doctor()
+    found["trained"] = train()
+    found["stranger"] = run("runuser", "-u", OTHER_USER, "--", "forebayctl",
+                            "--runtime-dir", "/run/forebay", "status")
+    found["second"] = run("systemctl", "start", f"forebayd@{OTHER_USER}")
+
+    time.sleep(2 * WATCHDOG_SECONDS)
+    found["restarts_when_idle"] = properties("NRestarts")["NRestarts"]
+    pid = main_pid()
+    os.kill(pid, signal.SIGKILL)
+    found["back_after_crash"] = await_restart(pid)
+    found["trained_again"] = train()
+    # Not those of the first time: the files were too young to be told apart.
+    found["indexes"] = [
+        str(path) for path in pathlib.Path("/var/lib/forebay", USER).rglob("*")
+        if path.is_file()]
+    pid = main_pid()
+    os.kill(pid, signal.SIGSTOP)
+    found["back_after_hang"] = await_restart(pid)
+
+    found["stop"] = run("systemctl", "stop", UNIT)
+    found["stopped"] = properties("ActiveState", "Result")
+    found["left_in_run"] = os.path.exists("/run/forebay")
+
+    drop_in("strict", "RestrictSUIDSGID=yes")
+    run("systemctl", "start", UNIT)
+    found["doctor_without_openat2"] = doctor()
+    found["trained_without_openat2"] = train()
+    found["journal"] = run("journalctl", "--no-pager", "-o", "cat", "-u", UNIT)
+    pathlib.Path("/result/found.json").write_text(json.dumps(found))
+
+
+main()
