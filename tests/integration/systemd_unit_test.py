@@ -82,6 +82,7 @@ def test_a_second_daemon_is_refused(found):
 
 
 def test_the_watchdog_leaves_a_daemon_alone_that_works(found):
+    assert found["feeds_the_watchdog"]
     assert found["restarts_when_idle"] == "0"
 
 

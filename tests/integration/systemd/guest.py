@@ -49,15 +49,31 @@ def drop_in(name, text):
     run("systemctl", "daemon-reload")
 
 
-def await_restart(pid):
-    """Whether another process is active in time."""
+def comes_true(condition):
+    """Whether it does in time; asks again and again."""
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
-        if (properties("ActiveState")["ActiveState"] == "active" and
-                main_pid() not in (0, pid)):
+        if condition():
             return True
-        time.sleep(0.05)
     return False
+
+
+def await_restart(pid):
+    """Whether another process is active in time."""
+    return comes_true(lambda: (
+        properties("ActiveState")["ActiveState"] == "active" and
+        main_pid() not in (0, pid)))
+
+
+def await_feeding(times):
+    """Whether the watchdog was fed so often in time."""
+    seen = set()
+
+    def fed():
+        seen.add(properties("WatchdogTimestampMonotonic").popitem()[1])
+        return len(seen) > times
+
+    return comes_true(fed)
 
 
 def train():
@@ -81,7 +97,7 @@ def main():
                             "--runtime-dir", "/run/forebay", "status")
     found["second"] = run("systemctl", "start", f"forebayd@{OTHER_USER}")
 
-    time.sleep(2 * WATCHDOG_SECONDS)
+    found["feeds_the_watchdog"] = await_feeding(times=3)
     found["restarts_when_idle"] = properties("NRestarts")["NRestarts"]
     pid = main_pid()
     os.kill(pid, signal.SIGKILL)
