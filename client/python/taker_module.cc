@@ -223,6 +223,5 @@ PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
 
 }  // namespace
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming):
-// as CPython looks it up
+// NOLINTNEXTLINE(*-reserved-identifier,*-identifier-naming): CPython names it
 PyMODINIT_FUNC PyInit__ctaker() { return PyModuleDef_Init(&module_def); }
