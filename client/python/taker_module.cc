@@ -1,8 +1,8 @@
 // The module _ctaker: takes batches off a loader for Python in fewer steps than
 // ctypes needs. Beside it forebay/_taker.py does the same by ctypes, where this
-// module cannot be loaded. Compiled once for CPython 3.11 and all that follow
-// (the limited API; earlier ones lack its buffer protocol). Knows libforebay.so
-// by the addresses that it is given alone.
+// module cannot be loaded. Compiled once, with the limited API of CPython 3.11:
+// for all that follow, and for 3.9 and 3.10, which have everything used here,
+// too. Knows libforebay.so by the addresses that it is given alone.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 

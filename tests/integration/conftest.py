@@ -41,6 +41,14 @@ def shared_daemon(tmp_path_factory):
         yield started
 
 
+@pytest.fixture(params=["C++", "ctypes"])
+def taker(request, monkeypatch):
+    """Both ways in which batches are taken."""
+    from forebay import _taker
+    if request.param == "ctypes":
+        monkeypatch.setattr(_taker, "_ctaker", None)
+
+
 @pytest.fixture
 def connect(shared_daemon):
     """Opens raw sessions."""

@@ -12,6 +12,8 @@ from forebay import transforms as T
 
 SAMPLES = 48
 
+pytestmark = pytest.mark.usefixtures("taker")
+
 
 def reference(photos):
     """uint8 (N, H, W, 3) of PIL's pixels, and int64 (N,) labels, in order."""

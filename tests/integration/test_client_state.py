@@ -5,6 +5,8 @@ import pytest
 import forebay
 from test_client_batches import SAMPLES, open_loader
 
+pytestmark = pytest.mark.usefixtures("taker")
+
 
 def ids(batches):
     return [int(i) for batch in batches for i in batch.sample_ids]

@@ -1,7 +1,7 @@
 """Takes batches off a native loader: what runs for each of them.
 
-In C++ where the interpreter can load the module _ctaker (CPython 3.11 and all
-that follow), else by ctypes: the same to those who use it, but slower.
+In C++ where the interpreter can load the module _ctaker (CPython), else by
+ctypes: the same to those who use it, but slower.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _load_ctaker():
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
-    except ImportError:  # an older CPython, or it is not installed
+    except ImportError:  # it is not installed
         return None
     return module
 
