@@ -80,10 +80,10 @@ std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
 
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
     const std::string& path, const job::Introspection* jobs,
-    DaemonInfoSource daemon, const base::Clock* clock) {
+    job::Control* control, DaemonInfoSource daemon, const base::Clock* clock) {
   KeepGrpc();
   std::unique_ptr<grpc::Service> service =
-      NewAdminService(jobs, std::move(daemon), clock);
+      NewAdminService(jobs, control, std::move(daemon), clock);
   std::unique_ptr<grpc::Server> grpc_server = Build(service.get());
   if (grpc_server == nullptr) {
     return absl::InternalError("gRPC did not start");

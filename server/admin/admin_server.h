@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/admin/daemon_info.h"
 #include "server/base/clock.h"
+#include "server/job/control.h"
 #include "server/job/snapshot.h"
 
 namespace forebay::admin {
@@ -28,7 +29,7 @@ class AdminServer {
   // of mode 0700; the socket gets 0600.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(
       const std::string& path, const job::Introspection* jobs,
-      DaemonInfoSource daemon, const base::Clock* clock);
+      job::Control* control, DaemonInfoSource daemon, const base::Clock* clock);
 
   // Connections of other users, closed unheard.
   virtual std::uint64_t refused_peers() const = 0;

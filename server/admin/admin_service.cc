@@ -47,9 +47,12 @@ class PeekPlace {
 
 class AdminService final : public proto::Admin::Service {
  public:
-  AdminService(const job::Introspection* jobs, DaemonInfoSource daemon,
-               const base::Clock* clock)
-      : jobs_(jobs), daemon_(std::move(daemon)), clock_(clock) {}
+  AdminService(const job::Introspection* jobs, job::Control* control,
+               DaemonInfoSource daemon, const base::Clock* clock)
+      : jobs_(jobs),
+        control_(control),
+        daemon_(std::move(daemon)),
+        clock_(clock) {}
 
   grpc::Status GetStatus(grpc::ServerContext*, const proto::GetStatusRequest*,
                          proto::DaemonStatus* response) override {
@@ -69,8 +72,7 @@ class AdminService final : public proto::Admin::Service {
                     grpc::ServerWriter<proto::PeekChunk>* writer) override {
     if (request->job().size() > kMaxNameBytes ||
         request->loader().size() > kMaxNameBytes) {
-      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                          "a job's or loader's name has at most 256 bytes");
+      return NameTooLong();
     }
     const PeekPlace place(&peeks_);
     if (!place.got()) {
@@ -82,7 +84,20 @@ class AdminService final : public proto::Admin::Service {
     return Send(*batch, writer);
   }
 
+  grpc::Status SetJob(grpc::ServerContext*, const proto::SetJobRequest* request,
+                      proto::SetJobResponse*) override {
+    if (request->job().size() > kMaxNameBytes) return NameTooLong();
+    return request->has_weight()
+               ? ToGrpc(control_->SetWeight(request->job(), request->weight()))
+               : grpc::Status::OK;
+  }
+
  private:
+  static grpc::Status NameTooLong() {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                        "a job's or loader's name has at most 256 bytes");
+  }
+
   static grpc::Status Send(const job::PeekedBatch& batch,
                            grpc::ServerWriter<proto::PeekChunk>* writer) {
     proto::PeekChunk chunk;
@@ -107,6 +122,7 @@ class AdminService final : public proto::Admin::Service {
   }
 
   const job::Introspection* const jobs_;
+  job::Control* const control_;
   const DaemonInfoSource daemon_;
   const base::Clock* const clock_;
   std::atomic<int> peeks_ = 0;
@@ -115,9 +131,11 @@ class AdminService final : public proto::Admin::Service {
 }  // namespace
 
 std::unique_ptr<grpc::Service> NewAdminService(const job::Introspection* jobs,
+                                               job::Control* control,
                                                DaemonInfoSource daemon,
                                                const base::Clock* clock) {
-  return std::make_unique<AdminService>(jobs, std::move(daemon), clock);
+  return std::make_unique<AdminService>(jobs, control, std::move(daemon),
+                                        clock);
 }
 
 }  // namespace forebay::admin

@@ -5,6 +5,7 @@
 
 #include "server/admin/daemon_info.h"
 #include "server/base/clock.h"
+#include "server/job/control.h"
 #include "server/job/snapshot.h"
 
 namespace grpc {
@@ -16,8 +17,10 @@ namespace forebay::admin {
 // The gRPC service of admin.proto: asks, translates and answers. Thread-safe.
 // What it is given must outlive it; the caller owns it. A call blocks while its
 // client is slow to read, and at most two batches are copied out at a time
-// (RESOURCE_EXHAUSTED for a third). Errors are those of job::Introspection.
+// (RESOURCE_EXHAUSTED for a third). Errors are those of job::Introspection and
+// job::Control.
 std::unique_ptr<grpc::Service> NewAdminService(const job::Introspection* jobs,
+                                               job::Control* control,
                                                DaemonInfoSource daemon,
                                                const base::Clock* clock);
 

@@ -129,7 +129,7 @@ absl::Status Daemon::Listen() {
                                                    loop_.get(), &registry_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), &registry_,
+                  runtime_dir_.AdminSocket(), &registry_, &registry_,
                   [this] { return Info(); }, base::Clock::Monotonic()));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();

@@ -4,10 +4,17 @@
 
 namespace forebay::job {
 
-void Job::Describe(std::string name, double weight) {
+double Job::Describe(std::string name, double weight) {
   base::MutexLock lock(&mutex_);
   name_ = std::move(name);
+  if (!weight_is_set_) weight_ = weight;
+  return weight_;
+}
+
+void Job::SetWeight(double weight) {
+  base::MutexLock lock(&mutex_);
   weight_ = weight;
+  weight_is_set_ = true;
 }
 
 void Job::AddProcess(std::uint32_t pid) {
@@ -40,6 +47,11 @@ std::vector<std::shared_ptr<Loader>> Job::Loaders() const {
     if (auto loader = weak.lock()) loaders.push_back(std::move(loader));
   }
   return loaders;
+}
+
+std::string Job::name() const {
+  base::MutexLock lock(&mutex_);
+  return name_;
 }
 
 bool Job::IsCalled(const std::string& name_or_key) const {

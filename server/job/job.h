@@ -29,7 +29,10 @@ class Job {
   // Whom its work is charged to.
   schedule::Flow flow() const { return flow_; }
 
-  void Describe(std::string name, double weight);
+  // What who attaches says of it. Returns the weight that is in force.
+  double Describe(std::string name, double weight);
+  // In force as long as the job lives.
+  void SetWeight(double weight);
   void AddProcess(std::uint32_t pid);
   // True if that was the last one.
   bool RemoveProcess(std::uint32_t pid);
@@ -39,6 +42,7 @@ class Job {
   void AddLoader(const std::shared_ptr<Loader>& loader);
   std::vector<std::shared_ptr<Loader>> Loaders() const;
 
+  std::string name() const;
   bool IsCalled(const std::string& name_or_key) const;
   JobSnapshot Snapshot() const;
 
@@ -50,6 +54,7 @@ class Job {
   mutable base::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   double weight_ ABSL_GUARDED_BY(mutex_) = 1;
+  bool weight_is_set_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::uint32_t, int> attached_ ABSL_GUARDED_BY(mutex_);  // by pid
   int loaders_named_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::weak_ptr<Loader>> loaders_ ABSL_GUARDED_BY(mutex_);

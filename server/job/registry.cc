@@ -76,11 +76,10 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
   std::shared_ptr<Job>& job = jobs_[{uid, identity.key()}];
   if (job == nullptr)
     job = std::make_shared<Job>(uid, identity.key(), ++last_flow_);
-  job->Describe(identity.name().empty() ? identity.key() : identity.name(),
-                weight);
+  ApplyWeight(*job, job->Describe(identity.name().empty() ? identity.key()
+                                                          : identity.name(),
+                                  weight));
   job->AddProcess(pid);
-  machinery_.executor->SetWeight(job->flow(), weight);
-  machinery_.source->SetWeight(job->flow(), weight);
   return std::unique_ptr<Attachment>(new Attachment(this, job, pid));
 }
 
@@ -97,6 +96,35 @@ std::vector<std::shared_ptr<Job>> Registry::Jobs() const {
   std::vector<std::shared_ptr<Job>> jobs;
   for (const auto& [key, job] : jobs_) jobs.push_back(job);
   return jobs;
+}
+
+void Registry::ApplyWeight(const Job& job, double weight) {
+  machinery_.executor->SetWeight(job.flow(), weight);
+  machinery_.source->SetWeight(job.flow(), weight);
+}
+
+absl::Status Registry::SetWeight(const std::string& job, double weight) {
+  FOREBAY_RETURN_IF_ERROR(CheckWeight(weight));
+  std::vector<std::string> seen;
+  Job* found = nullptr;
+  // Held, so that the job does not end before its flow has the weight.
+  base::MutexLock lock(&mutex_);
+  for (const auto& [key, j] : jobs_) {
+    seen.push_back(j->name());
+    if (!j->IsCalled(job)) continue;
+    if (found != nullptr)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "several jobs are called ", job, ": name one by its key"));
+    found = j.get();
+  }
+  if (found == nullptr)
+    return absl::NotFoundError(
+        absl::StrCat("no job is called ", job,
+                     seen.empty() ? ": there is none" : "; there is: ",
+                     absl::StrJoin(seen, ", ")));
+  found->SetWeight(weight);
+  ApplyWeight(*found, weight);
+  return absl::OkStatus();
 }
 
 void Registry::ReclaimIdle(std::int64_t idle_nanos) {

@@ -15,6 +15,7 @@
 #include "proto/job.pb.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
+#include "server/job/control.h"
 #include "server/job/job.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
@@ -57,12 +58,13 @@ class Attachment {
 // sessions; catalog and machinery to the daemon, and outlive it. Attach and
 // Introspection do not block. Errors: INVALID_ARGUMENT (an identity that is
 // none).
-class Registry final : public Introspection {
+class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::Machinery machinery)
       : catalog_(catalog), machinery_(std::move(machinery)) {}
 
-  // A job is known by uid and key. Its weight is that of the last who attached.
+  // A job is known by uid and key. Its weight is that of the last who attached,
+  // unless it was set.
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
@@ -80,6 +82,7 @@ class Registry final : public Introspection {
   std::vector<JobSnapshot> Snapshot() const override;
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                    const std::string& loader) const override;
+  absl::Status SetWeight(const std::string& job, double weight) override;
 
  private:
   friend class Attachment;
@@ -90,6 +93,7 @@ class Registry final : public Introspection {
       const proto::DatasetSpec& spec, const std::stop_token& stop);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
+  void ApplyWeight(const Job& job, double weight);
 
   dataset::Catalog* const catalog_;
   const stream::Machinery machinery_;

@@ -23,8 +23,12 @@ absl::Status CheckIdentity(const proto::JobIdentity& identity) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job's name has at most ", kMaxName, " bytes"));
   }
-  const double weight = identity.weight();
-  if (weight != 0 && (std::isnan(weight) || weight < 0.001 || weight > 1000)) {
+  return identity.weight() == 0 ? absl::OkStatus()
+                                : CheckWeight(identity.weight());
+}
+
+absl::Status CheckWeight(double weight) {
+  if (std::isnan(weight) || weight < 0.001 || weight > 1000) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job's weight is 0.001 to 1000, not ", weight));
   }

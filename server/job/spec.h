@@ -10,6 +10,9 @@ namespace forebay::job {
 // proto/job.proto gives.
 absl::Status CheckIdentity(const proto::JobIdentity& identity);
 
+// Likewise of a weight alone.
+absl::Status CheckWeight(double weight);
+
 // Likewise of what is the loader's own: its name and batching. The other rooms
 // check their parts of the spec.
 absl::Status CheckLoader(const proto::LoaderSpec& spec);

@@ -1,9 +1,19 @@
 """Positions, resuming, epochs, ranks."""
 
+import json
+import os
+import pathlib
+import subprocess
+
 import pytest
 
 import forebay
 from test_client_batches import SAMPLES, open_loader
+
+CTL = os.environ.get(
+    "FOREBAY_CTL",
+    pathlib.Path(__file__).resolve().parents[2] /
+    "bazel-bin/tools/forebayctl/forebayctl")
 
 pytestmark = pytest.mark.usefixtures("taker")
 
@@ -112,3 +122,30 @@ def test_refuses_what_it_cannot_do(daemon, photos, arguments, error):
 def test_missing_folder(daemon, tmp_path):
     with pytest.raises(forebay.NotFound, match="nowhere"):
         open_loader(tmp_path / "nowhere")
+
+
+def test_a_weight_that_was_set_outlasts_who_attaches(daemon, photos):
+    def jobs():
+        said = subprocess.run(
+            [CTL, "--json", "--runtime-dir", daemon.runtime_dir, "jobs"],
+            check=True, stdout=subprocess.PIPE).stdout
+        return json.loads(said)["jobs"]
+
+    def set_weight(job, weight):
+        return subprocess.run(
+            [CTL, "--runtime-dir", daemon.runtime_dir, "set", job, "--weight",
+             str(weight)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    with open_loader(photos, weight=2) as loader:
+        (job,) = jobs()
+        assert job["weight"] == 2
+        done = set_weight(job["name"], 8)
+        assert done.returncode == 0, done.stdout
+        assert jobs()[0]["weight"] == 8
+        assert sorted(ids(loader)) == list(range(SAMPLES))
+        with open_loader(photos, weight=3) as another:
+            assert jobs()[0]["weight"] == 8
+            assert sorted(ids(another)) == list(range(SAMPLES))
+        done = set_weight("nobody", 1)
+        assert done.returncode == 1
+        assert job["name"] in done.stdout.decode()

@@ -123,6 +123,13 @@ class GrpcAdminClient final : public AdminClient {
     return batch;
   }
 
+  absl::Status SetJob(const proto::SetJobRequest& request) override {
+    grpc::ClientContext context;
+    SetDeadline(kCallTimeout, &context);
+    proto::SetJobResponse response;
+    return FromGrpc(stub_->SetJob(&context, request, &response));
+  }
+
  private:
   static void SetDeadline(std::chrono::seconds timeout,
                           grpc::ClientContext* context) {

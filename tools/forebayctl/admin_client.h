@@ -33,6 +33,7 @@ class AdminClient {
   virtual absl::StatusOr<proto::JobList> ListJobs() = 0;
   virtual absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                            const std::string& loader) = 0;
+  virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;
 };
 
 // Whether every field's type, shape and place fit `batch.data`.

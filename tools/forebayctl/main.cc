@@ -1,4 +1,5 @@
-// forebayctl: shows what the daemon does, and what is wrong with it.
+// forebayctl: shows what the daemon does, and what is wrong with it; changes
+// jobs.
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -45,6 +46,7 @@ void Describe(CLI::App* app, CommandLine* line) {
   AddVerb(app, "top", "What each job gets, live; q quits", &RunTop, line);
   AddVerb(app, "peek", "A picture of the batch that a job sees", &RunPeek,
           line);
+  AddVerb(app, "set", "Change a job while it runs", &RunSet, line);
   AddVerb(app, "doctor", "What is wrong, in plain sentences", &RunDoctor, line);
   AddVerb(app, "version", "The versions of forebayctl and the daemon",
           &RunVersion, line);
@@ -54,6 +56,13 @@ void Describe(CLI::App* app, CommandLine* line) {
                   "Seconds between two samples, 0.1 to 3600. Default 1")
       ->check(CLI::Range(0.1, 3600.0));
   top->add_flag("--once", options.once, "Print one sample and leave");
+  CLI::App* set = app->get_subcommand("set");
+  set->add_option("JOB", options.job, "The job's name or key")->required();
+  set->add_option("--weight", options.weight,
+                  "Its share of contended resources beside other jobs, 0.001 "
+                  "to 1000")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->required();
   CLI::App* peek = app->get_subcommand("peek");
   peek->add_option("JOB", options.job, "The job's name or key")->required();
   peek->add_option("--loader", options.loader,

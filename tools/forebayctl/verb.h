@@ -21,11 +21,13 @@ enum ExitCode : int {
 struct Options {
   std::string runtime_dir;  // found already
   bool json = false;
-  // peek
+  // peek, set
   std::string job;
   std::string loader;  // empty: the first that runs
   std::string output = "batch.png";
   std::size_t count = 64;  // images
+  // set
+  double weight = 1;
   // top
   double interval_seconds = 1;
   bool once = false;
@@ -37,6 +39,7 @@ int RunDoctor(const Options& options);
 int RunJobs(const Options& options);
 int RunPeek(const Options& options);
 int RunQueues(const Options& options);
+int RunSet(const Options& options);
 int RunStatus(const Options& options);
 int RunTop(const Options& options);
 int RunVersion(const Options& options);

@@ -12,11 +12,13 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "proto/admin.grpc.pb.h"
 #include "server/base/clock.h"
+#include "tests/unit/server/admin/fake_control.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::admin {
@@ -42,7 +44,7 @@ class AdminServerTest : public testing::Test {
 
   absl::Status Start() {
     auto server = AdminServer::Start(
-        path_, &jobs_,
+        path_, &jobs_, &control_,
         [] {
           DaemonInfo info;
           info.version = "9.9";
@@ -77,6 +79,7 @@ class AdminServerTest : public testing::Test {
   std::string path_;
   base::FakeClock clock_;
   FakeIntrospection jobs_;
+  FakeControl control_;
   std::unique_ptr<AdminServer> server_;
 };
 
@@ -126,6 +129,25 @@ TEST_F(AdminServerTest, PeekStreamsTheBatchInChunks) {
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(received,
             std::string(reinterpret_cast<char*>(data), 3 * 3 * 500 * 500));
+}
+
+TEST_F(AdminServerTest, SetsAWeight) {
+  ASSERT_TRUE(Start().ok());
+  const auto set = [&](const std::string& job, std::optional<double> weight) {
+    grpc::ClientContext context;
+    proto::SetJobRequest request;
+    request.set_job(job);
+    if (weight.has_value()) request.set_weight(*weight);
+    proto::SetJobResponse response;
+    return Stub()->SetJob(&context, request, &response);
+  };
+  EXPECT_TRUE(set("resnet", std::nullopt).ok());
+  EXPECT_EQ(control_.weight(), 0) << "none was given";
+  EXPECT_TRUE(set("resnet", 2.5).ok());
+  EXPECT_EQ(control_.weight(), 2.5);
+  EXPECT_EQ(set("bert", 1).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(set(std::string(257, 'x'), 1).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(AdminServerTest, PeekErrorsReachTheClient) {

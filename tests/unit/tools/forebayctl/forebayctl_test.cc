@@ -17,6 +17,7 @@
 #include "proto/version.h"
 #include "server/admin/admin_server.h"
 #include "server/base/clock.h"
+#include "tests/unit/server/admin/fake_control.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::ctl {
@@ -47,7 +48,7 @@ class ForebayctlTest : public testing::Test {
 
   void StartDaemon() {
     auto server = admin::AdminServer::Start(
-        directory_ + "/admin.sock", &jobs_,
+        directory_ + "/admin.sock", &jobs_, &control_,
         [this] {
           admin::DaemonInfo info;
           info.version = proto::kVersion;
@@ -91,12 +92,13 @@ class ForebayctlTest : public testing::Test {
   std::string directory_;
   std::vector<std::string> warnings_;
   admin::FakeIntrospection jobs_;
+  admin::FakeControl control_;
   std::unique_ptr<admin::AdminServer> server_;
 };
 
 TEST_F(ForebayctlTest, WithoutADaemonEachVerbSaysSo) {
-  for (const std::string verb :
-       {"status", "jobs", "queues", "top --once", "peek resnet"}) {
+  for (const std::string verb : {"status", "jobs", "queues", "top --once",
+                                 "peek resnet", "set resnet --weight 2"}) {
     for (const std::string json : {"", " --json"}) {
       const Outcome outcome = Run(verb + json);
       EXPECT_EQ(outcome.code, 3) << verb;
@@ -119,7 +121,9 @@ TEST_F(ForebayctlTest, WithoutADaemonEachVerbSaysSo) {
 
 TEST_F(ForebayctlTest, BadCommandLines) {
   for (const std::string arguments :
-       {"", "stauts", "peek", "top --interval 0", "status --nope"}) {
+       {"", "stauts", "peek", "top --interval 0", "status --nope", "set",
+        "set resnet", "set resnet --weight 0", "set resnet --weight 1001",
+        "set resnet --weight much"}) {
     EXPECT_EQ(Run(arguments).code, 2) << arguments;
   }
   EXPECT_EQ(Run("--help").code, 0);
@@ -141,6 +145,18 @@ TEST_F(ForebayctlTest, Status) {
   const std::string json = Run("status --json").out;
   EXPECT_NE(json.find("\"memory_limit\": \"1073741824\""), std::string::npos);
   EXPECT_NE(json.find("\"numa_node\": 0"), std::string::npos);
+}
+
+TEST_F(ForebayctlTest, Set) {
+  StartDaemon();
+  EXPECT_EQ(Run("set resnet --weight 2.5").out, "resnet has weight 2.5\n");
+  EXPECT_EQ(control_.weight(), 2.5);
+  const Outcome json = Run("--json set resnet --weight 4");
+  EXPECT_EQ(json.code, 0);
+  EXPECT_NE(json.out.find("\"weight\": 4"), std::string::npos) << json.out;
+  const Outcome unknown = Run("set bert --weight 1");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.err, "forebayctl: no job is called so; there is: resnet\n");
 }
 
 TEST_F(ForebayctlTest, JobsAndQueues) {
