@@ -25,6 +25,8 @@ def tags_left_out(config):
     """Tags of the tests that .bazelrc leaves out of a configuration."""
     if config == "cuda":
         return ["manual"]
+    if config == "tsan":
+        return ["manual", "cuda", "release-only", "longjmp"]
     if config in SANITIZERS:
         return ["manual", "cuda", "release-only"]
     return ["manual", "cuda"]

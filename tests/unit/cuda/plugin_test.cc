@@ -133,9 +133,8 @@ TEST_F(PluginTest, WhatIsNoLibraryIsRefused) {
 // The loader itself would die of SIGBUS with some of these.
 TEST_F(PluginTest, ALibraryThatWasCutShortIsRefused) {
   const std::string whole = Built("good_plugin");
-  const auto size = std::filesystem::file_size(whole);
-  for (const std::uintmax_t part :
-       {size / 8, size / 4, size / 2, 64ul, 100ul}) {
+  // Far from whole, however much of it is debugging information.
+  for (const std::uintmax_t part : {64, 100, 500, 1000, 2000}) {
     std::filesystem::copy_file(
         whole, path_, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
