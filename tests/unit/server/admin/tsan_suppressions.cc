@@ -1,7 +1,4 @@
-// What ThreadSanitizer reports of Debian's gRPC and Abseil, which were built
-// without it: it cannot see their synchronisation. Nothing of ours is named.
-extern "C" const char* TsanSuppressions() __asm__(
-    "__tsan_default_suppressions");
+#include "tests/unit/server/admin/tsan_suppressions.h"
 
 extern "C" const char* TsanSuppressions() {
   return "called_from_lib:libgrpc.so\n"

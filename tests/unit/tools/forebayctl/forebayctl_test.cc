@@ -19,6 +19,7 @@
 #include "server/base/clock.h"
 #include "tests/unit/server/admin/fake_control.h"
 #include "tests/unit/server/admin/fake_introspection.h"
+#include "tests/unit/server/admin/tsan_suppressions.h"
 
 namespace forebay::ctl {
 namespace {
@@ -36,11 +37,12 @@ class ForebayctlTest : public testing::Test {
     ASSERT_NE(mkdtemp(directory), nullptr);
     directory_ = directory;
     jobs_.SetJobs({admin::ResnetJob()});
+    std::ofstream(directory_ + "/tsan") << TsanSuppressions();
   }
 
   void TearDown() override {
     server_.reset();
-    for (const char* name : {"/err", "/batch.png"}) {
+    for (const char* name : {"/err", "/batch.png", "/tsan"}) {
       unlink((directory_ + name).c_str());
     }
     rmdir(directory_.c_str());
@@ -73,8 +75,9 @@ class ForebayctlTest : public testing::Test {
     const std::string program = std::string(std::getenv("TEST_SRCDIR")) + "/" +
                                 std::getenv("TEST_WORKSPACE") +
                                 "/tools/forebayctl/forebayctl";
-    const std::string command = "FOREBAY_RUNTIME_DIR=" + directory_ + " '" +
-                                program + "' " + arguments + " 2>" +
+    const std::string command = "TSAN_OPTIONS=suppressions=" + directory_ +
+                                "/tsan FOREBAY_RUNTIME_DIR=" + directory_ +
+                                " '" + program + "' " + arguments + " 2>" +
                                 directory_ + "/err </dev/null";
     Outcome outcome;
     FILE* pipe = popen(command.c_str(), "r");
