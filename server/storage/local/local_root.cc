@@ -26,13 +26,15 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's own limit
 constexpr int kMaxRaces = 16;
+constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
 // A descriptor, or minus errno.
 int OpenBeneath(int directory, const char* path, std::uint64_t flags,
                 std::uint64_t resolve) {
   struct open_how how = {};
   how.flags = flags | O_CLOEXEC;
-  how.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = resolve | kBeneath;
   for (int races = 0;;) {
     const long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
@@ -139,11 +141,16 @@ absl::Status LocalRoot::Supported() {
 }
 
 absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
-  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  return OpenFollowing(path, kReading);
+}
+
+const open_how& LocalRoot::HowToRead() {
+  static constexpr open_how kHow = {kReading | O_CLOEXEC, 0, kBeneath};
+  return kHow;
 }
 
 absl::StatusOr<base::Fd> LocalRoot::OpenDirectory(std::string_view path) const {
-  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
+  return OpenFollowing(path, kReading | O_DIRECTORY);
 }
 
 absl::StatusOr<FileStat> LocalRoot::Stat(std::string_view path) const {

@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
 #define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
 
+#include <linux/openat2.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +55,11 @@ class LocalRoot final : public Root {
   // Opens for reading. What was opened need not be a regular file: look before
   // reading; reads do not block for a peer.
   absl::StatusOr<base::Fd> Open(std::string_view path) const;
+
+  // For who opens files itself, beneath `directory` and in this way, as long as
+  // that gives no EXDEV: a link that leaves is for Open.
+  int directory() const { return roots_.front().directory.get(); }
+  static const open_how& HowToRead();
 
   // Opens for listing.
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;

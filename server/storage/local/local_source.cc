@@ -28,7 +28,9 @@ LocalSource::LocalSource(const LocalSourceOptions& options)
     : files_(options.files),
       clock_(options.clock),
       cpu_clock_(options.cpu_clock),
-      buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {
+      buffers_(options.buffers != nullptr
+                   ? options.buffers
+                   : std::make_shared<BufferPool>(options.spare_bytes)) {
   FOREBAY_CHECK(options.threads > 0);
   threads_.reserve(options.threads);
   for (int thread = 0; thread < options.threads; ++thread)
@@ -154,10 +156,7 @@ absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {
 }
 
 absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
-  const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());
-  if (root == nullptr)
-    return FileError(absl::StatusCode::kInvalidArgument, request.object,
-                     "lies in no local directory");
+  FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
   FOREBAY_RETURN_IF_ERROR(CheckRange(request));
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
                            files_->Open(*root, request.object));

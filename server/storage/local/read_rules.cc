@@ -19,6 +19,14 @@ std::int64_t CostOf(const ReadRequest& request) {
                          request.length, std::uint64_t{1} << 40));
 }
 
+absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request) {
+  const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());
+  if (root == nullptr)
+    return FileError(absl::StatusCode::kInvalidArgument, request.object,
+                     "lies in no local directory");
+  return root;
+}
+
 absl::Status CheckRange(const ReadRequest& request) {
   if (request.length <= request.version.size &&
       request.offset <= request.version.size - request.length)

@@ -6,7 +6,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/local/local_root.h"
 
 // What holds for a read of a local file by whichever way it is read.
 namespace forebay::storage::local {
@@ -14,6 +16,9 @@ namespace forebay::storage::local {
 // What it costs its job: its bytes, and what opening the file costs beside
 // them, so that a job of many small files pays its share.
 std::int64_t CostOf(const ReadRequest& request);
+
+// The directory that the request names. INVALID_ARGUMENT: it is no LocalRoot.
+absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 
 // INVALID_ARGUMENT: the range lies outside the version asked for.
 absl::Status CheckRange(const ReadRequest& request);

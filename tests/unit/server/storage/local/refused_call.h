@@ -1,5 +1,5 @@
-#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_RING_H_
-#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_RING_H_
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_CALL_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_CALL_H_
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -12,8 +12,9 @@
 namespace forebay::storage::local {
 
 // Has the kernel answer `error_number` to `system_call` from now on, as the
-// seccomp filters of containers do to io_uring_setup. There is no way back: for
-// a process that ends with the test.
+// seccomp filters of containers do. It holds for the thread that calls and
+// those that it starts from then on, and there is no way back: for a thread
+// that ends with the test.
 inline void RefuseSystemCall(int system_call, int error_number) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -31,4 +32,4 @@ inline void RefuseSystemCall(int system_call, int error_number) {
 
 }  // namespace forebay::storage::local
 
-#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_RING_H_
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_REFUSED_CALL_H_
