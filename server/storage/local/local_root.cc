@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <optional>
@@ -104,6 +106,21 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
+// Not NFS, not FUSE, and nothing unheard of.
+bool OnThisHost(int directory) {
+  struct statfs system;
+  if (fstatfs(directory, &system) != 0) return false;
+  constexpr long kXfs = 0x58465342;  // linux/magic.h has the others alone
+  for (const long type :
+       {static_cast<long>(EXT4_SUPER_MAGIC), kXfs,
+        static_cast<long>(BTRFS_SUPER_MAGIC),
+        static_cast<long>(F2FS_SUPER_MAGIC),
+        static_cast<long>(OVERLAYFS_SUPER_MAGIC),
+        static_cast<long>(SQUASHFS_MAGIC), static_cast<long>(TMPFS_MAGIC)})
+    if (static_cast<long>(system.f_type) == type) return true;
+  return false;
+}
+
 absl::Status TooManyLinks(std::string_view path) {
   return FileError(ELOOP, path);
 }
@@ -115,6 +132,7 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
   FOREBAY_RETURN_IF_ERROR(CheckDirectory(directory, uri));
   std::string_view own_path = uri;
   if (own_path.starts_with("file://")) own_path.remove_prefix(7);
+  const bool on_this_host = OnThisHost(directory.get());
   std::vector<ExtraRoot> roots;
   roots.reserve(extra_roots.size() + 1);
   roots.push_back({std::move(directory), own_path.starts_with('/')
@@ -129,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
         {std::move(extra.directory), NormalizedAbsolute(extra.path)});
   }
   return std::shared_ptr<const LocalRoot>(
-      new LocalRoot(std::move(uri), std::move(roots)));
+      new LocalRoot(std::move(uri), std::move(roots), on_this_host));
 }
 
 absl::Status LocalRoot::Supported() {

@@ -59,6 +59,9 @@ class LocalRoot final : public Root {
   // For who opens files itself, beneath `directory` and in this way, as long as
   // that gives no EXDEV: a link that leaves is for Open.
   int directory() const { return roots_.front().directory.get(); }
+  // Whether its file system is a disk of this host, or its memory: to open a
+  // file whose name is known waits for nobody then.
+  bool on_this_host() const { return on_this_host_; }
   static const open_how& HowToRead();
 
   // Opens for listing.
@@ -79,8 +82,10 @@ class LocalRoot final : public Root {
     std::string path;
   };
 
-  LocalRoot(std::string uri, std::vector<ExtraRoot> roots)
-      : uri_(std::move(uri)), roots_(std::move(roots)) {}
+  LocalRoot(std::string uri, std::vector<ExtraRoot> roots, bool on_this_host)
+      : uri_(std::move(uri)),
+        roots_(std::move(roots)),
+        on_this_host_(on_this_host) {}
 
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
@@ -91,6 +96,7 @@ class LocalRoot final : public Root {
 
   const std::string uri_;
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
+  const bool on_this_host_;
 };
 
 }  // namespace forebay::storage::local

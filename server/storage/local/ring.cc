@@ -30,10 +30,13 @@ struct Operation {
 constexpr Operation kOperations[] = {
     {IORING_OP_OPENAT2, "OPENAT2"},
     {IORING_OP_READ, "READ"},
+    {IORING_OP_READ_FIXED, "READ_FIXED"},
 };
 
 // What io_uring_read's operations count bytes in.
 constexpr std::size_t kMaxLength = std::size_t{1} << 30;
+// Less is not worth a registration.
+constexpr std::size_t kMinRegistered = 64 << 10;
 
 absl::Status Refused(int error_number) {
   switch (error_number) {
@@ -119,6 +122,25 @@ void Ring::Read(std::uint64_t id, int file, void* buffer, std::size_t length,
                      static_cast<unsigned>(std::min(length, kMaxLength)),
                      offset);
   entry->user_data = id;
+}
+
+void Ring::ReadFixed(std::uint64_t id, int file, void* buffer,
+                     std::size_t length, std::uint64_t offset) {
+  io_uring_sqe* const entry = Next();
+  io_uring_prep_read_fixed(entry, file, buffer,
+                           static_cast<unsigned>(std::min(length, kMaxLength)),
+                           offset, /*buf_index=*/0);
+  entry->user_data = id;
+}
+
+std::size_t Ring::Register(absl::Span<std::uint8_t> memory) {
+  // Halves, since the kernel does not say how much the limit leaves.
+  for (std::size_t size = std::min(memory.size(), kMaxLength);
+       size >= kMinRegistered; size /= 2) {
+    const iovec part = {memory.data(), size};
+    if (io_uring_register_buffers(&ring_, &part, 1) == 0) return size;
+  }
+  return 0;
 }
 
 void Ring::Submit(bool wait) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 namespace forebay::storage::local {
 
@@ -44,6 +45,16 @@ class Ring {
   // read() does.
   void Read(std::uint64_t id, int file, void* buffer, std::size_t length,
             std::uint64_t offset);
+
+  // The same, into registered memory.
+  void ReadFixed(std::uint64_t id, int file, void* buffer, std::size_t length,
+                 std::uint64_t offset);
+
+  // Registers as much of the memory, from its begin, as the limit of locked
+  // memory permits: the kernel pins it now, once, instead of at each read past
+  // the page cache. How much that is; once at most. The memory stays until the
+  // ring is gone.
+  std::size_t Register(absl::Span<std::uint8_t> memory);
 
   // Hands what was prepared to the kernel, and waits for a completion if
   // `wait`.

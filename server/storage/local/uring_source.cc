@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,8 @@ namespace {
 // What the thread reads on the spot before it hands anything on, and looks for
 // completions: little beside a batch.
 constexpr std::size_t kRunReads = 16;
+// Jobs whose warmth is remembered.
+constexpr std::size_t kMaxWarmths = 1024;
 // The id of the eventfd's read; slots' ids are their places.
 constexpr std::uint64_t kWakeId = UINT64_MAX;
 
@@ -74,7 +77,9 @@ absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
 
 UringSource::UringSource(const UringSourceOptions& options,
                          std::unique_ptr<Ring> ring, base::Fd wake)
-    : buffers_(options.pool.buffers),
+    : direct_(options.direct),
+      buffers_(options.pool.buffers),
+      pages_(std::make_shared<PagePool>(direct_ ? options.pinned_bytes : 0)),
       cpu_clock_(options.pool.cpu_clock),
       wake_(std::move(wake)),
       ring_(std::move(ring)),
@@ -194,7 +199,8 @@ void UringSource::Begin(Popped read) {
   if (!root.ok()) return Finish(std::move(task), root.status());
   if (absl::Status status = CheckRange(request); !status.ok())
     return Finish(std::move(task), std::move(status));
-  if (request.object.find('\0') != std::string::npos)
+  if (!(*root)->on_this_host() ||
+      request.object.find('\0') != std::string::npos)
     return HandOver(std::move(task));
 
   const int file = OpenCached(**root, request.object);
@@ -211,9 +217,18 @@ void UringSource::Begin(Popped read) {
 }
 
 void UringSource::Opened(Task task) {
-  const ReadRequest& request = task.read.item;
-  if (absl::Status status = CheckFile(task); !status.ok())
+  struct stat stat;
+  if (absl::Status status = CheckFile(task, &stat); !status.ok())
     return Finish(std::move(task), std::move(status));
+  if (direct_ && !WarmthOf(task.read.flow).Ask() &&
+      PreparePastCache(&task, stat.st_dev))
+    return ReadOn(std::move(task));
+  ReadThroughCache(std::move(task));
+}
+
+void UringSource::ReadThroughCache(Task task) {
+  const ReadRequest& request = task.read.item;
+  task.range = {request.offset, request.length, 1};
   task.buffer = buffers_->Take(request.length);
   if (task.buffer == nullptr) {
     absl::Status status = FileError(ENOMEM, request.object);
@@ -223,44 +238,71 @@ void UringSource::Opened(Task task) {
   const ssize_t got = ReadCached(task.file.get(), task.buffer.get(),
                                  request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
+  WarmthOf(task.read.flow).Saw(got >= 0);
   // Where it was not because of waiting, the ring says so again.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
 
+bool UringSource::PreparePastCache(Task* task, std::uint64_t device) {
+  const ReadRequest& request = task->read.item;
+  const auto range = direct_files_.Prepare(task->file.get(), device,
+                                           request.offset, request.length);
+  if (!range.has_value()) return false;
+  if (!std::exchange(pinning_tried_, true))
+    pinned_ = ring_->Register(pages_->piece());
+  task->range = *range;
+  task->buffer = pages_->Take(range->length);
+  return task->buffer != nullptr;
+}
+
 void UringSource::WasRead(Task task, std::uint64_t got) {
   task.filled += got;
-  if (got == 0 || task.filled == task.read.item.length)
+  // Off the alignment there is nothing more to read: there the file ends.
+  if (got == 0 || task.complete() || task.filled % task.range.alignment != 0)
     return Verify(std::move(task));
   ReadOn(std::move(task));
 }
 
 void UringSource::ReadOn(Task task) {
   Park(std::move(task), [this](std::uint64_t id, Task* parked) {
-    const ReadRequest& request = parked->read.item;
-    ring_->Read(id, parked->file.get(), parked->buffer.get() + parked->filled,
-                request.length - parked->filled,
-                request.offset + parked->filled);
+    std::uint8_t* const begin = parked->buffer.get() + parked->filled;
+    const std::uint64_t length = parked->range.length - parked->filled;
+    const std::uint64_t offset = parked->range.offset + parked->filled;
+    const absl::Span<std::uint8_t> pinned = pages_->piece().first(pinned_);
+    if (begin >= pinned.data() &&
+        begin + length <= pinned.data() + pinned.size())
+      ring_->ReadFixed(id, parked->file.get(), begin, length, offset);
+    else
+      ring_->Read(id, parked->file.get(), begin, length, offset);
   });
 }
 
 // Who writes while we read would give us half of each version.
 void UringSource::Verify(Task task) {
   const ReadRequest& request = task.read.item;
-  absl::Status status = CheckFile(task);
-  if (status.ok() && task.filled < request.length)
-    status = EndsEarly(request, task.filled);
+  const std::uint64_t lead = task.lead();
+  struct stat stat;
+  absl::Status status = CheckFile(task, &stat);
+  if (status.ok() && !task.complete())
+    status = EndsEarly(request, task.filled - std::min(task.filled, lead));
   if (!status.ok()) return Finish(std::move(task), std::move(status));
-  const absl::Span<const std::uint8_t> span(task.buffer.get(), request.length);
+  const absl::Span<const std::uint8_t> span(task.buffer.get() + lead,
+                                            request.length);
   base::Bytes bytes(std::move(task.buffer), span);
   Finish(std::move(task), std::move(bytes));
 }
 
-absl::Status UringSource::CheckFile(const Task& task) {
-  struct stat stat;
-  if (fstat(task.file.get(), &stat) != 0)
+absl::Status UringSource::CheckFile(const Task& task, struct stat* stat) {
+  if (fstat(task.file.get(), stat) != 0)
     return FileError(errno, task.read.item.object);
-  return CheckVersion(task.read.item, stat);
+  return CheckVersion(task.read.item, *stat);
+}
+
+Warmth& UringSource::WarmthOf(std::uint64_t job) {
+  // Of jobs long gone nobody tells us.
+  if (warmth_.size() >= kMaxWarmths) warmth_.clear();
+  return warmth_[job];
 }
 
 template <typename Prepare>
@@ -278,9 +320,11 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     task.file = base::Fd(result);
     return Opened(std::move(task));
   }
-  // EXDEV: a link leaves the root. The others: a signal, or the file system is
-  // being changed beside us, which the pool sits out.
-  if (result == -EXDEV || result == -EAGAIN || result == -EINTR)
+  // EXDEV: a link leaves the root. EAGAIN, EINTR: a signal, or the file system
+  // is being changed beside us, which the pool sits out. EINVAL of a read: the
+  // file cannot be read past the cache after all.
+  if (result == -EXDEV || result == -EAGAIN || result == -EINTR ||
+      (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));
   if (result < 0) {
     absl::Status status = FileError(-result, task.read.item.object);

@@ -1,12 +1,15 @@
 #ifndef FOREBAY_SERVER_STORAGE_LOCAL_URING_SOURCE_H_
 #define FOREBAY_SERVER_STORAGE_LOCAL_URING_SOURCE_H_
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,24 +22,34 @@
 #include "server/schedule/fair_queue.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/buffer_pool.h"
+#include "server/storage/local/direct_files.h"
 #include "server/storage/local/local_source.h"
+#include "server/storage/local/page_pool.h"
 #include "server/storage/local/ring.h"
+#include "server/storage/local/warmth.h"
 
 namespace forebay::storage::local {
 
 struct UringSourceOptions {
   unsigned depth = 64;  // operations that wait for the disk at once, 1 to 4096
+  // Files that the page cache does not hold are read past it, where their file
+  // system can do so.
+  bool direct = true;
+  // Memory for such reads that the kernel is to keep pinned; beyond it they
+  // take memory of their own.
+  std::size_t pinned_bytes = std::size_t{8} << 20;
   // The threads for what a ring cannot do; the ring shares their buffers.
   LocalSourceOptions pool;
 };
 
 // Reads files beneath LocalRoots through a ring of io_uring, on one thread
-// named forebay-ring. What the page cache holds is copied at once; only what
-// has to wait for a disk goes into the ring. What a ring cannot do well (links
-// that leave the root, file systems that cannot tell whether a read would wait)
-// is read by a LocalSource within, on threads. Jobs share by weight and bytes;
-// within a job the most urgent read goes first. A file is read only while it is
-// the version asked for.
+// named forebay-ring. What the page cache holds is copied at once. What has to
+// wait for a disk goes into the ring, past the page cache where that has turned
+// out to hold little of what the job reads. What a ring cannot do well (links
+// that leave the root, files of other hosts, file systems that cannot tell
+// whether a read would wait) is read by a LocalSource within, on threads. Jobs
+// share by weight and bytes; within a job the most urgent read goes first. A
+// file is read only while it is the version asked for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads that are under way and fails those that wait
@@ -71,7 +84,12 @@ class UringSource final : public ByteSource {
     Popped read;
     base::Fd file = base::Fd();  // none: it is being opened
     std::shared_ptr<std::uint8_t> buffer = nullptr;
+    DirectRange range = {};  // what the buffer takes of the file
     std::uint64_t filled = 0;
+
+    // Where in the buffer the bytes begin that were asked for.
+    std::uint64_t lead() const { return read.item.offset - range.offset; }
+    bool complete() const { return filled >= lead() + read.item.length; }
   };
   struct Finished {
     Popped read;
@@ -87,10 +105,14 @@ class UringSource final : public ByteSource {
   bool MayWait();
   void Begin(Popped read);
   void Opened(Task task);
+  void ReadThroughCache(Task task);
+  // Whether the task can be read so.
+  bool PreparePastCache(Task* task, std::uint64_t device);
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
   void Verify(Task task);
-  static absl::Status CheckFile(const Task& task);
+  static absl::Status CheckFile(const Task& task, struct stat* stat);
+  Warmth& WarmthOf(std::uint64_t job);
   // Puts the task into a slot, for what `prepare(id, task)` has the ring do.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);
@@ -101,7 +123,9 @@ class UringSource final : public ByteSource {
   // Hands on what is finished.
   void Answer();
 
+  const bool direct_;
   const std::shared_ptr<BufferPool> buffers_;
+  const std::shared_ptr<PagePool> pages_;
   const base::Clock* const cpu_clock_;
   const base::Fd wake_;  // an eventfd
   const std::unique_ptr<Ring> ring_;
@@ -112,6 +136,10 @@ class UringSource final : public ByteSource {
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
   // The ring's thread's own.
+  std::unordered_map<std::uint64_t, Warmth> warmth_;  // by job
+  DirectFiles direct_files_;
+  std::size_t pinned_ = 0;  // bytes of pages_ that the kernel keeps pinned
+  bool pinning_tried_ = false;
   std::vector<std::optional<Task>> slots_;
   std::vector<std::size_t> free_slots_;
   std::vector<Finished> finished_;

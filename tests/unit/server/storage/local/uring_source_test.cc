@@ -99,22 +99,19 @@ class UringSourceTest : public ::testing::Test {
     EXPECT_EQ(std::string(status.message()), object + ": " + reason);
   }
 
-  // Writes files, has the page cache let go of them, and reads them all.
+  // Has the page cache let go of files, and reads them all.
   void ReadManyColdFiles() {
     constexpr int kFiles = 50;
-    std::vector<std::string> contents;
+    if (contents_.empty()) WriteFiles(kFiles);
     for (int i = 0; i < kFiles; ++i) {
-      contents.push_back(RandomText(10'007 * i, i));
-      const std::string name = "cold/" + std::to_string(i);
-      scratch_.Write(name, contents.back());
-      const base::Fd file(open(scratch_.Path(name).c_str(), O_RDONLY));
-      ASSERT_EQ(fsync(file.get()), 0);
+      const base::Fd file(
+          open(scratch_.Path(ColdName(i)).c_str(), O_RDONLY | O_CLOEXEC));
       ASSERT_EQ(posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
     }
     std::latch done(kFiles);
     std::vector<ReadRequest> requests;
     for (int i = 0; i < kFiles; ++i) {
-      requests.push_back(Request("cold/" + std::to_string(i)));
+      requests.push_back(Request(ColdName(i)));
       // Some ranges too, that begin and end anywhere.
       if (i % 3 == 1) {
         requests.back().offset = 5001;
@@ -125,9 +122,10 @@ class UringSourceTest : public ::testing::Test {
         if (bytes.ok()) {
           const std::string text(bytes->span().begin(), bytes->span().end());
           // Not EXPECT_EQ: nobody wants to see them.
-          EXPECT_TRUE(text == (i % 3 == 1 ? contents[i].substr(
-                                                5001, contents[i].size() - 5101)
-                                          : contents[i]))
+          EXPECT_TRUE(text == (i % 3 == 1
+                                   ? contents_[i].substr(
+                                         5001, contents_[i].size() - 5101)
+                                   : contents_[i]))
               << i;
         }
         done.count_down();
@@ -142,6 +140,22 @@ class UringSourceTest : public ::testing::Test {
   const ScratchDir scratch_;
   std::shared_ptr<const LocalRoot> root_;
   std::unique_ptr<UringSource> source_;
+
+ private:
+  static std::string ColdName(int number) {
+    return "cold/" + std::to_string(number);
+  }
+  void WriteFiles(int count) {
+    for (int i = 0; i < count; ++i) {
+      contents_.push_back(RandomText(10'007 * i, i));
+      scratch_.Write(ColdName(i), contents_.back());
+    }
+    // The page cache lets go only of what is on the disk.
+    const base::Fd folder(open(scratch_.Path().c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(syncfs(folder.get()), 0);
+  }
+
+  std::vector<std::string> contents_;
 };
 
 TEST_F(UringSourceTest, ReadsWhatTheCachesHold) {
@@ -165,6 +179,19 @@ TEST_F(UringSourceTest, WaitsInTheRing) {
               "there is no such file or directory");
   ExpectError(Request("a/x.jpg/y"), absl::StatusCode::kNotFound,
               "a part of this path is not a directory");
+}
+
+// Read past the page cache from some point on, on a file system that can.
+TEST_F(UringSourceTest, ReadsFilesThatAreNeverInTheCache) {
+  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
+  // Beyond what is pinned, and where nothing is.
+  Start({}, {.pinned_bytes = 1 << 20, .pool = {}});
+  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
+  Start({}, {.pinned_bytes = 0, .pool = {}});
+  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
+  // What was just written is read as it was written.
+  scratch_.Write("new", std::string(100'000, 'n'));
+  EXPECT_EQ(*Read(Request("new")), std::string(100'000, 'n'));
 }
 
 // As where a container's seccomp filter knows no preadv2.
