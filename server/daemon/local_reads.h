@@ -21,7 +21,7 @@ namespace forebay::daemon {
 class LocalReads {
  public:
   // What reads keep for the next ones, at most.
-  static constexpr std::size_t kKeptBytes = std::size_t{24} << 20;
+  static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
   explicit LocalReads(const proto::StorageConfig& config);
 
