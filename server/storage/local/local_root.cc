@@ -106,19 +106,15 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
-// Not NFS, not FUSE, and nothing unheard of.
+// Of those that also tell whether a read would wait, as overlayfs does not.
 bool OnThisHost(int directory) {
   struct statfs system;
   if (fstatfs(directory, &system) != 0) return false;
-  constexpr long kXfs = 0x58465342;  // linux/magic.h has the others alone
-  for (const long type :
-       {static_cast<long>(EXT4_SUPER_MAGIC), kXfs,
-        static_cast<long>(BTRFS_SUPER_MAGIC),
-        static_cast<long>(F2FS_SUPER_MAGIC),
-        static_cast<long>(OVERLAYFS_SUPER_MAGIC),
-        static_cast<long>(SQUASHFS_MAGIC), static_cast<long>(TMPFS_MAGIC)})
-    if (static_cast<long>(system.f_type) == type) return true;
-  return false;
+  constexpr std::uint64_t kXfs = 0x58465342;  // not in linux/magic.h
+  const auto type = static_cast<std::uint64_t>(system.f_type);
+  return type == EXT4_SUPER_MAGIC || type == kXfs ||
+         type == BTRFS_SUPER_MAGIC || type == F2FS_SUPER_MAGIC ||
+         type == TMPFS_MAGIC;
 }
 
 absl::Status TooManyLinks(std::string_view path) {

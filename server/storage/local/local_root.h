@@ -31,10 +31,11 @@ struct ExtraRoot {
 // its absolute path.
 //
 // Thread-safe and immutable. Owns its descriptors. All calls may block for the
-// disk, except Create, Supported and uri; none waits for the other end of a
-// FIFO. Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the
-// file system, or because a link leads outside), INVALID_ARGUMENT (not that
-// type of file; a loop of links), UNAVAILABLE (anything else, which may pass).
+// disk, except Supported, uri and what says nothing of errors; none waits for
+// the other end of a FIFO. Errors of all calls name the path: NOT_FOUND,
+// PERMISSION_DENIED (by the file system, or because a link leads outside),
+// INVALID_ARGUMENT (not that type of file; a loop of links), UNAVAILABLE
+// (anything else, which may pass).
 //
 // Paths are relative to the root, "" is the root itself.
 class LocalRoot final : public Root {

@@ -157,6 +157,8 @@ void UringSource::Work() {
       if (more) Begin(*std::move(next));
     }
     Answer();
+    // As long as nothing has to wait, the kernel need not be asked.
+    if (more && free_slots_.size() == slots_.size()) continue;
     ring_->Submit(/*wait=*/!more && MayWait());
     ring_->TakeCompletions([this](std::uint64_t id, int result) {
       if (id == kWakeId)
