@@ -10,23 +10,32 @@
 
 namespace forebay::admin {
 
+// By what local files are read.
+struct LocalReadsInfo {
+  bool io_uring = false;  // through a ring; else by threads
+  std::uint32_t threads = 0;
+  std::string
+      refusal;  // why there is no io_uring; empty: there is, or it is off
+};
+
 // What the daemon says of itself as a whole, now.
 struct DaemonInfo {
   std::string version;
   double uptime_seconds = 0;
   std::string runtime_dir;
-  std::string config_file;            // empty: none
-  std::string index_directory;        // empty: kept in memory only
-  std::uint64_t memory_limit = 0;     // bytes, of the budget
-  std::uint64_t memory_used = 0;      // bytes reserved
-  std::uint64_t memory_slots = 0;     // bytes, part of memory_used
-  std::uint32_t workers = 0;          // threads that decode and transform
-  std::uint32_t workers_busy = 0;     // of them
-  std::uint64_t tasks_queued = 0;     // not yet with a worker
-  std::uint64_t read_cpu_nanos = 0;   // CPU time spent on reading
-  std::uint32_t sessions = 0;         // connected trainers
-  std::string simd_target;            // of the pixel kernels
-  cuda::Inventory gpus;               // of the host
+  std::string config_file;           // empty: none
+  std::string index_directory;       // empty: kept in memory only
+  std::uint64_t memory_limit = 0;    // bytes, of the budget
+  std::uint64_t memory_used = 0;     // bytes reserved
+  std::uint64_t memory_slots = 0;    // bytes, part of memory_used
+  std::uint32_t workers = 0;         // threads that decode and transform
+  std::uint32_t workers_busy = 0;    // of them
+  std::uint64_t tasks_queued = 0;    // not yet with a worker
+  std::uint64_t read_cpu_nanos = 0;  // CPU time spent on reading
+  std::uint32_t sessions = 0;        // connected trainers
+  std::string simd_target;           // of the pixel kernels
+  cuda::Inventory gpus;              // of the host
+  LocalReadsInfo local_reads;
   std::vector<std::string> warnings;  // one sentence each
 };
 

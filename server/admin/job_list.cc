@@ -88,6 +88,12 @@ void Fill(const cuda::Inventory& in, proto::Gpus* out) {
   out->set_cuda_version(ValidUtf8(in.cuda_version));
 }
 
+void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
+  out->set_io_uring(in.io_uring);
+  out->set_threads(in.threads);
+  out->set_refusal(ValidUtf8(in.refusal));
+}
+
 }  // namespace
 
 std::string ValidUtf8(const std::string& text) {
@@ -143,6 +149,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_simd_target(info.simd_target);
   status.set_read_cpu_nanos(info.read_cpu_nanos);
   Fill(info.gpus, status.mutable_gpus());
+  Fill(info.local_reads, status.mutable_local_reads());
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

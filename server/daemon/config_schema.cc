@@ -130,6 +130,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
   } else if (key == "log.level") {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
+  } else if (key == "storage.io_uring") {
+    return CheckOneOf({"auto", "off"}, value);
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
   } else if (key == "index.directory") {

@@ -22,8 +22,6 @@ namespace {
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 // Scratch takes at most this part of the memory budget.
 constexpr std::uint64_t kScratchPart = 4;
-// Buffers of reads that are kept for the next ones.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
 
 std::int64_t WallClockNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -78,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
           "decoder scratch"));
   FOREBAY_ASSIGN_OR_RETURN(
       daemon->spare_buffers_,
-      daemon->budget_.Reserve(kSpareBytes, "buffers of reads"));
+      daemon->budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
   FOREBAY_ASSIGN_OR_RETURN(daemon->loop_, base::EventLoop::Create());
   FOREBAY_RETURN_IF_ERROR(daemon->Listen());
   return daemon;
@@ -100,9 +98,8 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .scan_threads = 4 * resources.workers,
                 .wall_clock = WallClockNanos}),
       executor_(resources.workers),
-      source_({.threads = static_cast<int>(config.storage().local_threads()),
-               .spare_bytes = kSpareBytes}),
-      registry_(&catalog_, {.source = &source_,
+      local_reads_(config_.storage()),
+      registry_(&catalog_, {.source = local_reads_.source(),
                             .executor = &executor_,
                             .workspaces = &workspaces_,
                             .budget = &budget_,
@@ -183,10 +180,13 @@ admin::DaemonInfo Daemon::Info() const {
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
-  info.read_cpu_nanos = static_cast<std::uint64_t>(source_.cpu_nanos());
+  info.read_cpu_nanos = static_cast<std::uint64_t>(local_reads_.cpu_nanos());
   info.sessions = sessions_->sessions();
   info.simd_target = std::string(pipeline::VectorTarget());
   info.gpus = gpus_.inventory();
+  info.local_reads = {.io_uring = local_reads_.io_uring(),
+                      .threads = config_.storage().local_threads(),
+                      .refusal = local_reads_.refusal()};
   info.warnings = warnings_;
   for (std::string& warning : registry_.Warnings())
     info.warnings.push_back(std::move(warning));

@@ -12,6 +12,7 @@
 #include "server/base/event_loop.h"
 #include "server/base/memory_budget.h"
 #include "server/daemon/gpus.h"
+#include "server/daemon/local_reads.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -19,7 +20,6 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
-#include "server/storage/local/local_source.h"
 
 namespace forebay::daemon {
 
@@ -75,7 +75,7 @@ class Daemon {
   // Reads and tasks under way refer to what stands above, and are ended before
   // it goes.
   executor::ThreadPoolExecutor executor_;
-  storage::local::LocalSource source_;
+  LocalReads local_reads_;
   job::Registry registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;

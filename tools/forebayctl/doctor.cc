@@ -37,7 +37,8 @@ absl::Status ExamineDaemon(const std::string& runtime_dir,
   if (!status.ok()) return status.status();
   findings->push_back({Finding::Level::kOk, "daemon",
                        absl::StrCat("forebayd answers in ", runtime_dir, ".")});
-  for (const auto& more : {CheckDaemon(*status), CheckGpus(*status)}) {
+  for (const auto& more :
+       {CheckDaemon(*status), CheckStorage(*status), CheckGpus(*status)}) {
     findings->insert(findings->end(), more.begin(), more.end());
   }
   return absl::OkStatus();

@@ -35,6 +35,10 @@ std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
 // serves without. Nothing from a daemon that does not know. Does not block.
 std::vector<Finding> CheckGpus(const proto::DaemonStatus& status);
 
+// By what the daemon reads local files: never a problem, since threads always
+// work. Nothing from a daemon that does not know. Does not block.
+std::vector<Finding> CheckStorage(const proto::DaemonStatus& status);
+
 }  // namespace forebay::ctl
 
 #endif  // FOREBAY_TOOLS_FOREBAYCTL_HOST_CHECKS_H_

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <optional>
@@ -26,13 +28,15 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's own limit
 constexpr int kMaxRaces = 16;
+constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
 // A descriptor, or minus errno.
 int OpenBeneath(int directory, const char* path, std::uint64_t flags,
                 std::uint64_t resolve) {
   struct open_how how = {};
   how.flags = flags | O_CLOEXEC;
-  how.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = resolve | kBeneath;
   for (int races = 0;;) {
     const long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
@@ -102,6 +106,17 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
+// Of those that also tell whether a read would wait, as overlayfs does not.
+bool OnThisHost(int directory) {
+  struct statfs system;
+  if (fstatfs(directory, &system) != 0) return false;
+  constexpr std::uint64_t kXfs = 0x58465342;  // not in linux/magic.h
+  const auto type = static_cast<std::uint64_t>(system.f_type);
+  return type == EXT4_SUPER_MAGIC || type == kXfs ||
+         type == BTRFS_SUPER_MAGIC || type == F2FS_SUPER_MAGIC ||
+         type == TMPFS_MAGIC;
+}
+
 absl::Status TooManyLinks(std::string_view path) {
   return FileError(ELOOP, path);
 }
@@ -113,6 +128,7 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
   FOREBAY_RETURN_IF_ERROR(CheckDirectory(directory, uri));
   std::string_view own_path = uri;
   if (own_path.starts_with("file://")) own_path.remove_prefix(7);
+  const bool on_this_host = OnThisHost(directory.get());
   std::vector<ExtraRoot> roots;
   roots.reserve(extra_roots.size() + 1);
   roots.push_back({std::move(directory), own_path.starts_with('/')
@@ -127,7 +143,7 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
         {std::move(extra.directory), NormalizedAbsolute(extra.path)});
   }
   return std::shared_ptr<const LocalRoot>(
-      new LocalRoot(std::move(uri), std::move(roots)));
+      new LocalRoot(std::move(uri), std::move(roots), on_this_host));
 }
 
 absl::Status LocalRoot::Supported() {
@@ -139,11 +155,16 @@ absl::Status LocalRoot::Supported() {
 }
 
 absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
-  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  return OpenFollowing(path, kReading);
+}
+
+const open_how& LocalRoot::HowToRead() {
+  static constexpr open_how kHow = {kReading | O_CLOEXEC, 0, kBeneath};
+  return kHow;
 }
 
 absl::StatusOr<base::Fd> LocalRoot::OpenDirectory(std::string_view path) const {
-  return OpenFollowing(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
+  return OpenFollowing(path, kReading | O_DIRECTORY);
 }
 
 absl::StatusOr<FileStat> LocalRoot::Stat(std::string_view path) const {

@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
 #define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
 
+#include <linux/openat2.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,10 +31,11 @@ struct ExtraRoot {
 // its absolute path.
 //
 // Thread-safe and immutable. Owns its descriptors. All calls may block for the
-// disk, except Create, Supported and uri; none waits for the other end of a
-// FIFO. Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the
-// file system, or because a link leads outside), INVALID_ARGUMENT (not that
-// type of file; a loop of links), UNAVAILABLE (anything else, which may pass).
+// disk, except Supported, uri and what says nothing of errors; none waits for
+// the other end of a FIFO. Errors of all calls name the path: NOT_FOUND,
+// PERMISSION_DENIED (by the file system, or because a link leads outside),
+// INVALID_ARGUMENT (not that type of file; a loop of links), UNAVAILABLE
+// (anything else, which may pass).
 //
 // Paths are relative to the root, "" is the root itself.
 class LocalRoot final : public Root {
@@ -54,6 +57,14 @@ class LocalRoot final : public Root {
   // reading; reads do not block for a peer.
   absl::StatusOr<base::Fd> Open(std::string_view path) const;
 
+  // For who opens files itself, beneath `directory` and in this way, as long as
+  // that gives no EXDEV: a link that leaves is for Open.
+  int directory() const { return roots_.front().directory.get(); }
+  // Whether its file system is a disk of this host, or its memory: to open a
+  // file whose name is known waits for nobody then.
+  bool on_this_host() const { return on_this_host_; }
+  static const open_how& HowToRead();
+
   // Opens for listing.
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
 
@@ -72,8 +83,10 @@ class LocalRoot final : public Root {
     std::string path;
   };
 
-  LocalRoot(std::string uri, std::vector<ExtraRoot> roots)
-      : uri_(std::move(uri)), roots_(std::move(roots)) {}
+  LocalRoot(std::string uri, std::vector<ExtraRoot> roots, bool on_this_host)
+      : uri_(std::move(uri)),
+        roots_(std::move(roots)),
+        on_this_host_(on_this_host) {}
 
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
@@ -84,6 +97,7 @@ class LocalRoot final : public Root {
 
   const std::string uri_;
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
+  const bool on_this_host_;
 };
 
 }  // namespace forebay::storage::local

@@ -8,53 +8,19 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
-#include "server/storage/local/file_stat.h"
+#include "server/storage/local/read_rules.h"
 
 namespace forebay::storage::local {
 namespace {
 
-// What opening a file costs beside its bytes, in bytes: so that a job of many
-// small files pays its share.
-constexpr std::int64_t kOpenCost = 32 << 10;
 constexpr std::size_t kReadsPerWake = 256;
 // What a thread reads before it hands anything on: little beside a batch.
 constexpr std::size_t kRunReads = 16;
 // A read that did nothing for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
-
-std::int64_t CostOf(const ReadRequest& request) {
-  return kOpenCost + static_cast<std::int64_t>(std::min<std::uint64_t>(
-                         request.length, std::uint64_t{1} << 40));
-}
-
-absl::Status CheckRange(const ReadRequest& request) {
-  if (request.length <= request.version.size &&
-      request.offset <= request.version.size - request.length)
-    return absl::OkStatus();
-  return FileError(
-      absl::StatusCode::kInvalidArgument, request.object,
-      absl::StrCat("bytes ", request.offset, " to ",
-                   request.offset + request.length, " lie outside its ",
-                   request.version.size, " bytes"));
-}
-
-absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat) {
-  const FileStat now = ToFileStat(stat);
-  if (now.type != FileType::kRegular)
-    return FileError(
-        absl::StatusCode::kInvalidArgument, request.object,
-        absl::StrCat("is a ", std::string(FileTypeName(stat.st_mode)),
-                     ", not a regular file"));
-  if (now.size != request.version.size ||
-      now.mtime_nanos != request.version.stamp)
-    return FileError(absl::StatusCode::kFailedPrecondition, request.object,
-                     "was replaced or changed since the dataset was indexed");
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -62,7 +28,9 @@ LocalSource::LocalSource(const LocalSourceOptions& options)
     : files_(options.files),
       clock_(options.clock),
       cpu_clock_(options.cpu_clock),
-      buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {
+      buffers_(options.buffers != nullptr
+                   ? options.buffers
+                   : std::make_shared<BufferPool>(options.spare_bytes)) {
   FOREBAY_CHECK(options.threads > 0);
   threads_.reserve(options.threads);
   for (int thread = 0; thread < options.threads; ++thread)
@@ -83,8 +51,7 @@ LocalSource::~LocalSource() {
       left = queue_.Pop();
     }
     if (!left) return;
-    left->item.done(FileError(absl::StatusCode::kCancelled, left->item.object,
-                              "the daemon is shutting down"));
+    left->item.done(ShuttingDown(left->item));
   }
 }
 
@@ -189,10 +156,7 @@ absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {
 }
 
 absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
-  const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());
-  if (root == nullptr)
-    return FileError(absl::StatusCode::kInvalidArgument, request.object,
-                     "lies in no local directory");
+  FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
   FOREBAY_RETURN_IF_ERROR(CheckRange(request));
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
                            files_->Open(*root, request.object));
@@ -212,10 +176,7 @@ absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
   }
   // Who writes while we read would give us half of each version.
   FOREBAY_RETURN_IF_ERROR(CheckFile(file.get(), request));
-  if (filled < request.length)
-    return FileError(absl::StatusCode::kDataLoss, request.object,
-                     absl::StrCat("ends after ", request.offset + filled,
-                                  " of ", request.version.size, " bytes"));
+  if (filled < request.length) return EndsEarly(request, filled);
   const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
   return base::Bytes(std::move(buffer), span);
 }

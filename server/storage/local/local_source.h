@@ -30,6 +30,8 @@ struct LocalSourceOptions {
   const base::Clock* clock = base::Clock::Monotonic();
   // Tells the CPU time of the thread that asks.
   const base::Clock* cpu_clock = base::Clock::ThreadCpu();
+  // Shared with others; null: its own, which keeps spare_bytes.
+  std::shared_ptr<BufferPool> buffers = nullptr;
 };
 
 // Reads files beneath LocalRoots on threads of its own, named forebay-read-N.

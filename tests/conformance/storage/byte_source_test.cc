@@ -4,12 +4,17 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
+#include "server/storage/local/ring.h"
+#include "server/storage/local/uring_source.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
@@ -18,11 +23,20 @@
 namespace forebay::storage {
 namespace {
 
-class LocalHarness final : public ByteSourceHarness {
+std::unique_ptr<ByteSource> OnThreads() {
+  return std::make_unique<local::LocalSource>();
+}
+
+std::unique_ptr<ByteSource> OnARing() {
+  auto source = local::UringSource::Create({});
+  return source.ok() ? *std::move(source) : nullptr;
+}
+
+class LocalHarness : public ByteSourceHarness {
  public:
-  LocalHarness()
+  explicit LocalHarness(std::unique_ptr<ByteSource> source = OnThreads())
       : root_(*local::LocalRoot::Create(scratch_.Open(), scratch_.Path())),
-        source_(std::in_place) {}
+        source_(std::move(source)) {}
 
   ByteSource& source() override { return *source_; }
   void DestroySource() override { source_.reset(); }
@@ -43,8 +57,13 @@ class LocalHarness final : public ByteSourceHarness {
  private:
   const local::ScratchDir scratch_;
   const std::shared_ptr<const local::LocalRoot> root_;
-  std::optional<local::LocalSource> source_;
+  std::unique_ptr<ByteSource> source_;
   long next_nanos_ = 0;
+};
+
+class UringHarness final : public LocalHarness {
+ public:
+  UringHarness() : LocalHarness(OnARing()) {}
 };
 
 class MemoryHarness final : public ByteSourceHarness {
@@ -91,6 +110,12 @@ std::unique_ptr<ByteSourceHarness> Make() {
 
 INSTANTIATE_TEST_SUITE_P(Local, ByteSourceConformanceTest,
                          ::testing::Values(&Make<LocalHarness>));
+// Where this host lets us make one.
+INSTANTIATE_TEST_SUITE_P(
+    Uring, ByteSourceConformanceTest,
+    ::testing::ValuesIn(
+        std::vector<std::function<std::unique_ptr<ByteSourceHarness>()>>(
+            local::Ring::Probe().ok() ? 1 : 0, &Make<UringHarness>)));
 INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
                          ::testing::Values(&Make<MemoryHarness>));
 INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,

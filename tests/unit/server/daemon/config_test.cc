@@ -93,6 +93,9 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
             "f.toml: cpu.workers must be from 0 to 1024 (line 2)");
   EXPECT_EQ(Refusal("[storage]\nlocal_threads = 0"),
             "f.toml: storage.local_threads must be from 1 to 256 (line 2)");
+  EXPECT_EQ(Refusal("[storage]\nio_uring = 'on'"),
+            "f.toml: storage.io_uring must be \"auto\" or \"off\", not \"on\" "
+            "(line 2)");
   EXPECT_EQ(Refusal("[image]\nmax_pixels = 9223372036854775807"),
             "f.toml: image.max_pixels must be from 1 to 4294836225 (line 2)");
   EXPECT_EQ(Refusal("[session]\nidle_seconds = nan"),

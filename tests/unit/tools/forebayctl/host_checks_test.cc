@@ -107,6 +107,24 @@ TEST_F(HostChecksTest, TheDaemonsWarningsAreProblems) {
   EXPECT_EQ(Find("warning").sentence, "The disk is full.");
 }
 
+TEST_F(HostChecksTest, WhatReadsLocalFilesIsSaid) {
+  EXPECT_TRUE(CheckStorage(status_).empty()) << "an older daemon";
+  proto::LocalReads& reads = *status_.mutable_local_reads();
+  reads.set_threads(4);
+  EXPECT_EQ(CheckStorage(status_).at(0).level, Finding::Level::kOk);
+  EXPECT_EQ(CheckStorage(status_).at(0).sentence,
+            "Local files are read by 4 threads: storage.io_uring is \"off\".");
+  reads.set_refusal("io_uring is forbidden here");
+  EXPECT_EQ(CheckStorage(status_).at(0).level, Finding::Level::kNote);
+  EXPECT_EQ(CheckStorage(status_).at(0).sentence,
+            "Local files are read by 4 threads: io_uring is forbidden here.");
+  reads.clear_refusal();
+  reads.set_io_uring(true);
+  EXPECT_EQ(CheckStorage(status_).at(0).level, Finding::Level::kOk);
+  EXPECT_EQ(CheckStorage(status_).at(0).sentence,
+            "Local files are read through io_uring.");
+}
+
 TEST_F(HostChecksTest, GpusAreListed) {
   EXPECT_TRUE(CheckGpus(status_).empty()) << "an older daemon";
   proto::Gpus& gpus = *status_.mutable_gpus();

@@ -1,0 +1,48 @@
+#include "server/daemon/local_reads.h"
+
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace forebay::daemon {
+
+using storage::local::LocalSource;
+using storage::local::LocalSourceOptions;
+using storage::local::UringSource;
+
+namespace {
+
+// Of a ring's buffers, what the kernel keeps pinned.
+constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
+
+}  // namespace
+
+LocalReads::LocalReads(const proto::StorageConfig& config) {
+  const LocalSourceOptions options = {
+      .threads = static_cast<int>(config.local_threads()),
+      .spare_bytes = kKeptBytes - kPinnedBytes};
+  if (config.io_uring() != "off") {
+    auto ring =
+        UringSource::Create({.pinned_bytes = kPinnedBytes, .pool = options});
+    if (ring.ok()) {
+      ring_ = *std::move(ring);
+      spdlog::info("local files are read through io_uring");
+      return;
+    }
+    refusal_ = std::string(ring.status().message());
+  }
+  threads_ = std::make_unique<LocalSource>(options);
+  spdlog::info("local files are read by {} threads: {}", config.local_threads(),
+               refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
+}
+
+storage::ByteSource* LocalReads::source() {
+  if (ring_ != nullptr) return ring_.get();
+  return threads_.get();
+}
+
+std::int64_t LocalReads::cpu_nanos() const {
+  return ring_ != nullptr ? ring_->cpu_nanos() : threads_->cpu_nanos();
+}
+
+}  // namespace forebay::daemon

@@ -1,0 +1,45 @@
+#ifndef FOREBAY_SERVER_DAEMON_LOCAL_READS_H_
+#define FOREBAY_SERVER_DAEMON_LOCAL_READS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "proto/config.pb.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/local_source.h"
+#include "server/storage/local/uring_source.h"
+
+namespace forebay::daemon {
+
+// The source of local files that this host allows and the configuration wants:
+// a ring of io_uring, else threads. Logs which, and why.
+//
+// Thread-safe. Owns the source: destruction ends its reads. Does not block. No
+// errors: threads always work.
+class LocalReads {
+ public:
+  // What reads keep for the next ones, at most.
+  static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
+
+  explicit LocalReads(const proto::StorageConfig& config);
+
+  storage::ByteSource* source();
+  // CPU time that reading has taken.
+  std::int64_t cpu_nanos() const;
+
+  bool io_uring() const { return ring_ != nullptr; }
+  // Why there is no io_uring: a clause. Empty: there is, or none is wanted.
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  // One of them.
+  std::unique_ptr<storage::local::UringSource> ring_;
+  std::unique_ptr<storage::local::LocalSource> threads_;
+  std::string refusal_;
+};
+
+}  // namespace forebay::daemon
+
+#endif  // FOREBAY_SERVER_DAEMON_LOCAL_READS_H_

@@ -1,0 +1,51 @@
+#include "server/storage/local/direct_files.h"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace forebay::storage::local {
+namespace {
+
+// Memory comes in pages; no file system in use asks for more.
+constexpr std::uint64_t kPage = 4096;
+// From here on, what alignment adds (less than a page at each end) is within
+// what a source may hold for a read: see HeldBytes.
+constexpr std::uint64_t kMinLength = 16 << 10;
+
+}  // namespace
+
+std::optional<DirectRange> DirectFiles::Prepare(int file, std::uint64_t device,
+                                                std::uint64_t offset,
+                                                std::uint64_t length) {
+  if (length < kMinLength || offset > INT64_MAX - length - kPage)
+    return std::nullopt;
+  const std::uint64_t alignment = AlignmentOf(file, device);
+  if (alignment == 0) return std::nullopt;
+  // Single files of a file system may refuse.
+  if (fcntl(file, F_SETFL, O_DIRECT) != 0) return std::nullopt;
+  const std::uint64_t begin = offset / alignment * alignment;
+  const std::uint64_t end =
+      (offset + length + alignment - 1) / alignment * alignment;
+  return DirectRange{begin, end - begin, alignment};
+}
+
+std::uint64_t DirectFiles::AlignmentOf(int file, std::uint64_t device) {
+  if (const auto known = alignments_.find(device); known != alignments_.end())
+    return known->second;
+  struct statx stat = {};
+  std::uint64_t alignment = kPage;  // where the kernel does not know (6.1)
+  // Not the C library's statx: its headers and the kernel's exclude each other.
+  if (syscall(SYS_statx, file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stat) == 0 &&
+      (stat.stx_mask & STATX_DIOALIGN) != 0) {
+    alignment = std::max(stat.stx_dio_offset_align, stat.stx_dio_mem_align);
+    if (stat.stx_dio_offset_align == 0 || kPage % alignment != 0) alignment = 0;
+  }
+  alignments_[device] = alignment;
+  return alignment;
+}
+
+}  // namespace forebay::storage::local

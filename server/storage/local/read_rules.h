@@ -1,0 +1,38 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_READ_RULES_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_READ_RULES_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/local_root.h"
+
+// What holds for a read of a local file by whichever way it is read.
+namespace forebay::storage::local {
+
+// What it costs its job: its bytes, and what opening the file costs beside
+// them, so that a job of many small files pays its share.
+std::int64_t CostOf(const ReadRequest& request);
+
+// The directory that the request names. INVALID_ARGUMENT: it is no LocalRoot.
+absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
+
+// INVALID_ARGUMENT: the range lies outside the version asked for.
+absl::Status CheckRange(const ReadRequest& request);
+
+// INVALID_ARGUMENT: what was opened is no regular file. FAILED_PRECONDITION: it
+// is not the version asked for.
+absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat);
+
+// DATA_LOSS: the file gave only `filled` bytes of the range.
+absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled);
+
+// CANCELLED: the source goes before it came to this read.
+absl::Status ShuttingDown(const ReadRequest& request);
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_READ_RULES_H_

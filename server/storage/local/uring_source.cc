@@ -1,0 +1,371 @@
+#include "server/storage/local/uring_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/storage/local/errors.h"
+#include "server/storage/local/read_rules.h"
+
+// A read is opened, looked at, read, looked at again and closed. Each step is
+// first tried without waiting, by a plain system call: that is the cheapest way
+// to what the kernel's caches hold, and then the read is done on the spot.
+// Where a step would wait, the read takes a slot and the ring does the step;
+// its completion goes on from there. Looking (fstat) and closing wait for
+// nothing on the file systems that are read so.
+
+namespace forebay::storage::local {
+namespace {
+
+// What the thread reads on the spot before it hands anything on, and looks for
+// completions: little beside a batch.
+constexpr std::size_t kRunReads = 16;
+// Jobs whose warmth is remembered.
+constexpr std::size_t kMaxWarmths = 1024;
+// The id of the eventfd's read; slots' ids are their places.
+constexpr std::uint64_t kWakeId = UINT64_MAX;
+
+// A descriptor, or minus errno; never waits for a disk.
+int OpenCached(const LocalRoot& root, const std::string& path) {
+  open_how how = LocalRoot::HowToRead();
+  how.resolve |= RESOLVE_CACHED;
+  const long file =
+      syscall(SYS_openat2, root.directory(), path.empty() ? "." : path.c_str(),
+              &how, sizeof(how));
+  return file >= 0 ? static_cast<int>(file) : -errno;
+}
+
+// Bytes, or minus errno; never waits for a disk.
+ssize_t ReadCached(int file, void* buffer, std::uint64_t length,
+                   std::uint64_t offset) {
+  const iovec part = {buffer, length};
+  const ssize_t got =
+      preadv2(file, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  return got >= 0 ? got : -errno;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
+    const UringSourceOptions& options) {
+  FOREBAY_CHECK(options.depth > 0);
+  FOREBAY_RETURN_IF_ERROR(Ring::Probe());
+  // One more, for the eventfd.
+  FOREBAY_ASSIGN_OR_RETURN(std::unique_ptr<Ring> ring,
+                           Ring::Create(options.depth + 1));
+  base::Fd wake(eventfd(0, EFD_CLOEXEC));
+  if (!wake) return base::ErrnoStatus(errno, "eventfd");
+  UringSourceOptions shared = options;
+  if (shared.pool.buffers == nullptr)
+    shared.pool.buffers =
+        std::make_shared<BufferPool>(options.pool.spare_bytes);
+  return std::unique_ptr<UringSource>(
+      new UringSource(shared, std::move(ring), std::move(wake)));
+}
+
+UringSource::UringSource(const UringSourceOptions& options,
+                         std::unique_ptr<Ring> ring, base::Fd wake)
+    : direct_(options.direct),
+      buffers_(options.pool.buffers),
+      pages_(std::make_shared<PagePool>(direct_ ? options.pinned_bytes : 0)),
+      cpu_clock_(options.pool.cpu_clock),
+      wake_(std::move(wake)),
+      ring_(std::move(ring)),
+      slots_(options.depth),
+      pool_(options.pool) {
+  for (std::size_t slot = slots_.size(); slot-- > 0;)
+    free_slots_.push_back(slot);
+  finished_.reserve(kRunReads + slots_.size());
+  thread_ = std::thread([this] { Work(); });
+}
+
+UringSource::~UringSource() {
+  {
+    base::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+  for (;;) {
+    std::optional<Popped> left;
+    {
+      base::MutexLock lock(&mutex_);
+      left = queue_.Pop();
+    }
+    if (!left) return;
+    left->item.done(ShuttingDown(left->item));
+  }
+}
+
+void UringSource::Read(absl::Span<ReadRequest> requests) {
+  bool wake = false;
+  {
+    base::MutexLock lock(&mutex_);
+    for (ReadRequest& request : requests) {
+      const ReadPurpose purpose = request.purpose;
+      const std::int64_t cost = CostOf(request);
+      queue_.Push(purpose.job, cost, purpose.urgency, std::move(request));
+    }
+    wake = std::exchange(asleep_, false);
+  }
+  if (wake) eventfd_write(wake_.get(), 1);
+}
+
+void UringSource::SetWeight(std::uint64_t job, double weight) {
+  pool_.SetWeight(job, weight);
+  base::MutexLock lock(&mutex_);
+  queue_.SetWeight(job, weight);
+}
+
+void UringSource::Forget(std::uint64_t job) {
+  pool_.Forget(job);
+  base::MutexLock lock(&mutex_);
+  queue_.Forget(job);
+}
+
+std::size_t UringSource::queued() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.size();
+}
+
+std::size_t UringSource::in_flight() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.in_flight();
+}
+
+void UringSource::Work() {
+  pthread_setname_np(pthread_self(), "forebay-ring");
+  FOREBAY_CHECK(ring_->Enable().ok());
+  ListenForWake();
+  while (listening_ || free_slots_.size() < slots_.size()) {
+    bool more = true;
+    while (more && finished_.size() < kRunReads) {
+      std::optional<Popped> next = Next();
+      more = next.has_value();
+      if (more) Begin(*std::move(next));
+    }
+    Answer();
+    // As long as nothing has to wait, the kernel need not be asked.
+    if (more && free_slots_.size() == slots_.size()) continue;
+    ring_->Submit(/*wait=*/!more && MayWait());
+    ring_->TakeCompletions([this](std::uint64_t id, int result) {
+      if (id == kWakeId)
+        ListenForWake();
+      else
+        Resume(id, result);
+    });
+  }
+  Answer();
+}
+
+// Until the end, which always writes into the eventfd.
+void UringSource::ListenForWake() {
+  {
+    base::MutexLock lock(&mutex_);
+    listening_ = !ending_;
+  }
+  if (listening_) ring_->Read(kWakeId, wake_.get(), &wakes_, sizeof(wakes_), 0);
+}
+
+std::optional<UringSource::Popped> UringSource::Next() {
+  if (free_slots_.empty()) return std::nullopt;
+  base::MutexLock lock(&mutex_);
+  asleep_ = false;
+  if (ending_) return std::nullopt;
+  return queue_.Pop();
+}
+
+bool UringSource::MayWait() {
+  if (free_slots_.empty()) return true;
+  base::MutexLock lock(&mutex_);
+  asleep_ = ending_ || queue_.empty();
+  return asleep_;
+}
+
+void UringSource::Begin(Popped read) {
+  Task task = {.read = std::move(read)};
+  const ReadRequest& request = task.read.item;
+  const auto root = LocalRootOf(request);
+  if (!root.ok()) return Finish(std::move(task), root.status());
+  if (absl::Status status = CheckRange(request); !status.ok())
+    return Finish(std::move(task), std::move(status));
+  if (!(*root)->on_this_host() ||
+      request.object.find('\0') != std::string::npos)
+    return HandOver(std::move(task));
+
+  const int file = OpenCached(**root, request.object);
+  if (file >= 0) {
+    task.file = base::Fd(file);
+    return Opened(std::move(task));
+  }
+  if (file == -EXDEV) return HandOver(std::move(task));
+  Park(std::move(task), [&](std::uint64_t id, Task* parked) {
+    const std::string& path = parked->read.item.object;
+    ring_->Open(id, (*root)->directory(), path.empty() ? "." : path.c_str(),
+                &LocalRoot::HowToRead());
+  });
+}
+
+void UringSource::Opened(Task task) {
+  struct stat stat;
+  if (absl::Status status = CheckFile(task, &stat); !status.ok())
+    return Finish(std::move(task), std::move(status));
+  if (direct_ && !WarmthOf(task.read.flow).Ask() &&
+      PreparePastCache(&task, stat.st_dev))
+    return ReadOn(std::move(task));
+  ReadThroughCache(std::move(task));
+}
+
+void UringSource::ReadThroughCache(Task task) {
+  const ReadRequest& request = task.read.item;
+  task.range = {request.offset, request.length, 1};
+  task.buffer = buffers_->Take(request.length);
+  if (task.buffer == nullptr) {
+    absl::Status status = FileError(ENOMEM, request.object);
+    return Finish(std::move(task), std::move(status));
+  }
+  if (request.length == 0) return Verify(std::move(task));
+  const ssize_t got = ReadCached(task.file.get(), task.buffer.get(),
+                                 request.length, request.offset);
+  if (got == -EOPNOTSUPP) return HandOver(std::move(task));
+  WarmthOf(task.read.flow).Saw(got >= 0);
+  // Where it was not because of waiting, the ring says so again.
+  if (got < 0) return ReadOn(std::move(task));
+  WasRead(std::move(task), got);
+}
+
+bool UringSource::PreparePastCache(Task* task, std::uint64_t device) {
+  const ReadRequest& request = task->read.item;
+  const auto range = direct_files_.Prepare(task->file.get(), device,
+                                           request.offset, request.length);
+  if (!range.has_value()) return false;
+  if (!std::exchange(pinning_tried_, true))
+    pinned_ = ring_->Register(pages_->piece());
+  task->range = *range;
+  task->buffer = pages_->Take(range->length);
+  return task->buffer != nullptr;
+}
+
+void UringSource::WasRead(Task task, std::uint64_t got) {
+  task.filled += got;
+  // Off the alignment there is nothing more to read: there the file ends.
+  if (got == 0 || task.complete() || task.filled % task.range.alignment != 0)
+    return Verify(std::move(task));
+  ReadOn(std::move(task));
+}
+
+void UringSource::ReadOn(Task task) {
+  Park(std::move(task), [this](std::uint64_t id, Task* parked) {
+    std::uint8_t* const begin = parked->buffer.get() + parked->filled;
+    const std::uint64_t length = parked->range.length - parked->filled;
+    const std::uint64_t offset = parked->range.offset + parked->filled;
+    const absl::Span<std::uint8_t> pinned = pages_->piece().first(pinned_);
+    if (begin >= pinned.data() &&
+        begin + length <= pinned.data() + pinned.size())
+      ring_->ReadFixed(id, parked->file.get(), begin, length, offset);
+    else
+      ring_->Read(id, parked->file.get(), begin, length, offset);
+  });
+}
+
+// Who writes while we read would give us half of each version.
+void UringSource::Verify(Task task) {
+  const ReadRequest& request = task.read.item;
+  const std::uint64_t lead = task.lead();
+  struct stat stat;
+  absl::Status status = CheckFile(task, &stat);
+  if (status.ok() && !task.complete())
+    status = EndsEarly(request, task.filled - std::min(task.filled, lead));
+  if (!status.ok()) return Finish(std::move(task), std::move(status));
+  const absl::Span<const std::uint8_t> span(task.buffer.get() + lead,
+                                            request.length);
+  base::Bytes bytes(std::move(task.buffer), span);
+  Finish(std::move(task), std::move(bytes));
+}
+
+absl::Status UringSource::CheckFile(const Task& task, struct stat* stat) {
+  if (fstat(task.file.get(), stat) != 0)
+    return FileError(errno, task.read.item.object);
+  return CheckVersion(task.read.item, *stat);
+}
+
+Warmth& UringSource::WarmthOf(std::uint64_t job) {
+  // Of jobs long gone nobody tells us.
+  if (warmth_.size() >= kMaxWarmths) warmth_.clear();
+  return warmth_[job];
+}
+
+template <typename Prepare>
+void UringSource::Park(Task task, Prepare prepare) {
+  const std::size_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  prepare(slot, &slots_[slot].emplace(std::move(task)));
+}
+
+void UringSource::Resume(std::uint64_t slot, int result) {
+  Task task = *std::exchange(slots_[slot], std::nullopt);
+  free_slots_.push_back(slot);
+  const bool opened = task.file.get() < 0 && result >= 0;
+  if (opened) {
+    task.file = base::Fd(result);
+    return Opened(std::move(task));
+  }
+  // EXDEV: a link leaves the root. EAGAIN, EINTR: a signal, or the file system
+  // is being changed beside us, which the pool sits out. EINVAL of a read: the
+  // file cannot be read past the cache after all.
+  if (result == -EXDEV || result == -EAGAIN || result == -EINTR ||
+      (result == -EINVAL && task.range.alignment > 1))
+    return HandOver(std::move(task));
+  if (result < 0) {
+    absl::Status status = FileError(-result, task.read.item.object);
+    return Finish(std::move(task), std::move(status));
+  }
+  WasRead(std::move(task), result);
+}
+
+void UringSource::HandOver(Task task) {
+  ReadRequest request = std::move(task.read.item);
+  request.done =
+      [this, flow = task.read.flow, cost = task.read.cost,
+       done = std::move(request.done)](absl::StatusOr<base::Bytes> bytes) {
+        {
+          base::MutexLock lock(&mutex_);
+          queue_.Complete(flow, cost, cost);
+        }
+        done(std::move(bytes));
+      };
+  pool_.Read({&request, 1});
+}
+
+void UringSource::Finish(Task task, absl::StatusOr<base::Bytes> bytes) {
+  finished_.push_back({std::move(task.read), std::move(bytes)});
+}
+
+void UringSource::Answer() {
+  if (finished_.empty()) return;
+  {
+    base::MutexLock lock(&mutex_);
+    for (const Finished& finished : finished_)
+      queue_.Complete(finished.read.flow, finished.read.cost,
+                      finished.read.cost);
+  }
+  cpu_nanos_ += cpu_clock_->NowNanos() - cpu_counted_;
+  for (Finished& finished : finished_)
+    finished.read.item.done(std::move(finished.bytes));
+  finished_.clear();
+  cpu_counted_ = cpu_clock_->NowNanos();
+}
+
+}  // namespace forebay::storage::local

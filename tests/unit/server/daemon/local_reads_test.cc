@@ -1,0 +1,69 @@
+#include "server/daemon/local_reads.h"
+
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/ring.h"
+#include "tests/unit/server/storage/local/refused_call.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::daemon {
+namespace {
+
+using storage::local::LocalRoot;
+
+// Reads a file, and says what was wrong.
+absl::Status TryToRead(LocalReads* reads) {
+  const storage::local::ScratchDir scratch;
+  scratch.Write("a", "0123456789");
+  const auto root = *LocalRoot::Create(scratch.Open(), scratch.Path());
+  std::promise<absl::Status> status;
+  storage::ReadRequest request;
+  request.root = root;
+  request.object = "a";
+  request.version = root->Stat("a")->version();
+  request.length = request.version.size;
+  request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+    status.set_value(bytes.status());
+  };
+  reads->source()->Read({&request, 1});
+  return status.get_future().get();
+}
+
+TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
+  if (!storage::local::Ring::Probe().ok()) GTEST_SKIP();
+  LocalReads reads(proto::StorageConfig::default_instance());
+  EXPECT_TRUE(reads.io_uring());
+  EXPECT_EQ(reads.refusal(), "");
+  EXPECT_TRUE(TryToRead(&reads).ok());
+}
+
+TEST(LocalReadsTest, ReadsByThreadsIfToldSo) {
+  proto::StorageConfig config;
+  config.set_io_uring("off");
+  LocalReads reads(config);
+  EXPECT_FALSE(reads.io_uring());
+  EXPECT_EQ(reads.refusal(), "");
+  EXPECT_TRUE(TryToRead(&reads).ok());
+}
+
+TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
+  std::thread([] {
+    storage::local::RefuseSystemCall(SYS_io_uring_setup, EPERM);
+    LocalReads reads(proto::StorageConfig::default_instance());
+    EXPECT_FALSE(reads.io_uring());
+    EXPECT_THAT(reads.refusal(),
+                testing::StartsWith("io_uring is forbidden here"));
+    EXPECT_TRUE(TryToRead(&reads).ok());
+  }).join();
+}
+
+}  // namespace
+}  // namespace forebay::daemon

@@ -1,0 +1,92 @@
+#include "server/storage/local/page_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace forebay::storage::local {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+bool Within(const PagePool& pool, const std::uint8_t* buffer) {
+  return buffer >= pool.piece().data() &&
+         buffer < pool.piece().data() + pool.piece().size();
+}
+
+TEST(PagePoolTest, CutsThePieceAndThenMaps) {
+  const auto pool = std::make_shared<PagePool>(10 * kPage + 1);
+  EXPECT_EQ(pool->piece().size(), 10 * kPage);
+  const auto first = pool->Take(4 * kPage);
+  const auto second = pool->Take(5 * kPage + 1);
+  EXPECT_TRUE(Within(*pool, first.get()));
+  EXPECT_TRUE(Within(*pool, second.get()));
+  EXPECT_EQ(pool->free(), 0);
+  const auto beyond = pool->Take(1);
+  EXPECT_FALSE(Within(*pool, beyond.get()));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(beyond.get()) % kPage, 0);
+  std::memset(beyond.get(), 1, kPage);
+}
+
+TEST(PagePoolTest, WhatIsGivenBackJoins) {
+  const auto pool = std::make_shared<PagePool>(8 * kPage);
+  auto first = pool->Take(2 * kPage);
+  auto second = pool->Take(3 * kPage);
+  auto third = pool->Take(3 * kPage);
+  first.reset();
+  third.reset();
+  EXPECT_EQ(pool->free(), 5 * kPage);
+  EXPECT_FALSE(Within(*pool, pool->Take(4 * kPage).get()));
+  second.reset();
+  EXPECT_TRUE(Within(*pool, pool->Take(8 * kPage).get()));
+}
+
+TEST(PagePoolTest, BuffersNeverOverlap) {
+  const std::uint32_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto pool = std::make_shared<PagePool>(64 * kPage);
+  struct Held {
+    std::shared_ptr<std::uint8_t> buffer;
+    std::size_t length;
+    std::uint8_t mark;
+  };
+  std::vector<Held> held;
+  for (int i = 0; i < 2000; ++i) {
+    if (held.size() < 20 && random() % 2 == 0) {
+      const std::size_t length = 1 + random() % (8 * kPage);
+      const auto mark = static_cast<std::uint8_t>(i);
+      held.push_back({pool->Take(length), length, mark});
+      std::memset(held.back().buffer.get(), mark, length);
+    } else if (!held.empty()) {
+      std::swap(held[random() % held.size()], held.back());
+      for (std::size_t byte = 0; byte < held.back().length; ++byte)
+        ASSERT_EQ(held.back().buffer.get()[byte], held.back().mark);
+      held.pop_back();
+    }
+  }
+  held.clear();
+  EXPECT_EQ(pool->free(), 64 * kPage);
+  EXPECT_TRUE(Within(*pool, pool->Take(64 * kPage).get()));
+}
+
+TEST(PagePoolTest, BuffersOutliveTheirOwner) {
+  auto pool = std::make_shared<PagePool>(2 * kPage);
+  const auto buffer = pool->Take(kPage);
+  pool.reset();
+  std::memset(buffer.get(), 1, kPage);
+}
+
+TEST(PagePoolTest, DoesWithoutAPiece) {
+  const auto pool = std::make_shared<PagePool>(0);
+  EXPECT_TRUE(pool->piece().empty());
+  std::memset(pool->Take(100'000).get(), 1, 100'000);
+  EXPECT_EQ(pool->Take(SIZE_MAX), nullptr);
+}
+
+}  // namespace
+}  // namespace forebay::storage::local
