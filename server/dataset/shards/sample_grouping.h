@@ -43,7 +43,7 @@ class SampleGrouping {
   void Finish(std::vector<GroupedSample>* samples);
 
  private:
-  const std::string shard_;
+  std::string shard_;
   std::optional<GroupedSample> current_;
   bool current_is_bad_ = false;
 };
