@@ -1,6 +1,7 @@
 #include "server/dataset/shards/shard_index.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,7 @@ absl::Status Broken(std::string_view what, std::uint64_t number) {
                                           number, " is out of range"));
 }
 
-template <typename Number>
+template <std::integral Number>
 void Update(XXH3_state_t* state, Number number) {
   XXH3_128bits_update(state, &number, sizeof(number));
 }

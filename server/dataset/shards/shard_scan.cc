@@ -2,11 +2,11 @@
 
 #include <deque>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/bytes.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 
@@ -20,7 +20,8 @@ namespace {
 struct Arrival {
   std::size_t shard = 0;
   std::uint64_t length = 0;  // that was asked for; bytes
-  absl::StatusOr<base::Bytes> bytes;
+  absl::Status status;
+  base::Bytes bytes;  // if that is OK
 };
 
 // Thread-safe. Shared with the reads under way, which may outlive a scan.
@@ -38,14 +39,14 @@ class Arrivals {
     changed_.NotifyOne();
   }
 
-  // Blocks until there is one; nothing: it was stopped.
-  std::optional<Arrival> Next() {
+  // Blocks until there is one; false: it was stopped.
+  bool Next(Arrival* arrival) {
     base::MutexLock lock(&mutex_);
     while (queue_.empty() && !stopped_) changed_.Wait(&mutex_);
-    if (stopped_) return std::nullopt;
-    Arrival arrival = std::move(queue_.front());
+    if (stopped_) return false;
+    *arrival = std::move(queue_.front());
     queue_.pop_front();
-    return arrival;
+    return true;
   }
 
  private:
@@ -75,17 +76,17 @@ class Scan {
       FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
     }
     for (std::size_t done = 0; done < shards_.size();) {
-      std::optional<Arrival> arrival = arrivals_->Next();
-      if (!arrival.has_value()) {
+      Arrival arrival;
+      if (!arrivals_->Next(&arrival)) {
         return absl::CancelledError("was not scanned to the end");
       }
-      const auto survey = surveys_.find(arrival->shard);
-      FOREBAY_RETURN_IF_ERROR(Take(*arrival, survey->second));
+      const auto survey = surveys_.find(arrival.shard);
+      FOREBAY_RETURN_IF_ERROR(Take(arrival, survey->second));
       if (survey->second.next_read().has_value()) {
-        Read(arrival->shard, survey->second);
+        Read(arrival.shard, survey->second);
         continue;
       }
-      samples_[arrival->shard] = survey->second.TakeSamples();
+      samples_[arrival.shard] = survey->second.TakeSamples();
       surveys_.erase(survey);
       ++done;
       if (begun_ < shards_.size()) FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
@@ -113,19 +114,23 @@ class Scan {
     request.purpose = options_.purpose;
     request.done = [arrivals = arrivals_, shard,
                     length = range.length](absl::StatusOr<base::Bytes> bytes) {
-      arrivals->Add({shard, length, std::move(bytes)});
+      if (bytes.ok()) {
+        arrivals->Add({shard, length, absl::OkStatus(), *std::move(bytes)});
+      } else {
+        arrivals->Add({shard, length, bytes.status(), {}});
+      }
     };
     source_.Read(absl::MakeSpan(&request, 1));
   }
 
   absl::Status Take(const Arrival& arrival, ShardSurvey& survey) {
-    FOREBAY_RETURN_IF_ERROR(arrival.bytes.status());
-    if (arrival.bytes->size() != arrival.length) {
+    FOREBAY_RETURN_IF_ERROR(arrival.status);
+    if (arrival.bytes.size() != arrival.length) {
       return absl::DataLossError(absl::StrCat(
-          shards_[arrival.shard].path, ": a read gave ", arrival.bytes->size(),
+          shards_[arrival.shard].path, ": a read gave ", arrival.bytes.size(),
           " bytes instead of ", arrival.length));
     }
-    return survey.Take(arrival.bytes->span());
+    return survey.Take(arrival.bytes.span());
   }
 
   storage::ByteSource& source_;
