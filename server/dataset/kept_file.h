@@ -1,0 +1,31 @@
+#ifndef FOREBAY_SERVER_DATASET_KEPT_FILE_H_
+#define FOREBAY_SERVER_DATASET_KEPT_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+// Files that the daemon keeps for itself, in directories that only its user may
+// write. A file is replaced in one step, so that a reader or a crash never
+// finds half of one. Thread-safe. All calls block for the disk; their errors
+// name the file.
+
+namespace forebay::dataset {
+
+// NOT_FOUND: there is none. DATA_LOSS: it is no regular file, or implausibly
+// large. PERMISSION_DENIED: it belongs to somebody else. Others: the disk's.
+absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(const std::string& path);
+
+// Makes the directory, for its owner alone, where it lacks. On failure what was
+// kept before is still there.
+absl::Status ReplaceKeptFile(const std::string& path, std::string_view bytes);
+
+// OK, too, if there is none.
+absl::Status RemoveKeptFile(const std::string& path);
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_KEPT_FILE_H_

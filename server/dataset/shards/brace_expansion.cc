@@ -1,0 +1,268 @@
+#include "server/dataset/shards/brace_expansion.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr std::size_t kMostResults = std::size_t{1} << 20;
+constexpr std::size_t kLongestPattern = 4096;  // bytes
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+constexpr int kDeepestNesting = 16;
+// In the order of ranges.
+constexpr std::string_view kLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+absl::Status TooMany() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("stands for more than ", kMostResults, " names"));
+}
+
+absl::Status Unbalanced() {
+  return absl::InvalidArgumentError("has unbalanced braces");
+}
+
+absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting);
+
+std::size_t BytesOf(const Strings& strings) {
+  std::size_t bytes = 0;
+  for (const std::string& text : strings) bytes += text.size();
+  return bytes;
+}
+
+// Every string of `results` with every one of `tails` behind it.
+absl::Status Multiply(Strings& results, const Strings& tails) {
+  if (!tails.empty() && results.size() > kMostResults / tails.size()) {
+    return TooMany();
+  }
+  if (BytesOf(results) * tails.size() + BytesOf(tails) * results.size() >
+      kMostBytes) {
+    return TooMany();
+  }
+  Strings products;
+  products.reserve(results.size() * tails.size());
+  for (const std::string& result : results) {
+    for (const std::string& tail : tails) products.push_back(result + tail);
+  }
+  results = std::move(products);
+  return absl::OkStatus();
+}
+
+// The two or three parts between "..", of which the last is the step.
+std::optional<std::vector<std::string_view>> RangeParts(
+    std::string_view expression) {
+  std::vector<std::string_view> parts;
+  for (std::size_t dots; (dots = expression.find("..")) != expression.npos;) {
+    parts.push_back(expression.substr(0, dots));
+    expression.remove_prefix(dots + 2);
+  }
+  parts.push_back(expression);
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  return parts;
+}
+
+std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  // Those at the edge would overflow when stepped from.
+  if (parsed.ec != std::errc() || parsed.ptr != end || number > INT64_MAX / 4 ||
+      number < INT64_MIN / 4) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// Its sign does not matter, and 0 counts as 1.
+std::optional<std::int64_t> ParseStep(
+    const std::vector<std::string_view>& parts) {
+  if (parts.size() == 2) return 1;
+  const std::optional<std::int64_t> step = ParseInteger(parts[2]);
+  if (!step.has_value()) return std::nullopt;
+  return *step == 0 ? 1 : std::abs(*step);
+}
+
+// Numbers between which none has a leading zero are not padded.
+std::size_t PaddingOf(std::string_view first, std::string_view last) {
+  const auto is_padded = [](std::string_view text) {
+    return text != "0" && text != "-0" &&
+           (text.starts_with('0') || text.starts_with("-0"));
+  };
+  if (!is_padded(first) && !is_padded(last)) return 0;
+  return std::max(first.size(), last.size());
+}
+
+std::string Padded(std::int64_t number, std::size_t width) {
+  std::string digits = absl::StrCat(std::abs(number));
+  const std::size_t sign = number < 0 ? 1 : 0;
+  if (digits.size() + sign < width) {
+    digits.insert(0, width - sign - digits.size(), '0');
+  }
+  return sign == 0 ? digits : '-' + digits;
+}
+
+// Calls `append` for all from `first` to `last`, in this direction.
+template <typename Append>
+absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
+                      std::size_t padding, Append append) {
+  const std::uint64_t count =
+      static_cast<std::uint64_t>(std::abs(last - first)) / step + 1;
+  if (count > kMostResults || count * padding > kMostBytes) return TooMany();
+  const std::int64_t stride = first < last ? step : -step;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    append(first + static_cast<std::int64_t>(i) * stride);
+  }
+  return absl::OkStatus();
+}
+
+// Of what stands in braces; nothing: it is no range.
+absl::StatusOr<std::optional<Strings>> ExpandRange(
+    std::string_view expression) {
+  const auto parts = RangeParts(expression);
+  if (!parts.has_value()) return std::nullopt;
+  const std::optional<std::int64_t> step = ParseStep(*parts);
+  if (!step.has_value()) return std::nullopt;
+  const std::string_view first = (*parts)[0];
+  const std::string_view last = (*parts)[1];
+  Strings results;
+  const auto from = ParseInteger(first);
+  const auto to = ParseInteger(last);
+  if (from.has_value() && to.has_value()) {
+    const std::size_t padding = PaddingOf(first, last);
+    FOREBAY_RETURN_IF_ERROR(
+        ForRange(*from, *to, *step, padding, [&](std::int64_t number) {
+          results.push_back(Padded(number, padding));
+        }));
+    return results;
+  }
+  if (first.size() != 1 || last.size() != 1) return std::nullopt;
+  const std::size_t from_letter = kLetters.find(first[0]);
+  const std::size_t to_letter = kLetters.find(last[0]);
+  if (from_letter == kLetters.npos || to_letter == kLetters.npos) {
+    return std::nullopt;
+  }
+  FOREBAY_RETURN_IF_ERROR(ForRange(
+      static_cast<std::int64_t>(from_letter),
+      static_cast<std::int64_t>(to_letter), *step, 1,
+      [&](std::int64_t letter) { results.emplace_back(1, kLetters[letter]); }));
+  return results;
+}
+
+// Of what stands in braces; nothing: there is no comma that is its own.
+absl::StatusOr<std::optional<Strings>> ExpandSequence(std::string_view sequence,
+                                                      int nesting) {
+  Strings results;
+  std::size_t bytes = 0;
+  const auto add = [&](std::string_view item) -> absl::Status {
+    FOREBAY_ASSIGN_OR_RETURN(Strings expanded, ExpandPattern(item, nesting));
+    bytes += BytesOf(expanded);
+    if (results.size() + expanded.size() > kMostResults || bytes > kMostBytes) {
+      return TooMany();
+    }
+    std::move(expanded.begin(), expanded.end(), std::back_inserter(results));
+    return absl::OkStatus();
+  };
+  std::size_t start = 0;
+  int depth = 0;
+  bool found = false;
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    if (sequence[i] == '\\') {
+      ++i;
+    } else if (sequence[i] == '{') {
+      ++depth;
+    } else if (sequence[i] == '}') {
+      --depth;
+    } else if (sequence[i] == ',' && depth == 0) {
+      FOREBAY_RETURN_IF_ERROR(add(sequence.substr(start, i - start)));
+      start = i + 1;
+      found = true;
+    }
+  }
+  if (depth != 0 || !found) return std::nullopt;
+  FOREBAY_RETURN_IF_ERROR(add(sequence.substr(start)));
+  return results;
+}
+
+absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting) {
+  FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> range,
+                           ExpandRange(expression));
+  if (range.has_value()) return *std::move(range);
+  FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> sequence,
+                           ExpandSequence(expression, nesting));
+  if (sequence.has_value()) return *std::move(sequence);
+  // The braces stand for themselves.
+  FOREBAY_ASSIGN_OR_RETURN(Strings inner, ExpandPattern(expression, nesting));
+  for (std::string& text : inner) text = '{' + text + '}';
+  return inner;
+}
+
+// Backslashes stay.
+absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting) {
+  if (nesting > kDeepestNesting) {
+    return absl::InvalidArgumentError("has braces nested too deeply");
+  }
+  Strings results = {""};
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (pattern[i] == '{') {
+      if (depth++ == 0) {
+        FOREBAY_RETURN_IF_ERROR(
+            Multiply(results, {std::string(pattern.substr(start, i - start))}));
+        start = i;
+      }
+    } else if (pattern[i] == '}' && --depth == 0) {
+      FOREBAY_ASSIGN_OR_RETURN(
+          const Strings tails,
+          ExpandBraced(pattern.substr(start + 1, i - start - 1), nesting + 1));
+      FOREBAY_RETURN_IF_ERROR(Multiply(results, tails));
+      start = i + 1;
+    }
+  }
+  if (depth != 0) return Unbalanced();
+  FOREBAY_RETURN_IF_ERROR(
+      Multiply(results, {std::string(pattern.substr(start))}));
+  return results;
+}
+
+void RemoveEscapes(std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    // One before a newline, or at the end, escapes nothing.
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
+    plain += text[i];
+  }
+  text = std::move(plain);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ExpandBraces(
+    std::string_view pattern) {
+  const std::string name(pattern);
+  if (pattern.size() > kLongestPattern) {
+    return absl::InvalidArgumentError(absl::StrCat(name.substr(0, 100),
+                                                   "...: is longer than ",
+                                                   kLongestPattern, " bytes"));
+  }
+  auto results = ExpandPattern(pattern, 0);
+  if (!results.ok()) return base::Annotate(results.status(), name);
+  for (std::string& result : *results) RemoveEscapes(result);
+  return results;
+}
+
+}  // namespace forebay::dataset::shards

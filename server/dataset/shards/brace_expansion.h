@@ -1,0 +1,21 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace forebay::dataset::shards {
+
+// All that a pattern such as "train-{00000..00127}.tar" or "{a,b{1..3}}.tar"
+// stands for, in order; the rules are those of Python's braceexpand, which
+// webdataset uses. A backslash takes the next character's meaning.
+// INVALID_ARGUMENT, naming the pattern: braces are not balanced or nested too
+// deeply, or there are too many results. Thread-safe; never blocks.
+absl::StatusOr<std::vector<std::string>> ExpandBraces(std::string_view pattern);
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_

@@ -1,0 +1,89 @@
+#include "server/dataset/shards/field_choice.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+// Bounds what an index keeps of them.
+constexpr std::size_t kMostFields = 64;
+constexpr std::size_t kMostAlternatives = 64;
+constexpr std::size_t kLongestField = 1024;  // bytes
+
+absl::Status CheckField(const std::string& field,
+                        const std::vector<std::string>& alternatives) {
+  const bool malformed = std::any_of(
+      alternatives.begin(), alternatives.end(), [](const std::string& name) {
+        return name.empty() || name.starts_with("__") ||
+               name.find_first_of(std::string(" /\0", 3)) != name.npos;
+      });
+  if (malformed || field.size() > kLongestField ||
+      alternatives.size() > kMostAlternatives) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", field,
+                     "\" is no field: an extension such as \"jpg\", or several "
+                     "such as \"jpg;png\", is wanted"));
+  }
+  return absl::OkStatus();
+}
+
+std::string Extensions(const GroupedSample& sample) {
+  return absl::StrJoin(sample.parts, ", ",
+                       [](std::string* out, const SamplePart& part) {
+                         out->append(part.extension);
+                       });
+}
+
+}  // namespace
+
+absl::StatusOr<FieldChoice> FieldChoice::Create(
+    const std::vector<std::string>& fields) {
+  if (fields.empty() || fields.size() > kMostFields) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "1 to ", kMostFields, " fields must be chosen, not ", fields.size()));
+  }
+  FieldChoice choice;
+  choice.fields_ = fields;
+  for (const std::string& field : fields) {
+    std::vector<std::string> alternatives = absl::StrSplit(field, ';');
+    if (absl::Status status = CheckField(field, alternatives); !status.ok()) {
+      return status;
+    }
+    choice.alternatives_.push_back(std::move(alternatives));
+  }
+  return choice;
+}
+
+absl::Status FieldChoice::Choose(std::string_view shard,
+                                 const GroupedSample& sample,
+                                 std::vector<ChosenMember>* chosen) const {
+  const std::size_t before = chosen->size();
+  for (std::size_t field = 0; field < size(); ++field) {
+    const auto& wanted = alternatives_[field];
+    // Where the best alternative so far stands in `wanted`.
+    std::size_t best = wanted.size();
+    const SamplePart* part = nullptr;
+    for (const SamplePart& candidate : sample.parts) {
+      const std::size_t rank = std::find(wanted.begin(), wanted.begin() + best,
+                                         candidate.extension) -
+                               wanted.begin();
+      if (rank == best) continue;
+      best = rank;
+      part = &candidate;
+    }
+    if (part == nullptr) {
+      chosen->resize(before);
+      return absl::InvalidArgumentError(absl::StrCat(
+          std::string(shard), ": sample ", sample.key, " has no field ",
+          fields_[field], "; it has ", Extensions(sample)));
+    }
+    chosen->push_back({part->offset, part->length, best});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::shards

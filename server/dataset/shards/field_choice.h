@@ -1,0 +1,53 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_FIELD_CHOICE_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_FIELD_CHOICE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/dataset/shards/sample_grouping.h"
+
+namespace forebay::dataset::shards {
+
+// The member that a field of a sample is.
+struct ChosenMember {
+  std::uint64_t offset = 0;  // in the shard; bytes
+  std::uint64_t length = 0;  // bytes
+  // Which of the field's alternatives it is.
+  std::size_t alternative = 0;
+};
+
+// Which members of a sample are its fields, and in which order; as webdataset's
+// to_tuple chooses. Immutable and thread-safe; never blocks.
+class FieldChoice {
+ public:
+  // Each field is an extension ("cls", "left.png"), or several with semicolons
+  // between ("jpg;jpeg;png"), of which the first that a sample has is taken.
+  // INVALID_ARGUMENT: no fields, too many, or one that is malformed.
+  static absl::StatusOr<FieldChoice> Create(
+      const std::vector<std::string>& fields);
+
+  std::size_t size() const { return alternatives_.size(); }
+  // As it was given.
+  const std::vector<std::string>& fields() const { return fields_; }
+  const std::vector<std::string>& alternatives(std::size_t field) const {
+    return alternatives_[field];
+  }
+
+  // Appends size() members to `chosen`. INVALID_ARGUMENT, naming `shard`, the
+  // key and the field: the sample lacks it; nothing is appended.
+  absl::Status Choose(std::string_view shard, const GroupedSample& sample,
+                      std::vector<ChosenMember>* chosen) const;
+
+ private:
+  FieldChoice() = default;
+
+  std::vector<std::string> fields_;
+  std::vector<std::vector<std::string>> alternatives_;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_FIELD_CHOICE_H_

@@ -1,0 +1,45 @@
+#include "server/dataset/shards/sample_grouping.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/dataset/shards/sample_name.h"
+
+namespace forebay::dataset::shards {
+
+absl::Status SampleGrouping::Add(const TarMember& member,
+                                 std::vector<GroupedSample>* samples) {
+  std::optional<SampleName> name = SplitSampleName(member.name);
+  if (!name.has_value()) return absl::OkStatus();
+  if (!current_.has_value() || current_->key != name->key) {
+    Finish(samples);
+    current_ = GroupedSample{std::string(name->key), {}};
+  }
+  std::string& extension = name->extension;
+  if (extension == "__key__" || extension == "__url__") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard_, ": sample ", current_->key, ": the extension ",
+                     extension, " is reserved"));
+  }
+  auto& parts = current_->parts;
+  if (std::any_of(parts.begin(), parts.end(), [&](const SamplePart& part) {
+        return part.extension == extension;
+      })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard_, ": sample ", current_->key,
+                     ": two members have the extension ", extension));
+  }
+  if (extension == "__bad__" && member.length > 0) current_is_bad_ = true;
+  parts.push_back({std::move(extension), member.offset, member.length});
+  return absl::OkStatus();
+}
+
+void SampleGrouping::Finish(std::vector<GroupedSample>* samples) {
+  if (current_.has_value() && !current_is_bad_) {
+    samples->push_back(*std::move(current_));
+  }
+  current_.reset();
+  current_is_bad_ = false;
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,53 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SAMPLE_GROUPING_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SAMPLE_GROUPING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/dataset/shards/tar_walk.h"
+
+namespace forebay::dataset::shards {
+
+struct SamplePart {
+  std::string extension;
+  std::uint64_t offset = 0;  // in the shard; bytes
+  std::uint64_t length = 0;  // bytes
+};
+
+struct GroupedSample {
+  std::string key;
+  std::vector<SamplePart> parts;
+};
+
+// Groups the members of one shard into samples as webdataset does: consecutive
+// members with one key are a sample; members that are part of none in between
+// do not end it; a sample with something in its "__bad__" is left out.
+//
+// Not thread-safe; owns the sample that is not complete yet; never blocks.
+// INVALID_ARGUMENT, naming shard and key: a sample has two members of one
+// extension, or one of those that webdataset reserves.
+class SampleGrouping {
+ public:
+  explicit SampleGrouping(std::string shard) : shard_(std::move(shard)) {}
+
+  // Takes the shard's next member; appends the sample that ended before it, if
+  // one did, to `samples`.
+  absl::Status Add(const TarMember& member,
+                   std::vector<GroupedSample>* samples);
+
+  // No member follows: appends the last sample.
+  void Finish(std::vector<GroupedSample>* samples);
+
+ private:
+  std::string shard_;
+  std::optional<GroupedSample> current_;
+  bool current_is_bad_ = false;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SAMPLE_GROUPING_H_

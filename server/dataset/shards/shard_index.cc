@@ -1,0 +1,262 @@
+#include "server/dataset/shards/shard_index.h"
+
+#include <algorithm>
+#include <concepts>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset::shards {
+namespace {
+
+absl::Status Broken(std::string_view what, std::uint64_t number) {
+  return absl::DataLossError(absl::StrCat("index: ", std::string(what), " ",
+                                          number, " is out of range"));
+}
+
+template <std::integral Number>
+void Update(XXH3_state_t* state, Number number) {
+  XXH3_128bits_update(state, &number, sizeof(number));
+}
+
+void Update(XXH3_state_t* state, std::string_view text) {
+  Update(state, std::uint64_t{text.size()});
+  XXH3_128bits_update(state, text.data(), text.size());
+}
+
+}  // namespace
+
+ShardIndex::ShardIndex(ShardIndexParts parts, FieldChoice fields)
+    : parts_(std::move(parts)), fields_(std::move(fields)) {
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    const bool several = fields_.alternatives(field).size() > 1;
+    alternative_places_.push_back(several ? alternatives_each_++ : kOnlyOne);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndex::Create(
+    ShardIndexParts parts) {
+  auto fields = FieldChoice::Create(parts.fields);
+  if (!fields.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("index: ", fields.status().message()));
+  }
+  std::shared_ptr<ShardIndex> index(
+      new ShardIndex(std::move(parts), *std::move(fields)));
+  FOREBAY_RETURN_IF_ERROR(index->CheckCounts());
+  FOREBAY_RETURN_IF_ERROR(index->CheckShards());
+  FOREBAY_RETURN_IF_ERROR(index->CheckSamples());
+  index->Summarize();
+  return index;
+}
+
+// Fills in the size.
+absl::Status ShardIndex::CheckCounts() {
+  const std::uint64_t members = parts_.samples.members.size();
+  size_ = members / fields_.size();
+  if (members % fields_.size() != 0)
+    return Broken("number of members", members);
+  if (parts_.samples.alternatives.size() != size_ * alternatives_each_) {
+    return Broken("number of alternatives", parts_.samples.alternatives.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardIndex::CheckShards() const {
+  const auto& shards = parts_.shards;
+  const std::uint64_t names = parts_.names.size();
+  if (shards.empty() ? size_ > 0 : shards.front().first_sample != 0) {
+    return Broken("first sample of shard", 0);
+  }
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const ShardRecord& shard = shards[i];
+    if (shard.path_offset > names ||
+        shard.path_length > names - shard.path_offset ||
+        shard.path_length == 0 ||
+        PathOf(shard).find('\0') != std::string::npos) {
+      return Broken("path of shard", i);
+    }
+    if (shard.first_sample > EndOf(i) || EndOf(i) > size_) {
+      return Broken("first sample of shard", i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardIndex::CheckSamples() const {
+  for (std::size_t i = 0; i < parts_.shards.size(); ++i) {
+    const ShardRecord& shard = parts_.shards[i];
+    for (std::uint64_t sample = shard.first_sample; sample < EndOf(i);
+         ++sample) {
+      for (std::size_t field = 0; field < fields_.size(); ++field) {
+        const ChosenMember member = MemberOf(sample, field);
+        if (member.offset > shard.size ||
+            member.length > shard.size - member.offset ||
+            member.alternative >= fields_.alternatives(field).size()) {
+          return Broken("field of sample", sample);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ShardIndex::Summarize() {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (const std::string& field : fields_.fields()) Update(&state, field);
+  for (std::size_t i = 0; i < parts_.shards.size(); ++i) {
+    const ShardRecord& shard = parts_.shards[i];
+    Update(&state, PathOf(shard));
+    Update(&state, EndOf(i) - shard.first_sample);
+    Update(&state, shard.size);
+    Update(&state, shard.stamp);
+  }
+  const ShardSamples& samples = parts_.samples;
+  XXH3_128bits_update(&state, samples.members.data(),
+                      samples.members.size() * sizeof(MemberRecord));
+  XXH3_128bits_update(&state, samples.alternatives.data(),
+                      samples.alternatives.size());
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
+  static_assert(sizeof(canonical.digest) == sizeof(Version));
+  std::memcpy(version_.data(), canonical.digest, sizeof(Version));
+  for (std::uint64_t sample = 0; sample < size_; ++sample) {
+    largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);
+  }
+}
+
+std::uint64_t ShardIndex::EndOf(std::size_t shard) const {
+  return shard + 1 < parts_.shards.size()
+             ? parts_.shards[shard + 1].first_sample
+             : size_;
+}
+
+std::string_view ShardIndex::PathOf(const ShardRecord& shard) const {
+  return std::string_view(parts_.names)
+      .substr(shard.path_offset, shard.path_length);
+}
+
+Shard ShardIndex::ShardAt(std::size_t shard) const {
+  FOREBAY_CHECK(shard < shard_count());
+  const ShardRecord& record = parts_.shards[shard];
+  return {std::string(PathOf(record)), {record.size, record.stamp}};
+}
+
+std::size_t ShardIndex::ShardOf(std::uint64_t sample) const {
+  FOREBAY_CHECK(sample < size_);
+  const auto after =
+      std::upper_bound(parts_.shards.begin(), parts_.shards.end(), sample,
+                       [](std::uint64_t wanted, const ShardRecord& shard) {
+                         return wanted < shard.first_sample;
+                       });
+  return after - parts_.shards.begin() - 1;
+}
+
+ChosenMember ShardIndex::MemberOf(std::uint64_t sample,
+                                  std::size_t field) const {
+  FOREBAY_CHECK(sample < size_ && field < fields_.size());
+  const MemberRecord& record =
+      parts_.samples.members[sample * fields_.size() + field];
+  ChosenMember member = {record.block * kTarBlock, record.length, 0};
+  const std::size_t place = alternative_places_[field];
+  if (place != kOnlyOne) {
+    member.alternative =
+        parts_.samples.alternatives[sample * alternatives_each_ + place];
+  }
+  return member;
+}
+
+ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    const ChosenMember member = MemberOf(sample, field);
+    begin = std::min(begin, member.offset);
+    end = std::max(end, member.offset + member.length);
+  }
+  return {begin, end - begin};
+}
+
+bool ShardIndex::IsOf(const FieldChoice& fields,
+                      absl::Span<const Shard> shards) const {
+  return fields.fields() == fields_.fields() &&
+         std::equal(parts_.shards.begin(), parts_.shards.end(), shards.begin(),
+                    shards.end(),
+                    [this](const ShardRecord& record, const Shard& shard) {
+                      return record.size == shard.version.size &&
+                             record.stamp == shard.version.stamp &&
+                             PathOf(record) == shard.path;
+                    });
+}
+
+std::uint64_t ShardIndex::memory() const {
+  return sizeof(ShardIndex) + parts_.names.capacity() +
+         parts_.shards.capacity() * sizeof(ShardRecord) +
+         parts_.samples.members.capacity() * sizeof(MemberRecord) +
+         parts_.samples.alternatives.capacity();
+}
+
+absl::Status Pack(const Shard& shard, const FieldChoice& fields,
+                  absl::Span<const ChosenMember> chosen,
+                  ShardSamples* samples) {
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const ChosenMember& member = chosen[i];
+    const std::size_t field = i % fields.size();
+    if (member.offset > MemberRecord::kLargestOffset ||
+        member.length > MemberRecord::kLargestLength) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          shard.path, ": at byte ", member.offset, ": a field of ",
+          member.length, " bytes is too large, or too far behind; at most ",
+          MemberRecord::kLargestLength, " bytes below byte ",
+          MemberRecord::kLargestOffset, " are possible"));
+    }
+    FOREBAY_CHECK(member.offset % kTarBlock == 0);
+    samples->members.push_back(
+        {static_cast<std::uint32_t>(member.offset / kTarBlock),
+         static_cast<std::uint32_t>(member.length)});
+    if (fields.alternatives(field).size() > 1) {
+      samples->alternatives.push_back(
+          static_cast<std::uint8_t>(member.alternative));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
+    const FieldChoice& fields, absl::Span<const Shard> shards,
+    std::vector<ShardSamples> samples) {
+  FOREBAY_CHECK(samples.size() == shards.size());
+  ShardIndexParts parts;
+  parts.fields = fields.fields();
+  std::size_t members = 0;
+  std::size_t alternatives = 0;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    parts.shards.push_back({parts.names.size(), shards[i].path.size(),
+                            members / fields.size(), shards[i].version.size,
+                            shards[i].version.stamp});
+    parts.names += shards[i].path;
+    members += samples[i].members.size();
+    alternatives += samples[i].alternatives.size();
+  }
+  parts.samples.members.reserve(members);
+  parts.samples.alternatives.reserve(alternatives);
+  for (ShardSamples& some : samples) {
+    parts.samples.members.insert(parts.samples.members.end(),
+                                 some.members.begin(), some.members.end());
+    parts.samples.alternatives.insert(parts.samples.alternatives.end(),
+                                      some.alternatives.begin(),
+                                      some.alternatives.end());
+    some = {};
+  }
+  parts.names.shrink_to_fit();
+  parts.shards.shrink_to_fit();
+  return ShardIndex::Create(std::move(parts));
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,44 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_FORMAT_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/shards/shard_index.h"
+
+// The file that keeps an index of shards. Little-endian, nothing between the
+// parts:
+//
+//   header       64 bytes: magic "FBYSHARD"; version (1) and zero as u32;
+//                numbers of shards, of members and of alternatives, bytes of
+//                names and of fields u64; zero u64
+//   shards       40 bytes each: path_offset, path_length, first_sample, size
+//                u64; stamp i64
+//   members      8 bytes each: block, length u32
+//   alternatives 1 byte each
+//   names        bytes, see ShardRecord
+//   fields       text, with blanks between
+//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//
+// The checksum finds accidents; whoever can write the file can write any
+// index, but not one that makes a reader go out of bounds.
+
+namespace forebay::dataset::shards {
+
+inline constexpr std::size_t kShardIndexChecksumBytes = 16;
+
+// The bytes of the file. Thread-safe; never blocks.
+std::string EncodeShardIndex(const ShardIndex& index);
+
+// The index in `bytes`. DATA_LOSS: damaged, or of another version of this file
+// format. Thread-safe; never blocks.
+absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
+    absl::Span<const std::uint8_t> bytes);
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_FORMAT_H_

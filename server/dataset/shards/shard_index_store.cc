@@ -1,0 +1,54 @@
+#include "server/dataset/shards/shard_index_store.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/kept_file.h"
+#include "server/dataset/shards/shard_index_format.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset::shards {
+
+// Where two datasets' digests are the same, one takes the other's place: then
+// neither finds its own, and both are scanned.
+std::string ShardIndexStore::PathOf(std::string_view dataset,
+                                    const FieldChoice& fields) const {
+  std::string text(dataset);
+  for (const std::string& field : fields.fields()) {
+    text += '\0';
+    text += field;
+  }
+  const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());
+  return absl::StrCat(directory_, "/",
+                      absl::Hex(digest.high64, absl::kZeroPad16),
+                      absl::Hex(digest.low64, absl::kZeroPad16), ".shards");
+}
+
+absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
+    std::string_view dataset, const FieldChoice& fields,
+    absl::Span<const Shard> shards) const {
+  const std::string path = PathOf(dataset, fields);
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
+                           ReadKeptFile(path));
+  auto index = DecodeShardIndex(bytes);
+  if (!index.ok()) return base::Annotate(index.status(), path);
+  if (!(*index)->IsOf(fields, shards)) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": is of other shards than there are now"));
+  }
+  return index;
+}
+
+absl::Status ShardIndexStore::Save(std::string_view dataset,
+                                   const ShardIndex& index) const {
+  return ReplaceKeptFile(PathOf(dataset, index.fields()),
+                         EncodeShardIndex(index));
+}
+
+absl::Status ShardIndexStore::Remove(std::string_view dataset,
+                                     const FieldChoice& fields) const {
+  return RemoveKeptFile(PathOf(dataset, fields));
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,53 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_STORE_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/shard.h"
+#include "server/dataset/shards/shard_index.h"
+
+namespace forebay::dataset::shards {
+
+// Indexes of shards on disk, one file a dataset, in a directory that only the
+// daemon's user may write. What the shards are now decides whether an index is
+// still of use: they are listed anew each time, and compared. Immutable and
+// thread-safe. All calls block for the disk; their errors name the file.
+class ShardIndexStore {
+ public:
+  // `directory` is made, for its owner alone, when first written to; its parent
+  // must exist.
+  explicit ShardIndexStore(std::string directory)
+      : directory_(std::move(directory)) {}
+
+  // `dataset` tells datasets with the same fields apart; any text. NOT_FOUND:
+  // none is kept, or it is of other shards or other versions of them.
+  // DATA_LOSS: it is damaged or of another version of the format.
+  // PERMISSION_DENIED: the file belongs to somebody else. Others: the disk's.
+  absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
+      std::string_view dataset, const FieldChoice& fields,
+      absl::Span<const Shard> shards) const;
+
+  // On failure what was kept before is still there.
+  absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
+
+  // OK, too, if none is kept.
+  absl::Status Remove(std::string_view dataset,
+                      const FieldChoice& fields) const;
+
+ private:
+  std::string PathOf(std::string_view dataset, const FieldChoice& fields) const;
+
+  const std::string directory_;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_STORE_H_

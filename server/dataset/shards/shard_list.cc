@@ -1,0 +1,163 @@
+#include "server/dataset/shards/shard_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/fd.h"
+#include "server/base/status.h"
+#include "server/dataset/path_order.h"
+#include "server/dataset/shards/brace_expansion.h"
+#include "server/storage/local/file_stat.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using storage::local::FileStat;
+using storage::local::FileType;
+using storage::local::LocalRoot;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+bool HasWildcard(std::string_view text) {
+  return text.find_first_of("*?[") != text.npos;
+}
+
+std::string Join(std::string_view directory, std::string_view name) {
+  std::string path(directory);
+  if (!path.empty()) path += '/';
+  return path.append(name);
+}
+
+class Listing {
+ public:
+  Listing(const LocalRoot& root, const std::stop_token& stop)
+      : root_(root), stop_(stop) {}
+
+  // One pattern, without braces.
+  absl::Status Add(const std::string& pattern) {
+    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
+    if (!HasWildcard(pattern)) return AddFile(pattern);
+    std::vector<std::string> paths = {""};
+    for (std::size_t begin = 0; begin < pattern.size();) {
+      const std::size_t end =
+          std::min(pattern.find('/', begin), pattern.size());
+      const std::string component = pattern.substr(begin, end - begin);
+      if (!component.empty()) {
+        FOREBAY_ASSIGN_OR_RETURN(
+            paths, Descend(paths, component, end == pattern.size()));
+      }
+      begin = end + 1;
+    }
+    if (paths.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat(pattern, ": no file fits this pattern"));
+    }
+    std::sort(paths.begin(), paths.end(), PathLess);
+    for (const std::string& path : paths) {
+      FOREBAY_RETURN_IF_ERROR(AddFile(path));
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<Shard> TakeShards() { return std::move(shards_); }
+
+ private:
+  absl::Status CheckNotStopped() const {
+    if (!stop_.stop_requested()) return absl::OkStatus();
+    return absl::CancelledError("was not listed to the end");
+  }
+
+  absl::Status AddFile(const std::string& path) {
+    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
+    FOREBAY_ASSIGN_OR_RETURN(const FileStat stat, root_.Stat(path));
+    if (stat.type != FileType::kRegular) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": is not a regular file"));
+    }
+    shards_.push_back({path, stat.version()});
+    return absl::OkStatus();
+  }
+
+  // What fits `component` in each of `directories`: of files where it is the
+  // last one, else of directories.
+  absl::StatusOr<std::vector<std::string>> Descend(
+      const std::vector<std::string>& directories, const std::string& component,
+      bool last) const {
+    std::vector<std::string> found;
+    for (const std::string& directory : directories) {
+      FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
+      if (!HasWildcard(component)) {
+        const std::string path = Join(directory, component);
+        if (Fits(path, last)) found.push_back(path);
+        continue;
+      }
+      FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                               NamesIn(directory));
+      for (const std::string& name : names) {
+        // A backslash is a character; what is hidden must be asked for.
+        if (fnmatch(component.c_str(), name.c_str(),
+                    FNM_NOESCAPE | FNM_PERIOD) != 0) {
+          continue;
+        }
+        const std::string path = Join(directory, name);
+        if (Fits(path, last)) found.push_back(path);
+      }
+    }
+    return found;
+  }
+
+  // As in Python's glob, what cannot be looked at does not fit.
+  bool Fits(const std::string& path, bool file) const {
+    const auto stat = root_.Stat(path);
+    return stat.ok() && (stat->type == FileType::kDirectory) != file;
+  }
+
+  absl::StatusOr<std::vector<std::string>> NamesIn(
+      const std::string& path) const {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
+    const std::unique_ptr<DIR, CloseDirectory> open(fdopendir(fd.get()));
+    if (open == nullptr) return base::ErrnoStatus(errno, path);
+    fd.Release();
+    std::vector<std::string> names;
+    for (;;) {
+      errno = 0;
+      const dirent* entry = readdir(open.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+    if (errno != 0) return base::ErrnoStatus(errno, path);
+    return names;
+  }
+
+  const LocalRoot& root_;
+  const std::stop_token& stop_;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Shard>> ListShards(
+    const LocalRoot& root, const std::vector<std::string>& patterns,
+    const std::stop_token& stop) {
+  Listing listing(root, stop);
+  for (const std::string& pattern : patterns) {
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
+                             ExpandBraces(pattern));
+    for (const std::string& one : expanded) {
+      FOREBAY_RETURN_IF_ERROR(listing.Add(one));
+    }
+  }
+  return listing.TakeShards();
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,158 @@
+#include "server/dataset/shards/shard_scan.h"
+
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/bytes.h"
+#include "server/base/mutex.h"
+#include "server/base/status.h"
+
+// Shards are surveyed side by side, one read of each under way. What arrives is
+// queued, and worked off on the caller's thread alone: a read's `done` must not
+// block, and may be called from within Read.
+
+namespace forebay::dataset::shards {
+namespace {
+
+struct Arrival {
+  std::size_t shard = 0;
+  std::uint64_t length = 0;  // that was asked for; bytes
+  absl::Status status;
+  base::Bytes bytes;  // if that is OK
+};
+
+// Thread-safe. Shared with the reads under way, which may outlive a scan.
+class Arrivals {
+ public:
+  void Add(Arrival arrival) {
+    base::MutexLock lock(&mutex_);
+    queue_.push_back(std::move(arrival));
+    changed_.NotifyOne();
+  }
+
+  void Stop() {
+    base::MutexLock lock(&mutex_);
+    stopped_ = true;
+    changed_.NotifyOne();
+  }
+
+  // Blocks until there is one; false: it was stopped.
+  bool Next(Arrival* arrival) {
+    base::MutexLock lock(&mutex_);
+    while (queue_.empty() && !stopped_) changed_.Wait(&mutex_);
+    if (stopped_) return false;
+    *arrival = std::move(queue_.front());
+    queue_.pop_front();
+    return true;
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::deque<Arrival> queue_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class Scan {
+ public:
+  Scan(storage::ByteSource& source,
+       const std::shared_ptr<const storage::Root>& root,
+       const std::vector<Shard>& shards, const FieldChoice& fields,
+       const ShardScanOptions& options)
+      : source_(source),
+        root_(root),
+        shards_(shards),
+        fields_(fields),
+        options_(options),
+        samples_(shards.size()) {}
+
+  absl::StatusOr<std::shared_ptr<const ShardIndex>> Run() {
+    const std::stop_callback stop(options_.stop,
+                                  [arrivals = arrivals_] { arrivals->Stop(); });
+    while (begun_ < shards_.size() && begun_ < options_.shards_at_once) {
+      FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
+    }
+    for (std::size_t done = 0; done < shards_.size();) {
+      Arrival arrival;
+      if (!arrivals_->Next(&arrival)) {
+        return absl::CancelledError("was not scanned to the end");
+      }
+      const auto survey = surveys_.find(arrival.shard);
+      FOREBAY_RETURN_IF_ERROR(Take(arrival, survey->second));
+      if (survey->second.next_read().has_value()) {
+        Read(arrival.shard, survey->second);
+        continue;
+      }
+      samples_[arrival.shard] = survey->second.TakeSamples();
+      surveys_.erase(survey);
+      ++done;
+      if (begun_ < shards_.size()) FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
+    }
+    return BuildShardIndex(fields_, shards_, std::move(samples_));
+  }
+
+ private:
+  absl::Status Begin(std::size_t shard) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        ShardSurvey survey,
+        ShardSurvey::Create(shards_[shard], &fields_, options_.read_ahead));
+    Read(shard, surveys_.emplace(shard, std::move(survey)).first->second);
+    return absl::OkStatus();
+  }
+
+  void Read(std::size_t shard, const ShardSurvey& survey) {
+    const TarWalk::Range range = *survey.next_read();
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = shards_[shard].path;
+    request.version = shards_[shard].version;
+    request.offset = range.offset;
+    request.length = range.length;
+    request.purpose = options_.purpose;
+    request.done = [arrivals = arrivals_, shard,
+                    length = range.length](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok()) {
+        arrivals->Add({shard, length, absl::OkStatus(), *std::move(bytes)});
+      } else {
+        arrivals->Add({shard, length, bytes.status(), {}});
+      }
+    };
+    source_.Read(absl::MakeSpan(&request, 1));
+  }
+
+  absl::Status Take(const Arrival& arrival, ShardSurvey& survey) {
+    FOREBAY_RETURN_IF_ERROR(arrival.status);
+    if (arrival.bytes.size() != arrival.length) {
+      return absl::DataLossError(absl::StrCat(
+          shards_[arrival.shard].path, ": a read gave ", arrival.bytes.size(),
+          " bytes instead of ", arrival.length));
+    }
+    return survey.Take(arrival.bytes.span());
+  }
+
+  storage::ByteSource& source_;
+  const std::shared_ptr<const storage::Root>& root_;
+  const std::vector<Shard>& shards_;
+  const FieldChoice& fields_;
+  const ShardScanOptions& options_;
+  const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
+  std::size_t begun_ = 0;
+  // Of the shards that were begun and are not done.
+  std::map<std::size_t, ShardSurvey> surveys_;
+  std::vector<ShardSamples> samples_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
+    storage::ByteSource& source,
+    const std::shared_ptr<const storage::Root>& root,
+    const std::vector<Shard>& shards, const FieldChoice& fields,
+    const ShardScanOptions& options) {
+  return Scan(source, root, shards, fields, options).Run();
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,37 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_SCAN_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_SCAN_H_
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/shard.h"
+#include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/shard_survey.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::shards {
+
+struct ShardScanOptions {
+  std::size_t shards_at_once = 16;  // at least 1; one read of each
+  ReadAhead read_ahead;
+  storage::ReadPurpose purpose;
+  std::stop_token stop;  // ends the scan before its end
+};
+
+// Indexes `shards`, objects beneath `root`, by reading their headers from
+// `source`. Blocks for the reads, but not for long once its stop is requested;
+// reads may still be under way then, and when it returns an error. Errors name
+// the shard: those of ShardSurvey and of the source; CANCELLED, without one: it
+// was stopped.
+absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
+    storage::ByteSource& source,
+    const std::shared_ptr<const storage::Root>& root,
+    const std::vector<Shard>& shards, const FieldChoice& fields,
+    const ShardScanOptions& options);
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_SCAN_H_

@@ -1,0 +1,57 @@
+#include "server/dataset/shards/shard_survey.h"
+
+#include <algorithm>
+
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::shards {
+
+absl::StatusOr<ShardSurvey> ShardSurvey::Create(const Shard& shard,
+                                                const FieldChoice* fields,
+                                                const ReadAhead& read_ahead) {
+  FOREBAY_ASSIGN_OR_RETURN(TarWalk walk,
+                           TarWalk::Create(shard.path, shard.version.size));
+  return ShardSurvey(shard, fields, read_ahead, std::move(walk));
+}
+
+std::optional<TarWalk::Range> ShardSurvey::next_read() const {
+  std::optional<TarWalk::Range> read = walk_.wanted();
+  if (read.has_value()) {
+    read->length = std::min(std::max(read->length, read_length_),
+                            shard_.version.size - read->offset);
+  }
+  return read;
+}
+
+absl::Status ShardSurvey::Take(absl::Span<const std::uint8_t> bytes) {
+  const auto read = next_read();
+  FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
+  std::vector<TarMember> members;
+  std::vector<GroupedSample> found;
+  FOREBAY_RETURN_IF_ERROR(walk_.See(read->offset, bytes, &members));
+  for (const TarMember& member : members) {
+    FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &found));
+  }
+  if (!walk_.wanted().has_value()) grouping_.Finish(&found);
+  Adapt(*read);
+  return Keep(found);
+}
+
+absl::Status ShardSurvey::Keep(absl::Span<const GroupedSample> found) {
+  std::vector<ChosenMember> chosen;
+  for (const GroupedSample& sample : found) {
+    FOREBAY_RETURN_IF_ERROR(fields_->Choose(shard_.path, sample, &chosen));
+  }
+  return Pack(shard_, *fields_, chosen, &samples_);
+}
+
+void ShardSurvey::Adapt(const TarWalk::Range& last) {
+  const auto next = walk_.wanted();
+  if (!next.has_value()) return;
+  const bool near = next->offset <= last.offset + 2 * last.length;
+  read_length_ = near ? std::min(2 * read_length_, read_ahead_.longest)
+                      : std::max(read_length_ / 2, read_ahead_.shortest);
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,73 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/sample_grouping.h"
+#include "server/dataset/shards/shard.h"
+#include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/tar_walk.h"
+
+namespace forebay::dataset::shards {
+
+// How much to read at a time, in bytes; at least a header. Where the next
+// header lies no further off than the last read was long, the next is twice as
+// long: reading small files is cheaper than stepping over them. Where it lies
+// further off, half as long. The slower a read begins (a network's), the longer
+// the shortest should be.
+struct ReadAhead {
+  std::uint64_t shortest = 4096;
+  std::uint64_t longest = std::uint64_t{1} << 18;
+};
+
+// Finds the samples of one shard from its headers. It says what to read, and is
+// given that.
+//
+// Not thread-safe; `fields` must outlive it; never blocks. Errors name the
+// shard: those of TarWalk, SampleGrouping, FieldChoice and Pack.
+class ShardSurvey {
+ public:
+  static absl::StatusOr<ShardSurvey> Create(const Shard& shard,
+                                            const FieldChoice* fields,
+                                            const ReadAhead& read_ahead);
+
+  // What to read next, within the shard. Nothing: all samples were found.
+  std::optional<TarWalk::Range> next_read() const;
+
+  // Takes what next_read() asked for.
+  absl::Status Take(absl::Span<const std::uint8_t> bytes);
+
+  // To be called once, when next_read() is nothing.
+  ShardSamples TakeSamples() { return std::move(samples_); }
+
+ private:
+  ShardSurvey(const Shard& shard, const FieldChoice* fields,
+              const ReadAhead& read_ahead, TarWalk walk)
+      : shard_(shard),
+        fields_(fields),
+        read_ahead_(read_ahead),
+        read_length_(read_ahead.shortest),
+        walk_(std::move(walk)),
+        grouping_(shard.path) {}
+
+  absl::Status Keep(absl::Span<const GroupedSample> found);
+  void Adapt(const TarWalk::Range& last);
+
+  Shard shard_;
+  const FieldChoice* fields_;
+  ReadAhead read_ahead_;
+  std::uint64_t read_length_;  // bytes
+  TarWalk walk_;
+  SampleGrouping grouping_;
+  ShardSamples samples_;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_

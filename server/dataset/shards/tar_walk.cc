@@ -1,0 +1,186 @@
+#include "server/dataset/shards/tar_walk.h"
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/shards/pax_records.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+// Of a name or of attributes; nobody writes as much.
+constexpr std::uint64_t kLargestAttributes = std::uint64_t{1} << 20;  // bytes
+
+// The compression's name, or nothing.
+std::string_view CompressionOf(absl::Span<const std::uint8_t> block) {
+  const std::string_view begin(reinterpret_cast<const char*>(block.data()),
+                               block.size());
+  if (begin.starts_with("\x1f\x8b")) return "gzip";
+  if (begin.starts_with("BZh")) return "bzip2";
+  if (begin.starts_with(std::string_view("\xfd\x37zXZ\0", 6))) return "xz";
+  if (begin.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
+  return {};
+}
+
+}  // namespace
+
+absl::StatusOr<TarWalk> TarWalk::Create(std::string object,
+                                        std::uint64_t size) {
+  if (size < kTarBlock) {
+    return absl::DataLossError(absl::StrCat(
+        object, ": is no tar archive: it has only ", size, " bytes"));
+  }
+  return TarWalk(std::move(object), size);
+}
+
+std::optional<TarWalk::Range> TarWalk::wanted() const {
+  if (over_) return std::nullopt;
+  if (open_.has_value()) return Range{at_ + kTarBlock, open_->data_bytes};
+  return Range{at_, kTarBlock};
+}
+
+absl::Status TarWalk::See(std::uint64_t offset,
+                          absl::Span<const std::uint8_t> bytes,
+                          std::vector<TarMember>* files) {
+  while (const std::optional<Range> next = wanted()) {
+    if (next->offset < offset || next->offset - offset > bytes.size() ||
+        next->length > bytes.size() - (next->offset - offset)) {
+      break;
+    }
+    const auto piece = bytes.subspan(next->offset - offset, next->length);
+    absl::Status status;
+    if (open_.has_value()) {
+      status = SeeAttributes(open_->kind, piece);
+      if (status.ok()) status = Skip(piece.size());
+    } else {
+      status = SeeHeader(piece, files);
+    }
+    if (!status.ok()) {
+      over_ = true;
+      return Annotated(status);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TarWalk::SeeHeader(absl::Span<const std::uint8_t> block,
+                                std::vector<TarMember>* files) {
+  auto header = ParseTarHeader(block);
+  if (!header.ok()) {
+    const std::string_view compression = CompressionOf(block);
+    if (at_ > 0 || compression.empty()) return header.status();
+    return absl::UnimplementedError(
+        absl::StrCat("the archive is compressed (", std::string(compression),
+                     "), so that its files cannot be read singly"));
+  }
+  if (!header->has_value()) {
+    if (overrides_.any) {
+      return absl::DataLossError("the member that attributes speak of lacks");
+    }
+    over_ = true;
+    return absl::OkStatus();
+  }
+  switch ((*header)->kind) {
+    case TarKind::kLongName:
+    case TarKind::kAttributes:
+    case TarKind::kGlobalAttributes:
+      if ((*header)->data_bytes > kLargestAttributes) {
+        return absl::DataLossError(absl::StrCat(
+            "a member has ", (*header)->data_bytes, " bytes of attributes"));
+      }
+      if ((*header)->data_bytes > size_ - at_ - kTarBlock) {
+        return absl::DataLossError("the archive is truncated in a header");
+      }
+      open_ = *std::move(*header);
+      return absl::OkStatus();
+    case TarKind::kLongLink:
+      return Skip((*header)->data_bytes);
+    default:
+      return SeeMember(*std::move(*header), files);
+  }
+}
+
+absl::Status TarWalk::SeeMember(TarHeader header,
+                                std::vector<TarMember>* files) {
+  const Overrides overrides = std::exchange(overrides_, {});
+  if (overrides.name.has_value()) header.name = *overrides.name;
+  if (overrides.size.has_value() && header.has_data) {
+    header.data_bytes = *overrides.size;
+  }
+  if (header.kind == TarKind::kSparseFile ||
+      (overrides.sparse && header.kind == TarKind::kFile)) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the file ", header.name, " is sparse, which is not supported"));
+  }
+  const std::uint64_t data = at_ + kTarBlock;
+  if (header.data_bytes > size_ - data) {
+    return absl::DataLossError(absl::StrCat(
+        "the archive is truncated: ", header.name, " has ", header.data_bytes,
+        " bytes, of which ", size_ - data, " are there"));
+  }
+  FOREBAY_RETURN_IF_ERROR(Skip(header.data_bytes));
+  if (header.kind == TarKind::kFile) {
+    files->push_back({std::move(header.name), data, header.data_bytes});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TarWalk::SeeAttributes(TarKind kind,
+                                    absl::Span<const std::uint8_t> data) {
+  if (kind == TarKind::kLongName) {
+    const std::string_view text(reinterpret_cast<const char*>(data.data()),
+                                data.size());
+    overrides_.any = true;
+    if (!overrides_.name.has_value()) {
+      overrides_.name = std::string(text.substr(0, text.find('\0')));
+    }
+    return absl::OkStatus();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(PaxRecords records, ParsePaxRecords(data));
+  if (kind == TarKind::kGlobalAttributes) {
+    if (records.path.has_value() || records.size.has_value() ||
+        records.sparse) {
+      return absl::UnimplementedError(
+          "attributes rename or resize all files, which is not supported");
+    }
+    return absl::OkStatus();
+  }
+  overrides_.any = true;
+  overrides_.sparse |= records.sparse;
+  if (!overrides_.name.has_value()) {
+    overrides_.name = std::move(records.path);
+  }
+  if (!overrides_.size.has_value()) overrides_.size = records.size;
+  return absl::OkStatus();
+}
+
+// To the header behind the data of this one.
+absl::Status TarWalk::Skip(std::uint64_t data_bytes) {
+  open_.reset();
+  const std::uint64_t data = at_ + kTarBlock;
+  const std::uint64_t room = size_ - data;
+  const std::uint64_t padding =
+      (kTarBlock - data_bytes % kTarBlock) % kTarBlock;
+  if (data_bytes > room || padding > room - data_bytes) {
+    return absl::DataLossError("the archive is truncated in a member's data");
+  }
+  const std::uint64_t rest = room - data_bytes - padding;
+  // Without the mark at its end an archive ends where a member does.
+  if (rest > 0 && rest < kTarBlock) {
+    return absl::DataLossError("the archive is truncated in the next header");
+  }
+  if (rest == 0 && overrides_.any) {
+    return absl::DataLossError("the member that attributes speak of lacks");
+  }
+  at_ = data + data_bytes + padding;
+  over_ = rest == 0;
+  return absl::OkStatus();
+}
+
+absl::Status TarWalk::Annotated(const absl::Status& status) const {
+  return base::Annotate(status, absl::StrCat(object_, ": at byte ", at_));
+}
+
+}  // namespace forebay::dataset::shards

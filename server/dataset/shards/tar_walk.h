@@ -1,0 +1,81 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_TAR_WALK_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_TAR_WALK_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/shards/tar_header.h"
+
+namespace forebay::dataset::shards {
+
+// A file in an archive.
+struct TarMember {
+  std::string name;
+  std::uint64_t offset = 0;  // of its data in the archive; bytes
+  std::uint64_t length = 0;  // bytes; they lie within the archive
+};
+
+// Walks through a tar archive from header to header. It reads nothing itself:
+// it says which bytes it must see next, and never asks for the files' data. The
+// files, and their order, are those that Python's tarfile finds; archives that
+// are damaged anywhere are refused where tarfile takes some for their
+// beginning.
+//
+// Not thread-safe; owns what it keeps; never blocks. Errors name the archive
+// and the offset, and end the walk: DATA_LOSS (truncated, or no tar archive),
+// UNIMPLEMENTED (sparse files; attributes that rename all members; a compressed
+// archive).
+class TarWalk {
+ public:
+  struct Range {
+    std::uint64_t offset = 0;  // bytes
+    std::uint64_t length = 0;  // bytes; within the archive
+  };
+
+  // `object` is the archive's name, `size` its bytes.
+  static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size);
+
+  // What must be seen next. Nothing: the walk is over.
+  std::optional<Range> wanted() const;
+
+  // Shows `bytes`, which lie at `offset` in the archive. Goes on as long as
+  // what is wanted lies in them, and appends the files on the way to `files`.
+  absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
+                   std::vector<TarMember>* files);
+
+ private:
+  // What headers before it say of a member; the first to say it counts.
+  struct Overrides {
+    std::optional<std::string> name;
+    std::optional<std::uint64_t> size;
+    bool sparse = false;
+    bool any = false;
+  };
+
+  TarWalk(std::string object, std::uint64_t size)
+      : object_(std::move(object)), size_(size) {}
+
+  absl::Status SeeHeader(absl::Span<const std::uint8_t> block,
+                         std::vector<TarMember>* files);
+  absl::Status SeeMember(TarHeader header, std::vector<TarMember>* files);
+  absl::Status SeeAttributes(TarKind kind, absl::Span<const std::uint8_t> data);
+  absl::Status Skip(std::uint64_t data_bytes);
+  absl::Status Annotated(const absl::Status& status) const;
+
+  std::string object_;
+  std::uint64_t size_ = 0;
+  std::uint64_t at_ = 0;  // of the header that is next, or was last
+  // That header, while the data behind it is wanted.
+  std::optional<TarHeader> open_;
+  Overrides overrides_;
+  bool over_ = false;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_TAR_WALK_H_

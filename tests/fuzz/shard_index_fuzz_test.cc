@@ -1,0 +1,68 @@
+// The file that keeps an index of shards: whatever its bytes, reading it gives
+// an error or an index that can be used.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/dataset/shards/shard_index_format.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace {
+
+using forebay::dataset::shards::ChosenMember;
+using forebay::dataset::shards::DecodeShardIndex;
+using forebay::dataset::shards::EncodeShardIndex;
+using forebay::dataset::shards::kShardIndexChecksumBytes;
+using forebay::dataset::shards::Shard;
+using forebay::dataset::shards::ShardIndex;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void Read(absl::Span<const std::uint8_t> bytes) {
+  const auto decoded = DecodeShardIndex(bytes);
+  if (!decoded.ok()) return;
+  const ShardIndex& index = **decoded;
+  std::uint64_t largest = 0;
+  for (std::uint64_t id = 0; id < index.size(); ++id) {
+    const Shard shard = index.ShardAt(index.ShardOf(id));
+    Require(!shard.path.empty() && shard.path.find('\0') == std::string::npos);
+    for (std::size_t field = 0; field < index.fields().size(); ++field) {
+      const ChosenMember member = index.MemberOf(id, field);
+      Require(member.offset <= shard.version.size &&
+              member.length <= shard.version.size - member.offset);
+      Require(member.alternative < index.fields().alternatives(field).size());
+    }
+    largest = std::max(largest, index.ExtentOf(id).length);
+  }
+  Require(largest == index.largest_extent());
+  const std::string again = EncodeShardIndex(index);
+  Require(again.size() == bytes.size() &&
+          std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  Read({data, size});
+  if (size < kShardIndexChecksumBytes) return 0;
+  // With a fitting checksum, so that what lies behind it is reached.
+  std::vector<std::uint8_t> sealed(data, data + size);
+  XXH128_canonical_t checksum;
+  XXH128_canonicalFromHash(&checksum,
+                           XXH3_128bits(data, size - kShardIndexChecksumBytes));
+  std::memcpy(&sealed[size - kShardIndexChecksumBytes], checksum.digest,
+              kShardIndexChecksumBytes);
+  Read(sealed);
+  return 0;
+}

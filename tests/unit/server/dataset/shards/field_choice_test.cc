@@ -1,0 +1,77 @@
+#include "server/dataset/shards/field_choice.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+const GroupedSample kSample = {
+    "a/7",
+    {{"png", 512, 1}, {"cls", 1536, 2}, {"jpg", 2560, 3}, {"a.txt", 3584, 4}}};
+
+std::vector<std::uint64_t> Lengths(const std::vector<std::string>& fields) {
+  const auto choice = FieldChoice::Create(fields);
+  EXPECT_TRUE(choice.ok()) << choice.status();
+  std::vector<ChosenMember> chosen;
+  const absl::Status status = choice->Choose("shard", kSample, &chosen);
+  EXPECT_TRUE(status.ok()) << status;
+  std::vector<std::uint64_t> lengths;
+  for (const ChosenMember& member : chosen) lengths.push_back(member.length);
+  return lengths;
+}
+
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(FieldChoiceTest, OrdersAsAsked) {
+  EXPECT_EQ(Lengths({"jpg", "cls"}), Numbers({3, 2}));
+  EXPECT_EQ(Lengths({"cls", "a.txt", "jpg", "cls"}), Numbers({2, 4, 3, 2}));
+}
+
+// webdataset takes the first of the alternatives, wherever it lies.
+TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
+  EXPECT_EQ(Lengths({"jpg;jpeg;png"}), Numbers({3}));
+  EXPECT_EQ(Lengths({"jpeg;png;jpg"}), Numbers({1}));
+  const auto choice = FieldChoice::Create({"jpeg;png;jpg"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  std::vector<ChosenMember> chosen;
+  ASSERT_TRUE(choice->Choose("shard", kSample, &chosen).ok());
+  EXPECT_EQ(chosen[0].alternative, 1u);
+  EXPECT_EQ(choice->alternatives(0)[1], "png");
+}
+
+TEST(FieldChoiceTest, NamesWhatLacks) {
+  const auto choice = FieldChoice::Create({"jpg", "json;txt"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  std::vector<ChosenMember> chosen;
+  const absl::Status status = choice->Choose("b/1.tar", kSample, &chosen);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "b/1.tar: sample a/7 has no field json;txt; it has png, cls, jpg, "
+            "a.txt");
+  EXPECT_TRUE(chosen.empty());
+}
+
+TEST(FieldChoiceTest, RefusesMalformedFields) {
+  const std::vector<std::vector<std::string>> refused = {
+      {},
+      {""},
+      {"jpg", ""},
+      {"jpg;"},
+      {";"},
+      {"jp g"},
+      {"a/jpg"},
+      {"__key__"},
+      {"jpg;__x"},
+      {std::string(2000, 'a')},
+      std::vector<std::string>(65, "jpg")};
+  for (const auto& fields : refused) {
+    EXPECT_EQ(FieldChoice::Create(fields).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,81 @@
+#include "server/dataset/shards/sample_grouping.h"
+
+#include <zlib.h>
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/status.h"
+#include "server/dataset/shards/tar_walk.h"
+#include "tests/unit/server/dataset/shards/golden_shards.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using testing::HasSubstr;
+
+// Appends to `samples` even where it ends in an error.
+absl::Status Group(const std::string& name, const std::string& archive,
+                   std::vector<GroupedSample>* samples) {
+  FOREBAY_ASSIGN_OR_RETURN(TarWalk walk, TarWalk::Create(name, archive.size()));
+  std::vector<TarMember> members;
+  FOREBAY_RETURN_IF_ERROR(walk.See(0, AsBytes(archive), &members));
+  SampleGrouping grouping(name);
+  for (const TarMember& member : members) {
+    FOREBAY_RETURN_IF_ERROR(grouping.Add(member, samples));
+  }
+  grouping.Finish(samples);
+  return absl::OkStatus();
+}
+
+void ExpectSample(const GroupedSample& sample, const GoldenSample& expected,
+                  const std::string& archive) {
+  EXPECT_EQ(sample.key, expected.key);
+  ASSERT_EQ(sample.parts.size(), expected.fields.size()) << sample.key;
+  for (std::size_t i = 0; i < sample.parts.size(); ++i) {
+    const SamplePart& part = sample.parts[i];
+    EXPECT_EQ(part.extension, expected.fields[i].extension);
+    EXPECT_EQ(part.offset, expected.fields[i].offset);
+    ASSERT_EQ(part.length, expected.fields[i].length);
+    const auto bytes = AsBytes(archive).subspan(part.offset, part.length);
+    EXPECT_EQ(crc32(0, bytes.data(), static_cast<uInt>(bytes.size())),
+              expected.fields[i].crc);
+  }
+}
+
+TEST(SampleGroupingTest, GroupsAsWebdatasetDoes) {
+  for (const GoldenShard& shard : GoldenShards()) {
+    const std::string archive = GoldenFile(shard.name);
+    std::vector<GroupedSample> samples;
+    const absl::Status status = Group(shard.name, archive, &samples);
+    ASSERT_EQ(samples.size(), shard.samples.size()) << shard.name;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      ExpectSample(samples[i], shard.samples[i], archive);
+    }
+    if (shard.duplicate_key.empty()) {
+      EXPECT_TRUE(status.ok()) << status;
+      continue;
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(shard.name + ": sample " + shard.duplicate_key));
+  }
+}
+
+TEST(SampleGroupingTest, BadSamplesAreLeftOut) {
+  std::vector<GroupedSample> samples;
+  SampleGrouping grouping("shard");
+  for (const TarMember& member :
+       {TarMember{"1.jpg", 512, 1}, TarMember{"1.__bad__", 1536, 1},
+        TarMember{"2.jpg", 2560, 1}}) {
+    ASSERT_TRUE(grouping.Add(member, &samples).ok());
+  }
+  grouping.Finish(&samples);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].key, "2");
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,70 @@
+#include "server/dataset/shards/shard_index_format.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/shards/golden_shards.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+std::string Encoded() {
+  ShardIndexParts parts;
+  parts.fields = {"jpg;png", "cls"};
+  parts.names = "a.tarb.tar";
+  parts.shards = {{0, 5, 0, 10240, 7}, {5, 5, 1, 4096, -8}};
+  parts.samples.members = {{1, 100}, {3, 1}, {5, 200}, {1, 2}};
+  parts.samples.alternatives = {0, 1};
+  auto index = ShardIndex::Create(std::move(parts));
+  EXPECT_TRUE(index.ok()) << index.status();
+  return EncodeShardIndex(**index);
+}
+
+TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
+  const std::string bytes = Encoded();
+  const auto index = DecodeShardIndex(AsBytes(bytes));
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ(EncodeShardIndex(**index), bytes);
+  EXPECT_EQ((*index)->size(), 2u);
+  EXPECT_EQ((*index)->ShardAt(1).path, "b.tar");
+  EXPECT_EQ((*index)->ShardAt(1).version.stamp, -8);
+  EXPECT_EQ((*index)->MemberOf(1, 0).offset, 2560u);
+  EXPECT_EQ((*index)->MemberOf(1, 0).alternative, 1u);
+  EXPECT_EQ((*index)->fields().fields()[0], "jpg;png");
+}
+
+TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
+  const std::string bytes = Encoded();
+  EXPECT_EQ(bytes.size(), 64 + 2 * 40 + 4 * 8 + 2 + 10 + 11 + 16);
+  EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
+  EXPECT_EQ(bytes.substr(8, 16),
+            std::string("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(64 + 2 * 40, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(64 + 2 * 40 + 4 * 8 + 2, 21), "a.tarb.tarjpg;png cls");
+}
+
+TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {
+  const std::string bytes = Encoded();
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] ^= 1 << bit % 8;
+    EXPECT_EQ(DecodeShardIndex(AsBytes(damaged)).status().code(),
+              absl::StatusCode::kDataLoss)
+        << bit;
+  }
+}
+
+TEST(ShardIndexFormatTest, EveryOtherLengthIsNoticed) {
+  const std::string bytes = Encoded();
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_EQ(
+        DecodeShardIndex(AsBytes(bytes.substr(0, length))).status().code(),
+        absl::StatusCode::kDataLoss);
+  }
+  EXPECT_FALSE(DecodeShardIndex(AsBytes(bytes + '\0')).ok());
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

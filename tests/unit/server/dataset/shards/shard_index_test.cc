@@ -1,0 +1,183 @@
+#include "server/dataset/shards/shard_index.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using testing::HasSubstr;
+
+FieldChoice Fields(const std::vector<std::string>& fields) {
+  auto choice = FieldChoice::Create(fields);
+  EXPECT_TRUE(choice.ok()) << choice.status();
+  return *std::move(choice);
+}
+
+const std::vector<Shard>& Shards() {
+  static const std::vector<Shard> shards = {{"a/0.tar", {10240, 7}},
+                                            {"a/empty.tar", {1024, 8}},
+                                            {"b.tar", {4096, 9}}};
+  return shards;
+}
+
+ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
+                    const std::vector<ChosenMember>& chosen) {
+  ShardSamples samples;
+  const absl::Status status = Pack(shard, fields, chosen, &samples);
+  EXPECT_TRUE(status.ok()) << status;
+  return samples;
+}
+
+std::shared_ptr<const ShardIndex> Index() {
+  const FieldChoice fields = Fields({"jpg;png", "cls"});
+  auto index = BuildShardIndex(
+      fields, Shards(),
+      {Packed(Shards()[0], fields,
+              {{512, 100, 0}, {1536, 1, 0}, {4096, 700, 1}, {2560, 2, 0}}),
+       ShardSamples(),
+       Packed(Shards()[2], fields, {{512, 9, 1}, {3584, 3, 0}})});
+  EXPECT_TRUE(index.ok()) << index.status();
+  return *std::move(index);
+}
+
+TEST(ShardIndexTest, FindsEachField) {
+  const auto index = Index();
+  ASSERT_EQ(index->size(), 3u);
+  EXPECT_EQ(index->shard_count(), 3u);
+  EXPECT_EQ(index->ShardOf(0), 0u);
+  EXPECT_EQ(index->ShardOf(1), 0u);
+  EXPECT_EQ(index->ShardOf(2), 2u);
+  EXPECT_EQ(index->ShardAt(2).path, "b.tar");
+  EXPECT_EQ(index->ShardAt(0).version.size, 10240u);
+  EXPECT_EQ(index->ShardAt(0).version.stamp, 7);
+  const ChosenMember image = index->MemberOf(1, 0);
+  EXPECT_EQ(image.offset, 4096u);
+  EXPECT_EQ(image.length, 700u);
+  EXPECT_EQ(image.alternative, 1u);
+  EXPECT_EQ(index->MemberOf(2, 1).offset, 3584u);
+  EXPECT_EQ(index->MemberOf(2, 1).alternative, 0u);
+  EXPECT_EQ(index->MemberOf(0, 0).alternative, 0u);
+}
+
+TEST(ShardIndexTest, AnExtentHoldsAllFields) {
+  const auto index = Index();
+  EXPECT_EQ(index->ExtentOf(0).offset, 512u);
+  EXPECT_EQ(index->ExtentOf(0).length, 1025u);
+  EXPECT_EQ(index->ExtentOf(1).offset, 2560u);
+  EXPECT_EQ(index->ExtentOf(1).length, 4096u + 700 - 2560);
+  EXPECT_EQ(index->largest_extent(), 3584u + 3 - 512);
+}
+
+TEST(ShardIndexTest, KnowsWhatItIsOf) {
+  const auto index = Index();
+  const FieldChoice fields = Fields({"jpg;png", "cls"});
+  EXPECT_TRUE(index->IsOf(fields, Shards()));
+  EXPECT_FALSE(index->IsOf(Fields({"jpg", "cls"}), Shards()));
+  EXPECT_FALSE(index->IsOf(fields, {}));
+  std::vector<Shard> shards = Shards();
+  shards[1].version.stamp = 0;
+  EXPECT_FALSE(index->IsOf(fields, shards));
+  shards = Shards();
+  shards[1].version.size = 0;
+  EXPECT_FALSE(index->IsOf(fields, shards));
+  shards = Shards();
+  shards[1].path = "a/other.tar";
+  EXPECT_FALSE(index->IsOf(fields, shards));
+}
+
+TEST(ShardIndexTest, VersionsDifferWithEverything) {
+  const FieldChoice fields = Fields({"jpg;png"});
+  const Shard shard = {"0.tar", {10240, 7}};
+  const auto version = [&](const Shard& shard, const FieldChoice& fields,
+                           const ChosenMember& member) {
+    auto index =
+        BuildShardIndex(fields, {{shard}}, {Packed(shard, fields, {member})});
+    EXPECT_TRUE(index.ok()) << index.status();
+    return (*index)->version();
+  };
+  const Version first = version(shard, fields, {512, 1, 0});
+  EXPECT_EQ(version(shard, fields, {512, 1, 0}), first);
+  EXPECT_NE(version(shard, fields, {1024, 1, 0}), first);
+  EXPECT_NE(version(shard, fields, {512, 2, 0}), first);
+  EXPECT_NE(version(shard, fields, {512, 1, 1}), first);
+  EXPECT_NE(version(shard, Fields({"jpg;gif"}), {512, 1, 0}), first);
+  EXPECT_NE(version({"1.tar", {10240, 7}}, fields, {512, 1, 0}), first);
+  EXPECT_NE(version({"0.tar", {10241, 7}}, fields, {512, 1, 0}), first);
+  EXPECT_NE(version({"0.tar", {10240, 8}}, fields, {512, 1, 0}), first);
+}
+
+TEST(ShardIndexTest, LargeShardsFitAndLargerDoNot) {
+  const FieldChoice fields = Fields({"jpg"});
+  const Shard shard = {"huge.tar", {std::uint64_t{1} << 62, 1}};
+  const ChosenMember last = {MemberRecord::kLargestOffset,
+                             MemberRecord::kLargestLength, 0};
+  auto index =
+      BuildShardIndex(fields, {{shard}}, {Packed(shard, fields, {last})});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ((*index)->MemberOf(0, 0).offset, last.offset);
+  EXPECT_EQ((*index)->MemberOf(0, 0).length, last.length);
+  for (const ChosenMember& member :
+       {ChosenMember{last.offset + kTarBlock, 1, 0},
+        ChosenMember{512, last.length + 1, 0}}) {
+    ShardSamples samples;
+    const absl::Status status = Pack(shard, fields, {{member}}, &samples);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("huge.tar"));
+  }
+}
+
+TEST(ShardIndexTest, TakesEightBytesAFieldOfASample) {
+  constexpr std::uint64_t kSamples = 100000;
+  const FieldChoice fields = Fields({"jpg", "cls"});
+  const Shard shard = {"0.tar", {kSamples * 2048, 1}};
+  std::vector<ChosenMember> chosen;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    chosen.push_back({i * 2048, 512, 0});
+    chosen.push_back({i * 2048 + 1024, 1, 0});
+  }
+  auto index =
+      BuildShardIndex(fields, {{shard}}, {Packed(shard, fields, chosen)});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_LE((*index)->memory(), kSamples * 16 + 1024);
+}
+
+TEST(ShardIndexTest, RefusesPartsThatDoNotFit) {
+  const std::vector<void (*)(ShardIndexParts&)> spoilers = {
+      [](ShardIndexParts& parts) { parts.fields.clear(); },
+      [](ShardIndexParts& parts) { parts.fields[0] = "jpg"; },
+      [](ShardIndexParts& parts) { parts.fields[1] = "cls;txt"; },
+      [](ShardIndexParts& parts) { parts.fields.pop_back(); },
+      [](ShardIndexParts& parts) { parts.shards.clear(); },
+      [](ShardIndexParts& parts) { parts.shards[0].first_sample = 1; },
+      [](ShardIndexParts& parts) { parts.shards[1].first_sample = 3; },
+      [](ShardIndexParts& parts) { parts.shards[2].first_sample = 4; },
+      [](ShardIndexParts& parts) { parts.shards[0].path_length = 0; },
+      [](ShardIndexParts& parts) { parts.shards[2].path_length = 6; },
+      [](ShardIndexParts& parts) { parts.shards[0].path_offset = UINT64_MAX; },
+      [](ShardIndexParts& parts) { parts.shards[0].size = 4096; },
+      [](ShardIndexParts& parts) { parts.names[3] = '\0'; },
+      [](ShardIndexParts& parts) { parts.samples.members.pop_back(); },
+      [](ShardIndexParts& parts) { parts.samples.members[5].block = 8; },
+      [](ShardIndexParts& parts) {
+        parts.samples.members[5].length = UINT32_MAX;
+      },
+      [](ShardIndexParts& parts) { parts.samples.alternatives[0] = 2; },
+      [](ShardIndexParts& parts) { parts.samples.alternatives.push_back(0); },
+  };
+  ASSERT_TRUE(ShardIndex::Create(Index()->parts()).ok());
+  for (std::size_t i = 0; i < spoilers.size(); ++i) {
+    ShardIndexParts parts = Index()->parts();
+    spoilers[i](parts);
+    EXPECT_EQ(ShardIndex::Create(std::move(parts)).status().code(),
+              absl::StatusCode::kDataLoss)
+        << i;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

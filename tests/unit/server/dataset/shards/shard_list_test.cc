@@ -1,0 +1,94 @@
+#include "server/dataset/shards/shard_list.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/scratch_tree.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using testing::HasSubstr;
+using Paths = std::vector<std::string>;
+
+class ShardListTest : public testing::Test {
+ protected:
+  ShardListTest() {
+    for (const char* path : {"train/0.tar", "train/1.tar", "train/10.tar",
+                             "train/x.txt", "train/.hidden.tar", "val/a/0.tar",
+                             "val/b/0.tar", "val/[1].tar", "top.tar"}) {
+      tree_.Write(path, path);
+    }
+    tree_.MakeDirectory("train/directory.tar");
+    tree_.Link("train/link.tar", "1.tar");
+    tree_.Link("train/gone.tar", "nowhere");
+  }
+
+  Paths List(const std::vector<std::string>& patterns) {
+    const auto shards = ListShards(*tree_.Root(), patterns);
+    EXPECT_TRUE(shards.ok()) << shards.status();
+    Paths paths;
+    if (!shards.ok()) return paths;
+    for (const Shard& shard : *shards) paths.push_back(shard.path);
+    return paths;
+  }
+
+  ScratchTree tree_;
+};
+
+TEST_F(ShardListTest, ExpandsBracesInTheirOrder) {
+  EXPECT_EQ(List({"train/{10,0,1}.tar", "top.tar", "top.tar"}),
+            Paths({"train/10.tar", "train/0.tar", "train/1.tar", "top.tar",
+                   "top.tar"}));
+}
+
+TEST_F(ShardListTest, FitsFilesAsGlobDoes) {
+  EXPECT_EQ(List({"train/*.tar"}), Paths({"train/0.tar", "train/1.tar",
+                                          "train/10.tar", "train/link.tar"}));
+  EXPECT_EQ(List({"train/?.tar"}), Paths({"train/0.tar", "train/1.tar"}));
+  EXPECT_EQ(List({"train/[!0].tar"}), Paths({"train/1.tar"}));
+  EXPECT_EQ(List({"train/.*.tar"}), Paths({"train/.hidden.tar"}));
+  EXPECT_EQ(List({"*.tar"}), Paths({"top.tar"}));
+  EXPECT_EQ(List({"v*/*/0.tar"}), Paths({"val/a/0.tar", "val/b/0.tar"}));
+  EXPECT_EQ(List({"*/{b,a}/*.tar"}), Paths({"val/b/0.tar", "val/a/0.tar"}));
+  EXPECT_EQ(List({"val/[[]1].tar"}), Paths({"val/[1].tar"}));
+}
+
+TEST_F(ShardListTest, KnowsTheirVersions) {
+  const auto shards = ListShards(*tree_.Root(), {"train/link.tar"});
+  ASSERT_TRUE(shards.ok()) << shards.status();
+  const auto stat = tree_.Root()->Stat("train/1.tar");
+  ASSERT_TRUE(stat.ok()) << stat.status();
+  EXPECT_EQ(shards->at(0).version.size, std::string_view("train/1.tar").size());
+  EXPECT_EQ(shards->at(0).version.stamp, stat->mtime_nanos);
+}
+
+TEST_F(ShardListTest, ErrorsNameWhatLacks) {
+  const auto expect = [&](const std::string& pattern, absl::StatusCode code,
+                          const std::string& named) {
+    const absl::Status status = ListShards(*tree_.Root(), {pattern}).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(named));
+  };
+  expect("train/{0..2}.tar", absl::StatusCode::kNotFound, "train/2.tar");
+  expect("test/*.tar", absl::StatusCode::kNotFound, "test/*.tar: no file fits");
+  expect("*.zip", absl::StatusCode::kNotFound, "*.zip: no file fits");
+  expect("train/{0", absl::StatusCode::kInvalidArgument, "train/{0: has");
+  expect("train", absl::StatusCode::kInvalidArgument,
+         "train: is not a regular");
+  expect("../*.tar", absl::StatusCode::kNotFound, "../*.tar");
+}
+
+TEST_F(ShardListTest, Stops) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(
+      ListShards(*tree_.Root(), {"*.tar"}, stop.get_token()).status().code(),
+      absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,195 @@
+#include "server/dataset/shards/shard_scan.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/dataset/shards/golden_shards.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using testing::HasSubstr;
+
+// Counts what is read of a source, and may do something before each read.
+class WatchedSource final : public storage::ByteSource {
+ public:
+  explicit WatchedSource(storage::ByteSource& source) : source_(source) {}
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (const storage::ReadRequest& request : requests) {
+      ++reads;
+      bytes += request.length;
+      longest = std::max(longest, request.length);
+    }
+    if (before_read) before_read();
+    source_.Read(requests);
+  }
+
+  std::uint64_t reads = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t longest = 0;
+  std::function<void()> before_read;
+
+ private:
+  storage::ByteSource& source_;
+};
+
+class ShardScanTest : public testing::Test {
+ protected:
+  Shard Put(const std::string& path, std::string content) {
+    return {path, memory_.Put(path, std::move(content))};
+  }
+
+  absl::StatusOr<std::shared_ptr<const ShardIndex>> Scan(
+      const std::vector<Shard>& shards,
+      const std::vector<std::string>& fields = {"jpg", "cls"},
+      const ShardScanOptions& options = {}) {
+    return ScanShards(source_, memory_.root(), shards,
+                      *FieldChoice::Create(fields), options);
+  }
+
+  storage::MemorySource memory_;
+  WatchedSource source_{memory_};
+};
+
+// A file with its header and padding.
+std::string Member(const std::string& name, const std::string& content) {
+  std::string member(512, '\0');
+  member.replace(0, name.size(), name);
+  char size[12];
+  std::snprintf(size, sizeof(size), "%011o",
+                static_cast<unsigned>(content.size()));
+  member.replace(124, sizeof(size), size, sizeof(size));
+  member.replace(148, 8, 8, ' ');
+  unsigned sum = 0;
+  for (const char byte : member) sum += static_cast<unsigned char>(byte);
+  char digits[8];
+  std::snprintf(digits, sizeof(digits), "%06o", sum);
+  member.replace(148, sizeof(digits), digits, sizeof(digits));
+  return member + content + std::string((512 - content.size() % 512) % 512, 0);
+}
+
+// A shard of `samples` with images of `size` bytes.
+std::string Archive(int samples, std::size_t size) {
+  std::string archive;
+  for (int i = 0; i < samples; ++i) {
+    archive += Member(absl::StrCat(i, ".jpg"), std::string(size, 'x')) +
+               Member(absl::StrCat(i, ".cls"), absl::StrCat(i));
+  }
+  return archive + std::string(1024, '\0');
+}
+
+TEST_F(ShardScanTest, FindsWhatWebdatasetDoes) {
+  std::vector<Shard> shards;
+  std::vector<const GoldenSample*> expected;
+  const std::vector<GoldenShard> golden = GoldenShards();
+  for (const GoldenShard& shard : golden) {
+    const bool fits = std::all_of(
+        shard.samples.begin(), shard.samples.end(), [](const auto& sample) {
+          return std::any_of(
+              sample.fields.begin(), sample.fields.end(),
+              [](const auto& field) { return field.extension == "jpg"; });
+        });
+    if (!fits || !shard.duplicate_key.empty()) continue;
+    shards.push_back(Put(shard.name, GoldenFile(shard.name)));
+    for (const GoldenSample& sample : shard.samples)
+      expected.push_back(&sample);
+  }
+  ASSERT_GT(expected.size(), 15u);
+  for (const std::size_t at_once : {1, 3, 100}) {
+    ShardScanOptions options;
+    options.shards_at_once = at_once;
+    options.read_ahead = {512 * at_once, 1024 * at_once};
+    const auto index = Scan(shards, {"jpg"}, options);
+    ASSERT_TRUE(index.ok()) << index.status();
+    ASSERT_EQ((*index)->size(), expected.size());
+    for (std::uint64_t id = 0; id < expected.size(); ++id) {
+      const Shard shard = (*index)->ShardAt((*index)->ShardOf(id));
+      const ChosenMember image = (*index)->MemberOf(id, 0);
+      const auto field = std::find_if(
+          expected[id]->fields.begin(), expected[id]->fields.end(),
+          [](const auto& field) { return field.extension == "jpg"; });
+      ASSERT_EQ(image.offset, field->offset) << shard.path;
+      ASSERT_EQ(image.length, field->length);
+      const std::string bytes =
+          GoldenFile(shard.path).substr(image.offset, image.length);
+      EXPECT_EQ(
+          crc32(0, AsBytes(bytes).data(), static_cast<uInt>(bytes.size())),
+          field->crc);
+    }
+    EXPECT_TRUE((*index)->IsOf(*FieldChoice::Create({"jpg"}), shards));
+  }
+}
+
+TEST_F(ShardScanTest, StepsOverLargeFiles) {
+  const std::string archive = Archive(50, 200000);
+  const auto index = Scan({Put("0.tar", archive)});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ((*index)->size(), 50u);
+  // One read finds a label and the next image's header.
+  EXPECT_LE(source_.reads, 52u);
+  EXPECT_LE(source_.bytes, 52u * 4096);
+}
+
+TEST_F(ShardScanTest, ReadsSmallFilesInLargePieces) {
+  const std::string archive = Archive(1000, 3000);
+  const auto index = Scan({Put("0.tar", archive)});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ((*index)->size(), 1000u);
+  EXPECT_EQ(source_.longest, std::uint64_t{1} << 18);
+  EXPECT_LE(source_.reads, 7 + archive.size() / (1 << 18) + 1);
+}
+
+TEST_F(ShardScanTest, NoShardsMakeNoSamples) {
+  const auto index = Scan({});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ((*index)->size(), 0u);
+}
+
+TEST_F(ShardScanTest, ErrorsNameTheShard) {
+  const Shard good = Put("good.tar", Archive(3, 1000));
+  const std::map<std::string, Shard> broken = {
+      {"broken.tar: at byte 4096: there is no tar header",
+       Put("broken.tar",
+           Archive(2, 10).substr(0, 4096) + std::string(1024, 'x'))},
+      {"lacks.tar: sample 1 has no field cls; it has jpg",
+       Put("lacks.tar", Member("1.jpg", "x"))},
+      {"twice.tar: sample 1: two members have the extension cls",
+       Put("twice.tar", Member("1.cls", "x") + Member("1.CLS", "y"))},
+      {"tiny.tar: is no tar archive", Put("tiny.tar", "x")},
+      {"gone.tar: is gone", Shard{"gone.tar", {10240, 1}}},
+      {"changed.tar: was replaced", Shard{"changed.tar", {10240, 1}}},
+  };
+  Put("changed.tar", Archive(1, 1));
+  for (const auto& [message, shard] : broken) {
+    const absl::Status status = Scan({good, shard, good}).status();
+    EXPECT_FALSE(status.ok()) << message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+  }
+}
+
+TEST_F(ShardScanTest, Stops) {
+  std::stop_source stop;
+  ShardScanOptions options;
+  options.stop = stop.get_token();
+  source_.before_read = [&] {
+    if (source_.reads == 3) stop.request_stop();
+  };
+  const Shard shard = Put("0.tar", Archive(50, 100000));
+  EXPECT_EQ(Scan({shard}, {"jpg"}, options).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_LE(source_.reads, 4u);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards
