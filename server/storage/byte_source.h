@@ -20,7 +20,16 @@ class Root {
   virtual ~Root() = default;
   // For people.
   virtual const std::string& uri() const = 0;
+  // Equal for two roots only if an object's name and version mean the same
+  // bytes below both, and who may read through one may read through the other:
+  // then they share what is cached. Null: nothing that is read through this
+  // root is kept.
+  virtual std::shared_ptr<const std::string> identity() const;
 };
+
+inline std::shared_ptr<const std::string> Root::identity() const {
+  return nullptr;
+}
 
 // What an object must still be when it is read.
 struct ObjectVersion {
@@ -37,6 +46,13 @@ struct ReadPurpose {
       INT64_MAX;  // from now until the bytes are wanted again
 };
 
+// Which sample of which dataset the bytes are, for who can tell when a sample
+// is wanted again.
+struct SampleRef {
+  std::uint64_t dataset = 0;  // a number that its readers agree on; 0: none
+  std::uint64_t sample = 0;
+};
+
 struct ReadRequest {
   std::shared_ptr<const Root> root;
   std::string object;  // path below the root
@@ -44,6 +60,10 @@ struct ReadRequest {
   std::uint64_t offset = 0;  // bytes
   std::uint64_t length = 0;  // bytes; offset + length <= version.size
   ReadPurpose purpose;
+  SampleRef sample;
+  // Names the read for Share, if the caller wants to: unlike any other's that
+  // is under way.
+  std::uint64_t ticket = 0;
   // Called exactly once, on any thread, perhaps before Read returns; must not
   // block. Gets all `length` bytes or an error.
   std::function<void(absl::StatusOr<base::Bytes>)> done;
@@ -63,6 +83,11 @@ class ByteSource {
   // Starts all reads; takes the requests' contents.
   virtual void Read(absl::Span<ReadRequest> requests) = 0;
 
+  // One more reader waits for the read that `ticket` names: a source that
+  // shares out what it has charges it to both, and gives it the more urgent
+  // one's place. Of a read that is done, or not known, it takes no notice.
+  virtual void Share(std::uint64_t ticket, const ReadPurpose& purpose);
+
   // The job's share from now on; 1 until set. Positive and finite. A source
   // that shares nothing out has no use for it.
   virtual void SetWeight(std::uint64_t job, double weight);
@@ -70,6 +95,7 @@ class ByteSource {
   virtual void Forget(std::uint64_t job);
 };
 
+inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
 inline void ByteSource::SetWeight(std::uint64_t, double) {}
 inline void ByteSource::Forget(std::uint64_t) {}
 

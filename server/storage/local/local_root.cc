@@ -117,6 +117,20 @@ bool OnThisHost(int directory) {
          type == TMPFS_MAGIC;
 }
 
+// Tells trees apart: the inode and the device of each root, and its path. A
+// path ends where a null byte stands.
+absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
+  std::string identity = "local";
+  for (const ExtraRoot& root : roots) {
+    struct stat stat;
+    if (fstat(root.directory.get(), &stat) != 0)
+      return FileError(errno, root.path);
+    absl::StrAppend(&identity, " ", stat.st_dev, " ", stat.st_ino, " ",
+                    root.path, std::string(1, '\0'));
+  }
+  return identity;
+}
+
 absl::Status TooManyLinks(std::string_view path) {
   return FileError(ELOOP, path);
 }
@@ -142,8 +156,9 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
     roots.push_back(
         {std::move(extra.directory), NormalizedAbsolute(extra.path)});
   }
-  return std::shared_ptr<const LocalRoot>(
-      new LocalRoot(std::move(uri), std::move(roots), on_this_host));
+  FOREBAY_ASSIGN_OR_RETURN(std::string identity, IdentityOf(roots));
+  return std::shared_ptr<const LocalRoot>(new LocalRoot(
+      std::move(uri), std::move(identity), std::move(roots), on_this_host));
 }
 
 absl::Status LocalRoot::Supported() {

@@ -52,6 +52,10 @@ class LocalRoot final : public Root {
   static absl::Status Supported();
 
   const std::string& uri() const override { return uri_; }
+  // By the directories themselves and the paths by which links name them.
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
 
   // Opens for reading. What was opened need not be a regular file: look before
   // reading; reads do not block for a peer.
@@ -83,8 +87,10 @@ class LocalRoot final : public Root {
     std::string path;
   };
 
-  LocalRoot(std::string uri, std::vector<ExtraRoot> roots, bool on_this_host)
+  LocalRoot(std::string uri, std::string identity, std::vector<ExtraRoot> roots,
+            bool on_this_host)
       : uri_(std::move(uri)),
+        identity_(std::make_shared<const std::string>(std::move(identity))),
         roots_(std::move(roots)),
         on_this_host_(on_this_host) {}
 
@@ -96,6 +102,7 @@ class LocalRoot final : public Root {
                                  std::string_view path) const;
 
   const std::string uri_;
+  const std::shared_ptr<const std::string> identity_;
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
   const bool on_this_host_;
 };

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/ring.h"
@@ -103,6 +105,37 @@ class FaultyHarness final : public ByteSourceHarness {
   std::optional<FaultySource> source_;
 };
 
+// Decorates a LocalHarness's source. Much of what the suite reads fits in.
+class CacheHarness final : public ByteSourceHarness {
+ public:
+  CacheHarness()
+      : source_(*cache::Cache::Create({.capacity = kCapacity, .seed = 1},
+                                      {.below = &inner_.source(),
+                                       .budget = &budget_,
+                                       .next_use = &timetable_,
+                                       .clock = base::Clock::Monotonic()})) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override {
+    source_.reset();
+    inner_.DestroySource();
+  }
+  std::shared_ptr<const Root> root() override { return inner_.root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return inner_.Put(object, content);
+  }
+  void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ private:
+  static constexpr std::uint64_t kCapacity = 1'000'000;
+
+  base::MemoryBudget budget_{kCapacity};
+  cache::Timetable timetable_;
+  LocalHarness inner_;
+  std::unique_ptr<cache::Cache> source_;
+};
+
 template <typename Harness>
 std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
@@ -120,6 +153,8 @@ INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
                          ::testing::Values(&Make<MemoryHarness>));
 INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
+INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<CacheHarness>));
 
 TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
   MemorySource inner;

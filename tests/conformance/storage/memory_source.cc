@@ -1,5 +1,6 @@
 #include "tests/conformance/storage/memory_source.h"
 
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,9 +11,15 @@ namespace {
 class MemoryRoot final : public Root {
  public:
   const std::string& uri() const override { return uri_; }
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
 
  private:
   const std::string uri_ = "memory:";
+  const std::shared_ptr<const std::string> identity_ =
+      std::make_shared<const std::string>(absl::StrCat("memory ", ++roots));
+  static inline std::atomic<int> roots = 0;  // no two are alike
 };
 
 }  // namespace

@@ -204,6 +204,21 @@ TEST_F(LocalRootTest, TakesDirectoriesOnly) {
 
 // A link that flips between inside and outside while it is opened is followed
 // inside or refused, never followed outside.
+TEST_F(LocalRootTest, SameDirectoriesByTheSamePathsAreTheSame) {
+  EXPECT_EQ(*Root()->identity(), *Root()->identity());
+  EXPECT_EQ(*RootWithExtra()->identity(), *RootWithExtra()->identity());
+  EXPECT_NE(*Root()->identity(), *RootWithExtra()->identity());
+  const auto known_as = [this](const char* directory, std::string uri) {
+    return *(*LocalRoot::Create(scratch_.Open(directory), std::move(uri)))
+                ->identity();
+  };
+  EXPECT_EQ(known_as("train", "file://" + scratch_.Path("train") + "/"),
+            *Root()->identity());
+  EXPECT_NE(known_as("other", scratch_.Path("train")), *Root()->identity());
+  // Its links may lead elsewhere.
+  EXPECT_NE(known_as("train", "/data"), *Root()->identity());
+}
+
 TEST_F(LocalRootTest, RacesNeverLeadOutside) {
   const auto root = Root();
   std::jthread flipper([this](const std::stop_token& stop) {

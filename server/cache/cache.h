@@ -1,0 +1,114 @@
+#ifndef FOREBAY_SERVER_CACHE_CACHE_H_
+#define FOREBAY_SERVER_CACHE_CACHE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "server/base/clock.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/cache/ledger.h"
+#include "server/cache/next_use.h"
+#include "server/cache/shard.h"
+#include "server/cache/snapshot.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache {
+
+// Keeps in memory what was read, for whoever wants it next, and makes one read
+// of several that want the same bytes at once. When there is no room for more,
+// what is wanted last makes way; if that is what was just read, it is not kept.
+//
+// Thread-safe. Owned by the daemon; the source below, the budget, the clock and
+// the oracle outlive it. What it handed out outlives it too, and counts among
+// its memory for that long. Read does not block: a hit is answered before it
+// returns, and no lock is held while anybody is called. Destruction waits for
+// the reads that are under way below. Errors are those of the source below:
+// they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED, the
+// budget has no room for the cache.
+class Cache final : public storage::ByteSource {
+ public:
+  struct Options {
+    // Bytes. Counts what is kept, what is being read to be kept, and what
+    // readers hold of either. Reads that are not kept count among what their
+    // readers reserved.
+    std::uint64_t capacity = 0;
+    std::uint64_t seed = 0;  // of the draws for eviction
+  };
+  // What others make that it needs.
+  struct Surroundings {
+    storage::ByteSource* below = nullptr;
+    base::MemoryBudget* budget = nullptr;
+    const NextUse* next_use = nullptr;
+    const base::Clock* clock = nullptr;
+  };
+
+  static absl::StatusOr<std::unique_ptr<Cache>> Create(
+      const Options& options, const Surroundings& surroundings);
+  ~Cache() override;
+
+  // What keeping the bytes of `request` takes of the capacity.
+  static std::uint64_t MemoryFor(const storage::ReadRequest& request);
+
+  void Read(absl::Span<storage::ReadRequest> requests) override;
+  void Share(std::uint64_t ticket,
+             const storage::ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void Forget(std::uint64_t job) override;
+
+  // Takes a while for thousands of jobs; reads go on.
+  cache::Snapshot Snapshot() const;
+
+ private:
+  static constexpr std::size_t kShards = 16;
+
+  // A miss on its way below.
+  struct Miss {
+    std::size_t shard = 0;
+    std::shared_ptr<Flight> flight;
+    storage::ReadRequest request;  // without its `done`
+    Holding holding;
+  };
+
+  Cache(const Options& options, const Surroundings& surroundings,
+        base::MemoryReservation capacity);
+
+  // Answers the request, or has it wait; a miss is added to `misses`.
+  void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
+              std::vector<Miss>* misses);
+  void SendBelow(std::vector<Miss> misses,
+                 std::vector<storage::ReadRequest> below,
+                 std::int64_t now_nanos);
+  void Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
+            absl::StatusOr<base::Bytes> bytes);
+
+  // Room for the newcomer; nullopt if others are wanted sooner.
+  std::optional<Charge> MakeRoom(std::size_t home, const Holding& newcomer,
+                                 std::int64_t now_nanos);
+  // Evicts who should make room for the newcomer. False: nobody should, or can.
+  bool Evict(std::size_t home, const Holding& newcomer, std::int64_t now_nanos);
+
+  void CountFlight();
+  void FlightDone();
+
+  const Surroundings around_;
+  const std::uint64_t seed_;
+  const std::shared_ptr<Ledger> ledger_;
+  std::vector<Shard> shards_;  // kShards of them
+  std::atomic<std::uint64_t> draws_ = 0;
+  std::atomic<std::uint64_t> last_ticket_ = 0;
+
+  base::Mutex mutex_;
+  base::CondVar all_landed_;
+  std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_CACHE_H_

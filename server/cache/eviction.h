@@ -1,0 +1,36 @@
+#ifndef FOREBAY_SERVER_CACHE_EVICTION_H_
+#define FOREBAY_SERVER_CACHE_EVICTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/cache/next_use.h"
+#include "server/cache/roster.h"
+
+namespace forebay::cache {
+
+// What keeping a holding costs (its bytes, for as long as they lie idle) over
+// what it saves (a read: its bytes and a constant): the less, the better it is
+// kept. Among holdings of one size that is the order of their next use.
+//
+// `next_use_nanos` is what NextUse says. Of what nobody can tell: when its
+// reader said that it wants it again, and where that is past or was not said,
+// as long from now as it has lain unused. So the least recently used goes
+// first, and a stale holding loses against one that is known to be wanted soon.
+double Rent(const Holding& holding, std::int64_t next_use_nanos,
+            std::int64_t now_nanos);
+
+// Who of `candidates` should make room for `newcomer`, the first to go first:
+// those whose rent is above its own, by their places among them. None: it is
+// the newcomer that should not be kept. Of those that nobody wants the least
+// recently used goes first. A pure function of its arguments and of what
+// `next_use` says.
+std::vector<std::size_t> WhoMakesRoom(
+    const Holding& newcomer, absl::Span<const Roster::Candidate> candidates,
+    const NextUse& next_use, std::int64_t now_nanos);
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_EVICTION_H_

@@ -1,0 +1,33 @@
+#include "server/cache/extent.h"
+
+#include <array>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::cache {
+
+ExtentView ViewOf(const std::string& root,
+                  const storage::ReadRequest& request) {
+  const std::array<std::uint64_t, 5> numbers = {
+      XXH3_64bits(root.data(), root.size()), request.version.size,
+      static_cast<std::uint64_t>(request.version.stamp), request.offset,
+      request.length};
+  return {.root = &root,
+          .object = request.object,
+          .version = request.version,
+          .offset = request.offset,
+          .length = request.length,
+          .hash = XXH3_64bits_withSeed(
+              request.object.data(), request.object.size(),
+              XXH3_64bits(numbers.data(), sizeof(numbers)))};
+}
+
+bool operator==(const ExtentView& a, const ExtentView& b) {
+  return a.hash == b.hash && a.offset == b.offset && a.length == b.length &&
+         a.version.size == b.version.size &&
+         a.version.stamp == b.version.stamp && a.object == b.object &&
+         (a.root == b.root || *a.root == *b.root);
+}
+
+}  // namespace forebay::cache

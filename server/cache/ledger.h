@@ -1,0 +1,60 @@
+#ifndef FOREBAY_SERVER_CACHE_LEDGER_H_
+#define FOREBAY_SERVER_CACHE_LEDGER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "server/base/memory_budget.h"
+
+namespace forebay::cache {
+
+class Ledger;
+
+// Room for so many bytes, given back on destruction. Keeps its ledger alive.
+class Charge {
+ public:
+  Charge() = default;
+  Charge(Charge&& other) noexcept = default;
+  Charge& operator=(Charge&& other) noexcept;
+  ~Charge() { Release(); }
+
+  std::uint64_t bytes() const { return ledger_ == nullptr ? 0 : bytes_; }
+  void Release();
+
+ private:
+  friend class Ledger;
+  Charge(std::shared_ptr<Ledger> ledger, std::uint64_t bytes)
+      : ledger_(std::move(ledger)), bytes_(bytes) {}
+
+  std::shared_ptr<Ledger> ledger_;  // null: nothing to give back
+  std::uint64_t bytes_ = 0;
+};
+
+// How much of its part of the daemon's memory the cache has in use, down to the
+// last byte that a reader still holds: what was handed out counts until it is
+// let go, also when the cache itself is gone. Thread-safe; never blocks. Shared
+// by the charges; the budget outlives them.
+class Ledger : public std::enable_shared_from_this<Ledger> {
+ public:
+  explicit Ledger(base::MemoryReservation capacity)
+      : capacity_(std::move(capacity)) {}
+
+  // Nullopt: there is no room for that now.
+  std::optional<Charge> Take(std::uint64_t bytes);
+
+  std::uint64_t capacity() const { return capacity_.bytes(); }
+  std::uint64_t used() const { return used_; }
+
+ private:
+  friend class Charge;
+
+  const base::MemoryReservation capacity_;
+  std::atomic<std::uint64_t> used_ = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_LEDGER_H_

@@ -1,0 +1,65 @@
+#include "server/cache/roster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/base/check.h"
+
+namespace forebay::cache {
+
+void Touch(Holding* holding, std::int64_t now_nanos,
+           std::int64_t next_use_nanos) {
+  const std::int64_t wanted_at = next_use_nanos > INT64_MAX - now_nanos
+                                     ? INT64_MAX
+                                     : now_nanos + next_use_nanos;
+  const bool is_past = holding->wanted_at_nanos <= now_nanos;
+  holding->used_at_nanos = now_nanos;
+  holding->wanted_at_nanos =
+      is_past ? wanted_at : std::min(wanted_at, holding->wanted_at_nanos);
+}
+
+Roster::Handle Roster::Add(const Holding& holding) {
+  FOREBAY_CHECK(candidates_.size() < kNowhere);
+  if (free_.empty()) {
+    free_.push_back(static_cast<Handle>(places_.size()));
+    places_.push_back(kNowhere);
+  }
+  const Handle handle = free_.back();
+  free_.pop_back();
+  places_[handle] = static_cast<std::uint32_t>(candidates_.size());
+  candidates_.push_back({holding, handle, ++last_serial_});
+  return handle;
+}
+
+void Roster::Remove(Handle handle) {
+  const std::uint32_t place = std::exchange(places_[handle], kNowhere);
+  FOREBAY_CHECK(place != kNowhere);
+  if (place + 1 < candidates_.size()) {
+    candidates_[place] = candidates_.back();
+    places_[candidates_[place].handle] = place;
+  }
+  candidates_.pop_back();
+  free_.push_back(handle);
+}
+
+bool Roster::Has(const Candidate& candidate) const {
+  const std::uint32_t place = places_[candidate.handle];
+  return place != kNowhere && candidates_[place].serial == candidate.serial;
+}
+
+void Roster::Draw(std::size_t count, base::PhiloxStream& random,
+                  std::vector<Candidate>* drawn) const {
+  if (candidates_.size() <= count) {
+    drawn->insert(drawn->end(), candidates_.begin(), candidates_.end());
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    // 32 bits: what some places are favoured by is less than one in 2^32 /
+    // size.
+    const std::uint64_t place =
+        (std::uint64_t{random.NextUint32()} * candidates_.size()) >> 32;
+    drawn->push_back(candidates_[place]);
+  }
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,65 @@
+#ifndef FOREBAY_SERVER_CACHE_ROSTER_H_
+#define FOREBAY_SERVER_CACHE_ROSTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "server/base/philox.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache {
+
+// What eviction needs to know of bytes that are kept, or are to be.
+struct Holding {
+  storage::SampleRef sample;
+  std::uint64_t bytes = 0;  // of memory
+  std::int64_t used_at_nanos = 0;
+  // When its reader said that it wants it again, for where nobody can be asked.
+  std::int64_t wanted_at_nanos = INT64_MAX;
+};
+
+// Bytes that were just used at `now_nanos`, by a reader that wants them again
+// in `next_use_nanos`. Of several readers' hopes the soonest counts until it is
+// past.
+void Touch(Holding* holding, std::int64_t now_nanos,
+           std::int64_t next_use_nanos);
+
+// The holdings of one part of the cache, from which candidates for eviction are
+// drawn at random. Every call takes O(1) time, or O(1) a candidate. Not
+// thread-safe. Never blocks; no errors.
+class Roster {
+ public:
+  // Names a holding until it is removed; then perhaps another one.
+  using Handle = std::uint32_t;
+
+  struct Candidate {
+    Holding holding;
+    Handle handle = 0;
+    std::uint64_t serial = 0;
+  };
+
+  Handle Add(const Holding& holding);
+  void Remove(Handle handle);
+  Holding& At(Handle handle) { return candidates_[places_[handle]].holding; }
+  // Whether what was drawn is still there.
+  bool Has(const Candidate& candidate) const;
+  std::size_t size() const { return candidates_.size(); }
+
+  // Adds `count` of them to `drawn`, some perhaps more than once; all of them,
+  // each once, if there are no more than that.
+  void Draw(std::size_t count, base::PhiloxStream& random,
+            std::vector<Candidate>* drawn) const;
+
+ private:
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
+
+  std::vector<Candidate> candidates_;  // densely, in no order
+  std::vector<std::uint32_t> places_;  // in candidates_, by handle
+  std::vector<Handle> free_;
+  std::uint64_t last_serial_ = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_ROSTER_H_

@@ -1,0 +1,119 @@
+#ifndef FOREBAY_SERVER_CACHE_SHARD_H_
+#define FOREBAY_SERVER_CACHE_SHARD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/status/statusor.h"
+#include "server/base/bytes.h"
+#include "server/base/mutex.h"
+#include "server/base/philox.h"
+#include "server/cache/extent.h"
+#include "server/cache/ledger.h"
+#include "server/cache/roster.h"
+#include "server/cache/snapshot.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache {
+
+// Bytes that are kept, and the room they take until the last reader has let go
+// of them.
+struct Held {
+  Charge charge;
+  base::Bytes bytes;  // goes before its room is given back
+};
+
+// A read below, from the first miss until it lands.
+struct Flight {
+  struct Waiter {
+    std::uint64_t job = 0;
+    std::function<void(absl::StatusOr<base::Bytes>)> done;
+  };
+
+  // Not written once the flight is in the shard.
+  const Extent* extent = nullptr;  // the shard's
+  // Of who began it alone.
+  Charge charge;  // empty: not to be kept
+
+  // The shard's mutex guards these.
+  std::vector<Waiter> waiters;   // who began it comes first
+  storage::ReadPurpose purpose;  // the most urgent waiter's
+  Holding holding;               // what it is to be kept as
+  std::uint64_t ticket = 0;      // below; 0: not sent yet
+};
+
+// One of the cache's parts: a table of what is kept and what is being read,
+// under a lock of its own, which is held for a microsecond or two. The cache
+// finds the part by the extent's hash.
+//
+// Thread-safe. Owned by the cache. Never blocks; neither frees bytes nor calls
+// anybody while its lock is held. No errors.
+class Shard {
+ public:
+  struct Found {
+    std::shared_ptr<const Held> hit;
+    std::shared_ptr<Flight> missed;  // the caller is to read, and then to Land
+    // The read that was joined, if it is under way below; 0: none.
+    std::uint64_t joined = 0;
+  };
+
+  // A hit leaves the request alone; a miss or a joined read takes its `done`.
+  // `memory` is what the bytes would take.
+  Found Look(const ExtentView& extent,
+             const std::shared_ptr<const std::string>& root,
+             storage::ReadRequest& request, std::uint64_t memory,
+             std::int64_t now_nanos);
+  // The flight is about to be sent below under that ticket: for this purpose.
+  storage::ReadPurpose Depart(Flight& flight, std::uint64_t ticket);
+  // The read is done: `kept` is what to keep, null if nothing. Returns who
+  // waited.
+  std::vector<Flight::Waiter> Land(Flight& flight,
+                                   std::shared_ptr<const Held> kept, bool ok,
+                                   std::int64_t now_nanos);
+
+  // As Roster's.
+  void Draw(std::size_t count, base::PhiloxStream& random,
+            std::vector<Roster::Candidate>* drawn) const;
+  // Gives the candidate up, if it is still there and no reader holds it: then
+  // letting go of what is returned makes room. Null if not.
+  std::shared_ptr<const Held> Evict(const Roster::Candidate& candidate);
+
+  // Counts the job among the total only.
+  void Forget(std::uint64_t job);
+  void AddTo(Snapshot* snapshot) const;
+
+ private:
+  // Either is set.
+  struct Entry {
+    std::shared_ptr<Flight> flight;
+    std::shared_ptr<const Held> held;
+    Roster::Handle handle = 0;  // of what is held
+  };
+  using Table = absl::node_hash_map<Extent, Entry, ExtentHash, ExtentEqual>;
+
+  void Join(Flight& flight, storage::ReadRequest& request,
+            std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable base::Mutex mutex_;
+  Table table_ ABSL_GUARDED_BY(mutex_);
+  Roster roster_ ABSL_GUARDED_BY(mutex_);
+  // By the roster's handles; null: free.
+  std::vector<const Extent*> extents_ ABSL_GUARDED_BY(mutex_);
+  // Gone with their jobs.
+  Traffic forgotten_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::uint64_t, Traffic> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t entry_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Tally evicted_ ABSL_GUARDED_BY(mutex_);
+  Tally bypassed_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_SHARD_H_

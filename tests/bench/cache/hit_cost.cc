@@ -1,0 +1,235 @@
+// What the cache costs beside the bytes: a hit, with one thread and with
+// several, against a bare table of strings under one mutex; and a miss that
+// evicts, against what the kernel takes to copy the bytes from its page cache.
+// Prints one JSON object: microseconds a read.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "proto/job.pb.h"
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
+#include "server/stream/itinerary.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr std::uint64_t kSamples = 400'000;
+constexpr std::uint64_t kKept = 100'000;
+constexpr std::uint64_t kBytes = 50'000;
+constexpr std::size_t kReads = 500'000;
+constexpr std::size_t kBatch = 64;
+constexpr int kLoaders = 4;
+constexpr int kRounds = 3;
+
+class AnyRoot final : public storage::Root {
+ public:
+  const std::string& uri() const override { return *name_; }
+  std::shared_ptr<const std::string> identity() const override { return name_; }
+
+ private:
+  const std::shared_ptr<const std::string> name_ =
+      std::make_shared<const std::string>("local 2049 131073 /data/train");
+};
+
+// Gives bytes of the right length at once: all the same ones.
+class InstantSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      request.done(base::Bytes(content_, *content_));
+    }
+  }
+
+ private:
+  const std::shared_ptr<const std::vector<std::uint8_t>> content_ =
+      std::make_shared<const std::vector<std::uint8_t>>(kBytes);
+};
+
+std::string NameOf(std::uint64_t sample) {
+  return "n0" + std::to_string(1'000'000 + sample / 1300) + "/n0" +
+         std::to_string(1'000'000 + sample / 1300) + "_" +
+         std::to_string(1'000'000 + sample) + ".JPEG";
+}
+
+storage::ReadRequest RequestFor(const std::shared_ptr<const AnyRoot>& root,
+                                std::uint64_t sample) {
+  storage::ReadRequest request;
+  request.root = root;
+  request.object = NameOf(sample);
+  request.version = {kBytes, 1};
+  request.length = kBytes;
+  request.sample = {1, sample};
+  request.done = [](absl::StatusOr<base::Bytes> bytes) {
+    if (!bytes.ok() || bytes->size() != kBytes) std::abort();
+  };
+  return request;
+}
+
+std::vector<std::uint64_t> Order(std::uint64_t first, std::uint64_t count,
+                                 std::size_t reads, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::uint64_t> order(reads);
+  for (std::uint64_t& sample : order) sample = first + random() % count;
+  return order;
+}
+
+template <typename Work>
+double Microseconds(std::size_t reads, Work work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::micro> took =
+      std::chrono::steady_clock::now() - begin;
+  return took.count() / static_cast<double>(reads);
+}
+
+class Bench {
+ public:
+  Bench() {
+    proto::SamplerSpec spec;
+    spec.set_order(proto::SamplerSpec::SHUFFLE);
+    for (int i = 0; i < kLoaders; ++i) {
+      spec.set_seed(i);
+      auto itinerary = std::make_shared<stream::Itinerary>(
+          *sampler::Sampler::Create(spec, kSamples), kSamples);
+      itinerary->Start(0, kSamples / 5 * i, 0);
+      listings_.push_back(
+          std::make_unique<Timetable::Listing>(&timetable_, 1, itinerary));
+    }
+    cache_ = *Cache::Create({.capacity = budget_.limit(), .seed = 1},
+                            {.below = &source_,
+                             .budget = &budget_,
+                             .next_use = &timetable_,
+                             .clock = base::Clock::Monotonic()});
+    std::vector<std::uint64_t> all(kKept);
+    for (std::uint64_t i = 0; i < kKept; ++i) all[i] = i;
+    Reads(all)();
+  }
+
+  // `threads` at once, each as many; a thread's time a read.
+  double Hit(int threads) {
+    std::vector<std::function<void()>> work;
+    for (int i = 0; i < threads; ++i) {
+      work.push_back(Reads(Order(0, kKept, kReads, i)));
+    }
+    return Microseconds(kReads, [&] {
+      std::vector<std::jthread> running;
+      running.reserve(work.size());
+      for (const auto& reads : work) running.emplace_back(reads);
+    });
+  }
+
+  double Miss() {
+    constexpr std::size_t kMisses = 50'000;
+    const auto work =
+        Reads(Order(kKept, kSamples - kKept, kMisses, /*seed=*/9));
+    return Microseconds(kMisses, work);
+  }
+
+ private:
+  // Prepared before time is taken.
+  std::function<void()> Reads(const std::vector<std::uint64_t>& order) {
+    auto requests = std::make_shared<std::vector<storage::ReadRequest>>();
+    for (const std::uint64_t sample : order) {
+      requests->push_back(RequestFor(root_, sample));
+    }
+    return [this, requests] {
+      for (std::size_t i = 0; i < requests->size(); i += kBatch) {
+        cache_->Read(absl::MakeSpan(*requests).subspan(i, kBatch));
+      }
+    };
+  }
+
+  const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
+  base::MemoryBudget budget_{kKept * Cache::MemoryFor(RequestFor(root_, 0))};
+  InstantSource source_;
+  Timetable timetable_;
+  std::vector<std::unique_ptr<Timetable::Listing>> listings_;
+  std::unique_ptr<Cache> cache_;
+};
+
+double BareTable() {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const int>> table;
+  for (std::uint64_t i = 0; i < kKept; ++i) {
+    table[NameOf(i)] = std::make_shared<const int>(0);
+  }
+  std::vector<std::string> names;
+  for (const std::uint64_t i : Order(0, kKept, kReads, 0)) {
+    names.push_back(NameOf(i));
+  }
+  return Microseconds(kReads, [&] {
+    for (const std::string& name : names) {
+      std::shared_ptr<const int> found;
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        found = table.find(name)->second;
+      }
+      if (*found != 0) std::abort();
+    }
+  });
+}
+
+double KernelCopy() {
+  constexpr std::uint64_t kFile = std::uint64_t{256} << 20;
+  constexpr std::size_t kCopies = 5'000;
+  const int fd = memfd_create("bench", MFD_CLOEXEC);
+  const std::vector<char> zeros(1 << 20);
+  for (std::uint64_t at = 0; at < kFile; at += zeros.size()) {
+    if (write(fd, zeros.data(), zeros.size()) < 0) std::abort();
+  }
+  std::vector<char> buffer(kBytes);
+  const auto offsets = Order(0, kFile - kBytes, kCopies, 0);
+  const double took = Microseconds(kCopies, [&] {
+    for (const std::uint64_t offset : offsets) {
+      if (pread(fd, buffer.data(), kBytes, static_cast<off_t>(offset)) !=
+          kBytes) {
+        std::abort();
+      }
+    }
+  });
+  close(fd);
+  return took;
+}
+
+template <typename Measure>
+double Median(Measure measure) {
+  std::vector<double> found;
+  for (int round = 0; round < kRounds; ++round) found.push_back(measure());
+  std::sort(found.begin(), found.end());
+  return found[kRounds / 2];
+}
+
+}  // namespace
+
+int Main() {
+  Bench bench;
+  const double hit = Median([&] { return bench.Hit(1); });
+  const double together = Median([&] { return bench.Hit(2); });
+  const double bare = Median(BareTable);
+  const double copy = Median(KernelCopy);
+  std::printf(
+      "{\"hit_us\": %.3f, \"hit_of_two_threads_us\": %.3f, "
+      "\"bare_table_us\": %.3f, \"miss_us\": %.3f, \"kernel_copy_us\": "
+      "%.3f}\n",
+      hit, together, bare, bench.Miss(), copy);
+  return 0;
+}
+
+}  // namespace forebay::cache
+
+int main() { return forebay::cache::Main(); }

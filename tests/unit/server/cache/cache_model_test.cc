@@ -1,0 +1,219 @@
+// The cache against a simple model, at random: what is kept is what the model
+// keeps, bytes are right, and memory stays within its bounds.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr std::uint64_t kSamples = 40;
+constexpr std::uint64_t kBytes = 1'000;
+
+std::string NameOf(std::uint64_t sample) {
+  return "sample" + std::to_string(10 + sample);  // of one length
+}
+
+// A random order of reads, of which all is known.
+class Future {
+ public:
+  Future(std::mt19937* random, std::size_t reads) {
+    for (std::size_t i = 0; i < reads; ++i) {
+      // Some samples are read far more often than others.
+      reads_.push_back(
+          std::min((*random)() % kSamples, (*random)() % kSamples));
+    }
+  }
+  const std::vector<std::uint64_t>& reads() const { return reads_; }
+  // Of what is read after `now`.
+  std::int64_t NextUse(std::uint64_t sample, std::size_t now) const {
+    for (std::size_t i = now + 1; i < reads_.size(); ++i) {
+      if (reads_[i] == sample) return static_cast<std::int64_t>(i);
+    }
+    return kNever;
+  }
+
+ private:
+  std::vector<std::uint64_t> reads_;
+};
+
+// Belady with bypass; of what is never wanted again the least recently used
+// goes, and does not make way for what is not wanted either.
+class Model {
+ public:
+  explicit Model(std::size_t room) : room_(room) {}
+
+  // Whether it was kept.
+  bool Read(std::uint64_t sample, std::size_t now, const Future& future) {
+    const bool hit = used_at_.contains(sample);
+    if (!hit && used_at_.size() == room_) {
+      auto last = used_at_.begin();
+      for (auto it = used_at_.begin(); it != used_at_.end(); ++it) {
+        const auto wanted = future.NextUse(it->first, now);
+        const auto lasts = future.NextUse(last->first, now);
+        if (wanted > lasts || (wanted == lasts && it->second < last->second)) {
+          last = it;
+        }
+      }
+      if (future.NextUse(sample, now) >= future.NextUse(last->first, now)) {
+        return false;
+      }
+      used_at_.erase(last);
+    }
+    used_at_[sample] = now;
+    return hit;
+  }
+
+ private:
+  const std::size_t room_;
+  std::map<std::uint64_t, std::size_t> used_at_;
+};
+
+TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    const std::size_t room = 1 + random() % kSamples;
+    storage::ReadRequest any;
+    any.object = NameOf(0);
+    any.length = kBytes;
+    CacheHouse house(room * Cache::MemoryFor(any));
+    std::vector<storage::ObjectVersion> versions;
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      versions.push_back(house.memory().Put(
+          NameOf(i), std::string(kBytes, static_cast<char>('0' + i))));
+    }
+    const Future future(&random, 400);
+    Model model(room);
+    std::map<std::uint64_t, int> misses;
+    for (std::size_t now = 0; now < future.reads().size(); ++now) {
+      const std::uint64_t sample = future.reads()[now];
+      for (std::uint64_t i = 0; i < kSamples; ++i) {
+        house.next_use().Want(i, future.NextUse(i, now));
+      }
+      auto request = house.Request(NameOf(sample), versions[sample]);
+      request.sample = {1, sample};
+      ASSERT_EQ(house.Text(request),
+                std::string(kBytes, static_cast<char>('0' + sample)));
+      if (!model.Read(sample, now, future)) ++misses[sample];
+      ASSERT_EQ(house.below().times(NameOf(sample)), misses[sample])
+          << "room " << room << ", read " << now;
+      ASSERT_LE(house.cache().Snapshot().used,
+                house.cache().Snapshot().capacity);
+      house.clock().Advance(1);
+    }
+  }
+}
+
+// Counts how much of what it gave is still there.
+class CountedSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      pending_.push_back(std::move(request));
+    }
+  }
+  std::size_t pending() const { return pending_.size(); }
+  // Answers one.
+  void Answer(std::size_t which, bool ok) {
+    const storage::ReadRequest request = std::move(pending_[which]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (!ok) {
+      request.done(absl::UnavailableError("scripted"));
+      return;
+    }
+    *live_ += request.length;
+    auto* content = new std::string(request.length, request.object[0]);
+    const std::shared_ptr<const std::string> owner(
+        content, [live = live_](const std::string* gone) {
+          *live -= gone->size();
+          delete gone;
+        });
+    request.done(base::Bytes(
+        owner,
+        {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()}));
+  }
+  std::uint64_t live() const { return *live_; }
+
+ private:
+  std::vector<storage::ReadRequest> pending_;
+  const std::shared_ptr<std::uint64_t> live_ =
+      std::make_shared<std::uint64_t>(0);
+};
+
+TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const storage::MemorySource roots;
+  const ScriptedNextUse next_use;
+  base::FakeClock clock;
+  constexpr std::uint64_t kCapacity = 400'000;
+  base::MemoryBudget budget(kCapacity);
+  CountedSource source;
+  auto cache =
+      *Cache::Create({.capacity = kCapacity, .seed = 1}, {.below = &source,
+                                                          .budget = &budget,
+                                                          .next_use = &next_use,
+                                                          .clock = &clock});
+  std::vector<base::Bytes> held;
+  int asked = 0;
+  int answered = 0;
+  const auto read = [&] {
+    storage::ReadRequest request;
+    request.root = roots.root();
+    const char name = static_cast<char>('A' + random() % 26);
+    request.object = name;
+    request.version.size = request.length = std::uint64_t(name) * 500;
+    request.purpose.next_use_nanos = static_cast<std::int64_t>(random() % 99);
+    request.done = [&, name](absl::StatusOr<base::Bytes> bytes) {
+      ++answered;
+      if (!bytes.ok()) return;
+      EXPECT_EQ(bytes->size(), std::size_t(name) * 500);
+      EXPECT_EQ(bytes->data()[bytes->size() / 2], name);
+      if (random() % 2 == 0) held.push_back(*std::move(bytes));
+    };
+    ++asked;
+    cache->Read({&request, 1});
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    clock.Advance(static_cast<std::int64_t>(random() % 10));
+    const auto dice = random() % 8;
+    if (dice < 4 && source.pending() < 10) read();
+    if (dice == 4 && !held.empty()) {
+      held.erase(held.begin() +
+                 static_cast<std::ptrdiff_t>(random() % held.size()));
+    }
+    if (dice > 4 && source.pending() > 0) {
+      source.Answer(random() % source.pending(), random() % 10 != 0);
+    }
+    while (held.size() > 8) held.pop_back();
+    ASSERT_LE(cache->Snapshot().used, kCapacity);
+    // Besides what is kept: what passed by and is held.
+    std::uint64_t holding = 0;
+    for (const base::Bytes& bytes : held) holding += bytes.size();
+    ASSERT_LE(source.live(), kCapacity + holding);
+  }
+  while (source.pending() > 0) source.Answer(0, true);
+  EXPECT_EQ(answered, asked);
+  const Snapshot snapshot = cache->Snapshot();
+  EXPECT_EQ(snapshot.reads_in_flight, 0);
+  EXPECT_GT(snapshot.evicted.reads, 100);
+  EXPECT_GT(snapshot.total.memory.reads, 100);
+  EXPECT_GT(snapshot.total.shared.reads, 100);
+  EXPECT_GT(snapshot.failures, 100);
+  held.clear();
+  EXPECT_EQ(cache->Snapshot().used, cache->Snapshot().entry_bytes);
+  cache = nullptr;
+  EXPECT_EQ(source.live(), 0);
+  EXPECT_EQ(budget.used(), 0);
+}
+
+}  // namespace
+}  // namespace forebay::cache

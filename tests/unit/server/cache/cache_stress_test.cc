@@ -1,0 +1,100 @@
+// Many threads on a small cache over real threads of storage: for the thread
+// sanitizer, above all.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/local_source.h"
+#include "server/stream/itinerary.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr int kObjects = 60;
+constexpr int kThreads = 4;
+constexpr int kBatches = 60;
+constexpr int kBatch = 16;
+
+TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const storage::local::ScratchDir scratch;
+  const auto root =
+      *storage::local::LocalRoot::Create(scratch.Open(), scratch.Path());
+  std::vector<storage::ReadRequest> objects(kObjects);
+  std::uint64_t all = 0;
+  for (int i = 0; i < kObjects; ++i) {
+    storage::ReadRequest& request = objects[i];
+    request.root = root;
+    request.object = std::to_string(i);
+    request.length = 1'000 + 200 * i;
+    scratch.Write(request.object,
+                  std::string(request.length, static_cast<char>(i)));
+    request.version = root->Stat(request.object)->version();
+    request.sample = {1, static_cast<std::uint64_t>(i)};
+    all += Cache::MemoryFor(request);
+  }
+  proto::SamplerSpec spec;
+  const auto itinerary = std::make_shared<stream::Itinerary>(
+      *sampler::Sampler::Create(spec, kObjects), kObjects);
+  Timetable timetable;
+  base::MemoryBudget budget(all / 2);
+  storage::local::LocalSource source;
+  {
+    const auto cache = *Cache::Create({.capacity = all / 2, .seed = seed},
+                                      {.below = &source,
+                                       .budget = &budget,
+                                       .next_use = &timetable,
+                                       .clock = base::Clock::Monotonic()});
+    std::atomic<int> wrong = 0;
+    std::latch done(kThreads * kBatches * kBatch);
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        std::mt19937 random(seed + thread);
+        const Timetable::Listing listing(&timetable, 1, itinerary);
+        for (int batch = 0; batch < kBatches; ++batch) {
+          itinerary->Start(batch, 0, batch);
+          std::vector<storage::ReadRequest> requests;
+          for (int i = 0; i < kBatch; ++i) {
+            const auto object = static_cast<int>(random() % kObjects);
+            requests.push_back(objects[object]);
+            requests.back().purpose.job = thread;
+            requests.back().purpose.urgency = random() % 3;
+            requests.back().done =
+                [&, object](const absl::StatusOr<base::Bytes>& bytes) {
+                  if (!bytes.ok() || bytes->size() != objects[object].length ||
+                      bytes->data()[bytes->size() - 1] != object) {
+                    ++wrong;
+                  }
+                  done.count_down();
+                };
+          }
+          cache->Read(absl::MakeSpan(requests));
+          if (cache->Snapshot().used > all / 2) ++wrong;
+          if (batch % 16 == 0) cache->Forget(thread);
+        }
+      });
+    }
+    done.wait();
+    threads.clear();
+    EXPECT_EQ(wrong, 0);
+    const Snapshot snapshot = cache->Snapshot();
+    EXPECT_EQ(snapshot.total.memory.reads + snapshot.total.shared.reads +
+                  snapshot.total.source.reads,
+              kThreads * kBatches * kBatch);
+  }
+  EXPECT_EQ(budget.used(), 0);
+}
+
+}  // namespace
+}  // namespace forebay::cache

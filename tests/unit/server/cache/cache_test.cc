@@ -1,0 +1,264 @@
+#include "server/cache/cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+
+// What waits for an answer, in a test.
+std::function<void(absl::StatusOr<base::Bytes>)> Into(std::string* log,
+                                                      std::string name) {
+  return [log, name = std::move(name)](const absl::StatusOr<base::Bytes>& b) {
+    *log += name + ":" + CacheHouse::TextOf(b) + " ";
+  };
+}
+
+TEST(CacheTest, ReadsOnceAndAnswersAtOnceFromThenOn) {
+  CacheHouse house(kPlenty);
+  const auto version = house.memory().Put("a", "content");
+  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
+  house.faulty().Hold();
+  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
+  EXPECT_EQ(house.below().times("a"), 1);
+}
+
+TEST(CacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
+  CacheHouse house(kPlenty);
+  storage::MemorySource other;
+  const auto first = house.memory().Put("a", "first");
+  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
+  auto part = house.Request("a", first);
+  part.offset = 1;
+  part.length = 2;
+  EXPECT_EQ(house.Text(part), "ir");
+  part.length = 3;
+  EXPECT_EQ(house.Text(part), "irs");
+  const auto second = house.memory().Put("a", "other");
+  EXPECT_EQ(house.Text(house.Request("a", second)), "other");
+  // What it was is known by what it was.
+  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
+  EXPECT_EQ(house.Text(house.Request("b", second)), "NOT_FOUND: b: is gone");
+  auto elsewhere = house.Request("a", second);
+  elsewhere.root = other.root();
+  EXPECT_THAT(house.Text(elsewhere), HasSubstr("INVALID_ARGUMENT"));
+}
+
+TEST(CacheTest, KeepsNothingOfARootWithoutIdentity) {
+  class Nameless final : public storage::Root {
+    const std::string& uri() const override { return uri_; }
+    const std::string uri_ = "nameless";
+  };
+  CacheHouse house(kPlenty);
+  auto request = house.Request("a", house.memory().Put("a", "1"));
+  request.root = std::make_shared<Nameless>();
+  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
+  request.root = nullptr;
+  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(house.below().times("a"), 3);
+  EXPECT_EQ(house.cache().Snapshot().total.source.reads, 0);
+}
+
+TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
+  CacheHouse house(kPlenty);
+  const auto version = house.memory().Put("a", "content");
+  house.faulty().Hold();
+  std::vector<base::Bytes> given;
+  for (int i = 0; i < 3; ++i) {
+    auto request = house.Request("a", version, i);
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      given.push_back(*std::move(bytes));
+    };
+    house.cache().Read({&request, 1});
+  }
+  EXPECT_THAT(given, IsEmpty());
+  house.faulty().Release();
+  ASSERT_THAT(given, SizeIs(3));
+  EXPECT_EQ(given[0].data(), given[2].data());
+  EXPECT_EQ(house.below().times("a"), 1);
+  const Snapshot snapshot = house.cache().Snapshot();
+  EXPECT_EQ(snapshot.jobs.at(0).source.reads, 1);
+  EXPECT_EQ(snapshot.jobs.at(1).shared.bytes, 7);
+  EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
+  EXPECT_EQ(snapshot.total.bytes_saved(), 14);
+}
+
+TEST(CacheTest, AnErrorGoesToAllWhoWaitAndIsNotKept) {
+  CacheHouse house(kPlenty);
+  const auto version = house.memory().Put("a", "content");
+  house.faulty().Fail("a", absl::UnavailableError("a: scripted"));
+  house.faulty().Hold();
+  std::string log;
+  for (const char* name : {"1", "2"}) {
+    auto request = house.Request("a", version);
+    request.done = Into(&log, name);
+    house.cache().Read({&request, 1});
+  }
+  house.faulty().Release();
+  EXPECT_EQ(log, "1:UNAVAILABLE: a: scripted 2:UNAVAILABLE: a: scripted ");
+  EXPECT_EQ(house.cache().Snapshot().used, 0);
+  EXPECT_EQ(house.cache().Snapshot().failures, 1);
+  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
+}
+
+TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
+  CacheHouse house(kPlenty);
+  const auto version = house.memory().Put("a", "content");
+  house.faulty().Hold();
+  std::string log;
+  std::vector<storage::ReadRequest> requests;
+  for (const std::uint64_t urgency : {5, 2, 7}) {
+    requests.push_back(house.Request("a", version, /*job=*/urgency));
+    requests.back().purpose.urgency = urgency;
+    requests.back().done = Into(&log, std::to_string(urgency));
+  }
+  house.cache().Read(absl::MakeSpan(requests));
+  ASSERT_THAT(house.below().reads(), SizeIs(1));
+  EXPECT_EQ(house.below().reads()[0].purpose.urgency, 2);
+  EXPECT_EQ(house.below().reads()[0].purpose.job, 2);
+  EXPECT_THAT(house.below().shares(), IsEmpty());
+  // Who comes when it is under way is announced.
+  auto late = house.Request("a", version, /*job=*/9);
+  late.purpose.urgency = 1;
+  late.done = Into(&log, "1");
+  house.cache().Read({&late, 1});
+  ASSERT_THAT(house.below().shares(), SizeIs(1));
+  EXPECT_EQ(house.below().shares()[0].first, house.below().reads()[0].ticket);
+  EXPECT_EQ(house.below().shares()[0].second.job, 9);
+  house.faulty().Release();
+  EXPECT_EQ(log, "5:content 2:content 7:content 1:content ");
+}
+
+TEST(CacheTest, WhoIsWantedLastMakesWayAndTheNewcomerIsPassedByIfItIs) {
+  storage::ReadRequest any;
+  any.object = "o0";
+  any.length = 4;
+  CacheHouse house(2 * Cache::MemoryFor(any));
+  std::vector<storage::ReadRequest> requests;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const std::string object = "o" + std::to_string(i);
+    requests.push_back(
+        house.Request(object, house.memory().Put(object, "1234")));
+    requests.back().sample = {1, i};
+  }
+  house.next_use().Want(0, 100);
+  house.next_use().Want(1, 300);
+  house.next_use().Want(2, 200);
+  house.next_use().Want(3, 400);
+  for (const auto& request : requests) house.Text(request);
+  // 1 made way for 2, and 3 was passed by.
+  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 1);
+  EXPECT_EQ(house.cache().Snapshot().bypassed.reads, 1);
+  EXPECT_EQ(house.cache().Snapshot().entries, 2);
+  house.faulty().Hold();
+  EXPECT_EQ(house.Text(requests[0]), "1234");
+  EXPECT_EQ(house.Text(requests[2]), "1234");
+  EXPECT_EQ(house.Text(requests[1]), "no answer yet");
+  house.faulty().Release();
+}
+
+TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
+  storage::ReadRequest any;
+  any.object = "a";
+  any.length = 4;
+  const std::uint64_t memory = Cache::MemoryFor(any);
+  CacheHouse house(memory);
+  const auto a = house.Request("a", house.memory().Put("a", "1234"));
+  const auto b = house.Request("b", house.memory().Put("b", "5678"));
+  auto held = house.Read(a);
+  // `a` is wanted later than `b`, but in use: `b` is read, and not kept.
+  auto a_again = a;
+  a_again.purpose.next_use_nanos = 1'000'000;
+  house.Read(a_again);
+  EXPECT_EQ(house.Text(b), "5678");
+  EXPECT_EQ(house.Text(b), "5678");
+  EXPECT_EQ(house.below().times("b"), 2);
+  EXPECT_EQ(house.cache().Snapshot().used, memory);
+  held.reset();
+  EXPECT_EQ(house.Text(b), "5678");
+  EXPECT_EQ(house.Text(b), "5678");
+  EXPECT_EQ(house.below().times("b"), 3);
+  EXPECT_EQ(house.cache().Snapshot().used, memory);
+}
+
+TEST(CacheTest, WhatIsBeingReadCounts) {
+  CacheHouse house(kPlenty);
+  const auto a = house.Request("a", house.memory().Put("a", "1234"));
+  house.faulty().Hold();
+  house.Read(a);
+  EXPECT_EQ(house.cache().Snapshot().used, Cache::MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 1);
+  EXPECT_EQ(house.cache().Snapshot().entries, 0);
+  house.faulty().Release();
+  EXPECT_EQ(house.cache().Snapshot().used, Cache::MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().entry_bytes, Cache::MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 0);
+}
+
+TEST(CacheTest, WhatIsLargerThanTheCacheIsReadAllTheSame) {
+  CacheHouse house(10'000);
+  const auto small = house.Request("s", house.memory().Put("s", "small"));
+  const auto large =
+      house.Request("l", house.memory().Put("l", std::string(20'000, 'x')));
+  EXPECT_EQ(house.Text(small), "small");
+  EXPECT_EQ(house.Text(large), std::string(20'000, 'x'));
+  EXPECT_EQ(house.cache().Snapshot().entries, 1);
+  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0);
+}
+
+TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
+  CacheHouse house(10'000);
+  EXPECT_EQ(house.budget().used(), 10'000);
+  const auto refused =
+      Cache::Create({.capacity = 1, .seed = 1}, {.below = &house.below(),
+                                                 .budget = &house.budget(),
+                                                 .next_use = &house.next_use(),
+                                                 .clock = &house.clock()});
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  auto held = house.Read(house.Request("a", house.memory().Put("a", "1234")));
+  house.DestroyCache();
+  // As long as anybody holds anything.
+  EXPECT_EQ(house.budget().used(), 10'000);
+  EXPECT_EQ(CacheHouse::TextOf(*held), "1234");
+  held.reset();
+  EXPECT_EQ(house.budget().used(), 0);
+}
+
+TEST(CacheTest, HandsWeightsOnAndForgetsJobs) {
+  CacheHouse house(kPlenty);
+  house.cache().SetWeight(4, 2.5);
+  EXPECT_THAT(house.below().weights(), ElementsAre(Pair(4, 2.5)));
+  house.Text(house.Request("a", house.memory().Put("a", "1234"), 4));
+  EXPECT_THAT(house.cache().Snapshot().jobs, SizeIs(1));
+  house.cache().Forget(4);
+  EXPECT_THAT(house.below().weights(), IsEmpty());
+  EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
+  EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
+}
+
+TEST(CacheTest, WhoIsAnsweredMayReadAgain) {
+  CacheHouse house(kPlenty);
+  const auto a = house.Request("a", house.memory().Put("a", "1234"));
+  std::string inner;
+  auto request = a;
+  request.done = [&](const absl::StatusOr<base::Bytes>&) {
+    inner = house.Text(a);
+  };
+  house.cache().Read({&request, 1});
+  EXPECT_EQ(inner, "1234");
+  EXPECT_EQ(house.below().times("a"), 1);
+}
+
+}  // namespace
+}  // namespace forebay::cache

@@ -1,0 +1,263 @@
+#include "tests/unit/server/cache/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "proto/job.pb.h"
+#include "server/base/check.h"
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
+#include "server/sampler/sampler.h"
+#include "server/stream/itinerary.h"
+#include "server/stream/pace.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr std::uint64_t kDataset = 1;
+constexpr std::uint64_t kSampleBytes = 50'000;
+
+// A batch that a loader asks for.
+struct Step {
+  std::int64_t at_nanos = 0;
+  std::size_t loader = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+  std::vector<std::uint64_t> samples;
+};
+
+// What all loaders ask for, in order.
+struct Trace {
+  std::vector<Step> steps;
+  std::size_t counted_from = 0;  // steps
+  std::size_t counted_to = 0;
+};
+
+sampler::Sampler SamplerOf(const Plan& plan, std::size_t loader) {
+  proto::SamplerSpec spec;
+  spec.set_order(proto::SamplerSpec::SHUFFLE);
+  spec.set_seed(plan.loaders[loader].seed);
+  return *sampler::Sampler::Create(spec, plan.samples);
+}
+
+// Goes on for two epochs of the slowest after hits are counted, so that who
+// sees the future sees enough of it.
+Trace Record(const Plan& plan) {
+  std::int64_t slowest = 0;
+  for (const Plan::Loader& loader : plan.loaders) {
+    slowest =
+        std::max(slowest, loader.start_nanos +
+                              loader.period_nanos *
+                                  static_cast<std::int64_t>(plan.samples));
+  }
+  const auto epochs = static_cast<std::int64_t>(plan.epochs);
+  Trace trace;
+  for (std::size_t i = 0; i < plan.loaders.size(); ++i) {
+    const sampler::Sampler sampler = SamplerOf(plan, i);
+    std::int64_t now = plan.loaders[i].start_nanos;
+    for (std::uint64_t epoch = 0; now < (3 + epochs) * slowest; ++epoch) {
+      const sampler::EpochOrder order = sampler.Epoch(epoch);
+      for (std::uint64_t at = 0; at < plan.samples; at += plan.batch_size) {
+        Step step = {now, i, epoch, at, {}};
+        const std::uint64_t end = std::min(at + plan.batch_size, plan.samples);
+        for (std::uint64_t position = at; position < end; ++position) {
+          step.samples.push_back(order.SampleAt(position));
+        }
+        now +=
+            static_cast<std::int64_t>(end - at) * plan.loaders[i].period_nanos;
+        trace.steps.push_back(std::move(step));
+      }
+    }
+  }
+  std::stable_sort(
+      trace.steps.begin(), trace.steps.end(),
+      [](const Step& a, const Step& b) { return a.at_nanos < b.at_nanos; });
+  const auto step_at = [&](std::int64_t nanos) {
+    return std::lower_bound(trace.steps.begin(), trace.steps.end(), nanos,
+                            [](const Step& step, std::int64_t at) {
+                              return step.at_nanos < at;
+                            }) -
+           trace.steps.begin();
+  };
+  trace.counted_from = step_at(slowest);
+  trace.counted_to = step_at((1 + epochs) * slowest);
+  return trace;
+}
+
+// Reads the trace up to where hits are no longer counted. `hit(sample, i)` is
+// told the i-th read of all.
+template <typename Hit>
+double RatioOf(const Trace& trace, Hit hit) {
+  std::uint64_t reads = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t i = 0;
+  for (std::size_t step = 0; step < trace.counted_to; ++step) {
+    for (const std::uint64_t sample : trace.steps[step].samples) {
+      const bool was_hit = hit(sample, i++);
+      if (step < trace.counted_from) continue;
+      ++reads;
+      hits += was_hit ? 1 : 0;
+    }
+  }
+  return static_cast<double>(hits) / static_cast<double>(reads);
+}
+
+double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t room) {
+  std::vector<std::uint64_t> order;
+  for (const Step& step : trace.steps) {
+    order.insert(order.end(), step.samples.begin(), step.samples.end());
+  }
+  std::vector<std::uint64_t> next_use(order.size());
+  std::vector<std::uint64_t> seen(plan.samples, UINT64_MAX);
+  for (std::size_t i = order.size(); i-- > 0;) {
+    next_use[i] = std::exchange(seen[order[i]], i);
+  }
+  std::set<std::pair<std::uint64_t, std::uint64_t>> kept;  // next use, sample
+  return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t i) {
+    const bool hit = kept.erase({i, sample}) > 0;
+    kept.insert({next_use[i], sample});
+    if (kept.size() > room) kept.erase(std::prev(kept.end()));
+    return hit;
+  });
+}
+
+double LeastRecentlyUsed(const Trace& trace, std::size_t room) {
+  std::list<std::uint64_t> kept;  // the last used first
+  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> where;
+  return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t) {
+    const auto found = where.find(sample);
+    const bool hit = found != where.end();
+    if (hit) kept.erase(found->second);
+    kept.push_front(sample);
+    where[sample] = kept.begin();
+    if (kept.size() > room) {
+      where.erase(kept.back());
+      kept.pop_back();
+    }
+    return hit;
+  });
+}
+
+class SimulatedRoot final : public storage::Root {
+ public:
+  const std::string& uri() const override { return *name_; }
+  std::shared_ptr<const std::string> identity() const override { return name_; }
+
+ private:
+  const std::shared_ptr<const std::string> name_ =
+      std::make_shared<const std::string>("simulated");
+};
+
+// Gives bytes of the right length at once: all the same ones.
+class SimulatedSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      bytes_read_ += request.length;
+      request.done(base::Bytes(content_, *content_));
+    }
+  }
+  std::uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  const std::shared_ptr<const std::vector<std::uint8_t>> content_ =
+      std::make_shared<const std::vector<std::uint8_t>>(kSampleBytes);
+  std::uint64_t bytes_read_ = 0;
+};
+
+// A loader as the cache sees it: what a stream tells its pace and itinerary,
+// and what it reads.
+class SimulatedLoader {
+ public:
+  SimulatedLoader(const Plan& plan, std::size_t loader, Timetable* timetable)
+      : itinerary_(std::make_shared<stream::Itinerary>(SamplerOf(plan, loader),
+                                                       plan.samples)),
+        listing_(timetable, kDataset, itinerary_) {}
+
+  void Take(const Step& step) {
+    const std::int64_t now = step.at_nanos;
+    if (samples_ > 0) pace_.Published(samples_, now);
+    if (!samples_ || step.position == 0) {
+      itinerary_->Start(step.epoch, step.position, now);
+    }
+    samples_ = step.samples.size();
+    itinerary_->Advance(step.position + samples_, pace_.TimeOf(1), now);
+  }
+
+ private:
+  const std::shared_ptr<stream::Itinerary> itinerary_;
+  const Timetable::Listing listing_;
+  stream::Pace pace_;
+  std::uint64_t samples_ = 0;
+};
+
+storage::ReadRequest RequestFor(std::uint64_t sample) {
+  static const auto root = std::make_shared<const SimulatedRoot>();
+  storage::ReadRequest request;
+  request.root = root;
+  request.object = std::to_string(10'000'000 + sample);  // of one length
+  request.version = {kSampleBytes, 1};
+  request.length = kSampleBytes;
+  request.sample = {kDataset, sample};
+  request.done = [](const absl::StatusOr<base::Bytes>& bytes) {
+    FOREBAY_CHECK(bytes.ok());
+  };
+  return request;
+}
+
+std::uint64_t HitsOf(const Cache& cache) {
+  return cache.Snapshot().total.memory.reads;
+}
+
+}  // namespace
+
+HitRatios Simulate(const Plan& plan) {
+  const Trace trace = Record(plan);
+  const auto room = static_cast<std::size_t>(plan.fraction *
+                                             static_cast<double>(plan.samples));
+  HitRatios ratios;
+  ratios.bytes = plan.samples * kSampleBytes;
+  ratios.clairvoyant = Clairvoyant(plan, trace, room);
+  ratios.lru = LeastRecentlyUsed(trace, room);
+
+  SimulatedSource source;
+  Timetable timetable;
+  base::FakeClock clock;
+  const std::uint64_t capacity = room * Cache::MemoryFor(RequestFor(0));
+  base::MemoryBudget budget(capacity);
+  const auto cache =
+      *Cache::Create({.capacity = capacity, .seed = 1}, {.below = &source,
+                                                         .budget = &budget,
+                                                         .next_use = &timetable,
+                                                         .clock = &clock});
+  std::vector<std::unique_ptr<SimulatedLoader>> loaders;
+  for (std::size_t i = 0; i < plan.loaders.size(); ++i) {
+    loaders.push_back(std::make_unique<SimulatedLoader>(plan, i, &timetable));
+  }
+  std::uint64_t reads = 0;
+  std::uint64_t hits_before = 0;
+  for (std::size_t i = 0; i < trace.counted_to; ++i) {
+    const Step& step = trace.steps[i];
+    if (i == trace.counted_from) hits_before = HitsOf(*cache);
+    if (i >= trace.counted_from) reads += step.samples.size();
+    clock.Advance(step.at_nanos - clock.NowNanos());
+    loaders[step.loader]->Take(step);
+    std::vector<storage::ReadRequest> requests;
+    for (const std::uint64_t sample : step.samples) {
+      requests.push_back(RequestFor(sample));
+    }
+    cache->Read(absl::MakeSpan(requests));
+  }
+  ratios.ours = static_cast<double>(HitsOf(*cache) - hits_before) /
+                static_cast<double>(reads);
+  ratios.bytes_read = source.bytes_read();
+  return ratios;
+}
+
+}  // namespace forebay::cache
