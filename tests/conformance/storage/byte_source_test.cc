@@ -8,11 +8,18 @@
 #include <optional>
 #include <string>
 
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/http_protocol.h"
+#include "server/storage/http/http_root.h"
+#include "server/storage/http/ranged_source.h"
+#include "server/storage/http/url.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/storage/http/object_server.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage {
@@ -84,6 +91,37 @@ class FaultyHarness final : public ByteSourceHarness {
   std::optional<FaultySource> source_;
 };
 
+// A web server on this host.
+class HttpHarness final : public ByteSourceHarness {
+ public:
+  HttpHarness()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), http::RetryOptions(), 1),
+        root_(*http::HttpRoot::Create(server_.url())),
+        source_(std::in_place, &client_, &protocol_) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    server_.Put(http::EscapePath(object), content);
+    return *http::StatObject(&client_, *root_, object);
+  }
+  void Remove(const std::string& object) override {
+    server_.Remove(http::EscapePath(object));
+  }
+
+ private:
+  http::ObjectServer server_;
+  const http::HttpProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const http::HttpRoot> root_;
+  std::optional<http::RangedSource> source_;
+};
+
 template <typename Harness>
 std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
@@ -93,6 +131,8 @@ INSTANTIATE_TEST_SUITE_P(Local, ByteSourceConformanceTest,
                          ::testing::Values(&Make<LocalHarness>));
 INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
                          ::testing::Values(&Make<MemoryHarness>));
+INSTANTIATE_TEST_SUITE_P(Http, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<HttpHarness>));
 INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
 
