@@ -29,6 +29,12 @@ std::int64_t TokenBucket::ReadyAt(double amount, std::int64_t now_nanos) {
   return now_nanos + static_cast<std::int64_t>(wait_nanos);
 }
 
+std::int64_t TokenBucket::Reserve(double amount, std::int64_t now_nanos) {
+  const std::int64_t ready = ReadyAt(amount, now_nanos);
+  tokens_ -= amount;
+  return ready;
+}
+
 void TokenBucket::SetRate(double rate, std::int64_t now_nanos) {
   FOREBAY_CHECK(rate > 0);
   Accrue(now_nanos);

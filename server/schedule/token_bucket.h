@@ -21,6 +21,10 @@ class TokenBucket {
   // later; INT64_MAX where that is centuries away.
   std::int64_t ReadyAt(double amount, std::int64_t now_nanos);
 
+  // Takes `amount` units in any case, on credit if need be: who does may pass
+  // when this says, and all others after them.
+  std::int64_t Reserve(double amount, std::int64_t now_nanos);
+
   // From now on; what has accrued so far stays.
   void SetRate(double rate, std::int64_t now_nanos);
 

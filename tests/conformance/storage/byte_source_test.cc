@@ -13,6 +13,14 @@
 
 #include "server/cache/cache.h"
 #include "server/cache/timetable.h"
+#include "server/storage/gcs/gcs_protocol.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/http_protocol.h"
+#include "server/storage/http/http_root.h"
+#include "server/storage/http/ranged_source.h"
+#include "server/storage/http/url.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/ring.h"
@@ -20,6 +28,8 @@
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/storage/gcs/gcs_server.h"
+#include "tests/unit/server/storage/http/object_server.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage {
@@ -136,6 +146,68 @@ class CacheHarness final : public ByteSourceHarness {
   std::unique_ptr<cache::Cache> source_;
 };
 
+// A web server on this host.
+class HttpHarness final : public ByteSourceHarness {
+ public:
+  HttpHarness()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), http::RetryOptions(), 1),
+        root_(*http::HttpRoot::Create(server_.url())),
+        source_(std::in_place, &client_, &protocol_) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    server_.Put(http::EscapePath(object), content);
+    return *http::StatObject(&client_, *root_, object);
+  }
+  void Remove(const std::string& object) override {
+    server_.Remove(http::EscapePath(object));
+  }
+
+ private:
+  http::ObjectServer server_;
+  const http::HttpProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const http::HttpRoot> root_;
+  std::optional<http::RangedSource> source_;
+};
+
+// A bucket on this host; large objects come in parts.
+class GcsHarness final : public ByteSourceHarness {
+ public:
+  GcsHarness()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), http::RetryOptions(), 1),
+        root_(*gcs::GcsRoot::Create("gs://bucket/p", server_.url())),
+        source_(std::in_place, &client_, &protocol_, nullptr,
+                http::RangedSourceOptions{8, 1 << 20}) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return {content.size(), server_.Put("p/" + object, content)};
+  }
+  void Remove(const std::string& object) override {
+    server_.Remove("p/" + object);
+  }
+
+ private:
+  gcs::GcsServer server_;
+  const gcs::GcsProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const gcs::GcsRoot> root_;
+  std::optional<http::RangedSource> source_;
+};
+
 template <typename Harness>
 std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
@@ -151,6 +223,10 @@ INSTANTIATE_TEST_SUITE_P(
             local::Ring::Probe().ok() ? 1 : 0, &Make<UringHarness>)));
 INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
                          ::testing::Values(&Make<MemoryHarness>));
+INSTANTIATE_TEST_SUITE_P(Http, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<HttpHarness>));
+INSTANTIATE_TEST_SUITE_P(Gcs, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<GcsHarness>));
 INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
 INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,

@@ -65,5 +65,15 @@ TEST(TokenBucketTest, WhoComesBackWhenReadyMayPass) {
   EXPECT_NEAR(taken / (now * 1e-9), 12'345.678, 1);
 }
 
+TEST(TokenBucketTest, ReservationsQueueUp) {
+  TokenBucket bucket(10, 2, 0);
+  EXPECT_EQ(bucket.Reserve(1, 0), 0);
+  EXPECT_EQ(bucket.Reserve(1, 0), 0);
+  EXPECT_NEAR(bucket.Reserve(1, 0), 100'000'000, 2);
+  EXPECT_NEAR(bucket.Reserve(1, 0), 200'000'000, 2);
+  EXPECT_FALSE(bucket.TryTake(1, 200'000'000));
+  EXPECT_NEAR(bucket.ReadyAt(1, 200'000'000), 300'000'000, 2);
+}
+
 }  // namespace
 }  // namespace forebay::schedule

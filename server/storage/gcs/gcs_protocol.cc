@@ -1,0 +1,71 @@
+#include "server/storage/gcs/gcs_protocol.h"
+
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "server/base/status.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/content_range.h"
+
+namespace forebay::storage::gcs {
+
+absl::StatusOr<http::Request> GcsProtocol::Ask(
+    const ReadRequest& read, const http::ByteRange& range) const {
+  const auto* const root = dynamic_cast<const GcsRoot*>(read.root.get());
+  if (root == nullptr)
+    return absl::InvalidArgumentError("lies in no bucket of Cloud Storage");
+  http::Request request;
+  FOREBAY_ASSIGN_OR_RETURN(request.url,
+                           root->MediaUrl(read.object, read.version.stamp));
+  // An object that is stored compressed comes as it is stored: else ranges are
+  // ignored and the checksum does not fit.
+  request.headers = {http::RangeHeader(range), "Cache-Control: no-transform",
+                     "Accept-Encoding: gzip"};
+  return request;
+}
+
+absl::Status GcsProtocol::Judge(const ReadRequest& read,
+                                const http::ByteRange& range,
+                                const http::Answer& answer) const {
+  const std::string* const header = answer.Header("x-goog-generation");
+  std::int64_t generation = 0;
+  if (header != nullptr && (!absl::SimpleAtoi(*header, &generation) ||
+                            generation != read.version.stamp))
+    return absl::FailedPreconditionError(
+        "was replaced or changed since the dataset was indexed");
+  return http::CheckRange(answer, range, read.version.size);
+}
+
+std::optional<std::uint32_t> GcsProtocol::Crc32cOf(
+    const http::Answer& answer) const {
+  for (const auto& [name, value] : answer.headers) {
+    if (name != "x-goog-hash") continue;
+    if (const auto crc = ParseHashHeader(value)) return crc;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> ParseHashHeader(std::string_view value) {
+  constexpr std::string_view kName = "crc32c=";
+  while (!value.empty()) {
+    const std::string_view field = value.substr(0, value.find(','));
+    value.remove_prefix(std::min(field.size() + 1, value.size()));
+    const absl::string_view trimmed =
+        absl::StripAsciiWhitespace({field.data(), field.size()});
+    const std::string_view entry(trimmed.data(), trimmed.size());
+    if (!entry.starts_with(kName)) continue;
+    std::string raw;
+    if (!absl::Base64Unescape(trimmed.substr(kName.size()), &raw) ||
+        raw.size() != 4)
+      return std::nullopt;
+    std::uint32_t crc = 0;
+    for (const char byte : raw)
+      crc = crc << 8 | static_cast<std::uint8_t>(byte);
+    return crc;
+  }
+  return std::nullopt;
+}
+
+}  // namespace forebay::storage::gcs

@@ -1,0 +1,34 @@
+#ifndef FOREBAY_SERVER_STORAGE_GCS_GCS_PROTOCOL_H_
+#define FOREBAY_SERVER_STORAGE_GCS_GCS_PROTOCOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/http/message.h"
+#include "server/storage/http/protocol.h"
+
+namespace forebay::storage::gcs {
+
+// Google Cloud Storage's JSON API: media reads below GcsRoots. A version's
+// stamp is the object's generation, which every request names, so that the
+// server refuses another (412); an answer that tells another is refused too.
+class GcsProtocol final : public http::Protocol {
+ public:
+  absl::StatusOr<http::Request> Ask(
+      const ReadRequest& read, const http::ByteRange& range) const override;
+  absl::Status Judge(const ReadRequest& read, const http::ByteRange& range,
+                     const http::Answer& answer) const override;
+  std::optional<std::uint32_t> Crc32cOf(
+      const http::Answer& answer) const override;
+};
+
+// The CRC32C in a header "x-goog-hash: crc32c=AAAAAA==,md5=..."; nothing where
+// there is none or it is malformed.
+std::optional<std::uint32_t> ParseHashHeader(std::string_view value);
+
+}  // namespace forebay::storage::gcs
+
+#endif  // FOREBAY_SERVER_STORAGE_GCS_GCS_PROTOCOL_H_

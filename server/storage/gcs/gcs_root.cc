@@ -1,0 +1,88 @@
+#include "server/storage/gcs/gcs_root.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/storage/http/url.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+// Source: "Bucket naming guidelines" and "Object naming guidelines" in Google's
+// documentation.
+constexpr std::size_t kMaxBucketBytes = 222;
+constexpr std::size_t kMaxNameBytes = 1024;
+
+bool IsBucketName(std::string_view name) {
+  return name.size() >= 3 && name.size() <= kMaxBucketBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EndpointFrom(const char* emulator_host) {
+  if (emulator_host == nullptr || *emulator_host == '\0')
+    return std::string("https://storage.googleapis.com");
+  const std::string_view host = emulator_host;
+  return http::ParseBaseUrl(host.find("://") == host.npos
+                                ? absl::StrCat("http://", emulator_host)
+                                : std::string(host));
+}
+
+GcsRoot::GcsRoot(std::string uri, std::string bucket_url, std::string prefix)
+    : uri_(std::move(uri)),
+      bucket_url_(std::move(bucket_url)),
+      prefix_(std::move(prefix)) {}
+
+absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
+    std::string_view uri, std::string endpoint) {
+  constexpr std::string_view kScheme = "gs://";
+  std::string name(uri);
+  if (!uri.starts_with(kScheme))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": is no URI gs://bucket/prefix"));
+  std::string_view rest = uri.substr(kScheme.size());
+  const std::string_view bucket = rest.substr(0, rest.find('/'));
+  rest.remove_prefix(bucket.size());
+  if (!IsBucketName(bucket))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no bucket can have that name"));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  std::string prefix;
+  if (!rest.empty()) prefix = absl::StrCat(std::string(rest.substr(1)), "/");
+  if (prefix.size() > kMaxNameBytes || prefix.find('\0') != prefix.npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no object's name can begin so"));
+  return std::shared_ptr<const GcsRoot>(
+      new GcsRoot(std::move(name),
+                  absl::StrCat(endpoint, "/storage/v1/b/",
+                               http::EscapeComponent(bucket), "/o"),
+                  std::move(prefix)));
+}
+
+absl::StatusOr<std::string> GcsRoot::MediaUrl(std::string_view object,
+                                              std::int64_t generation) const {
+  const std::string name = prefix_ + std::string(object);
+  if (object.empty() || name.size() > kMaxNameBytes ||
+      name.find_first_of(std::string_view("\0\r\n", 3)) != name.npos)
+    return absl::InvalidArgumentError("is not the name of an object");
+  return absl::StrCat(bucket_url_, "/", http::EscapeComponent(name),
+                      "?alt=media&generation=", generation,
+                      "&ifGenerationMatch=", generation);
+}
+
+std::string GcsRoot::ListUrl(std::string_view page_token) const {
+  std::string url = absl::StrCat(
+      bucket_url_, "?prefix=", http::EscapeComponent(prefix_),
+      "&fields=nextPageToken,items(name,size,generation)&maxResults=1000");
+  if (!page_token.empty())
+    absl::StrAppend(&url, "&pageToken=", http::EscapeComponent(page_token));
+  return url;
+}
+
+}  // namespace forebay::storage::gcs

@@ -1,0 +1,108 @@
+#include "server/storage/gcs/listing.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxPageBytes = 16 << 20;
+
+absl::Status Broken(absl::string_view reason) {
+  return absl::DataLossError(
+      absl::StrCat("the list of objects is broken: ", reason));
+}
+
+const std::string* StringIn(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+}
+
+// The API writes 64-bit numbers as strings.
+template <typename Number>
+bool ReadNumber(const Json& object, const char* key, Number* number) {
+  const std::string* const text = StringIn(object, key);
+  return text != nullptr && absl::SimpleAtoi(*text, number);
+}
+
+absl::StatusOr<ListedObject> ParseItem(const Json& item,
+                                       std::string_view prefix) {
+  if (!item.is_object()) return Broken("an item is no object");
+  const std::string* const name = StringIn(item, "name");
+  if (name == nullptr || name->empty()) return Broken("an item has no name");
+  if (!std::string_view(*name).starts_with(prefix))
+    return Broken("an item lies elsewhere");
+  ListedObject object;
+  object.name = name->substr(prefix.size());
+  if (!ReadNumber(item, "size", &object.version.size))
+    return Broken("an item has no size");
+  if (!ReadNumber(item, "generation", &object.version.stamp) ||
+      object.version.stamp <= 0)
+    return Broken("an item has no generation");
+  return object;
+}
+
+}  // namespace
+
+absl::StatusOr<ListPage> ParseListPage(std::string_view json,
+                                       std::string_view prefix) {
+  const Json page = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!page.is_object()) return Broken("a page is no JSON object");
+  ListPage list;
+  if (page.contains("nextPageToken")) {
+    const std::string* const token = StringIn(page, "nextPageToken");
+    if (token == nullptr) return Broken("a page's successor has no name");
+    list.next_token = *token;
+  }
+  const auto items = page.find("items");
+  if (items == page.end()) return list;
+  if (!items->is_array()) return Broken("a page's items are no array");
+  list.objects.reserve(items->size());
+  for (const Json& item : *items) {
+    FOREBAY_ASSIGN_OR_RETURN(ListedObject object, ParseItem(item, prefix));
+    if (object.name.empty() || object.name.ends_with('/')) continue;
+    list.objects.push_back(std::move(object));
+  }
+  return list;
+}
+
+absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
+                         const GcsRoot& root,
+                         const std::function<bool(ListedObject)>& each) {
+  std::string token;
+  std::optional<std::string> last;
+  do {
+    ListPage page;
+    http::Call call;
+    call.request.url = root.ListUrl(token);
+    call.request.max_body = kMaxPageBytes;
+    call.authorizer = authorizer;
+    call.judge = [&](const http::Answer& answer) -> absl::Status {
+      if (answer.failure != http::Failure::kNone)
+        return Broken("a page is too long");
+      FOREBAY_ASSIGN_OR_RETURN(page, ParseListPage(answer.body, root.prefix()));
+      return absl::OkStatus();
+    };
+    const auto answer = client->Await(std::move(call));
+    if (!answer.ok()) return base::Annotate(answer.status(), root.uri());
+    for (ListedObject& object : page.objects) {
+      if (last.has_value() && object.name <= *last)
+        return base::Annotate(Broken("its pages are out of order"), root.uri());
+      last = object.name;
+      if (!each(std::move(object))) return absl::OkStatus();
+    }
+    if (!page.next_token.empty() && page.next_token == token)
+      return base::Annotate(Broken("a page follows itself"), root.uri());
+    token = std::move(page.next_token);
+  } while (!token.empty());
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::storage::gcs

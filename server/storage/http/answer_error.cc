@@ -1,0 +1,83 @@
+#include "server/storage/http/answer_error.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::size_t kMaxQuoted = 200;
+
+// " (what the server says)", in one printable line; "" if it says nothing.
+std::string Quoted(std::string_view text) {
+  std::string line;
+  for (const char c : text.substr(0, kMaxQuoted)) {
+    if (absl::ascii_isprint(static_cast<unsigned char>(c)) && c != ' ')
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  if (text.size() > kMaxQuoted) line += " ...";
+  return line.empty() ? "" : absl::StrCat(" (", line, ")");
+}
+
+absl::StatusCode CodeOf(Failure failure) {
+  switch (failure) {
+    case Failure::kNone:
+      return absl::StatusCode::kOk;
+    case Failure::kInvalid:
+      return absl::StatusCode::kInvalidArgument;
+    case Failure::kUntrusted:
+      return absl::StatusCode::kPermissionDenied;
+    case Failure::kTooLong:
+      return absl::StatusCode::kDataLoss;
+    case Failure::kCancelled:
+      return absl::StatusCode::kCancelled;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace
+
+absl::Status ErrorOf(const Answer& answer) {
+  if (answer.failure != Failure::kNone)
+    return absl::Status(CodeOf(answer.failure), answer.reason);
+  if (answer.IsSuccess()) return absl::OkStatus();
+  const std::string said =
+      absl::StrCat("the server answers ", answer.status, Quoted(answer.body));
+  switch (answer.status) {
+    case 404:
+    case 410:
+      return absl::NotFoundError("there is no such object");
+    case 401:
+    case 403:
+    case 407:
+      return absl::PermissionDeniedError(
+          absl::StrCat("reading it is denied: ", said));
+    case 412:
+    case 416:
+      return absl::FailedPreconditionError(
+          "was replaced or changed since the dataset was indexed");
+    case 408:
+    case 429:
+      return absl::UnavailableError(said);
+    default:
+      break;
+  }
+  if (answer.status >= 500) return absl::UnavailableError(said);
+  if (answer.status >= 300 && answer.status < 400) {
+    const std::string* const target = answer.Header("location");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has moved: give the address", target == nullptr ? "" : Quoted(*target),
+        " that it moved to"));
+  }
+  return absl::InvalidArgumentError(said);
+}
+
+}  // namespace forebay::storage::http

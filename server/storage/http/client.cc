@@ -1,0 +1,125 @@
+#include "server/storage/http/client.h"
+
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/storage/http/answer_error.h"
+
+namespace forebay::storage::http {
+
+Client::Client(Engine* engine, const RetryOptions& options, std::uint64_t seed)
+    : engine_(engine), policy_(options, seed, engine->clock().NowNanos()) {}
+
+Client::~Client() {
+  std::promise<void> over;
+  engine_->Post([this, &over] {
+    while (!calls_.empty())
+      Finish(calls_.begin()->second,
+             absl::CancelledError("the daemon is shutting down"));
+    over.set_value();
+  });
+  over.get_future().wait();
+}
+
+Client::Id Client::Start(Call call) {
+  const auto calling = std::make_shared<Calling>();
+  calling->id = ++last_id_;
+  calling->call = std::move(call);
+  calls_.emplace(calling->id, calling);
+  // Later, since the authorizer may know at once that it cannot.
+  engine_->Post([this, weak = std::weak_ptr<Calling>(calling)] {
+    if (const auto held = weak.lock()) Authorize(held);
+  });
+  return calling->id;
+}
+
+void Client::Cancel(Id id) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  if (found->second->request != 0) engine_->Cancel(found->second->request);
+  calls_.erase(found);
+}
+
+absl::StatusOr<Answer> Client::Await(Call call) {
+  std::promise<absl::StatusOr<Answer>> promise;
+  call.done = [&promise](absl::StatusOr<Answer> answer) {
+    promise.set_value(std::move(answer));
+  };
+  engine_->Post([this, &call] { Start(std::move(call)); });
+  return promise.get_future().get();
+}
+
+void Client::Authorize(const std::shared_ptr<Calling>& calling) {
+  ++calling->attempts;
+  if (calling->call.authorizer == nullptr) return Attempt(calling);
+  calling->call.authorizer->Authorize(
+      [this, weak = std::weak_ptr<Calling>(calling)](
+          absl::StatusOr<std::string> header) {
+        const auto held = weak.lock();
+        if (held == nullptr) return;
+        // Whoever fetches tokens has retried already.
+        if (!header.ok()) return Finish(held, header.status());
+        held->header = *std::move(header);
+        Attempt(held);
+      });
+}
+
+void Client::Attempt(const std::shared_ptr<Calling>& calling) {
+  Request request = calling->call.request;
+  if (!calling->header.empty()) request.headers.push_back(calling->header);
+  request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
+    if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
+  };
+  calling->request = engine_->Start(std::move(request));
+}
+
+absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
+  const bool judged =
+      answer.IsSuccess() && calling.call.judge &&
+      (answer.failure == Failure::kNone || answer.failure == Failure::kTooLong);
+  if (judged) {
+    absl::Status verdict = calling.call.judge(answer);
+    if (!verdict.ok()) return verdict;
+  }
+  return ErrorOf(answer);
+}
+
+void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
+  calling->request = 0;
+  absl::Status error = Judge(*calling, answer);
+  if (error.ok()) return Finish(calling, std::move(answer));
+  // A token may end earlier than it says; another one tells.
+  if (answer.status == 401 && !calling->header.empty()) {
+    calling->call.authorizer->Refused(calling->header);
+    if (calling->attempts == 1) error = absl::UnavailableError(error.message());
+  }
+  OnError(calling, std::move(error), answer.retry_after_nanos);
+}
+
+void Client::OnError(const std::shared_ptr<Calling>& calling,
+                     absl::Status error, std::int64_t asked_nanos) {
+  if (!RetryPolicy::MayPass(error)) return Finish(calling, std::move(error));
+  const std::optional<std::int64_t> next = policy_.NextAttempt(
+      calling->id, calling->attempts, asked_nanos, engine_->clock().NowNanos());
+  if (!next.has_value()) {
+    error = absl::Status(error.code(),
+                         absl::StrCat(error.message(), ", after ",
+                                      calling->attempts, " attempts"));
+    return Finish(calling, std::move(error));
+  }
+  ++retries_;
+  engine_->At(*next, [this, weak = std::weak_ptr<Calling>(calling)] {
+    if (const auto held = weak.lock()) Authorize(held);
+  });
+}
+
+void Client::Finish(const std::shared_ptr<Calling>& calling,
+                    absl::StatusOr<Answer> result) {
+  const std::shared_ptr<Calling> held = calling;  // while the map lets it go
+  Cancel(held->id);
+  if (held->call.done) held->call.done(std::move(result));
+}
+
+}  // namespace forebay::storage::http

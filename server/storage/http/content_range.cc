@@ -1,0 +1,98 @@
+#include "server/storage/http/content_range.h"
+
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::http {
+namespace {
+
+// Takes a number and the character after it ('\0': the end) off `text`.
+std::optional<std::uint64_t> TakeNumber(std::string_view* text, char after) {
+  std::uint64_t number = 0;
+  const char* const end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  text->remove_prefix(rest - text->data());
+  if (after == '\0') {
+    if (!text->empty()) return std::nullopt;
+    return number;
+  }
+  if (!text->starts_with(after)) return std::nullopt;
+  text->remove_prefix(1);
+  return number;
+}
+
+absl::Status Changed() {
+  return absl::FailedPreconditionError(
+      "was replaced or changed since the dataset was indexed");
+}
+
+absl::Status CheckPart(const Answer& answer, const ByteRange& range,
+                       std::uint64_t object_size) {
+  const std::string* const header = answer.Header("content-range");
+  const std::optional<ContentRange> got =
+      header == nullptr ? std::nullopt : ParseContentRange(*header);
+  if (!got.has_value())
+    return absl::UnavailableError(
+        "the server does not say which range it answers with");
+  if (got->object_size.has_value() && *got->object_size != object_size)
+    return Changed();
+  if (got->first != range.offset || got->last - got->first != range.length - 1)
+    return absl::UnavailableError(absl::StrCat(
+        "the server answers with bytes ", got->first, " to ", got->last,
+        ", asked for ", range.offset, " to ", range.offset + range.length - 1));
+  return absl::OkStatus();
+}
+
+absl::Status CheckWhole(const Answer& answer, const ByteRange& range,
+                        std::uint64_t object_size) {
+  if (range.offset != 0 || range.length != object_size)
+    return absl::UnavailableError(
+        "the server answers with all of the object instead of a range");
+  const std::string* const header = answer.Header("content-length");
+  if (header == nullptr) return absl::OkStatus();
+  std::string_view text = *header;
+  if (TakeNumber(&text, '\0') != object_size) return Changed();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<ContentRange> ParseContentRange(std::string_view value) {
+  constexpr std::string_view kUnit = "bytes ";
+  if (!value.starts_with(kUnit)) return std::nullopt;
+  value.remove_prefix(kUnit.size());
+  const std::optional<std::uint64_t> first = TakeNumber(&value, '-');
+  if (!first.has_value()) return std::nullopt;
+  const std::optional<std::uint64_t> last = TakeNumber(&value, '/');
+  if (!last.has_value() || *last < *first) return std::nullopt;
+  if (value == "*") return ContentRange{*first, *last, std::nullopt};
+  const std::optional<std::uint64_t> size = TakeNumber(&value, '\0');
+  if (!size.has_value() || *size <= *last) return std::nullopt;
+  return ContentRange{*first, *last, size};
+}
+
+std::string RangeHeader(const ByteRange& range) {
+  return absl::StrCat("Range: bytes=", range.offset, "-",
+                      range.offset + range.length - 1);
+}
+
+absl::Status CheckRange(const Answer& answer, const ByteRange& range,
+                        std::uint64_t object_size) {
+  const absl::Status status =
+      answer.status == 206   ? CheckPart(answer, range, object_size)
+      : answer.status == 200 ? CheckWhole(answer, range, object_size)
+                             : absl::UnavailableError(absl::StrCat(
+                                   "the server answers ", answer.status,
+                                   " to a request for a range"));
+  if (!status.ok()) return status;
+  if (answer.failure == Failure::kTooLong || answer.filled != range.length)
+    return absl::DataLossError(
+        absl::StrCat("the server sends ",
+                     answer.failure == Failure::kTooLong ? "more" : "less",
+                     " than the ", range.length, " bytes of its answer"));
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::storage::http

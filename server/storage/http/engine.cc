@@ -1,0 +1,199 @@
+#include "server/storage/http/engine.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/storage/http/transfer.h"
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::int64_t kMaxWaitMillis = 60'000;
+
+bool GlobalInit() {
+  static const bool done = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  return done;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
+    const EngineOptions& options) {
+  if (!GlobalInit()) return absl::InternalError("libcurl does not start");
+  CURLM* const multi = curl_multi_init();
+  if (multi == nullptr)
+    return absl::ResourceExhaustedError(
+        "libcurl gets no memory or descriptors to start with");
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+                    static_cast<long>(options.kept_connections));
+  std::unique_ptr<Engine> engine(new Engine(options, multi));
+  engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
+  return engine;
+}
+
+Engine::Engine(const EngineOptions& options, void* multi)
+    : clock_(options.clock), multi_(multi) {}
+
+Engine::~Engine() {
+  {
+    base::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  curl_multi_wakeup(multi_);
+  thread_.join();
+  for (void* const easy : idle_) curl_easy_cleanup(easy);
+  curl_multi_cleanup(multi_);
+}
+
+void Engine::Post(std::function<void()> task) {
+  {
+    base::MutexLock lock(&mutex_);
+    posted_.push_back(std::move(task));
+  }
+  curl_multi_wakeup(multi_);
+}
+
+Engine::Id Engine::Start(Request request) {
+  const Id id = ++last_id_;
+  CURL* easy = nullptr;
+  if (!idle_.empty()) {
+    easy = idle_.back();
+    idle_.pop_back();
+    curl_easy_reset(easy);
+  } else {
+    easy = curl_easy_init();
+  }
+  auto& transfer = transfers_[id] =
+      std::make_unique<Transfer>(id, std::move(request), easy, *clock_);
+  if (over_ || easy == nullptr ||
+      curl_multi_add_handle(multi_, easy) != CURLM_OK) {
+    stillborn_.push_back(id);
+    return id;
+  }
+  look_nanos_ = std::min(look_nanos_, transfer->LookAt(clock_->NowNanos()));
+  return id;
+}
+
+void Engine::Cancel(Id id) { Take(id); }
+
+void Engine::At(std::int64_t nanos, std::function<void()> task) {
+  timers_.emplace(nanos, std::move(task));
+}
+
+void Engine::Run() {
+  pthread_setname_np(pthread_self(), "forebay-net");
+  for (;;) {
+    {
+      base::MutexLock lock(&mutex_);
+      over_ = ending_ && posted_.empty();
+    }
+    if (over_) break;
+    RunPosted();
+    RunTimers();
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    Collect();
+    GiveUpOverdue();
+    curl_multi_poll(multi_, nullptr, 0, MillisToWait(), nullptr);
+  }
+  CancelAll();
+}
+
+void Engine::RunPosted() {
+  std::vector<std::function<void()>> tasks;
+  {
+    base::MutexLock lock(&mutex_);
+    tasks.swap(posted_);
+  }
+  for (const std::function<void()>& task : tasks) task();
+}
+
+void Engine::RunTimers() {
+  const std::int64_t now = clock_->NowNanos();
+  while (!timers_.empty() && timers_.begin()->first <= now)
+    timers_.extract(timers_.begin()).mapped()();
+}
+
+void Engine::Collect() {
+  std::vector<std::pair<Id, CURLcode>> finished;
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    void* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    finished.emplace_back(static_cast<Transfer*>(transfer)->id(),
+                          message->data.result);
+  }
+  for (const auto& [id, code] : finished) {
+    const auto found = transfers_.find(id);
+    if (found == transfers_.end()) continue;  // cancelled by one before
+    found->second->Conclude(code);
+    Take(id)->Deliver();
+  }
+  for (const Id id : std::exchange(stillborn_, {}))
+    Finish(id, Failure::kInvalid, "no memory for another request");
+}
+
+void Engine::GiveUpOverdue() {
+  const std::int64_t now = clock_->NowNanos();
+  if (now < look_nanos_) return;
+  look_nanos_ = INT64_MAX;
+  std::vector<std::pair<Id, bool>> overdue;
+  for (const auto& [id, transfer] : transfers_) {
+    const std::int64_t at = transfer->OverdueAt(now);
+    if (at <= now)
+      overdue.emplace_back(id, transfer->begun());
+    else
+      look_nanos_ = std::min(look_nanos_, transfer->LookAt(now));
+  }
+  for (const auto& [id, begun] : overdue)
+    Finish(id, begun ? Failure::kStalled : Failure::kTimeout,
+           begun ? "the answer stalled" : "no answer came in time");
+}
+
+void Engine::CancelAll() {
+  while (!transfers_.empty())
+    Finish(transfers_.begin()->first, Failure::kCancelled,
+           "the daemon is shutting down");
+}
+
+void Engine::Finish(Id id, Failure failure, std::string reason) {
+  const std::unique_ptr<Transfer> transfer = Take(id);
+  if (transfer == nullptr) return;
+  transfer->GiveUp(failure, std::move(reason));
+  transfer->Deliver();
+}
+
+std::unique_ptr<Transfer> Engine::Take(Id id) {
+  const auto found = transfers_.find(id);
+  if (found == transfers_.end()) return nullptr;
+  std::unique_ptr<Transfer> transfer = std::move(found->second);
+  transfers_.erase(found);
+  if (transfer->easy() != nullptr) {
+    curl_multi_remove_handle(multi_, transfer->easy());
+    idle_.push_back(transfer->easy());
+  }
+  return transfer;
+}
+
+int Engine::MillisToWait() {
+  if (!stillborn_.empty()) return 0;
+  {
+    base::MutexLock lock(&mutex_);
+    if (ending_) return 0;  // the wake-up may have been spent already
+  }
+  std::int64_t next = look_nanos_;
+  if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
+  const std::int64_t now = clock_->NowNanos();
+  if (next <= now) return 0;
+  // Rounded up: not to wake too early and spin.
+  return static_cast<int>(
+      std::min((next - now - 1) / 1'000'000 + 1, kMaxWaitMillis));
+}
+
+}  // namespace forebay::storage::http

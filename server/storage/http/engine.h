@@ -1,0 +1,94 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_ENGINE_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "server/base/clock.h"
+#include "server/base/mutex.h"
+#include "server/storage/http/message.h"
+
+namespace forebay::storage::http {
+
+class Transfer;
+
+struct EngineOptions {
+  int kept_connections = 256;  // open ones that wait for their next request
+  // Tells when patience ends and timers are due.
+  const base::Clock* clock = base::Clock::Monotonic();
+};
+
+// Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net;
+// connections are kept and used again. A request is made once: who calls
+// retries. Redirects are answers like any other.
+//
+// Post may be called from any thread; everything else only on the engine's own,
+// that is from tasks, timers and `done`s. These must not block. The caller owns
+// the engine; destroying it (on another thread) runs what was posted, drops the
+// timers, and answers the requests that are left with kCancelled. Post, Start,
+// At and Cancel do not block. Errors: Create (INTERNAL, RESOURCE_EXHAUSTED);
+// those of requests are in their answers.
+class Engine {
+ public:
+  using Id = std::uint64_t;
+
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(
+      const EngineOptions& options = {});
+  ~Engine();
+
+  // Runs `task` on the engine's thread, soon; it also looks at the clock anew.
+  void Post(std::function<void()> task);
+
+  // Never calls `done` before it returns. What `into` names must last until
+  // `done`, or until Cancel returns.
+  Id Start(Request request);
+  // Gives a request up, if it is still under way: no `done`.
+  void Cancel(Id id);
+  // Runs `task` once the clock shows `nanos`.
+  void At(std::int64_t nanos, std::function<void()> task);
+
+  const base::Clock& clock() const { return *clock_; }
+
+ private:
+  Engine(const EngineOptions& options, void* multi);
+
+  void Run();
+  void RunPosted();
+  void RunTimers();
+  // Takes what curl is done with off the books and answers it.
+  void Collect();
+  // Answers the requests that have waited too long.
+  void GiveUpOverdue();
+  void CancelAll();
+  void Finish(Id id, Failure failure, std::string reason);
+  std::unique_ptr<Transfer> Take(Id id);
+  int MillisToWait();
+
+  const base::Clock* const clock_;
+  void* const multi_;  // CURLM*
+  std::unordered_map<Id, std::unique_ptr<Transfer>> transfers_;
+  std::vector<void*> idle_;    // CURL*: handles to use again
+  std::vector<Id> stillborn_;  // to be answered soon
+  std::multimap<std::int64_t, std::function<void()>> timers_;
+  Id last_id_ = 0;
+  // No transfer is overdue before.
+  std::int64_t look_nanos_ = INT64_MAX;
+  bool over_ = false;
+
+  base::Mutex mutex_;
+  std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_ENGINE_H_

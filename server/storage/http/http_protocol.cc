@@ -1,0 +1,70 @@
+#include "server/storage/http/http_protocol.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/http/content_range.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::storage::http {
+namespace {
+
+// What tells this version from others; 0: nothing does.
+std::int64_t StampOf(const Answer& answer) {
+  const std::string* tag = answer.Header("etag");
+  if (tag == nullptr) tag = answer.Header("last-modified");
+  if (tag == nullptr) return 0;
+  return static_cast<std::int64_t>(XXH3_64bits(tag->data(), tag->size()) >> 1);
+}
+
+}  // namespace
+
+absl::StatusOr<Request> HttpProtocol::Ask(const ReadRequest& read,
+                                          const ByteRange& range) const {
+  const auto* const root = dynamic_cast<const HttpRoot*>(read.root.get());
+  if (root == nullptr)
+    return absl::InvalidArgumentError("lies below no http URL");
+  Request request;
+  FOREBAY_ASSIGN_OR_RETURN(request.url, root->UrlOf(read.object));
+  request.headers = {RangeHeader(range)};
+  return request;
+}
+
+absl::Status HttpProtocol::Judge(const ReadRequest& read,
+                                 const ByteRange& range,
+                                 const Answer& answer) const {
+  if (StampOf(answer) != read.version.stamp)
+    return absl::FailedPreconditionError(
+        "was replaced or changed since the dataset was indexed");
+  return CheckRange(answer, range, read.version.size);
+}
+
+std::optional<std::uint32_t> HttpProtocol::Crc32cOf(const Answer&) const {
+  return std::nullopt;
+}
+
+absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
+                                         std::string_view object) {
+  const std::string name(object);
+  const auto url = root.UrlOf(object);
+  if (!url.ok()) return base::Annotate(url.status(), name);
+  Call call;
+  call.request.method = "HEAD";
+  call.request.url = *url;
+  const absl::StatusOr<Answer> answer = client->Await(std::move(call));
+  if (!answer.ok()) return base::Annotate(answer.status(), name);
+  const std::string* const length = answer->Header("content-length");
+  ObjectVersion version;
+  if (length == nullptr || !absl::SimpleAtoi(*length, &version.size))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": the server does not tell its size"));
+  version.stamp = StampOf(*answer);
+  return version;
+}
+
+}  // namespace forebay::storage::http

@@ -1,0 +1,36 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_HTTP_PROTOCOL_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_HTTP_PROTOCOL_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/http_root.h"
+#include "server/storage/http/protocol.h"
+
+namespace forebay::storage::http {
+
+// Plain web servers: ranged GETs below HttpRoots. A version's stamp is made
+// from the entity tag, else from the date of the last change; it is 0 where a
+// server gives neither, and then the size alone says whether an object changed.
+class HttpProtocol final : public Protocol {
+ public:
+  absl::StatusOr<Request> Ask(const ReadRequest& read,
+                              const ByteRange& range) const override;
+  absl::Status Judge(const ReadRequest& read, const ByteRange& range,
+                     const Answer& answer) const override;
+  std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const override;
+};
+
+// The version of an object now. Blocks; not to be called on the engine's
+// thread. Errors as ByteSource says; INVALID_ARGUMENT also where the server
+// does not tell the size.
+absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
+                                         std::string_view object);
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_HTTP_PROTOCOL_H_

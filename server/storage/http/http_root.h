@@ -1,0 +1,35 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_HTTP_ROOT_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_HTTP_ROOT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage::http {
+
+// The objects of a web server whose URLs begin with a common one. Thread-safe
+// and immutable. Never blocks.
+class HttpRoot final : public Root {
+ public:
+  // INVALID_ARGUMENT names the URL and says why it cannot be a root.
+  static absl::StatusOr<std::shared_ptr<const HttpRoot>> Create(
+      std::string_view url);
+
+  const std::string& uri() const override { return url_; }
+
+  // INVALID_ARGUMENT: the name leads elsewhere. Only the reason is given.
+  absl::StatusOr<std::string> UrlOf(std::string_view object) const;
+
+ private:
+  explicit HttpRoot(std::string url) : url_(std::move(url)) {}
+
+  const std::string url_;  // without a slash at its end
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_HTTP_ROOT_H_

@@ -1,0 +1,82 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_MESSAGE_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_MESSAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace forebay::storage::http {
+
+// Why no whole answer came.
+enum class Failure {
+  kNone,
+  kInvalid,    // the request cannot be made: a URL that is none
+  kConnect,    // no such host, or no connection to it
+  kUntrusted,  // the server's certificate does not say that it is the host
+  kTimeout,    // no answer in time
+  kStalled,    // the answer began, and then came too slowly
+  kLost,       // the connection ended before the answer did
+  kTooLong,    // more than may be held
+  kProtocol,   // what came is no HTTP
+  kCancelled,  // the engine is going away
+};
+
+// How long to wait, in nanoseconds of the engine's clock.
+struct Patience {
+  std::int64_t first_byte_nanos = 20'000'000'000;  // connecting included
+  // Once the answer has begun, each such time must bring `window_bytes`.
+  std::int64_t window_nanos = 10'000'000'000;
+  std::uint64_t window_bytes = 1;
+};
+
+struct Answer {
+  Failure failure = Failure::kNone;
+  std::string reason;  // of the failure, for people
+  int status = 0;      // 0: none came
+  // Names in lower case, in the order in which they came.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::int64_t retry_after_nanos = 0;  // what the server asks for; 0: nothing
+  // What went into Request::into.
+  std::uint64_t filled = 0;
+  // The body if it went nowhere else; of an error, its first 4 KiB.
+  std::string body;
+
+  bool IsSuccess() const { return status >= 200 && status < 300; }
+
+  // The value of the first header of this name (in lower case); null: none.
+  const std::string* Header(std::string_view name) const {
+    for (const auto& header : headers)
+      if (header.first == name) return &header.second;
+    return nullptr;
+  }
+};
+
+struct Request {
+  std::string method = "GET";        // GET, HEAD or POST
+  std::string url;                   // http or https
+  std::vector<std::string> headers;  // "Name: value"
+  std::string body;                  // of POST
+  bool direct = false;  // past any proxy that the environment names
+  Patience patience;
+
+  // Where the body of an answer 2xx goes, if it is set: what does not fit is
+  // kTooLong. Else into Answer::body, at most `max_body` bytes.
+  absl::Span<std::uint8_t> into;
+  std::uint64_t max_body = 1 << 20;
+
+  // Called when an answer begins, before anything is written to `into`; false
+  // gives the request up as kCancelled. May be empty. May call nothing of the
+  // engine but Post.
+  std::function<bool()> begins;
+  // Called once.
+  std::function<void(Answer)> done;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_MESSAGE_H_

@@ -1,0 +1,43 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_PROTOCOL_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_PROTOCOL_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/http/message.h"
+
+namespace forebay::storage::http {
+
+// Bytes of an object, at least one.
+struct ByteRange {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+// How a kind of server is asked for ranges of objects, and what its answers
+// must say. Immutable, thread-safe; the caller owns it. Never blocks. Errors
+// give the reason and leave the object's name to the caller.
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+
+  // Asks for a range of the object that `read` names. INVALID_ARGUMENT: a root
+  // of another kind, a name that no object can have.
+  virtual absl::StatusOr<Request> Ask(const ReadRequest& read,
+                                      const ByteRange& range) const = 0;
+
+  // Whether an answer of success brought that range of that version of the
+  // object: OK, FAILED_PRECONDITION (another version), UNAVAILABLE or DATA_LOSS
+  // (another try may do better).
+  virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
+                             const Answer& answer) const = 0;
+
+  // The CRC32C of the whole object, where the answer tells.
+  virtual std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const = 0;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_PROTOCOL_H_

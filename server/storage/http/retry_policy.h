@@ -1,0 +1,55 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_RETRY_POLICY_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_RETRY_POLICY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/schedule/token_bucket.h"
+
+namespace forebay::storage::http {
+
+struct RetryOptions {
+  int attempts = 12;  // of one call, the first included
+  // Before retry n at most first * 2^(n - 1), and never more than `max`.
+  std::int64_t first_delay_nanos = 200'000'000;
+  std::int64_t max_delay_nanos = 30'000'000'000;
+  // The longest that a server may ask us to wait.
+  std::int64_t max_asked_nanos = 120'000'000'000;
+  // Of all calls together: retries beyond these are put off, and given up where
+  // the line is longer than `max_delay_nanos`.
+  double retries_per_second = 50;
+  double retry_burst = 100;
+};
+
+// Whether, and when, a call that failed is tried again: full-jitter exponential
+// back-off within one budget for the host, which keeps retries from burying a
+// server that is slow already. Source: Brooker, "Exponential backoff and
+// jitter", AWS Architecture Blog, 2015.
+//
+// Pure: time is an argument, randomness comes from the seed and the number of
+// the call. Not thread-safe; never blocks; no errors.
+class RetryPolicy {
+ public:
+  RetryPolicy(const RetryOptions& options, std::uint64_t seed,
+              std::int64_t now_nanos);
+
+  // Whether a fault may pass: UNAVAILABLE and DATA_LOSS may.
+  static bool MayPass(const absl::Status& error);
+
+  // When the next attempt may begin, after `attempts` (1 or more) of the call
+  // `call` have failed; nullopt: never. The server asks to wait for
+  // `asked_nanos` or more (0: does not).
+  std::optional<std::int64_t> NextAttempt(std::uint64_t call, int attempts,
+                                          std::int64_t asked_nanos,
+                                          std::int64_t now_nanos);
+
+ private:
+  const RetryOptions options_;
+  const std::uint64_t seed_;
+  schedule::TokenBucket budget_;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_RETRY_POLICY_H_

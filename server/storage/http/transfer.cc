@@ -1,0 +1,215 @@
+#include "server/storage/http/transfer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::size_t kErrorBodyBytes = 4096;
+// What an error may say before the connection is dropped rather than drained.
+constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
+constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
+constexpr long kReceiveBytes = 256 << 10;
+
+Failure FailureOf(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return Failure::kNone;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+    case CURLE_OUT_OF_MEMORY:
+      return Failure::kInvalid;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_INTERFACE_FAILED:
+      return Failure::kConnect;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return Failure::kUntrusted;
+    case CURLE_OPERATION_TIMEDOUT:
+      return Failure::kTimeout;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return Failure::kProtocol;
+    default:  // partial bodies, resets, broken TLS records
+      return Failure::kLost;
+  }
+}
+
+}  // namespace
+
+Transfer::Transfer(std::uint64_t id, Request request, CURL* easy,
+                   const base::Clock& clock)
+    : id_(id),
+      request_(std::move(request)),
+      easy_(easy),
+      clock_(clock),
+      window_nanos_(clock.NowNanos()) {
+  SetUp();
+}
+
+Transfer::~Transfer() { curl_slist_free_all(headers_); }
+
+void Transfer::SetUp() {
+  const auto set = [this](CURLoption option, auto value) {
+    set_up_ &= curl_easy_setopt(easy_, option, value) == CURLE_OK;
+  };
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_BUFFERSIZE, kReceiveBytes);
+  set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+  set(CURLOPT_USERAGENT, "forebay");
+  set(CURLOPT_ERRORBUFFER, &error_[0]);
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(CURLOPT_HEADERFUNCTION, &HeaderCallback);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &BodyCallback);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  if (request_.direct) set(CURLOPT_NOPROXY, "*");
+  if (request_.method == "HEAD") {
+    set(CURLOPT_NOBODY, 1L);
+  } else if (request_.method == "POST") {
+    set(CURLOPT_POSTFIELDSIZE_LARGE,
+        static_cast<curl_off_t>(request_.body.size()));
+    set(CURLOPT_POSTFIELDS, request_.body.c_str());
+  }
+  // No round trip to ask whether the body may come.
+  if (request_.method == "POST") request_.headers.emplace_back("Expect:");
+  for (const std::string& header : request_.headers) {
+    curl_slist* const longer = curl_slist_append(headers_, header.c_str());
+    set_up_ &= longer != nullptr;
+    if (longer != nullptr) headers_ = longer;
+  }
+  if (headers_ != nullptr) set(CURLOPT_HTTPHEADER, headers_);
+}
+
+std::int64_t Transfer::OverdueAt(std::int64_t now_nanos) {
+  const Patience& patience = request_.patience;
+  if (!begun_) return window_nanos_ + patience.first_byte_nanos;
+  if (received_ - window_received_ >= patience.window_bytes) {
+    window_nanos_ = now_nanos;
+    window_received_ = received_;
+  }
+  return window_nanos_ + patience.window_nanos;
+}
+
+std::int64_t Transfer::LookAt(std::int64_t now_nanos) {
+  return std::min(OverdueAt(now_nanos),
+                  now_nanos + request_.patience.window_nanos);
+}
+
+void Transfer::Conclude(CURLcode code) {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  answer_.status = static_cast<int>(status);
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &seconds);
+  answer_.retry_after_nanos =
+      std::clamp<std::int64_t>(seconds, 0, kMaxRetryAfterSeconds) *
+      1'000'000'000;
+  if (!set_up_) code = CURLE_OUT_OF_MEMORY;
+  // A callback that gave up has said why.
+  if (code == CURLE_OK || answer_.failure != Failure::kNone) return;
+  answer_.failure = FailureOf(code);
+  long asked = 0;
+  curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &asked);
+  // What answers so speaks a protocol that curl has no name for.
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && asked > 0)
+    answer_.failure = Failure::kProtocol;
+  answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
+}
+
+void Transfer::GiveUp(Failure failure, std::string reason) {
+  answer_.failure = failure;
+  answer_.reason = std::move(reason);
+}
+
+void Transfer::Deliver() {
+  const std::function<void(Answer)> done = std::move(request_.done);
+  if (done) done(std::move(answer_));
+}
+
+// Lines of one answer; an interim one (1xx) is forgotten when the next begins,
+// and trailers say nothing.
+bool Transfer::OnHeader(std::string_view line) {
+  if (!begun_) {
+    begun_ = true;
+    window_nanos_ = clock_.NowNanos();
+    if (request_.begins && !request_.begins()) {
+      GiveUp(Failure::kCancelled, "another answer came first");
+      return false;
+    }
+  }
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r'))
+    line.remove_suffix(1);
+  if (line.starts_with("HTTP/") && line.find(':') == line.npos) {
+    answer_.headers.clear();
+    headers_done_ = false;
+    return true;
+  }
+  if (line.empty()) headers_done_ = true;
+  const std::size_t colon = line.find(':');
+  if (headers_done_ || colon == line.npos) return true;
+  const auto trimmed = [](std::string_view text) {
+    return std::string(absl::StripAsciiWhitespace({text.data(), text.size()}));
+  };
+  std::string name = trimmed(line.substr(0, colon));
+  absl::AsciiStrToLower(&name);
+  answer_.headers.emplace_back(std::move(name),
+                               trimmed(line.substr(colon + 1)));
+  return true;
+}
+
+std::size_t Transfer::OnBody(const char* data, std::size_t size) {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  answer_.status = static_cast<int>(status);
+  received_ += size;
+  const bool wanted = answer_.IsSuccess();
+  const bool placed = wanted && request_.into.data() != nullptr;
+  const std::uint64_t limit = placed   ? request_.into.size()
+                              : wanted ? request_.max_body
+                                       : kMaxErrorBytes;
+  if (received_ > limit) {
+    GiveUp(Failure::kTooLong,
+           absl::StrCat("the body is longer than ", limit, " bytes"));
+    return 0;
+  }
+  if (placed) {
+    std::memcpy(request_.into.data() + answer_.filled, data, size);
+    answer_.filled += size;
+    return size;
+  }
+  const std::size_t kept =
+      wanted ? size
+             : std::min(size, kErrorBodyBytes - std::min(kErrorBodyBytes,
+                                                         answer_.body.size()));
+  answer_.body.append(data, kept);
+  return size;
+}
+
+std::size_t Transfer::HeaderCallback(char* data, std::size_t size,
+                                     std::size_t count, void* transfer) {
+  return static_cast<Transfer*>(transfer)->OnHeader({data, size * count})
+             ? size * count
+             : 0;
+}
+
+std::size_t Transfer::BodyCallback(char* data, std::size_t size,
+                                   std::size_t count, void* transfer) {
+  return static_cast<Transfer*>(transfer)->OnBody(data, size * count);
+}
+
+}  // namespace forebay::storage::http

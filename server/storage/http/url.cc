@@ -1,0 +1,75 @@
+#include "server/storage/http/url.h"
+
+#include <curl/curl.h>
+
+#include <climits>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::http {
+namespace {
+
+struct UrlDeleter {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+// One part of a URL; "" if it has none.
+std::string PartOf(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
+  std::string copy = text;
+  curl_free(text);
+  return copy;
+}
+
+}  // namespace
+
+std::string EscapeComponent(std::string_view text) {
+  std::string escaped;
+  // Curl takes an empty piece for a C string.
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, INT_MAX / 4);
+    char* const part =
+        curl_easy_escape(nullptr, piece.data(), static_cast<int>(piece.size()));
+    if (part != nullptr) escaped += part;
+    curl_free(part);
+    text.remove_prefix(piece.size());
+  }
+  return escaped;
+}
+
+std::string EscapePath(std::string_view path) {
+  std::string escaped;
+  for (;;) {
+    const std::size_t slash = path.find('/');
+    escaped += EscapeComponent(path.substr(0, slash));
+    if (slash == path.npos) return escaped;
+    escaped += '/';
+    path.remove_prefix(slash + 1);
+  }
+}
+
+absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
+  std::string base(url);
+  const auto refuse = [&base](absl::string_view reason) {
+    return absl::InvalidArgumentError(absl::StrCat(base, ": ", reason));
+  };
+  const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());
+  if (base.find('\0') != base.npos ||
+      curl_url_set(parsed.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK)
+    return refuse("is no URL");
+  const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https")
+    return refuse("is no http or https URL");
+  if (!PartOf(parsed.get(), CURLUPART_USER).empty() ||
+      !PartOf(parsed.get(), CURLUPART_PASSWORD).empty())
+    return refuse("may name no user or password");
+  if (base.find_first_of("?#") != base.npos)
+    return refuse("may have no query or fragment");
+  while (base.ends_with('/')) base.pop_back();
+  return base;
+}
+
+}  // namespace forebay::storage::http

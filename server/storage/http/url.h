@@ -1,0 +1,25 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_URL_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_URL_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace forebay::storage::http {
+
+// `text` as one component of a URL: all but letters, digits and -._~ become
+// %XX, "/" too.
+std::string EscapeComponent(std::string_view text);
+
+// `path` with each component escaped and its slashes kept.
+std::string EscapePath(std::string_view path);
+
+// `url` without slashes at its end, if it is one to which paths can be
+// appended: http or https, a host, no user, query or fragment. INVALID_ARGUMENT
+// names it.
+absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_URL_H_

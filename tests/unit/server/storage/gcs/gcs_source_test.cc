@@ -1,0 +1,160 @@
+// Reading from a server that keeps to the JSON API, and from one that does not.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/storage/gcs/gcs_protocol.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/ranged_source.h"
+#include "tests/unit/server/storage/gcs/gcs_server.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+TEST(GcsRootTest, TakesUris) {
+  const auto root = *GcsRoot::Create("gs://my-bucket/a b/c/", "http://e");
+  EXPECT_EQ(root->prefix(), "a b/c/");
+  EXPECT_EQ(*root->MediaUrl("d/ü.jpg", 7),
+            "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
+            "?alt=media&generation=7&ifGenerationMatch=7");
+  EXPECT_EQ(root->ListUrl("a=b"),
+            "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2F"
+            "&fields=nextPageToken,items(name,size,generation)"
+            "&maxResults=1000&pageToken=a%3Db");
+  EXPECT_EQ((*GcsRoot::Create("gs://bucket", ""))->prefix(), "");
+  EXPECT_EQ((*GcsRoot::Create("gs://bucket/", ""))->prefix(), "");
+  for (const std::string& uri :
+       {std::string("gs://"), std::string("s3://bucket"),
+        std::string("gs:///a"), std::string("gs://Bucket"),
+        std::string("gs://bu cket"), std::string("gs://b?x=/a"),
+        "gs://bucket/" + std::string(1024, 'a')})
+    EXPECT_EQ(GcsRoot::Create(uri, "").status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << uri;
+  for (const std::string& name :
+       {std::string(), std::string(1024, 'a'), std::string("a\nb")})
+    EXPECT_EQ(root->MediaUrl(name, 1).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << name;
+}
+
+TEST(GcsRootTest, FindsTheEndpoint) {
+  EXPECT_EQ(*EndpointFrom(nullptr), "https://storage.googleapis.com");
+  EXPECT_EQ(*EndpointFrom(""), "https://storage.googleapis.com");
+  EXPECT_EQ(*EndpointFrom("localhost:9023"), "http://localhost:9023");
+  EXPECT_EQ(*EndpointFrom("http://localhost:9023/"), "http://localhost:9023");
+  EXPECT_FALSE(EndpointFrom("ftp://x").ok());
+}
+
+TEST(GcsProtocolTest, FindsTheChecksum) {
+  EXPECT_EQ(ParseHashHeader("crc32c=AAAAAQ=="), 1u);
+  EXPECT_EQ(ParseHashHeader("md5=Z, crc32c=yZRlqg=="), 0xC99465AAu);
+  for (const char* value :
+       {"", "md5=abc", "crc32c=", "crc32c=!!!!", "crc32c=AAAAAAAA", ",,,"})
+    EXPECT_FALSE(ParseHashHeader(value).has_value()) << value;
+}
+
+class GcsSourceTest : public ::testing::Test {
+ protected:
+  GcsSourceTest()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), Options(), 1),
+        root_(*GcsRoot::Create("gs://bucket/p", server_.url())),
+        source_(std::in_place, &client_, &protocol_, nullptr,
+                http::RangedSourceOptions{8, 1000}) {}
+
+  static http::RetryOptions Options() {
+    http::RetryOptions options;
+    options.attempts = 4;
+    options.first_delay_nanos = 0;
+    return options;
+  }
+
+  ReadRequest Put(const std::string& object, const std::string& content) {
+    ReadRequest request;
+    request.root = root_;
+    request.object = object;
+    request.version = {content.size(), server_.Put("p/" + object, content)};
+    request.length = content.size();
+    return request;
+  }
+
+  absl::StatusOr<std::string> Read(ReadRequest request) {
+    std::latch done(1);
+    absl::StatusOr<std::string> result;
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok())
+        result.emplace(bytes->span().begin(), bytes->span().end());
+      else
+        result = bytes.status();
+      done.count_down();
+    };
+    source_->Read({&request, 1});
+    done.wait();
+    return result;
+  }
+
+  GcsServer server_;
+  const GcsProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const GcsRoot> root_;
+  std::optional<http::RangedSource> source_;
+};
+
+TEST_F(GcsSourceTest, WhatCameSpoiltIsReadAgain) {
+  for (const std::size_t size : {900, 9000}) {
+    const std::string content(size, 'x');
+    const ReadRequest request = Put("a", content);
+    std::atomic<int> left = 1;
+    server_.SetFaults([&](const GcsServer::Asked&) {
+      return left-- == 1 ? http::Fault::kBitFlip : http::Fault::kNone;
+    });
+    EXPECT_EQ(*Read(request), content);
+    EXPECT_LT(left, 0);
+    server_.SetFaults(
+        [](const GcsServer::Asked&) { return http::Fault::kBitFlip; });
+    EXPECT_EQ(Read(request).status(),
+              absl::DataLossError(
+                  "a: its bytes do not have its checksum, in 3 reads"));
+    server_.SetFaults(nullptr);
+  }
+}
+
+TEST_F(GcsSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
+  const ReadRequest request = Put("a", std::string(9000, 'a'));
+  std::atomic<int> asked = 0;
+  server_.SetFaults([&](const GcsServer::Asked&) {
+    if (asked++ == 4) server_.Put("p/a", std::string(9000, 'b'));
+    return http::Fault::kNone;
+  });
+  EXPECT_EQ(Read(request).status(),
+            absl::FailedPreconditionError(
+                "a: was replaced or changed since the dataset was indexed"));
+}
+
+TEST_F(GcsSourceTest, AServerWithoutPreconditionsIsFoundOut) {
+  const http::HttpServer careless([](const http::HttpServer::Asked&,
+                                     http::HttpServer::Peer& peer) {
+    peer.Answer(206, "x-goog-generation: 8\r\nContent-Range: bytes 0-4/5\r\n",
+                "hello");
+  });
+  ReadRequest request = Put("a", "hello");
+  request.root = *GcsRoot::Create("gs://bucket", careless.url());
+  request.version.stamp = 7;
+  EXPECT_EQ(Read(request).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  request.version.stamp = 8;
+  EXPECT_EQ(*Read(request), "hello");
+}
+
+}  // namespace
+}  // namespace forebay::storage::gcs

@@ -1,0 +1,247 @@
+#include "server/storage/http/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "tests/unit/server/storage/http/faults.h"
+#include "tests/unit/server/storage/http/http_server.h"
+
+namespace forebay::storage::http {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+class ClientTest : public ::testing::Test {
+ protected:
+  ClientTest() : engine_(*Engine::Create({16, &clock_})) { Renew(1); }
+
+  void Renew(int attempts) {
+    RetryOptions options;
+    options.attempts = attempts;
+    options.first_delay_nanos = 0;  // no test waits
+    client_.emplace(engine_.get(), options, 1);
+  }
+
+  Call To(const std::string& path) {
+    Call call;
+    call.request.url = server_.url() + path;
+    return call;
+  }
+
+  // The n-th request meets the n-th of these, those after them none.
+  void Script(std::vector<Fault> faults) {
+    faults_ = std::move(faults);
+    asked_ = 0;
+  }
+
+  void AwaitRetries(std::uint64_t count) {
+    for (std::uint64_t seen = 0; seen < count; std::this_thread::yield()) {
+      std::promise<std::uint64_t> retries;
+      engine_->Post([&] { retries.set_value(client_->retries()); });
+      seen = retries.get_future().get();
+    }
+  }
+
+  std::vector<Fault> faults_;
+  std::atomic<std::size_t> asked_ = 0;
+  std::function<void(const HttpServer::Asked&)> on_ask_;
+  base::FakeClock clock_;
+  HttpServer server_{
+      [this](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+        const std::size_t number = asked_++;
+        if (on_ask_) on_ask_(asked);
+        SendWith(number < faults_.size() ? faults_[number] : Fault::kNone,
+                 {200, "X-Number: " + std::to_string(number) + "\r\n", "hello"},
+                 peer);
+      }};
+  std::unique_ptr<Engine> engine_;
+  std::optional<Client> client_;
+};
+
+TEST_F(ClientTest, TriesAgainUntilAllIsWell) {
+  Renew(10);
+  Script({Fault::k503, Fault::kResetAtOnce, Fault::kResetInBody,
+          Fault::kTruncate, Fault::k408, Fault::k503});
+  const auto answer = client_->Await(To("/"));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->body, "hello");
+  EXPECT_EQ(asked_, 7);
+}
+
+TEST_F(ClientTest, GivesUpAndSaysWhy) {
+  Renew(3);
+  Script(std::vector<Fault>(10, Fault::k503));
+  const absl::Status status = client_->Await(To("/")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(std::string(status.message()),
+            "the server answers 503 (over loaded), after 3 attempts");
+  EXPECT_EQ(asked_, 3);
+}
+
+TEST_F(ClientTest, WaitsForAsLongAsTheServerAsks) {
+  Renew(3);
+  Script({Fault::k429});
+  std::future<absl::StatusOr<Answer>> answer = std::async(
+      std::launch::async, [this] { return client_->Await(To("/")); });
+  AwaitRetries(1);
+  clock_.Advance(7 * kSecond - 1);
+  AwaitRetries(1);
+  EXPECT_EQ(asked_, 1);
+  clock_.Advance(1);
+  AwaitRetries(1);
+  EXPECT_TRUE(answer.get().ok());
+  EXPECT_EQ(asked_, 2);
+}
+
+TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
+  Renew(3);
+  Script({Fault::kStall});
+  std::latch begun(1);
+  Call call = To("/");
+  call.request.patience.window_bytes = 100;
+  on_ask_ = [&begun](const HttpServer::Asked&) {
+    if (!begun.try_wait()) begun.count_down();
+  };
+  std::future<absl::StatusOr<Answer>> answer =
+      std::async(std::launch::async, [&] { return client_->Await(call); });
+  begun.wait();
+  // Whether the answer has begun or not: it takes too long.
+  clock_.Advance(100 * kSecond);
+  AwaitRetries(1);
+  EXPECT_TRUE(answer.get().ok());
+}
+
+TEST_F(ClientTest, JudgesMayAskForAnotherTry) {
+  Renew(5);
+  int judged = 0;
+  Call call = To("/");
+  call.judge = [&judged](const Answer&) {
+    return ++judged < 3 ? absl::DataLossError("spoilt") : absl::OkStatus();
+  };
+  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_EQ(asked_, 3);
+  call.judge = [](const Answer&) {
+    return absl::FailedPreconditionError("other");
+  };
+  EXPECT_EQ(client_->Await(call).status(),
+            absl::FailedPreconditionError("other"));
+  EXPECT_EQ(asked_, 4);
+}
+
+TEST_F(ClientTest, ErrorsThatLastAreNotTriedAgain) {
+  Renew(5);
+  for (const auto& [status, code] :
+       std::vector<std::pair<int, absl::StatusCode>>{
+           {400, absl::StatusCode::kInvalidArgument},
+           {401, absl::StatusCode::kPermissionDenied},
+           {403, absl::StatusCode::kPermissionDenied},
+           {404, absl::StatusCode::kNotFound},
+           {412, absl::StatusCode::kFailedPrecondition},
+           {416, absl::StatusCode::kFailedPrecondition},
+           {302, absl::StatusCode::kInvalidArgument}}) {
+    int asked = 0;
+    const HttpServer server(
+        [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
+          ++asked;
+          peer.Answer(status, "Location: http://elsewhere/\r\n", "\1why\xff");
+        });
+    Call call;
+    call.request.url = server.url();
+    const absl::Status error = client_->Await(call).status();
+    EXPECT_EQ(error.code(), code) << error;
+    EXPECT_EQ(asked, 1);
+    for (const char c : error.message()) EXPECT_TRUE(c >= ' ' && c < 127);
+  }
+}
+
+class Badges final : public Authorizer {
+ public:
+  void Authorize(
+      std::function<void(absl::StatusOr<std::string>)> ready) override {
+    ++asked;
+    if (!error.ok()) return ready(error);
+    ready("Authorization: Bearer " + std::to_string(badge));
+  }
+  void Refused(const std::string& header) override {
+    if (header == "Authorization: Bearer " + std::to_string(badge)) ++badge;
+  }
+  int asked = 0;
+  int badge = 1;
+  absl::Status error;
+};
+
+TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {
+  Renew(5);
+  Badges badges;
+  const HttpServer server(
+      [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+        const bool good = asked.headers.at("authorization") == "Bearer 2";
+        peer.Answer(good ? 200 : 401, "", "");
+      });
+  Call call;
+  call.request.url = server.url();
+  call.authorizer = &badges;
+  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_EQ(badges.asked, 2);
+  badges.badge = 3;
+  EXPECT_EQ(client_->Await(call).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(badges.asked, 4);
+  badges.error = absl::PermissionDeniedError("no badge");
+  EXPECT_EQ(client_->Await(call).status(), badges.error);
+}
+
+TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
+  Renew(5);
+  std::latch asked(1);
+  std::latch hung_up(1);
+  const HttpServer server(
+      [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
+        asked.count_down();
+        peer.AwaitHangUp();
+        hung_up.count_down();
+      });
+  bool answered = false;
+  Call call;
+  call.request.url = server.url();
+  call.done = [&](const absl::StatusOr<Answer>&) { answered = true; };
+  Client::Id id = 0;
+  engine_->Post([&] { id = client_->Start(call); });
+  asked.wait();
+  engine_->Post([&] { client_->Cancel(id); });
+  hung_up.wait();
+  client_.reset();
+  EXPECT_FALSE(answered);
+}
+
+TEST_F(ClientTest, DestructionAnswersWhatIsLeft) {
+  Renew(5);
+  Script({Fault::k429});
+  std::promise<absl::StatusOr<Answer>> promise;
+  Call call = To("/");
+  call.done = [&](absl::StatusOr<Answer> answer) {
+    promise.set_value(std::move(answer));
+  };
+  engine_->Post([&] { client_->Start(call); });
+  AwaitRetries(1);
+  client_.reset();
+  EXPECT_EQ(promise.get_future().get().status().code(),
+            absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace forebay::storage::http

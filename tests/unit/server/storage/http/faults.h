@@ -1,0 +1,43 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULTS_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULTS_H_
+
+#include <string>
+
+#include "tests/unit/server/storage/http/http_server.h"
+
+namespace forebay::storage::http {
+
+// What a server would answer.
+struct Reply {
+  int status = 200;
+  std::string headers;  // lines that end with "\r\n"
+  std::string body;
+};
+
+// What can go wrong on the way. kStall leaves the answer unfinished until the
+// client hangs up; kBitFlip changes one bit of the body.
+enum class Fault {
+  kNone,
+  k503,
+  k429,
+  k408,
+  kResetAtOnce,
+  kResetInBody,
+  kTruncate,
+  kBitFlip,
+  kWrongRange,
+  kNoRange,
+  kStall,
+};
+
+inline constexpr Fault kPassingFaults[] = {
+    Fault::k503,         Fault::k429,         Fault::k408,
+    Fault::kResetAtOnce, Fault::kResetInBody, Fault::kTruncate,
+    Fault::kWrongRange,  Fault::kNoRange};
+
+// Answers with `reply`, spoilt by `fault`.
+void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer);
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULTS_H_

@@ -1,0 +1,79 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_HTTP_SERVER_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_HTTP_SERVER_H_
+
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/fd.h"
+#include "server/base/mutex.h"
+
+namespace forebay::storage::http {
+
+// A server on a port of 127.0.0.1 of its own that answers as a test says, byte
+// for byte, and so can misbehave in every way. A thread for each connection;
+// the handler is called on them. Destruction ends all connections and waits for
+// their handlers. Dies of what a test's machine must give it (sockets).
+class HttpServer {
+ public:
+  struct Asked {
+    std::string method;
+    std::string target;                          // path and query
+    std::map<std::string, std::string> headers;  // names in lower case
+    std::string body;
+    int connection = 0;  // which it came by, counted from 1
+  };
+
+  // The way back to who asked.
+  class Peer {
+   public:
+    explicit Peer(int fd) : fd_(fd) {}
+    // What the peer no longer takes is dropped.
+    void Send(std::string_view bytes);
+    // A whole answer; `headers` are lines that end with "\r\n".
+    void Answer(int status, std::string_view headers, std::string_view body);
+    // Ends the connection in order, or with a TCP reset.
+    void Close();
+    void Reset();
+    // Blocks until the peer hangs up, or the server goes away.
+    void AwaitHangUp();
+
+   private:
+    friend class HttpServer;
+    const int fd_;
+    bool over_ = false;
+  };
+
+  using Handler = std::function<void(const Asked&, Peer&)>;
+
+  explicit HttpServer(Handler handler);
+  ~HttpServer();
+
+  // "http://127.0.0.1:PORT"
+  const std::string& url() const { return url_; }
+
+ private:
+  struct Connection {
+    base::Fd fd;
+    std::thread thread;
+  };
+
+  void Accept();
+  void Serve(int fd, int number);
+
+  const Handler handler_;
+  base::Fd listener_;
+  std::string url_;
+  base::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::list<Connection> connections_ ABSL_GUARDED_BY(mutex_);
+  std::thread acceptor_;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_HTTP_SERVER_H_

@@ -1,0 +1,188 @@
+// Objects of a real web server, on which all may go wrong.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/http_protocol.h"
+#include "server/storage/http/http_root.h"
+#include "server/storage/http/ranged_source.h"
+#include "tests/unit/server/storage/http/object_server.h"
+
+namespace forebay::storage::http {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string RandomText(std::size_t length, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string text(length, '\0');
+  for (char& byte : text) byte = static_cast<char>(random());
+  return text;
+}
+
+class HttpSourceTest : public ::testing::Test {
+ protected:
+  HttpSourceTest()
+      : engine_(*Engine::Create()), root_(*HttpRoot::Create(server_.url())) {
+    RetryOptions options;
+    options.attempts = 20;
+    options.first_delay_nanos = 0;
+    options.max_asked_nanos = 0;
+    options.retry_burst = 1e6;
+    client_.emplace(engine_.get(), options, 1);
+    source_.emplace(client_.operator->(), &protocol_, nullptr,
+                    RangedSourceOptions{8, 1000});
+  }
+
+  ReadRequest Request(const std::string& object) {
+    ReadRequest request;
+    request.root = root_;
+    request.object = object;
+    request.version = *StatObject(&*client_, *root_, object);
+    request.length = request.version.size;
+    return request;
+  }
+
+  absl::StatusOr<std::string> Read(ReadRequest request) {
+    std::latch done(1);
+    absl::StatusOr<std::string> result;
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok())
+        result.emplace(bytes->span().begin(), bytes->span().end());
+      else
+        result = bytes.status();
+      done.count_down();
+    };
+    source_->Read({&request, 1});
+    done.wait();
+    return result;
+  }
+
+  ObjectServer server_;
+  const HttpProtocol protocol_;
+  const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<const HttpRoot> root_;
+  std::optional<Client> client_;
+  std::optional<RangedSource> source_;
+};
+
+TEST_F(HttpSourceTest, LargeReadsGoInParts) {
+  const std::string content = RandomText(12'345, 1);
+  server_.Put("a", content);
+  const ReadRequest request = Request("a");
+  const int before = server_.asked();
+  EXPECT_EQ(*Read(request), content);
+  EXPECT_EQ(server_.asked() - before, 13);
+}
+
+TEST_F(HttpSourceTest, EveryFaultPasses) {
+  const std::string content = RandomText(5'000, 1);
+  server_.Put("a", content);
+  for (const Fault fault : kPassingFaults) {
+    if (fault == Fault::k429) continue;  // asks for a time that no test waits
+    ReadRequest request = Request("a");
+    request.offset = 100;
+    request.length = 900;
+    std::atomic<int> left = 3;
+    server_.SetFaults([&](const HttpServer::Asked&) {
+      return left-- > 0 ? fault : Fault::kNone;
+    });
+    const auto bytes = Read(request);
+    ASSERT_TRUE(bytes.ok()) << bytes.status() << static_cast<int>(fault);
+    EXPECT_EQ(*bytes, content.substr(100, 900));
+    EXPECT_LE(left, 0);
+    server_.SetFaults(nullptr);
+  }
+}
+
+TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
+  std::vector<std::string> contents;
+  std::vector<ReadRequest> requests;
+  std::vector<std::string> got(40);
+  for (int i = 0; i < 40; ++i) {
+    contents.push_back(RandomText(1 + 150 * i, i));
+    const std::string name = "o" + std::to_string(i);
+    server_.Put(name, contents.back());
+    requests.push_back(Request(name));
+  }
+  std::atomic<unsigned> asked = 0;
+  server_.SetFaults([&asked](const HttpServer::Asked&) {
+    const unsigned number = asked++;
+    if (number % 3 != 0) return Fault::kNone;
+    const Fault fault = kPassingFaults[number / 3 % std::size(kPassingFaults)];
+    return fault == Fault::k429 ? Fault::k503 : fault;
+  });
+  std::latch done(40);
+  for (int i = 0; i < 40; ++i)
+    requests[i].done = [&, i](absl::StatusOr<base::Bytes> bytes) {
+      got[i] = bytes.ok()
+                   ? std::string(bytes->span().begin(), bytes->span().end())
+                   : bytes.status().ToString();
+      done.count_down();
+    };
+  source_->Read(absl::MakeSpan(requests));
+  done.wait();
+  EXPECT_EQ(got, contents);
+}
+
+TEST_F(HttpSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
+  server_.Put("a", std::string(10'000, 'a'));
+  ReadRequest request = Request("a");
+  std::atomic<int> asked = 0;
+  server_.SetFaults([&](const HttpServer::Asked&) {
+    if (asked++ == 4) server_.Put("a", std::string(10'000, 'b'));
+    return Fault::kNone;
+  });
+  const absl::Status status = Read(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()),
+            "a: was replaced or changed since the dataset was indexed");
+}
+
+TEST_F(HttpSourceTest, NamesWhichLeaveTheRootAreRefused) {
+  server_.Put("a", "1");
+  ReadRequest request = Request("a");
+  request.object = "../a";
+  EXPECT_EQ(Read(request).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpSourceTest, StatTellsWhatIsWrong) {
+  const absl::Status gone = StatObject(&*client_, *root_, "missing").status();
+  EXPECT_EQ(gone, absl::NotFoundError("missing: there is no such object"));
+}
+
+TEST_F(HttpSourceTest, JobsShareByWeight) {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = Request("a");
+  source_.emplace(&*client_, &protocol_, nullptr, RangedSourceOptions{1, 1000});
+  source_->SetWeight(2, 3);
+  std::vector<int> order;
+  std::latch done(80);
+  std::vector<ReadRequest> requests(80, request);
+  for (int i = 0; i < 80; ++i) {
+    requests[i].purpose.job = 1 + i % 2;
+    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>&) {
+      order.push_back(1 + i % 2);
+      done.count_down();
+    };
+  }
+  source_->Read(absl::MakeSpan(requests));
+  done.wait();
+  int second = 0;
+  for (int i = 0; i < 40; ++i) second += order[i] == 2;
+  EXPECT_NEAR(second, 30, 2);
+}
+
+}  // namespace
+}  // namespace forebay::storage::http

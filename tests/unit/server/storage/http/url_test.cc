@@ -1,0 +1,41 @@
+#include "server/storage/http/url.h"
+
+#include <gtest/gtest.h>
+
+#include "server/storage/http/http_root.h"
+
+namespace forebay::storage::http {
+namespace {
+
+TEST(UrlTest, Escapes) {
+  EXPECT_EQ(EscapeComponent(""), "");
+  EXPECT_EQ(EscapeComponent("aZ09-._~"), "aZ09-._~");
+  EXPECT_EQ(EscapeComponent("a b/ü%?#&=+"), "a%20b%2F%C3%BC%25%3F%23%26%3D%2B");
+  EXPECT_EQ(EscapePath("a b/ü?/x"), "a%20b/%C3%BC%3F/x");
+}
+
+TEST(UrlTest, TakesBaseUrls) {
+  EXPECT_EQ(*ParseBaseUrl("http://host"), "http://host");
+  EXPECT_EQ(*ParseBaseUrl("https://host:8080/a/b//"), "https://host:8080/a/b");
+  for (const char* url : {"", "host/a", "ftp://host/", "file:///etc", "http://",
+                          "http://a b/", "http://u:p@host/", "http://u@host/",
+                          "http://host/?q", "http://host/#f"}) {
+    const auto parsed = ParseBaseUrl(url);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument)
+        << url;
+  }
+}
+
+TEST(HttpRootTest, NamesStayBelowTheRoot) {
+  const auto root = *HttpRoot::Create("http://host/data/");
+  EXPECT_EQ(root->uri(), "http://host/data");
+  EXPECT_EQ(*root->UrlOf("a b/c.jpg"), "http://host/data/a%20b/c.jpg");
+  EXPECT_EQ(*root->UrlOf("..."), "http://host/data/...");
+  for (const char* name : {"", "/a", "a/", "a//b", "..", "a/../../b", "./a"})
+    EXPECT_EQ(root->UrlOf(name).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << name;
+}
+
+}  // namespace
+}  // namespace forebay::storage::http
