@@ -41,8 +41,8 @@ class Ring {
   // Completes with the descriptor. `how` is copied by the Submit.
   void Open(std::uint64_t id, int directory, const char* path,
             const open_how* how);
-  // Completes with the number of bytes read, at most `length`; `offset` -1: as
-  // read() does.
+  // Completes with the number of bytes read, at most `length`. An eventfd has
+  // no `offset`.
   void Read(std::uint64_t id, int file, void* buffer, std::size_t length,
             std::uint64_t offset);
 

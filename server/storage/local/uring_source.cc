@@ -223,8 +223,11 @@ void UringSource::Opened(Task task) {
   if (absl::Status status = CheckFile(task, &stat); !status.ok())
     return Finish(std::move(task), std::move(status));
   if (direct_ && !WarmthOf(task.read.flow).Ask() &&
-      PreparePastCache(&task, stat.st_dev))
+      PreparePastCache(&task, stat.st_dev)) {
+    // No memory: the threads may find some, else they tell.
+    if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
+  }
   ReadThroughCache(std::move(task));
 }
 
@@ -255,7 +258,7 @@ bool UringSource::PreparePastCache(Task* task, std::uint64_t device) {
     pinned_ = ring_->Register(pages_->piece());
   task->range = *range;
   task->buffer = pages_->Take(range->length);
-  return task->buffer != nullptr;
+  return true;
 }
 
 void UringSource::WasRead(Task task, std::uint64_t got) {

@@ -106,7 +106,7 @@ class UringSource final : public ByteSource {
   void Begin(Popped read);
   void Opened(Task task);
   void ReadThroughCache(Task task);
-  // Whether the task can be read so.
+  // Whether the task can be read so; its buffer is null where memory is spent.
   bool PreparePastCache(Task* task, std::uint64_t device);
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
