@@ -204,7 +204,7 @@ absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting) {
   if (sequence.has_value()) return *std::move(sequence);
   // The braces stand for themselves.
   FOREBAY_ASSIGN_OR_RETURN(Strings inner, ExpandPattern(expression, nesting));
-  for (std::string& text : inner) text = '{' + text + '}';
+  for (std::string& text : inner) text = absl::StrCat("{", text, "}");
   return inner;
 }
 

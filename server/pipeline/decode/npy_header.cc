@@ -1,0 +1,234 @@
+#include "server/pipeline/decode/npy_header.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+// A file is the magic, its version, the length of a text, that text, and the
+// data. The text is a dictionary in Python's notation, such as
+//
+//   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+
+namespace forebay::pipeline::decode {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMostDimensions = 32;      // NumPy's bound
+constexpr std::uint64_t kLongestText = 1 << 16;  // bytes
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+
+absl::Status Damaged() {
+  return absl::DataLossError("has a damaged .npy header");
+}
+
+// What the dictionary says, as far as it was read.
+struct Entries {
+  bool has_type = false;
+  std::string type;
+  bool has_order = false;
+  bool fortran_order = false;
+  bool has_shape = false;
+  std::vector<std::uint64_t> shape;
+};
+
+// Takes apart what it is given from the front on.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  // Skips white space, too.
+  bool Take(std::string_view token) {
+    SkipSpace();
+    if (!text_.starts_with(token)) return false;
+    text_.remove_prefix(token.size());
+    return true;
+  }
+
+  bool AtEnd() {
+    SkipSpace();
+    return text_.empty();
+  }
+
+  absl::StatusOr<std::string> TakeString() {
+    const char quote = Take("'") ? '\'' : '"';
+    if (quote == '"' && !Take("\"")) return Damaged();
+    const std::size_t end = text_.find(quote);
+    if (end == text_.npos) return Damaged();
+    std::string value(text_.substr(0, end));
+    if (value.find('\\') != value.npos) return Damaged();
+    text_.remove_prefix(end + 1);
+    return value;
+  }
+
+  absl::StatusOr<std::uint64_t> TakeNumber() {
+    SkipSpace();
+    std::uint64_t number = 0;
+    const auto parsed =
+        std::from_chars(text_.data(), text_.data() + text_.size(), number);
+    if (parsed.ec != std::errc()) return Damaged();
+    text_.remove_prefix(parsed.ptr - text_.data());
+    return number;
+  }
+
+ private:
+  void SkipSpace() {
+    text_.remove_prefix(
+        std::min(text_.find_first_not_of(" \t\n\r\f"), text_.size()));
+  }
+
+  std::string_view text_;
+};
+
+absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
+  if (!reader.Take("(")) return Damaged();
+  std::vector<std::uint64_t> shape;
+  bool comma = true;
+  while (!reader.Take(")")) {
+    if (!comma || shape.size() == kMostDimensions) return Damaged();
+    FOREBAY_ASSIGN_OR_RETURN(shape.emplace_back(), reader.TakeNumber());
+    comma = reader.Take(",");
+  }
+  // Without a comma, one number in brackets is that number.
+  if (shape.size() == 1 && !comma) return Damaged();
+  return shape;
+}
+
+absl::Status TakeEntry(Reader& reader, Entries& entries) {
+  FOREBAY_ASSIGN_OR_RETURN(const std::string key, reader.TakeString());
+  if (!reader.Take(":")) return Damaged();
+  if (key == "descr" && !std::exchange(entries.has_type, true)) {
+    if (reader.Take("[")) {
+      return absl::UnimplementedError(
+          "is a .npy file of records, of which only plain numbers can be read");
+    }
+    FOREBAY_ASSIGN_OR_RETURN(entries.type, reader.TakeString());
+  } else if (key == "fortran_order" &&
+             !std::exchange(entries.has_order, true)) {
+    entries.fortran_order = reader.Take("True");
+    if (!entries.fortran_order && !reader.Take("False")) return Damaged();
+  } else if (key == "shape" && !std::exchange(entries.has_shape, true)) {
+    FOREBAY_ASSIGN_OR_RETURN(entries.shape, TakeShape(reader));
+  } else {
+    return Damaged();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Entries> ParseEntries(std::string_view text) {
+  Reader reader(text);
+  Entries entries;
+  if (!reader.Take("{")) return Damaged();
+  bool comma = true;
+  while (!reader.Take("}")) {
+    if (!comma) return Damaged();
+    FOREBAY_RETURN_IF_ERROR(TakeEntry(reader, entries));
+    comma = reader.Take(",");
+  }
+  if (!reader.AtEnd() || !entries.has_type || !entries.has_order ||
+      !entries.has_shape) {
+    return Damaged();
+  }
+  return entries;
+}
+
+struct PlainType {
+  char letter;
+  NpyKind kind;
+  std::string_view sizes;  // digits, with blanks around
+};
+constexpr PlainType kPlainTypes[] = {
+    {'b', NpyKind::kBool, " 1 "},
+    {'i', NpyKind::kSigned, " 1 2 4 8 "},
+    {'u', NpyKind::kUnsigned, " 1 2 4 8 "},
+    {'f', NpyKind::kFloat, " 2 4 8 "},
+    {'c', NpyKind::kComplex, " 8 16 "},
+};
+
+// Such as "<f4": byte order, kind, bytes an item.
+absl::Status ApplyType(const std::string& type, NpyHeader& header) {
+  const std::string size = type.size() > 2 ? type.substr(2) : std::string();
+  for (const PlainType& plain : kPlainTypes) {
+    if (size.empty() || type[1] != plain.letter ||
+        plain.sizes.find(absl::StrCat(" ", size, " ")) == plain.sizes.npos) {
+      continue;
+    }
+    const bool one_byte = size == "1";
+    if (std::string_view("<>=").find(type[0]) == std::string_view::npos &&
+        !(type[0] == '|' && one_byte)) {
+      break;
+    }
+    header.kind = plain.kind;
+    header.item_bytes = std::stoul(size);
+    header.big_endian = type[0] == '>' && !one_byte;
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("is a .npy file of items of the type \"", type,
+                   "\", of which only plain numbers can be read"));
+}
+
+// Bytes of all items.
+absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
+  std::uint64_t bytes = header.item_bytes;
+  bool empty = false;
+  for (const std::uint64_t extent : header.shape) {
+    if (extent == 0) {
+      empty = true;
+    } else if (bytes > kMostBytes / extent) {
+      return Damaged();
+    } else {
+      bytes *= extent;
+    }
+  }
+  return empty ? 0 : bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<NpyHeader> ParseNpyHeader(absl::Span<const std::uint8_t> file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()),
+                              file.size());
+  if (!text.starts_with(kMagic)) {
+    return absl::DataLossError("is no .npy file");
+  }
+  const std::size_t version_at = kMagic.size();
+  if (file.size() < version_at + 2) return Damaged();
+  const std::uint8_t version = file[version_at];
+  if (version < 1 || version > 3 || file[version_at + 1] != 0) {
+    return absl::UnimplementedError(
+        absl::StrCat("is a .npy file of the unknown version ", version, ".",
+                     file[version_at + 1]));
+  }
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const std::size_t text_at = version_at + 2 + length_bytes;
+  if (file.size() < text_at) return Damaged();
+  std::uint64_t text_bytes = 0;  // little-endian
+  for (std::size_t i = length_bytes; i > 0; --i) {
+    text_bytes = text_bytes << 8 | file[version_at + 1 + i];
+  }
+  if (text_bytes > kLongestText || text_bytes > file.size() - text_at) {
+    return Damaged();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(Entries entries,
+                           ParseEntries(text.substr(text_at, text_bytes)));
+  NpyHeader header;
+  FOREBAY_RETURN_IF_ERROR(ApplyType(entries.type, header));
+  header.fortran_order = entries.fortran_order;
+  header.shape = std::move(entries.shape);
+  header.data_offset = text_at + text_bytes;
+  FOREBAY_ASSIGN_OR_RETURN(header.data_bytes, DataBytes(header));
+  if (header.data_bytes > file.size() - header.data_offset) {
+    return absl::DataLossError(
+        absl::StrCat("is truncated: it has ", file.size() - header.data_offset,
+                     " of ", header.data_bytes, " bytes of data"));
+  }
+  return header;
+}
+
+}  // namespace forebay::pipeline::decode

@@ -1,0 +1,20 @@
+#ifndef FOREBAY_SERVER_PIPELINE_DECODE_UTF8_TEXT_H_
+#define FOREBAY_SERVER_PIPELINE_DECODE_UTF8_TEXT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace forebay::pipeline::decode {
+
+// The text of a file such as "12.txt", which points into `bytes`. DATA_LOSS: it
+// is not UTF-8 as Python's strict decoder has it; says where. Thread-safe;
+// never blocks.
+absl::StatusOr<std::string_view> DecodeText(
+    absl::Span<const std::uint8_t> bytes);
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_SERVER_PIPELINE_DECODE_UTF8_TEXT_H_
