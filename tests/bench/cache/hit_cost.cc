@@ -105,7 +105,7 @@ class Bench {
     for (int i = 0; i < kLoaders; ++i) {
       spec.set_seed(i);
       auto itinerary = std::make_shared<stream::Itinerary>(
-          *sampler::Sampler::Create(spec, kSamples), kSamples);
+          *sampler::Sampler::Create(spec, kSamples));
       itinerary->Start(0, kSamples / 5 * i, 0);
       listings_.push_back(
           std::make_unique<Timetable::Listing>(&timetable_, 1, itinerary));
