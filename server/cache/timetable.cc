@@ -10,12 +10,14 @@ namespace forebay::cache {
 
 Timetable::Listing::Listing(Timetable* timetable, std::uint64_t dataset,
                             std::shared_ptr<const Forecast> forecast)
-    : timetable_(timetable), dataset_(dataset), forecast_(std::move(forecast)) {
-  timetable_->Add(dataset_, forecast_);
+    : timetable_(dataset == 0 ? nullptr : timetable),
+      dataset_(dataset),
+      forecast_(std::move(forecast)) {
+  if (timetable_ != nullptr) timetable_->Add(dataset_, forecast_);
 }
 
 Timetable::Listing::~Listing() {
-  timetable_->Remove(dataset_, forecast_.get());
+  if (timetable_ != nullptr) timetable_->Remove(dataset_, forecast_.get());
 }
 
 void Timetable::Add(std::uint64_t dataset,

@@ -21,7 +21,8 @@ namespace forebay::cache {
 // blocks: no lock is held while a forecast is asked. No errors.
 class Timetable final : public NextUse {
  public:
-  // A loader's line in the timetable, until it is destroyed.
+  // A loader's line in the timetable, until it is destroyed. Of no timetable
+  // (null), or no dataset (0), there is none.
   class Listing {
    public:
     Listing(Timetable* timetable, std::uint64_t dataset,

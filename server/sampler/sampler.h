@@ -41,6 +41,8 @@ class Sampler {
   static absl::StatusOr<Sampler> Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size);
 
+  std::uint64_t dataset_size() const { return dataset_size_; }
+
   // Samples that this rank sees in an epoch; at most 2^62. 0 is possible where
   // a dataset smaller than the world is not padded.
   std::uint64_t samples_per_epoch() const { return partition_.count(); }

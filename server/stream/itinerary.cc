@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "server/base/check.h"
 #include "server/cache/next_use.h"
 
 namespace forebay::stream {
@@ -24,10 +23,6 @@ std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
 
 }  // namespace
 
-Itinerary::Itinerary(const sampler::Sampler& sampler,
-                     std::uint64_t dataset_size)
-    : sampler_(sampler), dataset_size_(dataset_size) {}
-
 void Itinerary::Start(std::uint64_t epoch, std::uint64_t position,
                       std::int64_t now_nanos) {
   auto course = std::make_shared<const Course>(
@@ -43,9 +38,11 @@ void Itinerary::Start(std::uint64_t epoch, std::uint64_t position,
 void Itinerary::Advance(std::uint64_t position, std::int64_t period_nanos,
                         std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
-  FOREBAY_CHECK(position >= progress_.position);
-  progress_.step = position - progress_.position;
-  progress_.position = position;
+  // A place that is read once more has been asked for all the same.
+  if (position > progress_.position) {
+    progress_.step = position - progress_.position;
+    progress_.position = position;
+  }
   if (period_nanos != INT64_MAX) {
     progress_.period_nanos = std::max<std::int64_t>(1, period_nanos);
   }
@@ -59,7 +56,7 @@ void Itinerary::Pause() {
 
 std::int64_t Itinerary::NanosUntil(const Progress& progress,
                                    std::uint64_t sample) const {
-  if (sample >= dataset_size_) return cache::kNever;
+  if (sample >= sampler_.dataset_size()) return cache::kNever;
   const Course& course = *progress.course;
   const auto position = course.current.PositionOf(sample);
   if (position.has_value() && *position >= progress.position) {

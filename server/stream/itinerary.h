@@ -24,14 +24,14 @@ namespace forebay::stream {
 class Itinerary final : public cache::Forecast {
  public:
   // Paused at first.
-  Itinerary(const sampler::Sampler& sampler, std::uint64_t dataset_size);
+  explicit Itinerary(const sampler::Sampler& sampler) : sampler_(sampler) {}
 
   // Reads `epoch` from `position` on.
   void Start(std::uint64_t epoch, std::uint64_t position,
              std::int64_t now_nanos);
-  // All before `position` has been asked for; a sample takes `period_nanos`, or
-  // INT64_MAX if that cannot be told yet. Where the epoch is done, the next is
-  // taken to come.
+  // All before `position` has been asked for (never less than was before); a
+  // sample takes `period_nanos`, or INT64_MAX if that cannot be told yet. Where
+  // the epoch is done, the next is taken to come.
   void Advance(std::uint64_t position, std::int64_t period_nanos,
                std::int64_t now_nanos);
   void Pause();
@@ -56,7 +56,6 @@ class Itinerary final : public cache::Forecast {
   std::int64_t NanosUntil(const Progress& progress, std::uint64_t sample) const;
 
   const sampler::Sampler sampler_;
-  const std::uint64_t dataset_size_;
   mutable base::Mutex mutex_;
   Progress progress_ ABSL_GUARDED_BY(mutex_);
 };

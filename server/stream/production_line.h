@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_STREAM_PRODUCTION_LINE_H_
 #define FOREBAY_SERVER_STREAM_PRODUCTION_LINE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -43,6 +44,10 @@ class ProductionLine {
 
   // Places to be read.
   std::size_t waiting() const;
+  // Samples of the epoch that are being read, or were, or were passed over.
+  std::uint64_t samples_handed_out() const {
+    return next_sample_ - std::min<std::uint64_t>(next_sample_, waiting());
+  }
   // The place to be read next; PutBack undoes it.
   // Null if there is none.
   Place* Next();

@@ -9,6 +9,7 @@
 #include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
+#include "server/cache/timetable.h"
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
 #include "server/pipeline/pipeline.h"
@@ -37,6 +38,8 @@ struct Machinery {
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
+  // Where streams say what they will read. Null: nobody wants to know.
+  cache::Timetable* timetable = nullptr;
   // Told when a file was not as the dataset's index says. May block a little.
   std::function<void(const dataset::Dataset&)> on_changed;
 };

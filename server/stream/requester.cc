@@ -2,7 +2,19 @@
 
 #include <utility>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace forebay::stream {
+
+std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
+  const auto root = dataset.root()->identity();
+  if (root == nullptr) return 0;
+  const dataset::Version& version = dataset.version();
+  const std::uint64_t number = XXH3_64bits_withSeed(
+      root->data(), root->size(), XXH3_64bits(version.data(), version.size()));
+  return number == 0 ? 1 : number;
+}
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const ProductionLine& line,
@@ -16,6 +28,7 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.version = source.version;
   request.offset = source.offset;
   request.length = source.length;
+  request.sample = {dataset_number_, place->id};
   request.purpose.job = flow_;
   request.purpose.urgency = line.Ahead(*place->batch);
   if (const auto samples = line.SamplesUntilReuse(place->id)) {

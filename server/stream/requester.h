@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STREAM_REQUESTER_H_
 #define FOREBAY_SERVER_STREAM_REQUESTER_H_
 
+#include <cstdint>
+
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
@@ -10,13 +12,23 @@
 
 namespace forebay::stream {
 
+// The number that all who read the same dataset through the same root know it
+// by; 0 if what is read through that root is not shared. Two datasets of one
+// number would mislead the cache about when samples are wanted, and do no
+// other harm.
+std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
+
 // Says what to read for a place, for whom, and how soon it is needed. Immutable
 // and thread-safe. The recipe belongs to the stream, which outlives it. Never
 // blocks; no errors.
 class Requester {
  public:
   Requester(const Recipe* recipe, schedule::Flow flow)
-      : recipe_(recipe), flow_(flow) {}
+      : recipe_(recipe),
+        flow_(flow),
+        dataset_number_(DatasetNumber(*recipe->dataset)) {}
+
+  std::uint64_t dataset_number() const { return dataset_number_; }
 
   // Fills in what the dataset says of the place's sample. The request lacks its
   // `done`.
@@ -26,6 +38,7 @@ class Requester {
  private:
   const Recipe* const recipe_;
   const schedule::Flow flow_;
+  const std::uint64_t dataset_number_;
 };
 
 }  // namespace forebay::stream

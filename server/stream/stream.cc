@@ -45,6 +45,8 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       maker_(&recipe_, &layout_),
       requester_(&recipe_, flow),
       provision_(std::move(provision)),
+      itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
+      listing_(machinery_.timetable, requester_.dataset_number(), itinerary_),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}
@@ -115,6 +117,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     }
     running_ = true;
     line_.Start(epoch, first_sample);
+    itinerary_->Start(epoch, first_sample, Now());
     pace_.StartEpoch();
     audience_.StartEpoch(first_sample);
     requests = PlanLocked();
@@ -127,6 +130,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
 void Stream::Stop() {
   base::MutexLock lock(&mutex_);
   running_ = false;
+  itinerary_->Pause();
   if (pool_.has_value()) line_.Abandon(*pool_);
   PlanLocked();  // nothing any more
 }
@@ -138,6 +142,7 @@ bool Stream::Reclaim() {
   if (!pool_.has_value()) return true;
   if (running_ || pool_->Counts().free != pool_->slots()) return false;
   reclaimed = std::exchange(pool_, std::nullopt);
+  itinerary_->Pause();
   return true;
 }
 
@@ -194,6 +199,7 @@ void Stream::PlanReadsLocked(Requests* requests) {
     };
     requests->push_back(std::move(request));
   }
+  itinerary_->Advance(line_.samples_handed_out(), pace_.TimeOf(1), Now());
 }
 
 void Stream::Send(Requests requests) {
@@ -328,7 +334,7 @@ void Stream::PublishLocked(const Batch& batch) {
                                    .first_sample = batch.first_sample});
   pool_->Publish(batch.slot, holders);
   last_slot_ = batch.slot;
-  pace_.Published(count, machinery_.clock->NowNanos());
+  pace_.Published(count, Now());
   audience_.Publish({.kind = proto::ReadyKind::kBatch,
                      .slot = batch.slot,
                      .generation = generation,
@@ -341,6 +347,7 @@ void Stream::PublishLocked(const Batch& batch) {
 void Stream::CloseEpochLocked(const absl::Status& status) {
   running_ = false;
   line_.Abandon(*pool_);
+  if (!status.ok()) itinerary_->Pause();
   audience_.Close(status, line_.epoch());
 }
 

@@ -16,6 +16,7 @@
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/itinerary.h"
 #include "server/stream/member.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
@@ -113,6 +114,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
          const BatchLayout& layout, Provision provision);
 
+  std::int64_t Now() const { return machinery_.clock->NowNanos(); }
+
   // Makes the slots if they are not there.
   absl::Status MakeSlots();
 
@@ -147,6 +150,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const SampleMaker maker_;
   const Requester requester_;
   const Provision provision_;
+  const std::shared_ptr<Itinerary> itinerary_;
+  const cache::Timetable::Listing listing_;  // of the itinerary
 
   mutable base::Mutex mutex_;
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);

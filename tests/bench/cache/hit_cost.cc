@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -74,7 +75,7 @@ storage::ReadRequest RequestFor(const std::shared_ptr<const AnyRoot>& root,
   request.version = {kBytes, 1};
   request.length = kBytes;
   request.sample = {1, sample};
-  request.done = [](absl::StatusOr<base::Bytes> bytes) {
+  request.done = [](const absl::StatusOr<base::Bytes>& bytes) {
     if (!bytes.ok() || bytes->size() != kBytes) std::abort();
   };
   return request;
@@ -105,7 +106,7 @@ class Bench {
     for (int i = 0; i < kLoaders; ++i) {
       spec.set_seed(i);
       auto itinerary = std::make_shared<stream::Itinerary>(
-          *sampler::Sampler::Create(spec, kSamples), kSamples);
+          *sampler::Sampler::Create(spec, kSamples));
       itinerary->Start(0, kSamples / 5 * i, 0);
       listings_.push_back(
           std::make_unique<Timetable::Listing>(&timetable_, 1, itinerary));

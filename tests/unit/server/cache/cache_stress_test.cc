@@ -45,7 +45,7 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
   }
   proto::SamplerSpec spec;
   const auto itinerary = std::make_shared<stream::Itinerary>(
-      *sampler::Sampler::Create(spec, kObjects), kObjects);
+      *sampler::Sampler::Create(spec, kObjects));
   Timetable timetable;
   base::MemoryBudget budget(all / 2);
   storage::local::LocalSource source;

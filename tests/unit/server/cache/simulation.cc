@@ -176,8 +176,8 @@ class SimulatedSource final : public storage::ByteSource {
 class SimulatedLoader {
  public:
   SimulatedLoader(const Plan& plan, std::size_t loader, Timetable* timetable)
-      : itinerary_(std::make_shared<stream::Itinerary>(SamplerOf(plan, loader),
-                                                       plan.samples)),
+      : itinerary_(
+            std::make_shared<stream::Itinerary>(SamplerOf(plan, loader))),
         listing_(timetable, kDataset, itinerary_) {}
 
   void Take(const Step& step) {

@@ -53,6 +53,13 @@ TEST(TimetableTest, TellsUnknownFromUnwanted) {
   EXPECT_THAT(Ask(timetable, {}), ElementsAre());
 }
 
+TEST(TimetableTest, NobodyNeedsToBeListed) {
+  Timetable timetable;
+  const Timetable::Listing a(nullptr, 1, std::make_shared<Even>(0));
+  const Timetable::Listing b(&timetable, 0, std::make_shared<Even>(0));
+  EXPECT_THAT(Ask(timetable, {{0, 2}}), ElementsAre(kUnknown));
+}
+
 TEST(TimetableTest, WhoLeavesWantsNothing) {
   Timetable timetable;
   std::optional<Timetable::Listing> a(std::in_place, &timetable, 1,

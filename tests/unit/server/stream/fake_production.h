@@ -19,10 +19,12 @@ namespace forebay::stream {
 
 class FakeRoot final : public storage::Root {
  public:
-  const std::string& uri() const override { return uri_; }
+  const std::string& uri() const override { return *uri_; }
+  std::shared_ptr<const std::string> identity() const override { return uri_; }
 
  private:
-  const std::string uri_ = "/data";
+  const std::shared_ptr<const std::string> uri_ =
+      std::make_shared<const std::string>("/data");
 };
 
 // `size` samples of 100 bytes; sample i is object "i" with label 10 * i.
@@ -98,9 +100,11 @@ class FakeProduction final : public storage::ByteSource,
             .workspaces = &workspaces_,
             .budget = &budget_,
             .clock = &clock_,
+            .timetable = &timetable_,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }};
   }
   base::MemoryBudget& budget() { return budget_; }
+  const cache::Timetable& timetable() const { return timetable_; }
   int changes() const { return changes_; }
   std::size_t reads() const { return reads_.size(); }
   std::size_t tasks() const { return tasks_.size(); }
@@ -159,6 +163,7 @@ class FakeProduction final : public storage::ByteSource,
 
   std::mt19937 random_;
   base::FakeClock clock_;
+  cache::Timetable timetable_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::deque<storage::ReadRequest> reads_;

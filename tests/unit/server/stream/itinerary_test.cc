@@ -44,7 +44,7 @@ TEST(ItineraryTest, TellsWhenEachSampleComesNext) {
     const sampler::Sampler sampler = MakeSampler(size, random(), world_size);
     const std::uint64_t length = sampler.samples_per_epoch();
     const std::uint64_t position = random() % (length + 1);
-    Itinerary itinerary(sampler, size);
+    Itinerary itinerary(sampler);
     itinerary.Start(epoch, position, 0);
     itinerary.Advance(position, kPeriod, 0);
     std::vector<std::int64_t> expected(size, kNever);
@@ -57,7 +57,7 @@ TEST(ItineraryTest, TellsWhenEachSampleComesNext) {
 }
 
 TEST(ItineraryTest, OnlyLowers) {
-  Itinerary itinerary(MakeSampler(10, 1), 10);
+  Itinerary itinerary(MakeSampler(10, 1));
   itinerary.Start(0, 0, 0);
   const std::vector<std::uint64_t> samples = {0, 1};
   std::vector<std::int64_t> nanos = {0, kNever};
@@ -67,7 +67,7 @@ TEST(ItineraryTest, OnlyLowers) {
 }
 
 TEST(ItineraryTest, OneThatIsPausedWantsNothing) {
-  Itinerary itinerary(MakeSampler(10, 1), 10);
+  Itinerary itinerary(MakeSampler(10, 1));
   const std::vector<std::int64_t> nothing(10, kNever);
   EXPECT_EQ(AskAll(itinerary, 10, 0), nothing);
   itinerary.Start(0, 0, 0);
@@ -77,7 +77,7 @@ TEST(ItineraryTest, OneThatIsPausedWantsNothing) {
 }
 
 TEST(ItineraryTest, DoesNotKnowSamplesOfOthers) {
-  Itinerary itinerary(MakeSampler(10, 1), 10);
+  Itinerary itinerary(MakeSampler(10, 1));
   itinerary.Start(0, 0, 0);
   const std::vector<std::uint64_t> samples = {10, UINT64_MAX};
   std::vector<std::int64_t> nanos(2, kNever);
@@ -87,7 +87,7 @@ TEST(ItineraryTest, DoesNotKnowSamplesOfOthers) {
 
 TEST(ItineraryTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
-  Itinerary itinerary(sampler, 100);
+  Itinerary itinerary(sampler);
   itinerary.Start(0, 0, 0);
   itinerary.Advance(10, kPeriod, 0);
   const std::uint64_t sample = sampler.SampleAt(0, 50);
@@ -100,7 +100,7 @@ TEST(ItineraryTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
 
 TEST(ItineraryTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
-  Itinerary itinerary(sampler, 100);
+  Itinerary itinerary(sampler);
   itinerary.Start(0, 0, 0);
   itinerary.Advance(0, INT64_MAX, 0);
   const std::vector<std::int64_t> nanos = AskAll(itinerary, 100, 0);
@@ -110,7 +110,7 @@ TEST(ItineraryTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
 }
 
 TEST(ItineraryTest, FarAwayIsNotNever) {
-  Itinerary itinerary(MakeSampler(100, 1), 100);
+  Itinerary itinerary(MakeSampler(100, 1));
   itinerary.Start(0, 0, 0);
   itinerary.Advance(0, INT64_MAX - 1, 0);
   for (const std::int64_t nanos : AskAll(itinerary, 100, INT64_MAX / 4)) {
