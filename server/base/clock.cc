@@ -26,6 +26,11 @@ const Clock* Clock::Monotonic() {
   return &clock;
 }
 
+const Clock* Clock::Wall() {
+  static const SystemClock clock(CLOCK_REALTIME);
+  return &clock;
+}
+
 const Clock* Clock::ThreadCpu() {
   static const SystemClock clock(CLOCK_THREAD_CPUTIME_ID);
   return &clock;

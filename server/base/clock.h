@@ -18,6 +18,10 @@ class Clock {
   // CLOCK_MONOTONIC; lives as long as the process.
   static const Clock* Monotonic();
 
+  // Nanoseconds since 1970, as the host is told; alone may be set back. Lives
+  // as long as the process.
+  static const Clock* Wall();
+
   // The CPU time of whichever thread asks; lives as long as the process.
   static const Clock* ThreadCpu();
 };

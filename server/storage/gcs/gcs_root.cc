@@ -40,7 +40,7 @@ GcsRoot::GcsRoot(std::string uri, std::string bucket_url, std::string prefix)
       prefix_(std::move(prefix)) {}
 
 absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
-    std::string_view uri, std::string endpoint) {
+    std::string_view uri, const std::string& endpoint) {
   constexpr std::string_view kScheme = "gs://";
   std::string name(uri);
   if (!uri.starts_with(kScheme))

@@ -23,7 +23,7 @@ class GcsRoot final : public Root {
   // "gs://bucket" or "gs://bucket/prefix"; a prefix is a folder: a slash
   // follows it in objects' names. INVALID_ARGUMENT names the URI.
   static absl::StatusOr<std::shared_ptr<const GcsRoot>> Create(
-      std::string_view uri, std::string endpoint);
+      std::string_view uri, const std::string& endpoint);
 
   const std::string& uri() const override { return uri_; }
   // What all names of objects below it begin with: "", or up to a slash.

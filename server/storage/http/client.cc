@@ -100,7 +100,9 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
 
 void Client::OnError(const std::shared_ptr<Calling>& calling,
                      absl::Status error, std::int64_t asked_nanos) {
-  if (!RetryPolicy::MayPass(error)) return Finish(calling, std::move(error));
+  if (!RetryPolicy::MayPass(error) ||
+      calling->attempts >= calling->call.attempts)
+    return Finish(calling, std::move(error));
   const std::optional<std::int64_t> next = policy_.NextAttempt(
       calling->id, calling->attempts, asked_nanos, engine_->clock().NowNanos());
   if (!next.has_value()) {
@@ -117,9 +119,9 @@ void Client::OnError(const std::shared_ptr<Calling>& calling,
 
 void Client::Finish(const std::shared_ptr<Calling>& calling,
                     absl::StatusOr<Answer> result) {
-  const std::shared_ptr<Calling> held = calling;  // while the map lets it go
-  Cancel(held->id);
-  if (held->call.done) held->call.done(std::move(result));
+  const auto held = calls_.extract(calling->id);  // keeps it alive
+  if (calling->request != 0) engine_->Cancel(calling->request);
+  if (calling->call.done) calling->call.done(std::move(result));
 }
 
 }  // namespace forebay::storage::http

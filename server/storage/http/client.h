@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_STORAGE_HTTP_CLIENT_H_
 #define FOREBAY_SERVER_STORAGE_HTTP_CLIENT_H_
 
+#include <climits>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,7 @@ struct Call {
   // whole. The message gives the reason only.
   std::function<absl::Status(const Answer&)> judge;
   std::function<void(absl::StatusOr<Answer>)> done;
+  int attempts = INT_MAX;  // at most, where the policy allows more
 };
 
 // Makes calls until they are answered well, as a RetryPolicy says: all that one

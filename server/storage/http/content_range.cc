@@ -80,7 +80,7 @@ std::string RangeHeader(const ByteRange& range) {
 
 absl::Status CheckRange(const Answer& answer, const ByteRange& range,
                         std::uint64_t object_size) {
-  const absl::Status status =
+  absl::Status status =
       answer.status == 206   ? CheckPart(answer, range, object_size)
       : answer.status == 200 ? CheckWhole(answer, range, object_size)
                              : absl::UnavailableError(absl::StrCat(

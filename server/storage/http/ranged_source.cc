@@ -206,13 +206,12 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
 void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
                         const absl::Status& error) {
   if (std::exchange(reading->over, true)) return;
-  const std::shared_ptr<Reading> held = reading;
-  readings_.erase(held);
-  for (const auto& [offset, underway] : std::exchange(held->underway, {})) {
+  const auto held = readings_.extract(reading);  // keeps it alive
+  for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
     client_->Cancel(underway.call);
-    queue_.Complete(held->request.purpose.job, underway.cost, underway.cost);
+    queue_.Complete(reading->request.purpose.job, underway.cost, underway.cost);
   }
-  held->request.done(base::Annotate(error, held->request.object));
+  reading->request.done(base::Annotate(error, reading->request.object));
 }
 
 void RangedSource::CancelAll() {

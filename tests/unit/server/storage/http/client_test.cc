@@ -48,12 +48,13 @@ class ClientTest : public ::testing::Test {
     asked_ = 0;
   }
 
+  std::uint64_t Retries() {
+    std::promise<std::uint64_t> retries;
+    engine_->Post([&] { retries.set_value(client_->retries()); });
+    return retries.get_future().get();
+  }
   void AwaitRetries(std::uint64_t count) {
-    for (std::uint64_t seen = 0; seen < count; std::this_thread::yield()) {
-      std::promise<std::uint64_t> retries;
-      engine_->Post([&] { retries.set_value(client_->retries()); });
-      seen = retries.get_future().get();
-    }
+    while (Retries() < count) std::this_thread::yield();
   }
 
   std::vector<Fault> faults_;
@@ -120,8 +121,7 @@ TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
       std::async(std::launch::async, [&] { return client_->Await(call); });
   begun.wait();
   // Whether the answer has begun or not: it takes too long.
-  clock_.Advance(100 * kSecond);
-  AwaitRetries(1);
+  while (Retries() < 1) clock_.Advance(100 * kSecond);
   EXPECT_TRUE(answer.get().ok());
 }
 

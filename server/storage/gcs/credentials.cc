@@ -1,0 +1,113 @@
+#include "server/storage/gcs/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/fd.h"
+#include "server/base/status.h"
+#include "server/storage/gcs/oauth_tokens.h"
+#include "server/storage/gcs/service_account.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 64 << 10;
+constexpr std::int64_t kMetadataPatience = 2'000'000'000;
+
+std::string FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const base::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return base::ErrnoStatus(errno, path);
+  std::string content(kMaxFileBytes + 1, '\0');
+  std::size_t filled = 0;
+  while (filled < content.size()) {
+    const ssize_t got =
+        read(file.get(), content.data() + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoStatus(errno, path);
+    if (got == 0) break;
+    filled += got;
+  }
+  if (filled > kMaxFileBytes)
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is too long for credentials"));
+  content.resize(filled);
+  return content;
+}
+
+absl::StatusOr<std::unique_ptr<TokenSource>> ParseFile(
+    const std::string& path, const std::string& content, http::Client* client,
+    const base::Clock* wall) {
+  auto user = OauthTokens::OfUser(client, wall, content);
+  if (user.ok()) return std::unique_ptr<TokenSource>(*std::move(user));
+  auto account = ServiceAccount::Parse(content, wall);
+  if (account.ok()) return std::unique_ptr<TokenSource>(*std::move(account));
+  const bool is_user = content.find("authorized_user") != content.npos;
+  return base::Annotate(is_user ? user.status() : account.status(), path);
+}
+
+// Whether a metadata server answers, and not some other server.
+bool HasMetadataServer(const std::string& host, http::Client* client) {
+  http::Call call;
+  call.request.url = absl::StrCat("http://", host, "/");
+  call.request.headers = {"Metadata-Flavor: Google"};
+  call.request.direct = true;
+  call.request.patience.first_byte_nanos = kMetadataPatience;
+  bool is_one = false;
+  call.judge = [&is_one](const http::Answer& answer) {
+    const std::string* const flavor = answer.Header("metadata-flavor");
+    is_one = flavor != nullptr && *flavor == "Google";
+    return absl::OkStatus();
+  };
+  call.attempts = 1;
+  const auto answer = client->Await(std::move(call));
+  return answer.ok() && is_one;
+}
+
+}  // namespace
+
+CredentialsEnvironment CredentialsEnvironment::OfProcess() {
+  CredentialsEnvironment environment;
+  environment.key_file = FromEnvironment("GOOGLE_APPLICATION_CREDENTIALS");
+  environment.gcloud = FromEnvironment("CLOUDSDK_CONFIG");
+  const std::string home = FromEnvironment("HOME");
+  if (environment.gcloud.empty() && !home.empty())
+    environment.gcloud = absl::StrCat(home, "/.config/gcloud");
+  environment.metadata_host = FromEnvironment("GCE_METADATA_HOST");
+  if (environment.metadata_host.empty())
+    environment.metadata_host = "metadata.google.internal";
+  return environment;
+}
+
+absl::StatusOr<std::unique_ptr<TokenSource>> FindCredentials(
+    const CredentialsEnvironment& environment, http::Client* client,
+    const base::Clock* wall) {
+  if (!environment.key_file.empty()) {
+    FOREBAY_ASSIGN_OR_RETURN(const std::string content,
+                             ReadFile(environment.key_file));
+    return ParseFile(environment.key_file, content, client, wall);
+  }
+  if (!environment.gcloud.empty()) {
+    const std::string path = absl::StrCat(
+        environment.gcloud, "/application_default_credentials.json");
+    const auto content = ReadFile(path);
+    if (content.ok()) return ParseFile(path, *content, client, wall);
+    if (!absl::IsNotFound(content.status())) return content.status();
+  }
+  if (!environment.metadata_host.empty() &&
+      HasMetadataServer(environment.metadata_host, client))
+    return std::unique_ptr<TokenSource>(
+        OauthTokens::OfMetadataServer(client, wall, environment.metadata_host));
+  return std::unique_ptr<TokenSource>();
+}
+
+}  // namespace forebay::storage::gcs

@@ -1,0 +1,58 @@
+#include "server/storage/gcs/kept_token.h"
+
+#include <utility>
+
+namespace forebay::storage::gcs {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+// No request sets out with a token that lasts shorter.
+constexpr std::int64_t kMargin = 20 * kSecond;
+// From when on the next is fetched. The metadata server gives the same token
+// again until shortly before it expires: so not again and again.
+constexpr std::int64_t kRefresh = 240 * kSecond;
+constexpr std::int64_t kBetweenFetches = 20 * kSecond;
+
+}  // namespace
+
+void KeptToken::Authorize(
+    std::function<void(absl::StatusOr<std::string>)> ready) {
+  const std::int64_t now = wall_->NowNanos();
+  const bool good = !header_.empty() && now < expires_nanos_ - kMargin;
+  if (!good) {
+    waiting_.push_back(std::move(ready));
+    Fetch();
+    return;
+  }
+  if (now >= expires_nanos_ - kRefresh &&
+      now >= fetched_nanos_ + kBetweenFetches)
+    Fetch();
+  ready(header_);
+}
+
+void KeptToken::Refused(const std::string& header) {
+  if (header == header_) header_.clear();
+}
+
+void KeptToken::Fetch() {
+  if (std::exchange(fetching_, true)) return;
+  fetched_nanos_ = wall_->NowNanos();
+  source_->Fetch(
+      [this](absl::StatusOr<Token> token) { OnToken(std::move(token)); });
+}
+
+void KeptToken::OnToken(absl::StatusOr<Token> token) {
+  fetching_ = false;
+  if (token.ok()) {
+    header_ = "Authorization: Bearer " + token->value;
+    expires_nanos_ = token->expires_nanos;
+  }
+  for (const auto& ready : std::exchange(waiting_, {})) {
+    if (token.ok())
+      ready(header_);
+    else
+      ready(token.status());
+  }
+}
+
+}  // namespace forebay::storage::gcs

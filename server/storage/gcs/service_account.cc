@@ -1,0 +1,97 @@
+#include "server/storage/gcs/service_account.h"
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kLifeSeconds = 3600;
+
+std::string StringIn(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return "";
+  return found->get<std::string>();
+}
+
+std::string Encoded(const Json& json) {
+  // Names in the file may hold what is no UTF-8.
+  return absl::WebSafeBase64Escape(
+      json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// The signature of `text` with RS256; nothing where OpenSSL fails.
+std::optional<std::string> Signature(EVP_PKEY* key, const std::string& text) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
+      EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  const auto* const data = reinterpret_cast<const unsigned char*>(text.data());
+  std::size_t size = 0;
+  if (context == nullptr ||
+      EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) !=
+          1 ||
+      EVP_DigestSign(context.get(), nullptr, &size, data, text.size()) != 1)
+    return std::nullopt;
+  std::string signature(size, '\0');
+  if (EVP_DigestSign(context.get(),
+                     reinterpret_cast<unsigned char*>(signature.data()), &size,
+                     data, text.size()) != 1)
+    return std::nullopt;
+  signature.resize(size);
+  return signature;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceAccount>> ServiceAccount::Parse(
+    std::string_view json, const base::Clock* wall) {
+  const Json file = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object() || StringIn(file, "type") != "service_account")
+    return absl::InvalidArgumentError("is no key of a service account");
+  std::string email = StringIn(file, "client_email");
+  const std::string pem = StringIn(file, "private_key");
+  if (email.empty() || pem.empty())
+    return absl::InvalidArgumentError(
+        "names no client_email, or holds no private_key");
+  const std::unique_ptr<BIO, decltype(&BIO_free)> memory(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+  const std::shared_ptr<EVP_PKEY> key(
+      PEM_read_bio_PrivateKey(memory.get(), nullptr, nullptr, nullptr),
+      &EVP_PKEY_free);
+  if (key == nullptr || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA)
+    return absl::InvalidArgumentError("its private_key is no RSA key in PEM");
+  return std::unique_ptr<ServiceAccount>(new ServiceAccount(
+      std::move(email), StringIn(file, "private_key_id"), key, wall));
+}
+
+void ServiceAccount::Fetch(std::function<void(absl::StatusOr<Token>)> done) {
+  done(Sign());
+}
+
+absl::StatusOr<Token> ServiceAccount::Sign() const {
+  const std::int64_t now = wall_->NowNanos() / kSecond;
+  const std::string text = absl::StrCat(
+      Encoded({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", key_id_}}), ".",
+      Encoded({{"iss", email_},
+               {"sub", email_},
+               {"aud", "https://storage.googleapis.com/"},
+               {"iat", now},
+               {"exp", now + kLifeSeconds}}));
+  const std::optional<std::string> signature =
+      Signature(static_cast<EVP_PKEY*>(key_.get()), text);
+  if (!signature.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat(email_, ": its private_key cannot sign"));
+  return Token{absl::StrCat(text, ".", absl::WebSafeBase64Escape(*signature)),
+               (now + kLifeSeconds) * kSecond};
+}
+
+}  // namespace forebay::storage::gcs

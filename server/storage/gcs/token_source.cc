@@ -1,0 +1,40 @@
+#include "server/storage/gcs/token_source.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+constexpr std::int64_t kMaxSeconds = 24 * 3600;
+
+}  // namespace
+
+absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
+                                       std::int64_t now_nanos) {
+  const auto answer =
+      nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!answer.is_object())
+    return absl::DataLossError("the answer holds no token");
+  const auto token = answer.find("access_token");
+  const auto seconds = answer.find("expires_in");
+  if (token == answer.end() || !token->is_string() || seconds == answer.end() ||
+      !seconds->is_number_integer())
+    return absl::DataLossError("the answer holds no token");
+  Token parsed;
+  parsed.value = token->get<std::string>();
+  // It becomes a line of every request.
+  if (parsed.value.empty() ||
+      !std::all_of(parsed.value.begin(), parsed.value.end(),
+                   [](char c) { return c > ' ' && c < 127; }))
+    return absl::DataLossError("the answer's token has strange characters");
+  parsed.expires_nanos =
+      now_nanos +
+      std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, kMaxSeconds) *
+          1'000'000'000;
+  return parsed;
+}
+
+}  // namespace forebay::storage::gcs

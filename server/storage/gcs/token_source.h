@@ -1,0 +1,38 @@
+#ifndef FOREBAY_SERVER_STORAGE_GCS_TOKEN_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_GCS_TOKEN_SOURCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace forebay::storage::gcs {
+
+// What a server takes as proof of who asks.
+struct Token {
+  std::string value;
+  std::int64_t expires_nanos = 0;  // of the wall clock
+};
+
+// Where tokens come from. Used on one engine's thread only. The caller owns it;
+// it must outlive the calls that it makes. Never blocks. Errors of Fetch name
+// the credentials: PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used),
+// UNAVAILABLE (a fault that may pass, tried again in vain).
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+
+  // Calls `done` once, perhaps before it returns, with a new token.
+  virtual void Fetch(std::function<void(absl::StatusOr<Token>)> done) = 0;
+};
+
+// Reads the answer of an OAuth 2 server: {"access_token", "expires_in"}.
+// DATA_LOSS: it is none.
+absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
+                                       std::int64_t now_nanos);
+
+}  // namespace forebay::storage::gcs
+
+#endif  // FOREBAY_SERVER_STORAGE_GCS_TOKEN_SOURCE_H_
