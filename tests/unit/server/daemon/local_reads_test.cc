@@ -38,17 +38,18 @@ absl::Status TryToRead(LocalReads* reads) {
 }
 
 TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
-  if (!storage::local::Ring::Probe().ok()) GTEST_SKIP();
-  LocalReads reads(proto::StorageConfig::default_instance());
+  const absl::Status probe = storage::local::Ring::Probe();
+  if (!probe.ok()) GTEST_SKIP() << probe;
+  proto::StorageConfig config;
+  config.set_io_uring("auto");
+  LocalReads reads(config);
   EXPECT_TRUE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
 }
 
-TEST(LocalReadsTest, ReadsByThreadsIfToldSo) {
-  proto::StorageConfig config;
-  config.set_io_uring("off");
-  LocalReads reads(config);
+TEST(LocalReadsTest, ReadsByThreadsUnlessToldOtherwise) {
+  LocalReads reads(proto::StorageConfig::default_instance());
   EXPECT_FALSE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -57,7 +58,9 @@ TEST(LocalReadsTest, ReadsByThreadsIfToldSo) {
 TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
   std::thread([] {
     storage::local::RefuseSystemCall(SYS_io_uring_setup, EPERM);
-    LocalReads reads(proto::StorageConfig::default_instance());
+    proto::StorageConfig config;
+    config.set_io_uring("auto");
+    LocalReads reads(config);
     EXPECT_FALSE(reads.io_uring());
     EXPECT_THAT(reads.refusal(),
                 testing::StartsWith("io_uring is forbidden here"));
