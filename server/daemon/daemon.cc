@@ -118,7 +118,9 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                resources.memory >> 20, index_directory_);
 }
 
-Daemon::~Daemon() = default;
+// Workers ask the source for more, and what reads for it tells the workers:
+// those are stopped first, and go last.
+Daemon::~Daemon() { executor_.Stop(); }
 
 absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(sessions_,

@@ -17,26 +17,37 @@ namespace forebay::executor {
 
 ThreadPoolExecutor::ThreadPoolExecutor(int workers,
                                        const base::Clock* cpu_clock)
-    : cpu_clock_(cpu_clock) {
+    : workers_(workers), cpu_clock_(cpu_clock) {
   FOREBAY_CHECK(workers > 0);
   threads_.reserve(workers);
   for (int worker = 0; worker < workers; ++worker)
     threads_.emplace_back([this, worker] { Work(worker); });
 }
 
-ThreadPoolExecutor::~ThreadPoolExecutor() {
+ThreadPoolExecutor::~ThreadPoolExecutor() { Stop(); }
+
+void ThreadPoolExecutor::Stop() {
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
   }
   task_or_end_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  for (;;) {
+    std::optional<schedule::FairQueue<Task>::Popped> dropped;
+    base::MutexLock lock(&mutex_);
+    dropped = queue_.Pop();
+    if (!dropped.has_value()) return;
+    queue_.Complete(dropped->flow, dropped->cost, 0);
+  }
 }
 
 void ThreadPoolExecutor::Submit(schedule::Flow flow, std::int64_t cost_nanos,
                                 Task task) {
   {
     base::MutexLock lock(&mutex_);
+    if (ending_) return;
     queue_.Push(flow, cost_nanos, /*urgency=*/0, std::move(task));
     if (waking_ == asleep_ ||
         static_cast<std::size_t>(waking_) >= queue_.size())

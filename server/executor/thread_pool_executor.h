@@ -26,7 +26,12 @@ class ThreadPoolExecutor final : public Executor {
       int workers, const base::Clock* cpu_clock = base::Clock::ThreadCpu());
   ~ThreadPoolExecutor() override;
 
-  int workers() const override { return static_cast<int>(threads_.size()); }
+  // Waits for the tasks that run; drops those that wait and all that come
+  // later. For who must outlive what tasks refer to, and be called by it. From
+  // one thread at a time.
+  void Stop();
+
+  int workers() const override { return workers_; }
   void Submit(schedule::Flow flow, std::int64_t cost_nanos, Task task) override;
   void SetWeight(schedule::Flow flow, double weight) override;
   void Forget(schedule::Flow flow) override;
@@ -39,6 +44,7 @@ class ThreadPoolExecutor final : public Executor {
  private:
   void Work(int worker);
 
+  const int workers_;
   const base::Clock* const cpu_clock_;
   mutable base::Mutex mutex_;
   base::CondVar task_or_end_;

@@ -55,6 +55,40 @@ TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
   EXPECT_EQ(clashes, 0);
 }
 
+// What a task refers to may go as soon as Stop has returned, and those whom it
+// was to call may still submit more.
+TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
+  ThreadPoolExecutor executor(1);
+  std::latch running(1);
+  std::latch go(1);
+  std::atomic<bool> finished = false;
+  executor.Submit(1, 1, [&](int) {
+    running.count_down();
+    go.wait();
+    finished = true;
+  });
+  running.wait();
+  const auto held = std::make_shared<int>();
+  std::atomic<int> run = 0;
+  const auto task = [held, &run](int) { ++run; };
+  std::latch stopping(1);
+  std::thread stopper([&] {
+    stopping.count_down();
+    executor.Stop();
+    EXPECT_TRUE(finished);
+  });
+  stopping.wait();
+  executor.Submit(2, 1, task);
+  go.count_down();
+  stopper.join();
+  executor.Submit(2, 1, task);
+  EXPECT_EQ(executor.queued(), 0);
+  EXPECT_EQ(executor.busy(), 0);
+  EXPECT_EQ(executor.workers(), 1);
+  EXPECT_LE(run, 1);  // before it stopped
+  EXPECT_EQ(held.use_count(), 2) << "a dropped task is kept";
+}
+
 // As many tasks as workers can wait for one another: nobody sleeps on while
 // there is work.
 TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
