@@ -55,9 +55,9 @@ class Attachment {
 
 // All jobs of the host. A job lives as long as an attachment to it does.
 // Thread-safe. Owns nothing but the books: attachments and loaders belong to
-// sessions; catalog and machinery to the daemon, and outlive it. Attach and
-// Introspection do not block. Errors: INVALID_ARGUMENT (an identity that is
-// none).
+// sessions; catalog and machinery to the daemon, and outlive it. Attach,
+// Introspection and Control do not block. Errors: INVALID_ARGUMENT (an identity
+// that is none), and those of Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::Machinery machinery)

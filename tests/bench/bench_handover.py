@@ -40,7 +40,7 @@ def wakes():
 
 
 def run():
-    """Rows: reading trainer, wake, writing trainer."""
+    """Rows: trainers that read, only take, and write in place; the wake."""
     uri = str(photos.make())
     makings = []
     with daemon() as server:

@@ -4,7 +4,6 @@
 
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/text_table.h"
-#include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
 
 namespace forebay::ctl {
