@@ -45,6 +45,7 @@ class Daemon {
   struct Resources {
     std::uint64_t memory = 0;  // bytes
     int workers = 0;
+    double max_cpus = 0;  // of all workers
     pipeline::WorkspaceLimits workspace;
     std::vector<std::string> warnings;
   };
