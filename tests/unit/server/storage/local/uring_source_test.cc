@@ -65,6 +65,9 @@ class UringSourceTest : public ::testing::Test {
             errno == EAGAIN);
   }
 
+  // As if nothing fitted into the page cache.
+  static std::uint64_t NoRoom() { return 0; }
+
   // Makes the source anew.
   void Start(const std::vector<Refusal>& refusals = {},
              const UringSourceOptions& options = {}) {
@@ -195,15 +198,47 @@ TEST_F(UringSourceTest, WaitsInTheRing) {
 
 // Read past the page cache from some point on, on a file system that can.
 TEST_F(UringSourceTest, ReadsFilesThatAreNeverInTheCache) {
-  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
-  // Beyond what is pinned, and where nothing is.
-  Start({}, {.pinned_bytes = 1 << 20, .pool = {}});
-  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
-  Start({}, {.pinned_bytes = 0, .pool = {}});
-  for (int i = 0; i < 5; ++i) ReadManyColdFiles();
+  // All of it pinned, a part, and nothing.
+  for (const std::size_t pinned : {8 << 20, 1 << 20, 0}) {
+    Start({}, {.page_cache_room = NoRoom, .pinned_bytes = pinned, .pool = {}});
+    for (int i = 0; i < 5; ++i) ReadManyColdFiles();
+  }
   // What was just written is read as it was written.
   scratch_.Write("new", std::string(100'000, 'n'));
   EXPECT_EQ(*Read(Request("new")), std::string(100'000, 'n'));
+}
+
+// As of shards: files that stay open.
+TEST_F(UringSourceTest, ReadsFilesInParts) {
+  Start({}, {.page_cache_room = NoRoom, .pool = {}});
+  const std::string content = RandomText(1 << 20, 5);
+  scratch_.Write("shard", content);
+  const ReadRequest whole = Request("shard");
+  std::mt19937 random(6);
+  for (int i = 0; i < 300; ++i) {
+    ReadRequest part = Request("shard");
+    part.offset = random() % (content.size() - 40'000);
+    part.length = 16'384 + random() % 20'000;
+    EXPECT_TRUE(*Read(part) == content.substr(part.offset, part.length)) << i;
+    // Small ones go another way.
+    part.length = 100;
+    EXPECT_EQ(*Read(part), content.substr(part.offset, 100));
+  }
+  // Written in place: not the version asked for any more.
+  scratch_.Write("shard", content + "more");
+  ReadRequest part = whole;
+  part.length = 20'000;
+  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kFailedPrecondition);
+  // Replaced: the name stands for another file, which is read.
+  const std::string other = RandomText(1 << 20, 7);
+  scratch_.Write("other", other);
+  std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
+  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kFailedPrecondition);
+  part = Request("shard");
+  part.length = 20'000;
+  EXPECT_TRUE(*Read(part) == other.substr(0, 20'000));
+  std::filesystem::remove(scratch_.Path("shard"));
+  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kNotFound);
 }
 
 // As where a container's seccomp filter knows no preadv2.
