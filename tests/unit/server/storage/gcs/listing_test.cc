@@ -74,7 +74,7 @@ class ListObjectsTest : public ::testing::Test {
 
   absl::Status List(const GcsRoot& root) {
     got_.clear();
-    return ListObjects(&client_, nullptr, root, [this](ListedObject object) {
+    return ListObjects(&client_, nullptr, root, [this](const ListedObject& object) {
       got_.push_back(object.name);
       return got_.size() < limit_;
     });
