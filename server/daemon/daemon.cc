@@ -96,10 +96,13 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
                 .scan_threads = 4 * resources.workers,
-                .wall_clock = WallClockNanos}),
+                .wall_clock = WallClockNanos,
+                .lister = &remote_reads_}),
       executor_(resources.workers),
       local_reads_(config_.storage()),
-      registry_(&catalog_, {.source = local_reads_.source(),
+      sources_(local_reads_.source()),
+      remote_reads_(RemoteEnvironment::OfProcess(), &sources_),
+      registry_(&catalog_, {.source = &sources_,
                             .executor = &executor_,
                             .workspaces = &workspaces_,
                             .budget = &budget_,
@@ -123,9 +126,10 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
 Daemon::~Daemon() { executor_.Stop(); }
 
 absl::Status Daemon::Listen() {
-  FOREBAY_ASSIGN_OR_RETURN(sessions_,
-                           session::Server::Create(runtime_dir_.SessionSocket(),
-                                                   loop_.get(), &registry_));
+  FOREBAY_ASSIGN_OR_RETURN(
+      sessions_,
+      session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
+                              &registry_, &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
                   runtime_dir_.AdminSocket(), &registry_, &registry_,

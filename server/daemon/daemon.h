@@ -13,6 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
+#include "server/daemon/remote_reads.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -20,6 +21,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
+#include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
 
@@ -76,6 +78,8 @@ class Daemon {
   // it goes.
   executor::ThreadPoolExecutor executor_;
   LocalReads local_reads_;
+  storage::RoutedSource sources_;
+  RemoteReads remote_reads_;
   job::Registry registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;

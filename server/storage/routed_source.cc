@@ -1,0 +1,56 @@
+#include "server/storage/routed_source.h"
+
+#include <utility>
+
+namespace forebay::storage {
+
+void RoutedSource::Add(Leads leads, ByteSource* source) {
+  // Held, so that no weight overtakes another on its way to the source.
+  base::MutexLock lock(&mutex_);
+  for (const auto& [job, weight] : weights_) source->SetWeight(job, weight);
+  routes_.insert(routes_.end() - 1, {leads, source});
+}
+
+std::vector<RoutedSource::Route> RoutedSource::Routes() const {
+  base::MutexLock lock(&mutex_);
+  return routes_;
+}
+
+void RoutedSource::Read(absl::Span<ReadRequest> requests) {
+  const std::vector<Route> routes = Routes();
+  const auto source_for = [&routes](const ReadRequest& request) {
+    for (const Route& route : routes)
+      if (route.leads == nullptr || route.leads(*request.root))
+        return route.source;
+    return routes.back().source;
+  };
+  // Requests come many at a time, mostly below one root: so they go on.
+  while (!requests.empty()) {
+    ByteSource* const source = source_for(requests.front());
+    std::size_t count = 1;
+    while (count < requests.size() &&
+           (requests[count].root == requests.front().root ||
+            source_for(requests[count]) == source))
+      ++count;
+    source->Read(requests.first(count));
+    requests.remove_prefix(count);
+  }
+}
+
+void RoutedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  for (const Route& route : Routes()) route.source->Share(ticket, purpose);
+}
+
+void RoutedSource::SetWeight(std::uint64_t job, double weight) {
+  base::MutexLock lock(&mutex_);
+  weights_[job] = weight;
+  for (const Route& route : routes_) route.source->SetWeight(job, weight);
+}
+
+void RoutedSource::Forget(std::uint64_t job) {
+  base::MutexLock lock(&mutex_);
+  weights_.erase(job);
+  for (const Route& route : routes_) route.source->Forget(job);
+}
+
+}  // namespace forebay::storage

@@ -1,0 +1,54 @@
+#ifndef FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "server/base/mutex.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Sends each read to the source for roots of its kind.
+//
+// Thread-safe. Owns nothing: all sources must outlive the reads that they were
+// given, and be told of no more. Does not block. Errors are those of the
+// sources.
+class RoutedSource final : public ByteSource {
+ public:
+  // Whether a route leads to a root.
+  using Leads = bool (*)(const Root&);
+
+  // `otherwise` reads below roots to which no route leads.
+  explicit RoutedSource(ByteSource* otherwise)
+      : routes_({{nullptr, otherwise}}) {}
+
+  // From now on `source` reads below the roots that `leads` says yes to. It is
+  // told every weight that was set before.
+  void Add(Leads leads, ByteSource* source);
+
+  void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void Forget(std::uint64_t job) override;
+
+ private:
+  struct Route {
+    Leads leads = nullptr;  // null: everywhere
+    ByteSource* source = nullptr;
+  };
+
+  std::vector<Route> Routes() const;
+
+  mutable base::Mutex mutex_;
+  // The last is the one that leads everywhere.
+  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);  // by job
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
