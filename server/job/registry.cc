@@ -10,12 +10,54 @@
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
 #include "server/sampler/sampler.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/read_now.h"
+#include "server/stream/field_type.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
 namespace {
 
 constexpr std::size_t kMaxWarnings = 16;
+
+using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
+
+// `pipeline` is what the spec's came to. Null: the dataset has no image, and
+// nothing is to be done with one.
+absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
+                                        const proto::PipelineSpec& spec,
+                                        absl::StatusOr<PipelinePtr> pipeline) {
+  if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
+  if (spec.ops().empty()) return PipelinePtr();
+  return absl::InvalidArgumentError(
+      absl::StrCat(dataset.root()->uri(),
+                   ": there is a transform, but no field that is an image"));
+}
+
+// Blocks for a read where the dataset has arrays.
+absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
+    storage::ByteSource& source, schedule::Flow flow,
+    const std::stop_token& stop) {
+  base::Bytes first;
+  if (stream::NeedsFirstSample(dataset)) {
+    dataset::Sample sample = dataset.At(0);
+    storage::ReadRequest request;
+    request.root = dataset.root();
+    request.object = std::move(sample.object);
+    request.version = sample.version;
+    request.offset = sample.offset;
+    request.length = sample.length;
+    request.purpose.job = flow;
+    FOREBAY_ASSIGN_OR_RETURN(
+        first, storage::ReadNow(source, std::move(request), stop));
+  }
+  auto types = stream::TypesOf(
+      dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
+      first.span());
+  if (!types.ok()) return base::Annotate(types.status(), dataset.root()->uri());
+  return types;
+}
 
 }  // namespace
 
@@ -26,18 +68,29 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const pipeline::Pipeline> pipeline,
-                           pipeline::Pipeline::Create(spec.pipeline()));
+  absl::StatusOr<PipelinePtr> compiled =
+      pipeline::Pipeline::Create(spec.pipeline());
+  if (!spec.pipeline().ops().empty()) {
+    FOREBAY_RETURN_IF_ERROR(compiled.status());
+  }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
       registry_->OpenDataset(std::move(root), spec.dataset(), stop));
   FOREBAY_ASSIGN_OR_RETURN(
       sampler::Sampler sampler,
       sampler::Sampler::Create(spec.sampler(), dataset->size()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      PipelinePtr pipeline,
+      PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::vector<stream::FieldType> fields,
+      TypesOf(*dataset, pipeline.get(), *registry_->machinery_.source,
+              job_->flow(), stop));
   if (spec.name().empty()) spec.set_name(job_->NextLoaderName());
   stream::Recipe recipe{.dataset = std::move(dataset),
                         .sampler = sampler,
                         .pipeline = std::move(pipeline),
+                        .fields = std::move(fields),
                         .batch = spec.batch(),
                         .seed = spec.sampler().seed()};
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,

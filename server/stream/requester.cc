@@ -21,7 +21,6 @@ storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Pace& pace) const {
   dataset::Sample source = recipe_->dataset->At(place->id);
   place->held = storage::HeldBytes(source.length);
-  place->label = source.label;
   storage::ReadRequest request;
   request.root = recipe_->dataset->root();
   request.object = std::move(source.object);

@@ -26,8 +26,7 @@ constexpr arena::Holder kPeeker = 0;
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
                                                        Machinery machinery,
                                                        schedule::Flow flow) {
-  const BatchLayout layout(recipe.pipeline->output(),
-                           recipe.batch.batch_size());
+  const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
   FOREBAY_ASSIGN_OR_RETURN(
       Provision provision,
       Provision::Reserve(machinery.budget, recipe, layout.slot_bytes()));
@@ -328,10 +327,11 @@ void Stream::PublishLocked(const Batch& batch) {
     return;
   }
   const std::uint32_t generation = pool_->generation(batch.slot);
-  layout_.WriteHeader(batch.data, {.generation = generation,
-                                   .sample_count = count,
-                                   .epoch = batch.epoch,
-                                   .first_sample = batch.first_sample});
+  const std::uint64_t bytes =
+      layout_.Complete(batch.data, {.generation = generation,
+                                    .sample_count = count,
+                                    .epoch = batch.epoch,
+                                    .first_sample = batch.first_sample});
   pool_->Publish(batch.slot, holders);
   last_slot_ = batch.slot;
   pace_.Published(count, Now());
@@ -341,7 +341,7 @@ void Stream::PublishLocked(const Batch& batch) {
                      .reserved = 0,
                      .sample_count = count,
                      .epoch = batch.epoch},
-                    layout_.DataBytes(count));
+                    bytes);
 }
 
 void Stream::CloseEpochLocked(const absl::Status& status) {
