@@ -97,7 +97,8 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       catalog_({.index_directory = index_directory_,
                 .scan_threads = 4 * resources.workers,
                 .wall_clock = WallClockNanos,
-                .lister = &remote_reads_}),
+                .lister = &remote_reads_,
+                .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers),
       local_reads_(config_.storage()),
       sources_(local_reads_.source()),
@@ -193,6 +194,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.local_reads = {.io_uring = local_reads_.io_uring(),
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};
+  info.bucket_credentials = remote_reads_.credentials();
   info.warnings = warnings_;
   for (std::string& warning : registry_.Warnings())
     info.warnings.push_back(std::move(warning));

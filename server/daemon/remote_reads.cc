@@ -128,8 +128,7 @@ absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
     return gcs_lister_.get();
   if (IsA<http::HttpRoot>(root) && http_lister_ != nullptr)
     return http_lister_.get();
-  return absl::InvalidArgumentError(
-      absl::StrCat(root.uri(), ": is not known here"));
+  return absl::InvalidArgumentError("is not known here");
 }
 
 absl::Status RemoteReads::List(

@@ -208,9 +208,10 @@ absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options) {
   ObjectTree tree;
-  FOREBAY_RETURN_IF_ERROR(lister.List(
+  const absl::Status listed = lister.List(
       root, [&tree](const storage::ListedObject& object) { tree.Add(object); },
-      options.stop));
+      options.stop);
+  if (!listed.ok()) return base::Annotate(listed, root.uri());
   auto directories = tree.Take();
   if (!directories.ok())
     return base::Annotate(directories.status(), root.uri());

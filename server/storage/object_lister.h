@@ -23,10 +23,11 @@ struct ListedObject {
 //
 // Thread-safe. The caller owns it and lets its calls return before it goes.
 // They block for the network, but not for long once their stop is requested.
-// Errors name the root, or the object, and the reason: NOT_FOUND (no such
-// bucket or object), PERMISSION_DENIED, INVALID_ARGUMENT (a name that no object
-// can have), UNIMPLEMENTED (the server tells no such thing), UNAVAILABLE (a
-// passing fault), DATA_LOSS (nonsense), CANCELLED (stopped).
+// Errors give the reason, and the object that it is about, and leave the root's
+// name to the caller: NOT_FOUND (no such bucket or object), PERMISSION_DENIED,
+// INVALID_ARGUMENT (a name that no object can have), UNIMPLEMENTED (the server
+// tells no such thing), UNAVAILABLE (a passing fault), DATA_LOSS (nonsense),
+// CANCELLED (stopped).
 class ObjectLister {
  public:
   virtual ~ObjectLister() = default;

@@ -9,7 +9,7 @@ import pytest
 
 import forebay
 from daemons import serving
-from fault_proxy import KINDS, FaultProxy
+from fault_proxy import FaultProxy
 from metadata_server import MetadataServer
 from trouble import memory_used
 

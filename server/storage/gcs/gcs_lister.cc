@@ -21,8 +21,7 @@ constexpr std::uint64_t kMaxObjectBytes = 64 << 10;
 absl::StatusOr<const GcsRoot*> BucketOf(const Root& root) {
   const auto* const bucket = dynamic_cast<const GcsRoot*>(&root);
   if (bucket == nullptr)
-    return absl::InvalidArgumentError(
-        absl::StrCat(root.uri(), ": lies in no bucket of Cloud Storage"));
+    return absl::InvalidArgumentError("lies in no bucket of Cloud Storage");
   return bucket;
 }
 
@@ -102,9 +101,8 @@ absl::StatusOr<ObjectVersion> GcsLister::Stat(const Root& root,
                                               std::string_view object,
                                               const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(const GcsRoot* const bucket, BucketOf(root));
-  const std::string name = absl::StrCat(root.uri(), "/", std::string(object));
   const auto url = bucket->StatUrl(object);
-  if (!url.ok()) return base::Annotate(url.status(), name);
+  if (!url.ok()) return base::Annotate(url.status(), object);
   ListedObject found;
   http::Call call;
   call.request.url = *url;
@@ -118,18 +116,17 @@ absl::StatusOr<ObjectVersion> GcsLister::Stat(const Root& root,
   };
   const auto answer = client_->Await(std::move(call), stop);
   if (absl::IsNotFound(answer.status()))
-    return base::Annotate(answer.status(), name);
+    return base::Annotate(answer.status(), object);
   if (!answer.ok())
-    return Explained(base::Annotate(answer.status(), name), *bucket);
+    return base::Annotate(Explained(answer.status(), *bucket), object);
   return found.version;
 }
 
-// Errors of lists name the root already.
 absl::Status GcsLister::Explained(const absl::Status& error,
                                   const GcsRoot& root) const {
   if (absl::IsNotFound(error))
-    return absl::NotFoundError(absl::StrCat(
-        root.uri(), ": there is no bucket called ", root.bucket()));
+    return absl::NotFoundError(
+        absl::StrCat("there is no bucket called ", root.bucket()));
   if (absl::IsPermissionDenied(error))
     return absl::PermissionDeniedError(
         absl::StrCat(error.message(), "; asked with ", credentials_));

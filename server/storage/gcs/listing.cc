@@ -124,11 +124,11 @@ absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
       return absl::OkStatus();
     };
     const auto answer = client->Await(std::move(call), options.stop);
-    if (!answer.ok()) return base::Annotate(answer.status(), root.uri());
+    FOREBAY_RETURN_IF_ERROR(answer.status());
     for (ListedObject& object : page.objects) {
       if ((last.has_value() && object.name <= *last) ||
           !object.name.starts_with(options.folder))
-        return base::Annotate(Broken("its pages are out of order"), root.uri());
+        return Broken("its pages are out of order");
       last = object.name;
       if (!each(std::move(object))) return absl::OkStatus();
     }
@@ -136,7 +136,7 @@ absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
       for (std::string& folder : page.folders)
         options.folders(std::move(folder));
     if (!page.next_token.empty() && page.next_token == token)
-      return base::Annotate(Broken("a page follows itself"), root.uri());
+      return Broken("a page follows itself");
     token = std::move(page.next_token);
   } while (!token.empty());
   return absl::OkStatus();

@@ -44,9 +44,9 @@ struct ListOptions {
 // Hands all objects below `root` to `each`, in the order of their names' bytes,
 // a page at a time, until there are no more or `each` says false. Blocks, but
 // not for long once its stop is requested; not to be called on the engine's
-// thread. `authorizer` may be null. Errors, which name the root: NOT_FOUND (no
-// such bucket), PERMISSION_DENIED, UNAVAILABLE, DATA_LOSS (pages that make no
-// list), CANCELLED (stopped), and those of the authorizer.
+// thread. `authorizer` may be null. Errors, which leave the root's name to the
+// caller: NOT_FOUND (no such bucket), PERMISSION_DENIED, UNAVAILABLE, DATA_LOSS
+// (pages that make no list), CANCELLED (stopped), and those of the authorizer.
 absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
                          const GcsRoot& root,
                          const std::function<bool(ListedObject)>& each,

@@ -9,25 +9,22 @@
 
 namespace forebay::storage::http {
 
-absl::Status HttpLister::List(const Root& root,
+absl::Status HttpLister::List(const Root&,
                               const std::function<void(ListedObject)>&,
                               const std::stop_token&) {
-  return absl::UnimplementedError(absl::StrCat(
-      root.uri(), ": a web server does not list its files: name them"));
+  return absl::UnimplementedError(
+      "a web server does not list its files: name them");
 }
 
 absl::StatusOr<ObjectVersion> HttpLister::Stat(const Root& root,
                                                std::string_view object,
                                                const std::stop_token& stop) {
   const auto* const place = dynamic_cast<const HttpRoot*>(&root);
-  if (place == nullptr)
-    return absl::InvalidArgumentError(
-        absl::StrCat(root.uri(), ": is no http URL"));
+  if (place == nullptr) return absl::InvalidArgumentError("is no http URL");
   auto version = StatObject(client_, *place, object, stop);
-  if (!version.ok()) return base::Annotate(version.status(), root.uri());
-  if (version->stamp == 0)
+  if (version.ok() && version->stamp == 0)
     return absl::InvalidArgumentError(absl::StrCat(
-        root.uri(), "/", std::string(object),
+        std::string(object),
         ": the server tells neither an ETag nor when it was last modified, so ",
         "that a change would not show"));
   return version;

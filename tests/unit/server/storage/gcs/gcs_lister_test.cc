@@ -117,7 +117,7 @@ TEST_F(GcsListerTest, TellsOfOneObject) {
   EXPECT_EQ(version->size, 4);
   EXPECT_EQ(version->stamp, generation);
   EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
-            absl::NotFoundError("gs://bucket/p/c: there is no such object"));
+            absl::NotFoundError("c: there is no such object"));
   EXPECT_EQ(lister_.Stat(*root_, "", {}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
@@ -125,14 +125,12 @@ TEST_F(GcsListerTest, TellsOfOneObject) {
 TEST_F(GcsListerTest, SaysWhatIsWrong) {
   server_.Put("p/a/1", "x");
   const auto missing = *GcsRoot::Create("gs://nowhere/p", server_.url());
-  EXPECT_EQ(
-      List(*missing).status(),
-      absl::NotFoundError("gs://nowhere/p: there is no bucket called nowhere"));
+  EXPECT_EQ(List(*missing).status(),
+            absl::NotFoundError("there is no bucket called nowhere"));
   server_.SetToken("secret");
   for (const absl::Status& denied :
        {List(*root_).status(), lister_.Stat(*root_, "a/1", {}).status()}) {
     EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied);
-    EXPECT_THAT(std::string(denied.message()), HasSubstr("gs://bucket/p"));
     EXPECT_THAT(std::string(denied.message()),
                 HasSubstr("; asked with no credentials"));
   }
