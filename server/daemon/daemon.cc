@@ -12,6 +12,7 @@
 #include "server/base/cgroup.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
+#include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/local/local_root.h"
 #include "spdlog/spdlog.h"
@@ -29,6 +30,10 @@ std::int64_t WallClockNanos() {
       .count();
 }
 
+// Of draws for eviction: what they are decides no more than which hits are
+// missed.
+constexpr std::uint64_t kCacheSeed = 1;
+
 std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * kNanosPerSecond);
 }
@@ -41,6 +46,8 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       resources.memory,
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
+  FOREBAY_ASSIGN_OR_RETURN(
+      resources.cache, CacheMemory(config.cache().memory(), resources.memory));
   if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
     resources.warnings.push_back(
         absl::StrCat("memory.limit is ", resources.memory >> 20,
@@ -69,14 +76,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
   FOREBAY_ASSIGN_OR_RETURN(const Resources resources, Measure(config));
   std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(config_file),
                                             std::move(runtime_dir), resources));
-  FOREBAY_ASSIGN_OR_RETURN(
-      daemon->scratch_,
-      daemon->budget_.Reserve(
-          resources.workspace.scratch_bytes * resources.workers,
-          "decoder scratch"));
-  FOREBAY_ASSIGN_OR_RETURN(
-      daemon->spare_buffers_,
-      daemon->budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  FOREBAY_RETURN_IF_ERROR(daemon->Assemble(resources));
   FOREBAY_ASSIGN_OR_RETURN(daemon->loop_, base::EventLoop::Create());
   FOREBAY_RETURN_IF_ERROR(daemon->Listen());
   return daemon;
@@ -101,25 +101,51 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers),
       local_reads_(config_.storage()),
-      sources_(local_reads_.source()),
       remote_reads_(RemoteEnvironment::OfProcess(), &sources_),
-      registry_(&catalog_, {.source = &sources_,
-                            .executor = &executor_,
-                            .workspaces = &workspaces_,
-                            .budget = &budget_,
-                            .clock = base::Clock::Monotonic(),
-                            .on_changed =
-                                [this](const dataset::Dataset& d) {
-                                  catalog_.MarkStale(d);
-                                }}),
       busy_at_nanos_(started_at_nanos_) {
+  sources_.Add(
+      [](const storage::Root& root) {
+        return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
+      },
+      local_reads_.source());
   for (int i = 0; i < resources.workers; ++i) {
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
   for (const std::string& warning : warnings_) spdlog::warn("{}", warning);
-  spdlog::info("{} workers, {} MiB of memory, indexes in {}", resources.workers,
-               resources.memory >> 20, index_directory_);
+  spdlog::info(
+      "{} workers, {} MiB of memory, {} of them for the cache, indexes in {}",
+      resources.workers, resources.memory >> 20, resources.cache >> 20,
+      index_directory_);
+}
+
+absl::Status Daemon::Assemble(const Resources& resources) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      scratch_,
+      budget_.Reserve(resources.workspace.scratch_bytes * resources.workers,
+                      "decoder scratch"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      spare_buffers_,
+      budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      cache_,
+      cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
+                           {.below = &sources_,
+                            .budget = &budget_,
+                            .next_use = &timetable_,
+                            .clock = base::Clock::Monotonic()}));
+  registry_ = std::make_unique<job::Registry>(
+      &catalog_,
+      stream::Machinery{.source = cache_.get(),
+                        .executor = &executor_,
+                        .workspaces = &workspaces_,
+                        .budget = &budget_,
+                        .clock = base::Clock::Monotonic(),
+                        .timetable = &timetable_,
+                        .on_changed = [this](const dataset::Dataset& dataset) {
+                          catalog_.MarkStale(dataset);
+                        }});
+  return absl::OkStatus();
 }
 
 // Workers ask the source for more, and what reads for it tells the workers:
@@ -130,10 +156,10 @@ absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(
       sessions_,
       session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
-                              &registry_, &remote_reads_));
+                              registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), &registry_, &registry_,
+                  runtime_dir_.AdminSocket(), registry_.get(), registry_.get(),
                   [this] { return Info(); }, base::Clock::Monotonic()));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
@@ -167,7 +193,7 @@ void Daemon::Tick() {
     Stop();
   }
   sessions_->RunAside([this] {
-    registry_.ReclaimIdle(Nanos(config_.session().idle_seconds()));
+    registry_->ReclaimIdle(Nanos(config_.session().idle_seconds()));
   });
 }
 
@@ -183,7 +209,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.index_directory = index_directory_;
   info.memory_limit = budget_.limit();
   info.memory_used = budget_.used();
-  info.memory_slots = registry_.SlotBytes();
+  info.memory_slots = registry_->SlotBytes();
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
@@ -196,7 +222,7 @@ admin::DaemonInfo Daemon::Info() const {
                       .refusal = local_reads_.refusal()};
   info.bucket_credentials = remote_reads_.credentials();
   info.warnings = warnings_;
-  for (std::string& warning : registry_.Warnings())
+  for (std::string& warning : registry_->Warnings())
     info.warnings.push_back(std::move(warning));
   return info;
 }

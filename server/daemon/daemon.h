@@ -11,6 +11,8 @@
 #include "server/admin/admin_server.h"
 #include "server/base/event_loop.h"
 #include "server/base/memory_budget.h"
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
 #include "server/daemon/remote_reads.h"
@@ -46,6 +48,7 @@ class Daemon {
   // What the limits come to on this host.
   struct Resources {
     std::uint64_t memory = 0;  // bytes
+    std::uint64_t cache = 0;   // bytes, of them
     int workers = 0;
     pipeline::WorkspaceLimits workspace;
     std::vector<std::string> warnings;
@@ -55,6 +58,8 @@ class Daemon {
          RuntimeDir runtime_dir, const Resources& resources);
 
   static absl::StatusOr<Resources> Measure(const proto::Config& config);
+  // Sets memory aside, and joins what reads with who asks for it.
+  absl::Status Assemble(const Resources& resources);
   absl::Status Listen();
   void Tick();
   admin::DaemonInfo Info() const;
@@ -73,14 +78,17 @@ class Daemon {
   base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   dataset::Catalog catalog_;
+  cache::Timetable timetable_;
   std::unique_ptr<base::EventLoop> loop_;
   // Reads and tasks under way refer to what stands above, and are ended before
-  // it goes.
+  // it goes. The sources go before the cache that reads them: what still waits
+  // for them is told so, and need not be waited for.
+  std::unique_ptr<cache::Cache> cache_;
   executor::ThreadPoolExecutor executor_;
-  LocalReads local_reads_;
   storage::RoutedSource sources_;
+  LocalReads local_reads_;
   RemoteReads remote_reads_;
-  job::Registry registry_;
+  std::unique_ptr<job::Registry> registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;
 

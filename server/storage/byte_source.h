@@ -12,6 +12,15 @@
 
 namespace forebay::storage {
 
+// What an object must still be when it is read.
+struct ObjectVersion {
+  std::uint64_t size = 0;  // bytes
+  std::int64_t stamp =
+      0;  // a file's mtime in nanoseconds; a cloud object's generation
+
+  bool operator==(const ObjectVersion&) const = default;
+};
+
 // The place below which a dataset's objects are named: a directory that a
 // client opened, a bucket. Immutable, thread-safe, shared by all who read from
 // it.
@@ -25,18 +34,20 @@ class Root {
   // then they share what is cached. Null: nothing that is read through this
   // root is kept.
   virtual std::shared_ptr<const std::string> identity() const;
+  // Whether it can be told at once that the object is that version still: only
+  // then is what was kept of it given out unasked. Else the source is asked, by
+  // a read of no bytes. True where a version's bytes are the same for ever, as
+  // those of a bucket's generation are.
+  virtual bool StillHas(const std::string& object,
+                        const ObjectVersion& version) const;
 };
 
 inline std::shared_ptr<const std::string> Root::identity() const {
   return nullptr;
 }
-
-// What an object must still be when it is read.
-struct ObjectVersion {
-  std::uint64_t size = 0;  // bytes
-  std::int64_t stamp =
-      0;  // a file's mtime in nanoseconds; a cloud object's generation
-};
+inline bool Root::StillHas(const std::string&, const ObjectVersion&) const {
+  return true;
+}
 
 // For whom and how soon, so that schedulers and caches below can choose.
 struct ReadPurpose {

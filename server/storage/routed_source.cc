@@ -2,13 +2,27 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
 namespace forebay::storage {
+namespace {
+
+void Refuse(absl::Span<ReadRequest> requests) {
+  for (ReadRequest& request : requests) {
+    const auto done = std::move(request.done);
+    done(absl::InvalidArgumentError(absl::StrCat(
+        request.object, ": ", request.root->uri(), " cannot be read")));
+  }
+}
+
+}  // namespace
 
 void RoutedSource::Add(Leads leads, ByteSource* source) {
   // Held, so that no weight overtakes another on its way to the source.
   base::MutexLock lock(&mutex_);
   for (const auto& [job, weight] : weights_) source->SetWeight(job, weight);
-  routes_.insert(routes_.end() - 1, {leads, source});
+  routes_.push_back({leads, source});
 }
 
 std::vector<RoutedSource::Route> RoutedSource::Routes() const {
@@ -18,11 +32,10 @@ std::vector<RoutedSource::Route> RoutedSource::Routes() const {
 
 void RoutedSource::Read(absl::Span<ReadRequest> requests) {
   const std::vector<Route> routes = Routes();
-  const auto source_for = [&routes](const ReadRequest& request) {
+  const auto source_for = [&routes](const ReadRequest& request) -> ByteSource* {
     for (const Route& route : routes)
-      if (route.leads == nullptr || route.leads(*request.root))
-        return route.source;
-    return routes.back().source;
+      if (route.leads(*request.root)) return route.source;
+    return nullptr;
   };
   // Requests come many at a time, mostly below one root: so they go on.
   while (!requests.empty()) {
@@ -32,7 +45,10 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
            (requests[count].root == requests.front().root ||
             source_for(requests[count]) == source))
       ++count;
-    source->Read(requests.first(count));
+    if (source != nullptr)
+      source->Read(requests.first(count));
+    else
+      Refuse(requests.first(count));
     requests.remove_prefix(count);
   }
 }

@@ -14,17 +14,13 @@ namespace forebay::storage {
 
 // Sends each read to the source for roots of its kind.
 //
-// Thread-safe. Owns nothing: all sources must outlive the reads that they were
-// given, and be told of no more. Does not block. Errors are those of the
-// sources.
+// Thread-safe. Owns nothing: a source may go once nothing is asked of it any
+// more, and what it still has to do completes as it says. Does not block.
+// Errors: those of the sources; INVALID_ARGUMENT: no route leads to the root.
 class RoutedSource final : public ByteSource {
  public:
   // Whether a route leads to a root.
   using Leads = bool (*)(const Root&);
-
-  // `otherwise` reads below roots to which no route leads.
-  explicit RoutedSource(ByteSource* otherwise)
-      : routes_({{nullptr, otherwise}}) {}
 
   // From now on `source` reads below the roots that `leads` says yes to. It is
   // told every weight that was set before.
@@ -37,14 +33,13 @@ class RoutedSource final : public ByteSource {
 
  private:
   struct Route {
-    Leads leads = nullptr;  // null: everywhere
+    Leads leads = nullptr;
     ByteSource* source = nullptr;
   };
 
   std::vector<Route> Routes() const;
 
   mutable base::Mutex mutex_;
-  // The last is the one that leads everywhere.
   std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);  // by job
 };

@@ -41,6 +41,7 @@ def proxy(fake_gcs):
 def config(tmp_path):
     path = tmp_path / "forebayd.toml"
     path.write_text("[memory]\nlimit = \"192MiB\"\n"
+                    "[cache]\nmemory = \"0\"\n"
                     "[image]\nscratch_limit = \"8MiB\"\n")
     return path
 

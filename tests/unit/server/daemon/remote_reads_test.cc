@@ -34,7 +34,7 @@ int NetThreads() {
 
 class RemoteReadsTest : public ::testing::Test {
  protected:
-  RemoteReadsTest() : routes_(&local_), reads_(Environment(), &routes_) {}
+  RemoteReadsTest() : reads_(Environment(), &routes_) {}
 
   RemoteEnvironment Environment() const {
     RemoteEnvironment environment;

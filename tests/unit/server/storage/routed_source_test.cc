@@ -46,6 +46,7 @@ struct Recorder final : public ByteSource {
   std::map<std::uint64_t, double> weights;
 };
 
+bool IsFolder(const Root& root) { return root.uri().starts_with("/"); }
 bool IsBucket(const Root& root) { return root.uri().starts_with("gs:"); }
 bool IsWeb(const Root& root) { return root.uri().starts_with("http:"); }
 
@@ -70,7 +71,8 @@ TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
   Recorder local;
   Recorder buckets;
   Recorder web;
-  RoutedSource source(&local);
+  RoutedSource source;
+  source.Add(&IsFolder, &local);
   source.Add(&IsBucket, &buckets);
   source.Add(&IsWeb, &web);
   auto requests = Requests({{kFolder, "1"},
@@ -90,19 +92,26 @@ TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
   EXPECT_EQ(local.calls, 2);
 }
 
-TEST(RoutedSourceTest, WithoutARouteAllIsOneSource) {
+TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
   Recorder local;
-  RoutedSource source(&local);
-  auto requests = Requests({{kFolder, "1"}, {kBucket, "2"}});
+  RoutedSource source;
+  source.Add(&IsFolder, &local);
+  auto requests = Requests({{kFolder, "1"}, {kBucket, "2"}, {kFolder, "3"}});
+  absl::Status status;
+  requests[1].done = [&status](const absl::StatusOr<base::Bytes>& bytes) {
+    status = bytes.status();
+  };
   source.Read(absl::MakeSpan(requests));
-  EXPECT_THAT(local.objects, ElementsAre("1", "2"));
-  EXPECT_EQ(local.calls, 1);
+  EXPECT_THAT(local.objects, ElementsAre("1", "3"));
+  EXPECT_EQ(status,
+            absl::InvalidArgumentError("2: gs://bucket cannot be read"));
 }
 
 TEST(RoutedSourceTest, EverySourceKnowsTheWeights) {
   Recorder local;
   Recorder buckets;
-  RoutedSource source(&local);
+  RoutedSource source;
+  source.Add(&IsFolder, &local);
   source.SetWeight(1, 0.5);
   source.SetWeight(2, 2);
   source.SetWeight(3, 3);
@@ -120,7 +129,8 @@ TEST(RoutedSourceTest, EverySourceKnowsTheWeights) {
 TEST(RoutedSourceTest, AnySourceMayHaveTheTicket) {
   Recorder local;
   Recorder buckets;
-  RoutedSource source(&local);
+  RoutedSource source;
+  source.Add(&IsFolder, &local);
   source.Add(&IsBucket, &buckets);
   source.Share(7, {});
   EXPECT_THAT(local.shared, ElementsAre(7));
