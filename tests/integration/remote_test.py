@@ -11,6 +11,8 @@ import forebay
 from daemons import serving
 from fault_proxy import FaultProxy
 from metadata_server import MetadataServer
+from raw_session import (INVALID_ARGUMENT, RawSession, loader_spec, messages,
+                         text)
 from trouble import memory_used
 
 BUCKET = "photographs"
@@ -165,6 +167,27 @@ def test_links_are_for_folders(daemon, bucket, tmp_path):
     with pytest.raises(forebay.InvalidArgument) as caught:
         open_loader(bucket, extra_roots=[tmp_path])
     assert "extra_roots are for links in folders" in str(caught.value)
+
+
+@pytest.mark.parametrize("uri, extra_roots, word", [
+    ("gs://photographs", 1, "extra roots are for links in folders"),
+    ("gs://" + "b" * 4096, 0, "at most 4096 bytes"),
+    ("gs://a/b", 0, "no bucket can have that name"),
+    ("gs://photographs\0/x", 0, "no bucket can have that name"),
+    ("ftp://host/x", 0, "datasets are folders"),
+    ("http://[fe80::1]/x", 0, "link-local"),
+    ("http://metadata.google.internal/x", 0, "link-local"),
+    ("/data", 0, "comes with its root's descriptor"),
+    ("", 0, "comes with its root's descriptor"),
+])
+def test_places_that_no_client_asks_for(daemon, uri, extra_roots, word):
+    spec = loader_spec(uri)
+    spec.dataset.extra_roots = extra_roots
+    with RawSession(daemon.runtime_dir / "session.sock") as session:
+        error, _ = session.greet().call(
+            open_loader=messages()[1].OpenLoader(spec=spec))
+        assert error.code == INVALID_ARGUMENT
+        assert word in text(error)
 
 
 def test_who_may_not_read_is_told_as_whom(daemon, fake_gcs, bucket, proxy):

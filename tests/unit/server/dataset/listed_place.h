@@ -1,6 +1,7 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
 #define FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace forebay::dataset {
 
-// A place that a list alone tells of. For one thread, but for its lists.
+// A place that a list alone tells of. It may be asked on several threads, and
+// changed on one while nobody asks.
 class ListedPlace final : public storage::ObjectLister {
  public:
   class PlaceRoot final : public storage::Root {
@@ -49,10 +51,13 @@ class ListedPlace final : public storage::ObjectLister {
   absl::StatusOr<storage::ObjectVersion> Stat(const storage::Root&,
                                               std::string_view object,
                                               const std::stop_token&) override {
-    return objects_.at(std::string(object));
+    const auto found = objects_.find(std::string(object));
+    if (found == objects_.end())
+      return absl::NotFoundError(std::string(object) + ": is not there");
+    return found->second;
   }
 
-  int lists = 0;
+  std::atomic<int> lists = 0;
   absl::Status status;            // of each list
   std::function<void()> on_list;  // called as each begins
 
