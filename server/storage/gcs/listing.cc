@@ -84,6 +84,7 @@ absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
     call.request.url = root.ListUrl(token);
     call.request.max_body = kMaxPageBytes;
     call.authorizer = authorizer;
+    call.kind = http::RequestKind::kList;
     call.judge = [&](const http::Answer& answer) -> absl::Status {
       if (answer.failure != http::Failure::kNone)
         return Broken("a page is too long");

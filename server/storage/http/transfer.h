@@ -45,6 +45,7 @@ class Transfer {
 
  private:
   void SetUp();
+  void ReadStatus();
   bool OnHeader(std::string_view line);
   std::size_t OnBody(const char* data, std::size_t size);
   static std::size_t HeaderCallback(char* data, std::size_t size,
