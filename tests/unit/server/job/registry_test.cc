@@ -69,8 +69,9 @@ class RegistryTest : public ::testing::Test {
 
   NotingExecutor executor_;
   NotingSource source_;
-  dataset::Catalog catalog_{
-      {.scan_threads = 1, .wall_clock = [] { return std::int64_t{0}; }}};
+  dataset::Catalog catalog_{{.index_directory = "",
+                             .scan_threads = 1,
+                             .wall_clock = [] { return std::int64_t{0}; }}};
   Registry registry_{
       &catalog_,
       {.source = &source_, .executor = &executor_, .on_changed = {}}};

@@ -211,7 +211,10 @@ TEST_F(HttpSourceTest, ACapHoldsAndReadsGoOnByThemselves) {
 TEST_F(HttpSourceTest, AReadThatAnotherJobWantsSoonerTakesItsPlace) {
   server_.Put("a", "0123456789");
   constexpr int kReads = 300;
-  source_.emplace(&*client_, &protocol_, nullptr, RangedSourceOptions{1, 4});
+  RangedSourceOptions options;
+  options.concurrency = 1;
+  options.part_bytes = 4;
+  source_.emplace(&*client_, &protocol_, nullptr, options);
   std::latch done(kReads);
   std::vector<int> order;
   std::vector<ReadRequest> requests(kReads, Request("a"));
