@@ -9,12 +9,13 @@ import numpy
 import pytest
 
 import forebay
+from forebay import transforms as T
 from daemons import serving
 from fault_proxy import FaultProxy
 from metadata_server import MetadataServer
 from raw_session import (INVALID_ARGUMENT, RawSession, loader_spec, messages,
                          text)
-from trouble import memory_used
+from trouble import CROP, memory_used
 
 BUCKET = "photographs"
 # Of the daemon's memory while it reads photographs of 96 x 72 pixels.
@@ -76,7 +77,8 @@ def daemon(serve, proxy):
 
 def open_loader(dataset, **arguments):
     arguments = dict({"batch_size": 8, "seed": 3, "autostart": False,
-                      "framework": "numpy"}, **arguments)
+                      "framework": "numpy",
+                      "transform": T.CenterCrop(CROP)}, **arguments)
     return forebay.DataLoader(dataset, **arguments)
 
 
