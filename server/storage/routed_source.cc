@@ -19,9 +19,10 @@ void Refuse(absl::Span<ReadRequest> requests) {
 }  // namespace
 
 void RoutedSource::Add(Leads leads, ByteSource* source) {
-  // Held, so that no weight overtakes another on its way to the source.
+  // Held, so that no weight or cap overtakes another on its way to the source.
   base::MutexLock lock(&mutex_);
   for (const auto& [job, weight] : weights_) source->SetWeight(job, weight);
+  for (const auto& [job, cap] : caps_) source->SetCap(job, cap);
   routes_.push_back({leads, source});
 }
 
@@ -63,9 +64,17 @@ void RoutedSource::SetWeight(std::uint64_t job, double weight) {
   for (const Route& route : routes_) route.source->SetWeight(job, weight);
 }
 
+void RoutedSource::SetCap(std::uint64_t job, double bytes_per_second) {
+  base::MutexLock lock(&mutex_);
+  caps_[job] = bytes_per_second;
+  for (const Route& route : routes_)
+    route.source->SetCap(job, bytes_per_second);
+}
+
 void RoutedSource::Forget(std::uint64_t job) {
   base::MutexLock lock(&mutex_);
   weights_.erase(job);
+  caps_.erase(job);
   for (const Route& route : routes_) route.source->Forget(job);
 }
 

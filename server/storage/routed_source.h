@@ -23,12 +23,13 @@ class RoutedSource final : public ByteSource {
   using Leads = bool (*)(const Root&);
 
   // From now on `source` reads below the roots that `leads` says yes to. It is
-  // told every weight that was set before.
+  // told every weight and cap that was set before.
   void Add(Leads leads, ByteSource* source);
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
  private:
@@ -41,7 +42,9 @@ class RoutedSource final : public ByteSource {
 
   mutable base::Mutex mutex_;
   std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);  // by job
+  // By job.
+  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::storage

@@ -38,12 +38,19 @@ struct Recorder final : public ByteSource {
   void SetWeight(std::uint64_t job, double weight) override {
     weights[job] = weight;
   }
-  void Forget(std::uint64_t job) override { weights.erase(job); }
+  void SetCap(std::uint64_t job, double bytes_per_second) override {
+    caps[job] = bytes_per_second;
+  }
+  void Forget(std::uint64_t job) override {
+    weights.erase(job);
+    caps.erase(job);
+  }
 
   int calls = 0;
   std::vector<std::string> objects;
   std::vector<std::uint64_t> shared;
   std::map<std::uint64_t, double> weights;
+  std::map<std::uint64_t, double> caps;
 };
 
 bool IsFolder(const Root& root) { return root.uri().starts_with("/"); }
@@ -107,7 +114,7 @@ TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
             absl::InvalidArgumentError("2: gs://bucket cannot be read"));
 }
 
-TEST(RoutedSourceTest, EverySourceKnowsTheWeights) {
+TEST(RoutedSourceTest, EverySourceKnowsTheWeightsAndCaps) {
   Recorder local;
   Recorder buckets;
   RoutedSource source;
@@ -115,8 +122,14 @@ TEST(RoutedSourceTest, EverySourceKnowsTheWeights) {
   source.SetWeight(1, 0.5);
   source.SetWeight(2, 2);
   source.SetWeight(3, 3);
+  source.SetCap(2, 1e6);
+  source.SetCap(3, 1e7);
   source.Forget(3);
   source.Add(&IsBucket, &buckets);
+  EXPECT_THAT(buckets.caps, ElementsAre(Pair(2, 1e6)));
+  source.SetCap(1, 2e6);
+  EXPECT_THAT(buckets.caps, ElementsAre(Pair(1, 2e6), Pair(2, 1e6)));
+  EXPECT_EQ(local.caps, buckets.caps);
   EXPECT_THAT(buckets.weights, ElementsAre(Pair(1, 0.5), Pair(2, 2)));
   source.SetWeight(1, 4);
   source.Forget(2);
