@@ -149,9 +149,13 @@ absl::Status Daemon::Listen() {
       sessions_, session::Server::Create(runtime_dir_.SessionSocket(),
                                          loop_.get(), registry_.get()));
   FOREBAY_ASSIGN_OR_RETURN(
-      admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), registry_.get(), registry_.get(),
-                  [this] { return Info(); }, base::Clock::Monotonic()));
+      admin_,
+      admin::AdminServer::Start(runtime_dir_.AdminSocket(),
+                                {.jobs = registry_.get(),
+                                 .control = registry_.get(),
+                                 .daemon = [this] { return Info(); },
+                                 .cache = [this] { return cache_->Snapshot(); },
+                                 .clock = base::Clock::Monotonic()}));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
   if (watchdog.count() > 0) {

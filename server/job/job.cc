@@ -61,6 +61,7 @@ bool Job::IsCalled(const std::string& name_or_key) const {
 
 JobSnapshot Job::Snapshot() const {
   JobSnapshot snapshot;
+  snapshot.flow = flow_;
   snapshot.key = key_;
   snapshot.uid = uid_;
   {

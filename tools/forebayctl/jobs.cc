@@ -21,6 +21,10 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
+std::string Size(const proto::ReadTally& tally) {
+  return Bytes(static_cast<double>(tally.bytes()));
+}
+
 void Print(const proto::JobList& list, std::size_t width) {
   TextTable table({{"JOB"},
                    {"WEIGHT", true, 4},
@@ -33,14 +37,18 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"IMAGES", true},
                    {"DELIVERED", true, 2},
                    {"READ", true, 2},
+                   {"FROM MEMORY", true, 9},
+                   {"SHARED", true, 9},
+                   {"FROM SOURCE", true, 9},
                    {"SUBSTITUTED", true, 7},
                    {"PROCESSES", false, 8}});
   for (const proto::Job& job : list.jobs()) {
     const std::string weight = absl::StrFormat("%g", job.weight());
     const std::string pids = absl::StrJoin(job.pids(), " ");
     if (job.loaders().empty()) {
-      table.AddRow(
-          {job.name(), weight, "-", "", "", "", "", "", "", "", "", "", pids});
+      table.AddRow({job.name(), weight, "-", "", "", "", "", "", "", "", "",
+                    Size(job.traffic().memory()), Size(job.traffic().shared()),
+                    Size(job.traffic().source()), "", pids});
     }
     bool first = true;
     for (const proto::Loader& loader : job.loaders()) {
@@ -53,6 +61,9 @@ void Print(const proto::JobList& list, std::size_t width) {
                     Count(static_cast<double>(counters.samples_delivered())),
                     Bytes(static_cast<double>(counters.bytes_delivered())),
                     Bytes(static_cast<double>(counters.bytes_read())),
+                    first ? Size(job.traffic().memory()) : "",
+                    first ? Size(job.traffic().shared()) : "",
+                    first ? Size(job.traffic().source()) : "",
                     Count(static_cast<double>(counters.samples_substituted())),
                     first ? pids : ""});
       first = false;

@@ -1,10 +1,15 @@
-// forebayctl queues: where each loader's batches are, now.
+// forebayctl queues: where each loader's batches are, now, and from where its
+// job's bytes come.
 
+#include <chrono>
 #include <iostream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tools/forebayctl/json.h"
+#include "tools/forebayctl/rates.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -12,7 +17,10 @@
 namespace forebay::ctl {
 namespace {
 
-void Print(const proto::JobList& list, std::size_t width) {
+constexpr std::chrono::milliseconds kMeasured(500);
+
+void Print(const proto::JobList& list, const std::vector<JobRates>& rates,
+           std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
                    {"SLOTS", true, 2},
@@ -24,8 +32,13 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"READS", true, 3},
                    {"IN FLIGHT", true, 4},
                    {"DECODING", true, 3},
-                   {"TRAINER"}});
-  for (const proto::Job& job : list.jobs()) {
+                   {"TRAINER"},
+                   {"MEMORY MB/S", true, 6},
+                   {"SHARED", true, 6},
+                   {"SOURCE", true, 6}});
+  for (int i = 0; i < list.jobs_size(); ++i) {
+    const proto::Job& job = list.jobs(i);
+    bool first = true;  // its row has what is the job's as a whole
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(
@@ -40,7 +53,11 @@ void Print(const proto::JobList& list, std::size_t width) {
            absl::StrCat(queues.samples_to_decode()),
            !loader.running()                     ? "idle"
            : loader.counters().trainer_waiting() ? "waits"
-                                                 : "computes"});
+                                                 : "computes",
+           first ? Megabytes(rates[i].memory_bytes_per_second) : "",
+           first ? Megabytes(rates[i].shared_bytes_per_second) : "",
+           first ? Megabytes(rates[i].source_bytes_per_second) : ""});
+      first = false;
     }
   }
   std::cout << table.Format(width);
@@ -58,7 +75,10 @@ int RunQueues(const Options& options) {
   } else if (list->jobs().empty()) {
     std::cout << "no jobs\n";
   } else {
-    Print(*list, TerminalWidth());
+    std::this_thread::sleep_for(kMeasured);
+    const auto later = (*client)->ListJobs();
+    if (!later.ok()) return Complain(later.status());
+    Print(*later, RatesBetween(*list, *later), TerminalWidth());
   }
   return kOk;
 }

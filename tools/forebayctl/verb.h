@@ -28,13 +28,14 @@ struct Options {
   std::size_t count = 64;  // images
   // set
   double weight = 1;
-  // top
+  // top, queues
   double interval_seconds = 1;
   bool once = false;
 };
 
 // The verbs. Each runs to its end, writes its answer to standard output and its
 // complaint, one sentence, to standard error, and returns an ExitCode.
+int RunCache(const Options& options);
 int RunDoctor(const Options& options);
 int RunJobs(const Options& options);
 int RunPeek(const Options& options);
