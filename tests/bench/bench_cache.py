@@ -94,6 +94,8 @@ def run():
         row("cache", "a hit / bar", costs["hit_us"], MOST_MICROSECONDS, "us"),
         row("cache", "a hit / bare table under a mutex", costs["hit_us"],
             costs["bare_table_us"], "us"),
+        row("cache", "a hit of a local file / looking at the file",
+            costs["local_hit_us"], costs["look_us"], "us"),
         row("cache", "a hit beside another thread's / a hit alone",
             costs["hit_of_two_threads_us"], costs["hit_us"], "us"),
         row("cache", "a miss that evicts, 4 loaders / the kernel's copy",
