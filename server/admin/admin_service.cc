@@ -92,9 +92,8 @@ class AdminService final : public proto::Admin::Service {
   grpc::Status SetJob(grpc::ServerContext*, const proto::SetJobRequest* request,
                       proto::SetJobResponse*) override {
     if (request->job().size() > kMaxNameBytes) return NameTooLong();
-    return request->has_weight() ? ToGrpc(subjects_.control->SetWeight(
-                                       request->job(), request->weight()))
-                                 : grpc::Status::OK;
+    return ToGrpc(
+        subjects_.control->Change(request->job(), FromProto(*request)));
   }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "cuda/device.h"
 #include "proto/shm_layout.h"
@@ -11,6 +13,11 @@
 
 namespace forebay::admin {
 namespace {
+
+double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
+double CapFromProto(double cap) {
+  return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
+}
 
 void Fill(const job::LoaderCounters& in, proto::LoaderCounters* out) {
   out->set_samples_delivered(in.samples_delivered);
@@ -77,6 +84,16 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
 
 }  // namespace
 
+job::JobChange FromProto(const proto::SetJobRequest& request) {
+  job::JobChange change;
+  if (request.has_weight()) change.weight = request.weight();
+  if (request.has_max_read_bytes_per_second())
+    change.max_read = CapFromProto(request.max_read_bytes_per_second());
+  if (request.has_max_cpus())
+    change.max_cpus = CapFromProto(request.max_cpus());
+  return change;
+}
+
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
                        const cache::Snapshot& cache) {
   proto::JobList list;
@@ -85,6 +102,8 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
     out->set_key(ValidUtf8(in.key));
     out->set_name(ValidUtf8(in.name));
     out->set_weight(in.weight);
+    out->set_max_read_bytes_per_second(CapToProto(in.max_read));
+    out->set_max_cpus(CapToProto(in.max_cpus));
     out->set_uid(in.uid);
     out->mutable_pids()->Assign(in.pids.begin(), in.pids.end());
     for (const job::LoaderSnapshot& loader : in.loaders) {

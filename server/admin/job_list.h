@@ -6,16 +6,20 @@
 #include "proto/admin.pb.h"
 #include "server/admin/daemon_info.h"
 #include "server/cache/snapshot.h"
+#include "server/job/control.h"
 #include "server/job/snapshot.h"
 
 namespace forebay::admin {
 
 // Translations of what the rooms say into the messages of admin.proto, with
-// text made valid UTF-8. Thread-safe; nothing blocks or fails.
+// text made valid UTF-8 and no cap as 0, and of what they are told out of them.
+// Thread-safe; nothing blocks or fails.
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
                        const cache::Snapshot& cache);
 proto::DaemonStatus ToProto(const DaemonInfo& info,
                             const std::vector<job::JobSnapshot>& jobs);
+
+job::JobChange FromProto(const proto::SetJobRequest& request);
 
 }  // namespace forebay::admin
 

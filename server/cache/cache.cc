@@ -218,6 +218,10 @@ void Cache::SetWeight(std::uint64_t job, double weight) {
   around_.below->SetWeight(job, weight);
 }
 
+void Cache::SetCap(std::uint64_t job, double bytes_per_second) {
+  around_.below->SetCap(job, bytes_per_second);
+}
+
 void Cache::Forget(std::uint64_t job) {
   for (Shard& shard : shards_) shard.Forget(job);
   around_.below->Forget(job);

@@ -63,6 +63,7 @@ class Cache final : public storage::ByteSource {
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
   // Takes a while for thousands of jobs; reads go on.

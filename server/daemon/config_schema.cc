@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
 #include "server/base/byte_size.h"
+#include "server/base/cpu_share.h"
 #include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 
@@ -148,6 +149,9 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
   } else if (key == "storage.io_uring") {
     return CheckOneOf({"auto", "off"}, value);
+  } else if (key == "cpu.limit") {
+    const auto cpus = base::ParseCpuShare(value, 1);
+    if (!cpus.ok()) return cpus.status();
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
   } else if (key == "index.directory") {

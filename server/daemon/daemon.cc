@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,7 @@
 #include "server/base/byte_size.h"
 #include "server/base/cgroup.h"
 #include "server/base/clock.h"
+#include "server/base/cpu_share.h"
 #include "server/base/status.h"
 #include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
@@ -58,9 +61,17 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   if (const auto status = storage::local::LocalRoot::Supported(); !status.ok())
     resources.warnings.push_back(
         absl::StrCat("no local dataset can be opened: ", status.message()));
-  resources.workers = config.cpu().workers() != 0
-                          ? static_cast<int>(config.cpu().workers())
-                          : limits.cpus;
+  FOREBAY_ASSIGN_OR_RETURN(
+      const double max_cpus,
+      base::ParseCpuShare(config.cpu().limit(), limits.cpus));
+  // More would only wait for one another.
+  resources.workers =
+      config.cpu().workers() != 0
+          ? static_cast<int>(config.cpu().workers())
+          : std::min(limits.cpus, static_cast<int>(std::ceil(max_cpus)));
+  resources.max_cpus = max_cpus < resources.workers
+                           ? max_cpus
+                           : std::numeric_limits<double>::infinity();
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t scratch,
       base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
@@ -97,7 +108,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       catalog_({.index_directory = index_directory_,
                 .scan_threads = 4 * resources.workers,
                 .wall_clock = WallClockNanos}),
-      executor_(resources.workers),
+      executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       local_reads_(config_.storage()),
       busy_at_nanos_(started_at_nanos_) {
   for (int i = 0; i < resources.workers; ++i) {

@@ -48,6 +48,7 @@ class Daemon {
     std::uint64_t memory = 0;  // bytes
     std::uint64_t cache = 0;   // bytes, of them
     int workers = 0;
+    double max_cpus = 0;  // of all workers
     pipeline::WorkspaceLimits workspace;
     std::vector<std::string> warnings;
   };

@@ -82,7 +82,7 @@ class Registry final : public Introspection, public Control {
   std::vector<JobSnapshot> Snapshot() const override;
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                    const std::string& loader) const override;
-  absl::Status SetWeight(const std::string& job, double weight) override;
+  absl::Status Change(const std::string& job, const JobChange& change) override;
 
  private:
   friend class Attachment;
@@ -93,6 +93,9 @@ class Registry final : public Introspection, public Control {
       const proto::DatasetSpec& spec, const std::stop_token& stop);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
+  // The job with this key or, if none has it, this name: as Control says.
+  absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
 
   dataset::Catalog* const catalog_;

@@ -52,7 +52,7 @@ inline bool Root::StillHas(const std::string&, const ObjectVersion&) const {
 // For whom and how soon, so that schedulers and caches below can choose.
 struct ReadPurpose {
   std::uint64_t job = 0;
-  std::uint64_t urgency = 0;  // smaller is sooner; batches ahead of the trainer
+  std::uint64_t urgency = 0;  // smaller is sooner; nanoseconds, by guess
   std::int64_t next_use_nanos =
       INT64_MAX;  // from now until the bytes are wanted again
 };
@@ -102,12 +102,17 @@ class ByteSource {
   // The job's share from now on; 1 until set. Positive and finite. A source
   // that shares nothing out has no use for it.
   virtual void SetWeight(std::uint64_t job, double weight);
-  // The job ended: lets go of its weight once its last read is done.
+  // The most that the job may read from now on, in bytes a second; positive,
+  // infinity: no cap, as until set. A source that schedules nothing has no use
+  // for it.
+  virtual void SetCap(std::uint64_t job, double bytes_per_second);
+  // The job ended: lets go of its weight and cap once its last read is done.
   virtual void Forget(std::uint64_t job);
 };
 
 inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
 inline void ByteSource::SetWeight(std::uint64_t, double) {}
+inline void ByteSource::SetCap(std::uint64_t, double) {}
 inline void ByteSource::Forget(std::uint64_t) {}
 
 // The most that a source holds for a read of so many bytes, until the last

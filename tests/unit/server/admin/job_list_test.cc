@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <limits>
+#include <optional>
+
 #include "cuda/fake_driver.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
@@ -33,6 +36,29 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
   EXPECT_EQ(job.traffic().shared().reads(), 3);
   EXPECT_EQ(job.traffic().shared().bytes(), 300);
+}
+
+TEST(JobListTest, NoCapIsZeroBothWays) {
+  job::JobSnapshot capped = ResnetJob();
+  capped.max_read = 200e6;
+  capped.max_cpus = 1.5;
+  const proto::JobList list = ToProto({ResnetJob(), capped});
+  EXPECT_EQ(list.jobs(0).max_read_bytes_per_second(), 0);
+  EXPECT_EQ(list.jobs(0).max_cpus(), 0);
+  EXPECT_EQ(list.jobs(1).max_read_bytes_per_second(), 200e6);
+  EXPECT_EQ(list.jobs(1).max_cpus(), 1.5);
+
+  proto::SetJobRequest request;
+  EXPECT_EQ(FromProto(request).weight, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_read, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_cpus, std::nullopt);
+  request.set_weight(3);
+  request.set_max_read_bytes_per_second(0);
+  request.set_max_cpus(2);
+  EXPECT_EQ(FromProto(request).weight, 3);
+  EXPECT_EQ(FromProto(request).max_read,
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(FromProto(request).max_cpus, 2);
 }
 
 TEST(JobListTest, StatusCountsJobsAndLoaders) {
