@@ -1,15 +1,12 @@
 // forebayctl queues: where each loader's batches are, now, and from where its
 // job's bytes come.
 
-#include <chrono>
 #include <iostream>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tools/forebayctl/json.h"
-#include "tools/forebayctl/rates.h"
+#include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -17,10 +14,10 @@
 namespace forebay::ctl {
 namespace {
 
-constexpr std::chrono::milliseconds kMeasured(500);
+// What rates are taken over.
+constexpr double kSeconds = 0.5;
 
-void Print(const proto::JobList& list, const std::vector<JobRates>& rates,
-           std::size_t width) {
+void Print(const Observation& seen, std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
                    {"SLOTS", true, 2},
@@ -36,8 +33,9 @@ void Print(const proto::JobList& list, const std::vector<JobRates>& rates,
                    {"MEMORY MB/S", true, 6},
                    {"SHARED", true, 6},
                    {"SOURCE", true, 6}});
-  for (int i = 0; i < list.jobs_size(); ++i) {
-    const proto::Job& job = list.jobs(i);
+  for (int i = 0; i < seen.list.jobs_size(); ++i) {
+    const proto::Job& job = seen.list.jobs(i);
+    const JobRates& rates = seen.rates[i];
     bool first = true;  // its row has what is the job's as a whole
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
@@ -54,9 +52,9 @@ void Print(const proto::JobList& list, const std::vector<JobRates>& rates,
            !loader.running()                     ? "idle"
            : loader.counters().trainer_waiting() ? "waits"
                                                  : "computes",
-           first ? Megabytes(rates[i].memory_bytes_per_second) : "",
-           first ? Megabytes(rates[i].shared_bytes_per_second) : "",
-           first ? Megabytes(rates[i].source_bytes_per_second) : ""});
+           first ? Megabytes(rates.memory_bytes_per_second) : "",
+           first ? Megabytes(rates.shared_bytes_per_second) : "",
+           first ? Megabytes(rates.source_bytes_per_second) : ""});
       first = false;
     }
   }
@@ -68,17 +66,18 @@ void Print(const proto::JobList& list, const std::vector<JobRates>& rates,
 int RunQueues(const Options& options) {
   const auto client = AdminClient::Connect(options.runtime_dir);
   if (!client.ok()) return Complain(client.status());
-  const auto list = (*client)->ListJobs();
-  if (!list.ok()) return Complain(list.status());
   if (options.json) {
+    const auto list = (*client)->ListJobs();
+    if (!list.ok()) return Complain(list.status());
     std::cout << ToJson(*list);
-  } else if (list->jobs().empty()) {
+    return kOk;
+  }
+  const auto seen = Observe(client->get(), kSeconds);
+  if (!seen.ok()) return Complain(seen.status());
+  if (seen->list.jobs().empty()) {
     std::cout << "no jobs\n";
   } else {
-    std::this_thread::sleep_for(kMeasured);
-    const auto later = (*client)->ListJobs();
-    if (!later.ok()) return Complain(later.status());
-    Print(*later, RatesBetween(*list, *later), TerminalWidth());
+    Print(*seen, TerminalWidth());
   }
   return kOk;
 }

@@ -8,13 +8,13 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/forebayctl/json.h"
+#include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/rates.h"
 #include "tools/forebayctl/terminal.h"
 #include "tools/forebayctl/text_table.h"
@@ -84,17 +84,12 @@ void PrintJson(const std::vector<JobRates>& rates) {
 }
 
 int RunOnce(const Options& options, AdminClient* client) {
-  const auto before = client->ListJobs();
-  if (!before.ok()) return Complain(before.status());
-  std::this_thread::sleep_for(
-      std::chrono::duration<double>(options.interval_seconds));
-  const auto after = client->ListJobs();
-  if (!after.ok()) return Complain(after.status());
-  const std::vector<JobRates> rates = RatesBetween(*before, *after);
+  const auto seen = Observe(client, options.interval_seconds);
+  if (!seen.ok()) return Complain(seen.status());
   if (options.json) {
-    PrintJson(rates);
+    PrintJson(seen->rates);
   } else {
-    std::cout << FormatTable(rates, TerminalWidth());
+    std::cout << FormatTable(seen->rates, TerminalWidth());
   }
   return kOk;
 }

@@ -42,7 +42,7 @@ TEST(JobListTest, NoCapIsZeroBothWays) {
   job::JobSnapshot capped = ResnetJob();
   capped.max_read = 200e6;
   capped.max_cpus = 1.5;
-  const proto::JobList list = ToProto({ResnetJob(), capped});
+  const proto::JobList list = ToProto({ResnetJob(), capped}, {});
   EXPECT_EQ(list.jobs(0).max_read_bytes_per_second(), 0);
   EXPECT_EQ(list.jobs(0).max_cpus(), 0);
   EXPECT_EQ(list.jobs(1).max_read_bytes_per_second(), 200e6);
