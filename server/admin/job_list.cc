@@ -142,6 +142,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_read_cpu_nanos(info.read_cpu_nanos);
   Fill(info.gpus, status.mutable_gpus());
   Fill(info.local_reads, status.mutable_local_reads());
+  status.set_bucket_credentials(ValidUtf8(info.bucket_credentials));
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

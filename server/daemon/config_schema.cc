@@ -33,6 +33,7 @@ struct NumberRange {
 constexpr NumberRange kNumberRanges[] = {
     {"cpu.workers", 0, 1024},
     {"storage.local_threads", 1, 256},
+    {"index.list_seconds", 0, 604800},
     {"image.max_pixels", 1, 65535.0 * 65535.0},
     {"session.idle_seconds", 0, 86400},
     {"session.exit_when_idle_seconds", 0, 604800},

@@ -107,10 +107,18 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
                 .scan_threads = 4 * resources.workers,
-                .wall_clock = WallClockNanos}),
+                .wall_clock = WallClockNanos,
+                .lister = &remote_reads_,
+                .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       local_reads_(config_.storage()),
+      remote_reads_(RemoteEnvironment::OfProcess(), &sources_),
       busy_at_nanos_(started_at_nanos_) {
+  sources_.Add(
+      [](const storage::Root& root) {
+        return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
+      },
+      local_reads_.source());
   for (int i = 0; i < resources.workers; ++i) {
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
@@ -133,7 +141,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
-                           {.below = local_reads_.source(),
+                           {.below = &sources_,
                             .budget = &budget_,
                             .next_use = &timetable_,
                             .clock = base::Clock::Monotonic()}));
@@ -157,8 +165,9 @@ Daemon::~Daemon() { executor_.Stop(); }
 
 absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(
-      sessions_, session::Server::Create(runtime_dir_.SessionSocket(),
-                                         loop_.get(), registry_.get()));
+      sessions_,
+      session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
+                              registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_,
       admin::AdminServer::Start(runtime_dir_.AdminSocket(),
@@ -226,6 +235,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.local_reads = {.io_uring = local_reads_.io_uring(),
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};
+  info.bucket_credentials = remote_reads_.credentials();
   info.warnings = warnings_;
   for (std::string& warning : registry_->Warnings())
     info.warnings.push_back(std::move(warning));

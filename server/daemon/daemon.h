@@ -15,6 +15,7 @@
 #include "server/cache/timetable.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
+#include "server/daemon/remote_reads.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -22,6 +23,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
+#include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
 
@@ -84,7 +86,9 @@ class Daemon {
   // for them is told so, and need not be waited for.
   std::unique_ptr<cache::Cache> cache_;
   executor::ThreadPoolExecutor executor_;
+  storage::RoutedSource sources_;
   LocalReads local_reads_;
+  RemoteReads remote_reads_;
   std::unique_ptr<job::Registry> registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;

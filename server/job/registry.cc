@@ -64,8 +64,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec,
-    std::shared_ptr<const storage::local::LocalRoot> root,
+    proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
@@ -102,8 +101,8 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, const std::stop_token& stop) {
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    const std::stop_token& stop) {
   std::vector<std::string> warnings;
   auto dataset = catalog_->Open(std::move(root), spec, &warnings, stop);
   base::MutexLock lock(&mutex_);

@@ -66,6 +66,7 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   info.version = "1.2.3";
   info.memory_limit = 8;
   info.local_reads = {true, 4, ""};
+  info.bucket_credentials = "somebody\xFF";
   info.warnings = {"The index is kept in memory."};
   const proto::DaemonStatus status = ToProto(info, {ResnetJob(), ResnetJob()});
   EXPECT_EQ(status.version(), "1.2.3");
@@ -75,6 +76,7 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.loaders(), 4);
   EXPECT_TRUE(status.local_reads().io_uring());
   EXPECT_EQ(status.local_reads().threads(), 4);
+  EXPECT_EQ(status.bucket_credentials(), "somebody?");
   EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
 }
 
