@@ -10,7 +10,7 @@ import pytest
 import forebay
 from daemons import serving
 from trouble import (contents, ctl, expect_line, memory_used, open_loader,
-                     run_until_error, settle, trainer, until)
+                     run_until_error, trainer, until)
 
 SAMPLES = 48
 CHANGED = "city/003.jpg"
@@ -42,18 +42,17 @@ def configured(folder, text):
 
 @pytest.fixture(params=["off", "auto"])
 def daemon(request, tmp_path):
-    """A daemon of the test's own, by both ways to read local files."""
-    config = configured(tmp_path, f"storage.io_uring = '{request.param}'\n")
+    """A daemon with room for all, by both ways to read local files."""
+    config = configured(tmp_path, "cache.memory = '16MiB'\n"
+                        f"storage.io_uring = '{request.param}'\n")
     with serving(tmp_path, *config) as started:
         yield started
 
 
 @pytest.fixture
 def folder(tmp_path, photos):
-    """A dataset that a test may change, at rest."""
-    copy = shutil.copytree(photos, tmp_path / "data")
-    settle(copy)
-    return copy
+    """A dataset that a test may change."""
+    return shutil.copytree(photos, tmp_path / "data")
 
 
 def size_of(folder):
