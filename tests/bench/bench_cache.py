@@ -83,6 +83,9 @@ def run():
     for case in cases:
         rows.append(row("cache", f"LRU / clairvoyant, {case['case']}",
                         case["lru"], case["clairvoyant"], unit))
+    whole = cases[-1]
+    rows.append(row("cache", f"bytes read / bytes there are, {whole['case']}",
+                    whole["bytes_read"], whole["bytes"], "bytes"))
     folder = photos.make()
     there_are = sum(path.stat().st_size for path in folder.rglob("*.jpg"))
     kept, plain = daemon_cpu_of_both(str(folder))
