@@ -128,6 +128,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_memory_limit(info.memory_limit);
   status.set_memory_used(info.memory_used);
   status.set_memory_slots(info.memory_slots);
+  status.set_memory_cache(info.memory_cache);
   status.set_workers(info.workers);
   status.set_workers_busy(info.workers_busy);
   status.set_tasks_queued(info.tasks_queued);

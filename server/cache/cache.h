@@ -66,6 +66,7 @@ class Cache final : public storage::ByteSource {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
+  std::uint64_t capacity() const { return ledger_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 

@@ -225,6 +225,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.memory_limit = budget_.limit();
   info.memory_used = budget_.used();
   info.memory_slots = registry_->SlotBytes();
+  info.memory_cache = cache_->capacity();
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();

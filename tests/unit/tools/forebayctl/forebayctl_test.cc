@@ -65,6 +65,7 @@ class ForebayctlTest : public testing::Test {
                info.memory_limit = std::uint64_t{1} << 30;
                info.memory_used = std::uint64_t{1} << 28;
                info.memory_slots = std::uint64_t{1} << 27;
+               info.memory_cache = std::uint64_t{1} << 26;
                info.workers = 1;
                info.simd_target = "AVX2";
                info.gpus = cuda::FakeDriver(2).inventory();
@@ -146,7 +147,8 @@ TEST_F(ForebayctlTest, Status) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("up 5 min 03 s"), std::string::npos);
   EXPECT_NE(outcome.out.find("memory      256 MiB of 1.00 GiB (25%), of it "
-                             "128 MiB in batches\n"),
+                             "128 MiB in batches, 64.0 MiB set aside for the "
+                             "cache\n"),
             std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find(
