@@ -280,7 +280,7 @@ void RangedSource::OnPart(const Queue::Popped& part,
   const std::shared_ptr<Reading>& reading = part.item.reading;
   reading->underway.erase(part.item.range.offset);
   if (!answer.ok()) {
-    Fail(reading, answer.status());
+    Fail(reading, protocol_->Explain(answer.status()));
   } else {
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
