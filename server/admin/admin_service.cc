@@ -63,7 +63,7 @@ class AdminService final : public proto::Admin::Service {
   grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
                         proto::JobList* response) override {
     const std::int64_t now = clock_->NowNanos();
-    *response = ToProto(jobs_->Snapshot());
+    *response = ToProto(jobs_->Snapshot(), daemon_().remote_requests);
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }

@@ -16,7 +16,8 @@ namespace forebay::admin {
 // that is not UTF-8 (a path may be anything) keeps its length and gets '?' in
 // place of each bad byte: protobuf would refuse it. Thread-safe; nothing blocks
 // or fails.
-proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs);
+proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
+                       const std::vector<RemoteRequestsInfo>& requests = {});
 proto::DaemonStatus ToProto(const DaemonInfo& info,
                             const std::vector<job::JobSnapshot>& jobs);
 

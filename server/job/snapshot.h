@@ -53,6 +53,7 @@ struct LoaderSnapshot {
 };
 
 struct JobSnapshot {
+  std::uint64_t number = 0;  // what its reads are done for
   std::string key;
   std::string name;
   double weight = 1;
