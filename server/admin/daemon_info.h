@@ -20,7 +20,7 @@ struct LocalReadsInfo {
 
 // Requests to buckets and web servers since the start: see admin.proto.
 struct RemoteRequestsInfo {
-  std::uint64_t job = 0;  // a JobSnapshot's number; 0: none's in particular
+  std::uint64_t job = 0;  // a JobSnapshot's flow; 0: none's in particular
   std::uint64_t reads = 0;
   std::uint64_t lists = 0;
   std::uint64_t others = 0;
@@ -40,6 +40,7 @@ struct DaemonInfo {
   std::uint64_t memory_limit = 0;    // bytes, of the budget
   std::uint64_t memory_used = 0;     // bytes reserved
   std::uint64_t memory_slots = 0;    // bytes, part of memory_used
+  std::uint64_t memory_cache = 0;    // bytes, likewise
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // of them
   std::uint64_t tasks_queued = 0;    // not yet with a worker
