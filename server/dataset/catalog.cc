@@ -123,6 +123,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
+  if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": is no folder"));
+  }
   if (spec.format() == proto::DatasetSpec::WEBDATASET) {
     return OpenShards(std::move(root), spec, source, warnings, stop);
   }
