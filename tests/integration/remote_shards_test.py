@@ -131,6 +131,21 @@ def test_what_is_missing_is_named(daemon, places, place, pattern, message):
     assert str(caught.value) == f"{places[place]}: {message}"
 
 
+def test_rows_may_have_whole_uris(daemon, fake_gcs, photos):
+    picture = next(photos.glob("*/*.jpg")).read_bytes()
+    fake_gcs.fill("uris", {"a/b.jpg": picture,
+                           "t.csv": b"path\ngs://uris/a/b.jpg\na/b.jpg\n",
+                           "bad.csv": b"path\ngs://other/a/b.jpg\n"})
+    with forebay.DataLoader(forebay.manifest("gs://uris/t.csv", image="path"),
+                            batch_size=2, framework="numpy",
+                            autostart=False) as loader:
+        images = next(iter(loader)).image
+    assert numpy.array_equal(images[0], images[1])
+    with pytest.raises(forebay.ForebayError) as caught:
+        epoch(forebay.manifest("gs://uris/bad.csv", image="path"))
+    assert "is not in the manifest's folder" in str(caught.value)
+
+
 def test_a_row_that_names_nothing_is_told(daemon, fake_gcs):
     fake_gcs.fill("rows", {"t.csv": b"path\na.jpg\n"})
     with pytest.raises(forebay.ForebayError) as caught:
