@@ -33,6 +33,12 @@
 namespace forebay::dataset {
 namespace {
 
+// A request to a bucket takes as long as reading a megabyte does: small files
+// are read with what is between their headers.
+constexpr std::size_t kRemoteShardsAtOnce = 32;
+constexpr shards::ReadAhead kRemoteReadAhead = {.shortest = 256 << 10,
+                                                .longest = 2 << 20};
+
 // Never 0, which means that there are no links.
 std::uint64_t LinkContext(const storage::local::LocalRoot& root,
                           const proto::DatasetSpec& spec) {
@@ -182,6 +188,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
                                                   patterns, search);
           },
       .source = &source};
+  if (AsFolder(*root) == nullptr) {
+    request.shards_at_once = kRemoteShardsAtOnce;
+    request.read_ahead = kRemoteReadAhead;
+  }
   return shards_.Open(request, warnings, stop);
 }
 
