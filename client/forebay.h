@@ -271,10 +271,13 @@ typedef struct forebay_loader_options {
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
-   * and [...]; of FOREBAY_MANIFEST that of the manifest. */
+   * and [...]; of FOREBAY_MANIFEST that of the manifest. Or, as
+   * "gs://bucket/prefix" or "https://...", it says where the daemon reads it,
+   * with its own credentials. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
-  /* Further folders that links inside the dataset may lead to; at most 8. */
+  /* Further folders that links inside the dataset may lead to; at most 8, and
+   * none where the dataset is no folder. */
   const char* const* extra_roots;
   size_t extra_root_count;
 
@@ -322,7 +325,7 @@ typedef struct forebay_loader_stats {
   uint64_t samples_delivered;
   uint64_t batches_delivered;
   uint64_t bytes_delivered; /* of batches */
-  uint64_t bytes_read;      /* from the source */
+  uint64_t bytes_read;      /* encoded, wherever they came from */
   uint64_t samples_decoded;
   uint64_t samples_substituted;
   uint64_t cpu_nanos;      /* of decoding and transforming */

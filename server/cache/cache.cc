@@ -1,8 +1,10 @@
 // How the cache works. The extent's hash names a shard, whose table says
 // whether the bytes are there (a hit), on their way (join whoever waits for
-// them), or neither (a miss). Who misses makes room before the read is sent:
-// candidates are drawn from the shard and, where it has too few, from those
-// after it; the oracle is asked when each is wanted, without any lock; those
+// them), or neither (a miss). A hit is given out if the root can tell at once
+// that the object is what it was; else it waits for the answer of the source,
+// as if it were read. Who misses makes room before the read is sent:
+// candidates are drawn from a shard and, where it has too few, from those after
+// it; the oracle is asked when each is wanted, without any lock; those
 // that are wanted later than the newcomer go, unless they were used, or taken,
 // meanwhile. Where none are, the read goes below all the same and is answered,
 // but not kept.
@@ -20,6 +22,10 @@ namespace {
 // Fewer lose hits: the one of so many drawn that is wanted last stands, on
 // average, behind all but one in 97 of all.
 constexpr std::size_t kCandidates = 96;
+// To draw and to ask is most of what a miss costs, so that the next ones of the
+// same Read take who stands behind: of so many, the worst is still one of the
+// last in 24 of all.
+constexpr std::size_t kEvictionsOfADraw = 4;
 // Rooms are made for one newcomer before it is given up: others may take them.
 constexpr int kAttempts = 4;
 // What an entry takes besides its bytes and its object's name.
@@ -29,9 +35,9 @@ constexpr std::uint64_t kEntryBytes = 512;
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
-  FOREBAY_ASSIGN_OR_RETURN(
-      base::MemoryReservation capacity,
-      surroundings.budget->Reserve(options.capacity, "the cache"));
+  FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation capacity,
+                           surroundings.budget->Reserve(
+                               options.capacity, "the cache (cache.memory)"));
   return std::unique_ptr<Cache>(
       new Cache(options, surroundings, std::move(capacity)));
 }
@@ -60,6 +66,7 @@ void Cache::Read(absl::Span<storage::ReadRequest> requests) {
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.root->identity() == nullptr) {
+      request.ticket = ++last_ticket_;  // unlike those of our own reads
       below.push_back(std::move(request));
     } else {
       LookUp(request, now, &misses);
@@ -81,6 +88,11 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                            .wanted_at_nanos = INT64_MAX};
   Shard::Found found =
       shards_[shard].Look(extent, root, request, holding.bytes, now_nanos);
+  if (found.hit != nullptr &&
+      !request.root->StillHas(request.object, request.version)) {
+    found =
+        shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos);
+  }
   if (found.hit != nullptr) {
     const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
     request.done(base::Bytes(std::move(found.hit), span));
@@ -95,31 +107,45 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
 void Cache::SendBelow(std::vector<Miss> misses,
                       std::vector<storage::ReadRequest> below,
                       std::int64_t now_nanos) {
+  Draw draw;
   for (Miss& miss : misses) {
-    if (auto charge = MakeRoom(miss.shard, miss.holding, now_nanos)) {
-      miss.flight->charge = *std::move(charge);
+    Flight& flight = *miss.flight;
+    storage::ReadRequest& request = miss.request;
+    if (flight.confirms != nullptr) {
+      request.offset = 0;
+      request.length = 0;
+    } else if (auto charge = MakeRoom(miss.holding, now_nanos, &draw)) {
+      flight.charge = *std::move(charge);
     }
     CountFlight();
-    storage::ReadRequest& request = miss.request;
-    request.ticket = ++last_ticket_;
-    request.purpose = shards_[miss.shard].Depart(*miss.flight, request.ticket);
-    request.done = [this, shard = miss.shard, flight = std::move(miss.flight)](
-                       absl::StatusOr<base::Bytes> bytes) {
+    miss.ticket = request.ticket = ++last_ticket_;
+    request.purpose = shards_[miss.shard].Depart(flight);
+    request.done = [this, shard = miss.shard,
+                    flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
       Land(shard, flight, std::move(bytes));
     };
     below.push_back(std::move(request));
   }
   around_.below->Read(absl::MakeSpan(below));
+  // Who came before the reads were there to be shared.
+  for (const Miss& miss : misses) {
+    for (const storage::ReadPurpose& purpose :
+         shards_[miss.shard].Follow(*miss.flight, miss.ticket)) {
+      around_.below->Share(miss.ticket, purpose);
+    }
+  }
 }
 
 void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
                  absl::StatusOr<base::Bytes> bytes) {
   std::shared_ptr<const Held> kept;
-  if (bytes.ok() && flight->charge.bytes() > 0) {
+  if (bytes.ok() && flight->confirms != nullptr) {
+    kept = flight->confirms;
+  } else if (bytes.ok() && flight->charge.bytes() > 0) {
     kept = std::make_shared<const Held>(
         Held{std::move(flight->charge), *std::move(bytes)});
-    bytes = base::Bytes(kept, kept->bytes.span());
   }
+  if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
   flight->charge.Release();
   std::vector<Flight::Waiter> waiters = shards_[shard].Land(
       *flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
@@ -129,40 +155,53 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
   FlightDone();
 }
 
-std::optional<Charge> Cache::MakeRoom(std::size_t home, const Holding& newcomer,
-                                      std::int64_t now_nanos) {
+std::optional<Charge> Cache::MakeRoom(const Holding& newcomer,
+                                      std::int64_t now_nanos, Draw* draw) {
   if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
-    if (!Evict(home, newcomer, now_nanos)) return std::nullopt;
+    if (!Evict(newcomer, now_nanos, draw)) return std::nullopt;
   }
   return ledger_->Take(newcomer.bytes);
 }
 
-bool Cache::Evict(std::size_t home, const Holding& newcomer,
-                  std::int64_t now_nanos) {
-  base::PhiloxStream random(seed_, ++draws_, /*sample=*/home, /*op=*/0);
-  std::vector<Roster::Candidate> candidates;
-  candidates.reserve(kCandidates);
-  std::vector<std::size_t> shard_of;
-  shard_of.reserve(kCandidates);
-  for (std::size_t i = 0; i < kShards && candidates.size() < kCandidates; ++i) {
-    const std::size_t shard = (home + i) % kShards;
-    shards_[shard].Draw(kCandidates - candidates.size(), random, &candidates);
-    shard_of.resize(candidates.size(), shard);
+bool Cache::Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw) {
+  if (draw->next >= kEvictionsOfADraw) *draw = {};
+  const double own_rent = RentOf(newcomer, *around_.next_use, now_nanos);
+  if (draw->next == draw->order.size() ||
+      (draw->next > 0 && draw->order[draw->next].rent <= own_rent)) {
+    *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t made = 0;
-  std::vector<std::shared_ptr<const Held>>
-      evicted;  // freed by no lock's holder
-  for (const std::size_t i :
-       WhoMakesRoom(newcomer, candidates, *around_.next_use, now_nanos)) {
-    auto held = shards_[shard_of[i]].Evict(candidates[i]);
+  // Freed by no lock's holder.
+  std::vector<std::shared_ptr<const Held>> evicted;
+  while (made < newcomer.bytes && draw->next < draw->order.size()) {
+    const Bid& bid = draw->order[draw->next];
+    if (bid.rent <= own_rent) break;
+    ++draw->next;
+    const Roster::Candidate& candidate = draw->candidates[bid.candidate];
+    auto held = shards_[draw->shards[bid.candidate]].Evict(candidate);
     if (held == nullptr) continue;
-    made += candidates[i].holding.bytes;
+    made += candidate.holding.bytes;
     evicted.push_back(std::move(held));
-    if (made >= newcomer.bytes) break;
   }
   return !evicted.empty();
+}
+
+Cache::Draw Cache::DrawCandidates(std::int64_t now_nanos) {
+  const std::uint64_t number = ++draws_;
+  base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
+  Draw draw;
+  draw.candidates.reserve(kCandidates);
+  for (std::size_t i = 0; i < kShards; ++i) {
+    const std::size_t shard = (number + i) % kShards;
+    shards_[shard].Draw(kCandidates - draw.candidates.size(), random,
+                        &draw.candidates);
+    draw.shards.resize(draw.candidates.size(), shard);
+    if (draw.candidates.size() >= kCandidates) break;
+  }
+  draw.order = OrderOfLeaving(draw.candidates, *around_.next_use, now_nanos);
+  return draw;
 }
 
 void Cache::CountFlight() {
@@ -175,12 +214,12 @@ void Cache::FlightDone() {
   if (--flights_ == 0) all_landed_.NotifyAll();
 }
 
-void Cache::Share(std::uint64_t ticket, const storage::ReadPurpose& purpose) {
-  around_.below->Share(ticket, purpose);
-}
-
 void Cache::SetWeight(std::uint64_t job, double weight) {
   around_.below->SetWeight(job, weight);
+}
+
+void Cache::SetCap(std::uint64_t job, double bytes_per_second) {
+  around_.below->SetCap(job, bytes_per_second);
 }
 
 void Cache::Forget(std::uint64_t job) {

@@ -13,8 +13,10 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/eviction.h"
 #include "server/cache/ledger.h"
 #include "server/cache/next_use.h"
+#include "server/cache/roster.h"
 #include "server/cache/shard.h"
 #include "server/cache/snapshot.h"
 #include "server/storage/byte_source.h"
@@ -24,14 +26,17 @@ namespace forebay::cache {
 // Keeps in memory what was read, for whoever wants it next, and makes one read
 // of several that want the same bytes at once. When there is no room for more,
 // what is wanted last makes way; if that is what was just read, it is not kept.
+// What is kept is given out only while its object is what it was: as the root
+// says, or, where that cannot tell at once, the source.
 //
-// Thread-safe. Owned by the daemon; the source below, the budget, the clock and
-// the oracle outlive it. What it handed out outlives it too, and counts among
-// its memory for that long. Read does not block: a hit is answered before it
-// returns, and no lock is held while anybody is called. Destruction waits for
-// the reads that are under way below. Errors are those of the source below:
+// Thread-safe. Owned by the daemon; the budget, the clock and the oracle
+// outlive it, and so does the source below as long as anybody reads. What it
+// handed out outlives it too, and counts among its memory for that long. Read
+// does not block, but for what a root's StillHas takes: a hit is answered
+// before it returns. No lock is held while anybody is called. Destruction waits
+// for the reads that are under way below. Errors are those of the source below:
 // they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED, the
-// budget has no room for the cache.
+// budget has no room for the cache. Tickets of its callers mean nothing to it.
 class Cache final : public storage::ByteSource {
  public:
   struct Options {
@@ -57,11 +62,11 @@ class Cache final : public storage::ByteSource {
   static std::uint64_t MemoryFor(const storage::ReadRequest& request);
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
-  void Share(std::uint64_t ticket,
-             const storage::ReadPurpose& purpose) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
+  std::uint64_t capacity() const { return ledger_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 
@@ -74,6 +79,15 @@ class Cache final : public storage::ByteSource {
     std::shared_ptr<Flight> flight;
     storage::ReadRequest request;  // without its `done`
     Holding holding;
+    std::uint64_t ticket = 0;  // below
+  };
+
+  // Candidates for eviction, drawn together.
+  struct Draw {
+    std::vector<Roster::Candidate> candidates;
+    std::vector<std::size_t> shards;  // of each
+    std::vector<Bid> order;
+    std::size_t next = 0;  // in the order
   };
 
   Cache(const Options& options, const Surroundings& surroundings,
@@ -89,10 +103,11 @@ class Cache final : public storage::ByteSource {
             absl::StatusOr<base::Bytes> bytes);
 
   // Room for the newcomer; nullopt if others are wanted sooner.
-  std::optional<Charge> MakeRoom(std::size_t home, const Holding& newcomer,
-                                 std::int64_t now_nanos);
+  std::optional<Charge> MakeRoom(const Holding& newcomer,
+                                 std::int64_t now_nanos, Draw* draw);
   // Evicts who should make room for the newcomer. False: nobody should, or can.
-  bool Evict(std::size_t home, const Holding& newcomer, std::int64_t now_nanos);
+  bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw);
+  Draw DrawCandidates(std::int64_t now_nanos);
 
   void CountFlight();
   void FlightDone();

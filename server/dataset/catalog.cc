@@ -16,6 +16,7 @@
 #include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
 #include "server/storage/local/file_stat.h"
+#include "server/storage/local/local_root.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -41,11 +42,6 @@ std::uint64_t LinkContext(const storage::local::LocalRoot& root,
 
 absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
                                const proto::DatasetSpec& spec) {
-  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root.uri(), ": dataset format ",
-                     static_cast<int>(spec.format()), " is not known"));
-  }
   const auto fd = root.OpenDirectory("");
   if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
   FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
@@ -109,32 +105,51 @@ Catalog::Catalog(CatalogOptions options)
       store_(options_.index_directory.empty()
                  ? std::nullopt
                  : std::make_optional<IndexStore>(options_.index_directory)),
-      shards_(options_.index_directory) {
+      shards_(options_.index_directory),
+      listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
+              options_.wall_clock, options_.recent_list_nanos) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, storage::ByteSource& source,
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  switch (spec.format()) {
+    case proto::DatasetSpec::IMAGE_FOLDER:
+      return OpenFolders(std::move(root), spec, warnings, stop);
+    case proto::DatasetSpec::WEBDATASET:
+      return OpenShards(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::MANIFEST:
+      return OpenManifest(std::move(root), spec, source, stop);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(root->uri(), ": dataset format ",
+                       static_cast<int>(spec.format()), " is not known"));
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenFolders(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     std::vector<std::string>* warnings, const std::stop_token& stop) {
-  if (spec.format() == proto::DatasetSpec::WEBDATASET) {
-    return OpenShards(std::move(root), spec, source, warnings, stop);
+  std::shared_ptr<const Index> index;
+  if (const auto* const local =
+          dynamic_cast<const storage::local::LocalRoot*>(root.get())) {
+    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*local, spec));
+    FOREBAY_ASSIGN_OR_RETURN(
+        index,
+        FindIndex({*local, key, LinkContext(*local, spec)}, stop, warnings));
+  } else {
+    FOREBAY_ASSIGN_OR_RETURN(index, listed_.Open(*root, warnings, stop));
   }
-  if (spec.format() == proto::DatasetSpec::MANIFEST) {
-    return OpenManifest(std::move(root), spec, source, stop);
-  }
-  FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*root, spec));
-  FOREBAY_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Index> index,
-      FindIndex({*root, key, LinkContext(*root, spec)}, stop, warnings));
   return std::make_shared<const IndexedDataset>(std::move(index),
                                                 std::move(root));
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, storage::ByteSource& source,
-    std::vector<std::string>* warnings, const std::stop_token& stop) {
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   if (spec.shards().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(root->uri(), ": no shards were named"));
@@ -142,30 +157,42 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
   auto fields =
       shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
   if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
-  std::vector<std::string> patterns(spec.shards().begin(), spec.shards().end());
-  shards::ShardRequest request{
+  const std::vector<std::string> patterns(spec.shards().begin(),
+                                          spec.shards().end());
+  const auto* const local =
+      dynamic_cast<const storage::local::LocalRoot*>(root.get());
+  const shards::ShardRequest request{
       .root = root,
       .name = absl::StrJoin(patterns, std::string(1, '\0')),
       .fields = *std::move(fields),
       .list =
           [&](const std::stop_token& search) {
-            return shards::ListShards(*root, patterns, search);
+            return local != nullptr
+                       ? shards::ListShards(*local, patterns, search)
+                       : shards::ListRemoteShards(*options_.lister, *root,
+                                                  patterns, search);
           },
       .source = &source};
   return shards_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, storage::ByteSource& source,
-    const std::stop_token& stop) {
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  const auto* const local =
+      dynamic_cast<const storage::local::LocalRoot*>(root.get());
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
       .fields = {{spec.fields().begin(), spec.fields().end()},
                  {spec.columns().begin(), spec.columns().end()}},
-      .absolute_root = root->uri(),
-      .look = [&root](const std::string& path) { return LookAt(*root, path); },
+      .absolute_root = local != nullptr ? local->uri() : std::string(),
+      .look =
+          [&](const std::string& path, const std::stop_token& search) {
+            return local != nullptr
+                       ? LookAt(*local, path)
+                       : options_.lister->Stat(*root, path, search);
+          },
       .threads = options_.scan_threads,
       .source = &source};
   return manifests_.Open(request, stop);
@@ -299,6 +326,7 @@ void Catalog::MarkStale(const Dataset& dataset) {
     listed->MarkStale();
     return;
   }
+  listed_.MarkStale(dataset.version());
   std::vector<IndexKey> keys;
   {
     base::MutexLock lock(&mutex_);

@@ -17,10 +17,12 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/index.h"
 #include "server/dataset/index_store.h"
+#include "server/dataset/listed_folders.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::dataset {
 
@@ -31,11 +33,16 @@ struct CatalogOptions {
   int scan_threads = 8;
   // Nanoseconds since the epoch.
   std::function<std::int64_t()> wall_clock;
+  // Lists what lies below roots that are no folders; null: there are none.
+  storage::ObjectLister* lister = nullptr;
+  // How long such a list is used without another, in nanoseconds.
+  std::int64_t recent_list_nanos = 60'000'000'000;
 };
 
 // All datasets of the host. Loaders of one dataset share its index in memory
 // while any of them uses it; after that it is found on disk. An index is used
-// again only if every directory, or shard, is still as it was scanned.
+// again only if every directory, or shard, is still as it was scanned; one of a
+// bucket's folders as ListedFolders says.
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk, perhaps for minutes where a large tree is scanned, and
@@ -54,9 +61,9 @@ class Catalog {
   // shards/shard_catalog.h,
   // manifest/manifest_catalog.h). Errors name the path.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
-      std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, storage::ByteSource& source,
-      std::vector<std::string>* warnings, const std::stop_token& stop = {});
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop = {});
 
   // To be called when a file was not as the index says: the next Open scans.
   // Those that have the dataset open keep it as it is.
@@ -82,14 +89,16 @@ class Catalog {
   struct Request;
   struct Found;
 
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
-      std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, storage::ByteSource& source,
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenFolders(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
-      std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, storage::ByteSource& source,
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
       Request request, const std::stop_token& stop,
       std::vector<std::string>* warnings);
@@ -107,6 +116,7 @@ class Catalog {
   const std::optional<IndexStore> store_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;
+  ListedFolders listed_;
 
   base::Mutex mutex_;
   base::CondVar changed_;

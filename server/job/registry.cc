@@ -64,8 +64,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec,
-    std::shared_ptr<const storage::local::LocalRoot> root,
+    proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
@@ -102,8 +101,8 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, const std::stop_token& stop) {
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    const std::stop_token& stop) {
   std::vector<std::string> warnings;
   auto dataset = catalog_->Open(std::move(root), spec, *machinery_.source,
                                 &warnings, stop);
@@ -157,27 +156,40 @@ void Registry::ApplyWeight(const Job& job, double weight) {
   machinery_.source->SetWeight(job.flow(), weight);
 }
 
-absl::Status Registry::SetWeight(const std::string& job, double weight) {
-  FOREBAY_RETURN_IF_ERROR(CheckWeight(weight));
+absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
+    const std::string& job) const {
   std::vector<std::string> seen;
-  Job* found = nullptr;
-  // Held, so that the job does not end before its flow has the weight.
-  base::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Job>> by_key;
+  std::vector<std::shared_ptr<Job>> by_name;
   for (const auto& [key, j] : jobs_) {
     seen.push_back(j->name());
-    if (!j->IsCalled(job)) continue;
-    if (found != nullptr)
-      return absl::FailedPreconditionError(absl::StrCat(
-          "several jobs are called ", job, ": name one by its key"));
-    found = j.get();
+    if (j->key() == job) by_key.push_back(j);
+    if (j->name() == job) by_name.push_back(j);
   }
-  if (found == nullptr)
-    return absl::NotFoundError(
-        absl::StrCat("no job is called ", job,
-                     seen.empty() ? ": there is none" : "; there is: ",
-                     absl::StrJoin(seen, ", ")));
-  found->SetWeight(weight);
-  ApplyWeight(*found, weight);
+  const auto& found = by_key.empty() ? by_name : by_key;
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("several jobs are called ", job, ": name one by its key"));
+  }
+  std::sort(seen.begin(), seen.end());
+  return absl::NotFoundError(absl::StrCat(
+      "no job is called ", job,
+      seen.empty() ? ": there is none"
+                   : absl::StrCat("; there is: ", absl::StrJoin(seen, ", "))));
+}
+
+absl::Status Registry::Change(const std::string& job, const JobChange& change) {
+  FOREBAY_RETURN_IF_ERROR(CheckChange(change));
+  // Held, so that the job does not end before its flow is told.
+  base::MutexLock lock(&mutex_);
+  FOREBAY_ASSIGN_OR_RETURN(const std::shared_ptr<Job> found, FindLocked(job));
+  found->Change(change);
+  if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
+  if (change.max_read.has_value())
+    machinery_.source->SetCap(found->flow(), *change.max_read);
+  if (change.max_cpus.has_value())
+    machinery_.executor->SetCap(found->flow(), *change.max_cpus);
   return absl::OkStatus();
 }
 
@@ -212,23 +224,19 @@ std::vector<JobSnapshot> Registry::Snapshot() const {
 
 absl::StatusOr<PeekedBatch> Registry::Peek(const std::string& job,
                                            const std::string& loader) const {
+  std::shared_ptr<Job> found;
+  {
+    base::MutexLock lock(&mutex_);
+    FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
+  }
   std::vector<std::string> seen;
-  bool known = false;
-  for (const std::shared_ptr<Job>& j : Jobs()) {
-    if (!j->IsCalled(job)) {
-      seen.push_back(absl::StrCat("job ", j->Snapshot().name));
-      continue;
-    }
-    known = true;
-    for (const std::shared_ptr<Loader>& l : j->Loaders()) {
-      seen.push_back(absl::StrCat("loader ", l->name()));
-      if (loader.empty() ? l->Snapshot().running : l->name() == loader)
-        return l->Peek();
-    }
+  for (const std::shared_ptr<Loader>& l : found->Loaders()) {
+    seen.push_back(l->name());
+    if (loader.empty() ? l->Snapshot().running : l->name() == loader)
+      return l->Peek();
   }
   const std::string wanted =
-      !known ? absl::StrCat("no job is called ", job)
-      : loader.empty()
+      loader.empty()
           ? absl::StrCat("no loader of job ", job, " runs now")
           : absl::StrCat("job ", job, " has no loader called ", loader);
   return absl::NotFoundError(

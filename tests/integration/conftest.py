@@ -16,7 +16,7 @@ import pytest
 from daemons import serving
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "client" / "python"))
+sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "cloud")]
 sys.dont_write_bytecode = True
 WALLPAPERS = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
               "mate-backgrounds"]
@@ -39,6 +39,16 @@ def shared_daemon(tmp_path_factory):
     """A daemon for a module whose tests leave it as they found it."""
     with serving(tmp_path_factory.mktemp("daemon")) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def fake_gcs():
+    """A running server of Cloud Storage's API, for buckets of any test's."""
+    from fake_gcs import FakeGcs, missing
+    if missing():
+        pytest.skip(missing())
+    with FakeGcs() as server:
+        yield server
 
 
 @pytest.fixture(params=["C++", "ctypes"])

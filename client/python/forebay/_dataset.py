@@ -7,7 +7,7 @@ class Dataset:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
-      uri: str, its path.
+      uri: str, its path, or where else it lies.
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
     """

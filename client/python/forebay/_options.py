@@ -28,8 +28,13 @@ def _choice(value, name, choices):
     return choices[value]
 
 
-def path_of(dataset):
-    """The absolute path of a dataset given as a path or a file:// URI."""
+_REMOTE = ("gs://", "http://", "https://")
+_REMOTE_BYTES = tuple(scheme.encode() for scheme in _REMOTE)
+
+
+def uri_of(dataset):
+    """What the daemon knows a dataset by: the absolute path of a local one,
+    given as a path or a file:// URI, or a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -38,9 +43,12 @@ def path_of(dataset):
     if isinstance(uri, str):
         if uri.startswith("file://"):
             uri = uri[len("file://"):]
+        elif uri.startswith(_REMOTE):
+            return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
             raise errors.Unsupported(
-                f"{uri}: this version reads local files only")
+                f"{uri}: datasets are local paths, or lie at " +
+                ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
     return os.path.abspath(uri)
 
 
@@ -75,11 +83,11 @@ def dataset_options(dataset, fields):
                 "manifest's columns")
         return {
             "format": _native.MANIFEST,
-            "uri": os.fsencode(path_of(dataset.path)),
+            "uri": os.fsencode(uri_of(dataset.path)),
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    path = path_of(dataset)
+    path = uri_of(dataset)
     if fields is None:
         if not _is_shards(path):
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
@@ -136,11 +144,17 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, r
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
+    what = dataset_options(dataset, fields)
+    extra_roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    if extra_roots and what["uri"].startswith(_REMOTE_BYTES):
+        raise errors.InvalidArgument(
+            "extra_roots are for links in folders; "
+            f"{os.fsdecode(what['uri'])} has none")
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "extra_roots": [os.fsencode(os.path.abspath(r)) for r in extra_roots],
+        "extra_roots": extra_roots,
         "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),
@@ -150,7 +164,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, r
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
-        **dataset_options(dataset, fields),
+        **what,
     }
     if name is not None:
         options["name"] = str(name).encode()

@@ -158,7 +158,8 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
         rows.Report(*row, absl::CancelledError("was not looked at"));
         return;
       }
-      auto version = look(std::string(columns_[image_].TextAt(*row)));
+      auto version =
+          look(std::string(columns_[image_].TextAt(*row)), options.stop);
       if (version.ok()) {
         versions_[*row] = *version;
       } else {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/storage/http/link_local.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -78,6 +79,10 @@ void Transfer::SetUp() {
   set(CURLOPT_WRITEFUNCTION, &BodyCallback);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   if (request_.direct) set(CURLOPT_NOPROXY, "*");
+  if (request_.refuse_link_local) {
+    set(CURLOPT_PREREQFUNCTION, &ConnectedCallback);
+    set(CURLOPT_PREREQDATA, static_cast<void*>(this));
+  }
   if (request_.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
   } else if (request_.method == "POST") {
@@ -111,9 +116,7 @@ std::int64_t Transfer::LookAt(std::int64_t now_nanos) {
 }
 
 void Transfer::Conclude(CURLcode code) {
-  long status = 0;
-  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  answer_.status = static_cast<int>(status);
+  ReadStatus();
   curl_off_t seconds = 0;
   curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &seconds);
   answer_.retry_after_nanos =
@@ -131,6 +134,12 @@ void Transfer::Conclude(CURLcode code) {
   answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
 }
 
+void Transfer::ReadStatus() {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  answer_.status = static_cast<int>(status);
+}
+
 void Transfer::GiveUp(Failure failure, std::string reason) {
   answer_.failure = failure;
   answer_.reason = std::move(reason);
@@ -146,18 +155,20 @@ void Transfer::Deliver() {
 bool Transfer::OnHeader(std::string_view line) {
   if (!begun_) {
     begun_ = true;
-    window_nanos_ = clock_.NowNanos();
-    if (request_.begins && !request_.begins()) {
-      GiveUp(Failure::kCancelled, "another answer came first");
-      return false;
-    }
+    const std::int64_t now = clock_.NowNanos();
+    answer_.first_byte_nanos =
+        std::max<std::int64_t>(now - std::exchange(window_nanos_, now), 1);
   }
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r'))
     line.remove_suffix(1);
   if (line.starts_with("HTTP/") && line.find(':') == line.npos) {
     answer_.headers.clear();
     headers_done_ = false;
-    return true;
+    ReadStatus();
+    if (!answer_.IsSuccess() || !request_.begins || request_.begins())
+      return true;
+    GiveUp(Failure::kCancelled, "another answer came first");
+    return false;
   }
   if (line.empty()) headers_done_ = true;
   const std::size_t colon = line.find(':');
@@ -173,9 +184,7 @@ bool Transfer::OnHeader(std::string_view line) {
 }
 
 std::size_t Transfer::OnBody(const char* data, std::size_t size) {
-  long status = 0;
-  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  answer_.status = static_cast<int>(status);
+  ReadStatus();
   received_ += size;
   const bool wanted = answer_.IsSuccess();
   const bool placed = wanted && request_.into.data() != nullptr;
@@ -190,6 +199,7 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
   if (placed) {
     std::memcpy(request_.into.data() + answer_.filled, data, size);
     answer_.filled += size;
+    if (request_.arrived != nullptr) *request_.arrived += size;
     return size;
   }
   const std::size_t kept =
@@ -198,6 +208,21 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
                                                          answer_.body.size()));
   answer_.body.append(data, kept);
   return size;
+}
+
+// Whatever its name was: kept connections, too, are looked at.
+bool Transfer::MayAsk(const char* address) {
+  if (!IsLinkLocal(address)) return true;
+  GiveUp(Failure::kInvalid,
+         absl::StrCat("leads to ", address, ", which is a link-local address"));
+  return false;
+}
+
+int Transfer::ConnectedCallback(void* transfer, char* address, char*, int,
+                                int) {
+  return static_cast<Transfer*>(transfer)->MayAsk(address)
+             ? CURL_PREREQFUNC_OK
+             : CURL_PREREQFUNC_ABORT;
 }
 
 std::size_t Transfer::HeaderCallback(char* data, std::size_t size,

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <limits>
+#include <optional>
+
 #include "cuda/fake_driver.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
@@ -10,7 +13,9 @@ namespace forebay::admin {
 namespace {
 
 TEST(JobListTest, CarriesEverything) {
-  const proto::JobList list = ToProto({ResnetJob()});
+  cache::Snapshot cache;
+  cache.jobs[ResnetJob().flow].shared = {3, 300};
+  const proto::JobList list = ToProto({ResnetJob()}, cache);
   ASSERT_EQ(list.jobs_size(), 1);
   const proto::Job& job = list.jobs(0);
   EXPECT_EQ(job.key(), "slurm-17");
@@ -29,6 +34,31 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(train.queues().slots_ready(), 2);
   EXPECT_EQ(train.queues().bytes_in_flight(), 188'000);
   EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
+  EXPECT_EQ(job.traffic().shared().reads(), 3);
+  EXPECT_EQ(job.traffic().shared().bytes(), 300);
+}
+
+TEST(JobListTest, NoCapIsZeroBothWays) {
+  job::JobSnapshot capped = ResnetJob();
+  capped.max_read = 200e6;
+  capped.max_cpus = 1.5;
+  const proto::JobList list = ToProto({ResnetJob(), capped}, {});
+  EXPECT_EQ(list.jobs(0).max_read_bytes_per_second(), 0);
+  EXPECT_EQ(list.jobs(0).max_cpus(), 0);
+  EXPECT_EQ(list.jobs(1).max_read_bytes_per_second(), 200e6);
+  EXPECT_EQ(list.jobs(1).max_cpus(), 1.5);
+
+  proto::SetJobRequest request;
+  EXPECT_EQ(FromProto(request).weight, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_read, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_cpus, std::nullopt);
+  request.set_weight(3);
+  request.set_max_read_bytes_per_second(0);
+  request.set_max_cpus(2);
+  EXPECT_EQ(FromProto(request).weight, 3);
+  EXPECT_EQ(FromProto(request).max_read,
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(FromProto(request).max_cpus, 2);
 }
 
 TEST(JobListTest, StatusCountsJobsAndLoaders) {
@@ -36,6 +66,7 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   info.version = "1.2.3";
   info.memory_limit = 8;
   info.local_reads = {true, 4, ""};
+  info.bucket_credentials = "somebody\xFF";
   info.warnings = {"The index is kept in memory."};
   const proto::DaemonStatus status = ToProto(info, {ResnetJob(), ResnetJob()});
   EXPECT_EQ(status.version(), "1.2.3");
@@ -45,6 +76,7 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.loaders(), 4);
   EXPECT_TRUE(status.local_reads().io_uring());
   EXPECT_EQ(status.local_reads().threads(), 4);
+  EXPECT_EQ(status.bucket_credentials(), "somebody?");
   EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
 }
 
@@ -68,18 +100,6 @@ TEST(JobListTest, StatusHasTheGpus) {
   info.gpus = {};
   info.gpus.absence = "none";
   EXPECT_EQ(ToProto(info, {}).gpus().absence(), "none");
-}
-
-TEST(JobListTest, TextIsMadeValidUtf8) {
-  EXPECT_EQ(ValidUtf8("plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80"),
-            "plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80");
-  EXPECT_EQ(ValidUtf8("\xC3"), "?");                 // cut off
-  EXPECT_EQ(ValidUtf8("\xC0\xAF"), "??");            // overlong
-  EXPECT_EQ(ValidUtf8("\xED\xA0\x80"), "???");       // a surrogate
-  EXPECT_EQ(ValidUtf8("\xF4\x90\x80\x80"), "????");  // above U+10FFFF
-  EXPECT_EQ(ValidUtf8("\xFF"
-                      "a\x80"),
-            "?a?");
 }
 
 }  // namespace

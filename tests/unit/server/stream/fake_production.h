@@ -124,7 +124,7 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   int workers() const override { return 1; }
-  void Submit(schedule::Flow, std::int64_t, Task task) override {
+  void Submit(schedule::Flow, const executor::Demand&, Task task) override {
     tasks_.push_back(std::move(task));
   }
 

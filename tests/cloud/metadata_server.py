@@ -1,0 +1,87 @@
+"""A stand-in for the metadata server of a virtual machine: it gives tokens."""
+
+import http.server
+import json
+import threading
+
+ACCOUNT = "/computeMetadata/v1/instance/service-accounts/default/"
+EMAIL = "trainer@forebay.iam.gserviceaccount.com"
+
+
+class MetadataServer:
+    """Serves the tokens of a machine's account; a context manager.
+
+    Each token differs from those before. Thread-safe.
+
+    Attributes:
+      host: for $GCE_METADATA_HOST, "127.0.0.1:PORT".
+      lifetime: int, seconds that its tokens last from now on, as it says.
+    """
+
+    def __init__(self, lifetime=3600):
+        self.lifetime = lifetime
+        self._lock = threading.Lock()
+        self._given = 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            """Answers one client."""
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                outer._answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
+                                                       Handler)
+        self._server.daemon_threads = True
+        self.host = "127.0.0.1:%d" % self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever,
+                                        kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def _answer(self, asked):
+        status, body = 404, b"not found"
+        if asked.headers.get("Metadata-Flavor") != "Google":
+            status, body = 403, b"the header Metadata-Flavor is missing"
+        elif asked.path == "/":
+            status, body = 200, b"computeMetadata/\n"
+        elif asked.path == ACCOUNT + "email":
+            status, body = 200, EMAIL.encode()
+        elif asked.path == ACCOUNT + "token":
+            with self._lock:
+                self._given += 1
+                token = f"token-{self._given}"
+            status, body = 200, json.dumps({
+                "access_token": token, "expires_in": self.lifetime,
+                "token_type": "Bearer"}).encode()
+        asked.send_response(status)
+        asked.send_header("Metadata-Flavor", "Google")
+        asked.send_header("Content-Length", str(len(body)))
+        asked.end_headers()
+        asked.wfile.write(body)
+
+    @property
+    def given(self):
+        """int: how many tokens it has given."""
+        with self._lock:
+            return self._given
+
+    def accepts(self, authorization):
+        """Whether a header's value (None: no header) holds a token of ours."""
+        given = range(1, self.given + 1)
+        return authorization in [f"Bearer token-{number}" for number in given]
+
+    def close(self):
+        """Ends the server."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
