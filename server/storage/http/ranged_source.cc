@@ -1,7 +1,5 @@
 #include "server/storage/http/ranged_source.h"
 
-#include <isa-l/crc.h>
-
 #include <algorithm>
 #include <future>
 #include <map>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
 #include "server/base/check.h"
+#include "server/base/crc32c.h"
 #include "server/base/status.h"
 
 namespace forebay::storage::http {
@@ -25,18 +24,6 @@ constexpr std::int64_t kRequestCost = 128 << 10;
 constexpr int kReads = 3;
 // Of one read.
 constexpr std::uint64_t kMaxParts = 64;
-
-// The CRC32C of `bytes`.
-std::uint32_t Crc32c(absl::Span<std::uint8_t> bytes) {
-  std::uint32_t crc = ~std::uint32_t{0};
-  while (!bytes.empty()) {
-    const auto piece =
-        bytes.first(std::min<std::size_t>(bytes.size(), 1 << 30));
-    crc = crc32_iscsi(piece.data(), static_cast<int>(piece.size()), crc);
-    bytes.remove_prefix(piece.size());
-  }
-  return ~crc;
-}
 
 }  // namespace
 
@@ -191,7 +178,7 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
   const ReadRequest& request = reading->request;
   const bool whole = request.length == request.version.size;
   if (whole && reading->object_crc32c.has_value() &&
-      Crc32c(reading->bytes()) != *reading->object_crc32c) {
+      base::Crc32c(reading->bytes()) != *reading->object_crc32c) {
     if (reading->reads++ < kReads) return Enqueue(reading);
     return Fail(reading, absl::DataLossError(absl::StrCat(
                              "its bytes do not have its checksum, in ", kReads,
