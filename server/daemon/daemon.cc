@@ -138,10 +138,16 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       spare_buffers_,
       budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  disk_tier_ = std::make_unique<DiskTier>(
+      config_.cache(),
+      cache::disk::DiskCache::Surroundings{.below = &sources_,
+                                           .budget = &budget_,
+                                           .next_use = &timetable_,
+                                           .clock = base::Clock::Monotonic()});
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
-                           {.below = &sources_,
+                           {.below = disk_tier_->source(),
                             .budget = &budget_,
                             .next_use = &timetable_,
                             .clock = base::Clock::Monotonic()}));
@@ -161,7 +167,10 @@ absl::Status Daemon::Assemble(const Resources& resources) {
 
 // Workers ask the source for more, and what reads for it tells the workers:
 // those are stopped first, and go last.
-Daemon::~Daemon() { executor_.Stop(); }
+Daemon::~Daemon() {
+  executor_.Stop();
+  if (disk_tier_ != nullptr) disk_tier_->Stop();
+}
 
 absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(
@@ -233,6 +242,8 @@ admin::DaemonInfo Daemon::Info() const {
                       .refusal = local_reads_.refusal()};
   info.bucket_credentials = remote_reads_.credentials();
   info.warnings = warnings_;
+  if (!disk_tier_->refusal().empty())
+    info.warnings.push_back(disk_tier_->refusal());
   for (std::string& warning : registry_->Warnings())
     info.warnings.push_back(std::move(warning));
   return info;
