@@ -119,6 +119,7 @@ absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
     call.request.max_body = kMaxPageBytes;
     call.authorizer = authorizer;
     call.attempts = kListAttempts;
+    call.kind = http::RequestKind::kList;
     call.judge = [&](const http::Answer& answer) -> absl::Status {
       FOREBAY_ASSIGN_OR_RETURN(page, PageOf(answer, root.prefix()));
       return absl::OkStatus();

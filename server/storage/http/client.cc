@@ -91,6 +91,11 @@ void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
     if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
   };
+  RequestCounts counts;
+  counts.requests = 1;
+  counts.retries = calling->attempts > 1 ? 1 : 0;
+  counts.hedges = calling->call.hedge ? 1 : 0;
+  ledger_.Book(calling->call.job, calling->call.kind, counts);
   calling->request = engine_->Start(std::move(request));
 }
 
@@ -107,12 +112,18 @@ absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
 
 void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   calling->request = 0;
+  if (calling->call.saw) calling->call.saw(answer);
   absl::Status error = Judge(*calling, answer);
+  RequestCounts counts;
+  counts.failures = error.ok() || absl::IsCancelled(error) ? 0 : 1;
+  counts.bytes = answer.filled + answer.body.size();
+  ledger_.Book(calling->call.job, calling->call.kind, counts);
   if (error.ok()) return Finish(calling, std::move(answer));
   // A token may end earlier than it says; another one tells.
   if (answer.status == 401 && !calling->header.empty()) {
     calling->call.authorizer->Refused(calling->header);
-    if (calling->attempts == 1) error = absl::UnavailableError(error.message());
+    if (!std::exchange(calling->refused, true))
+      error = absl::UnavailableError(error.message());
   }
   OnError(calling, std::move(error), answer.retry_after_nanos);
 }

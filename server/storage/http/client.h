@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/engine.h"
+#include "server/storage/http/ledger.h"
 #include "server/storage/http/message.h"
 #include "server/storage/http/retry_policy.h"
 
@@ -19,14 +20,22 @@ namespace forebay::storage::http {
 
 // A request, and what makes its answer good.
 struct Call {
-  Request request;  // without `begins` and `done`
+  Request request;  // without `done`
   Authorizer* authorizer = nullptr;
   // Judges an answer with a status of success, whole or too long. UNAVAILABLE
   // and DATA_LOSS may pass, and the request is made again. Empty: good if
   // whole. The message gives the reason only.
   std::function<absl::Status(const Answer&)> judge;
   std::function<void(absl::StatusOr<Answer>)> done;
+  // Sees each answer, good or bad, before `done`; may be empty. Must not call
+  // the client.
+  std::function<void(const Answer&)> saw;
   int attempts = INT_MAX;  // at most, where the policy allows more
+
+  // For the ledger.
+  std::uint64_t job = 0;
+  RequestKind kind = RequestKind::kOther;
+  bool hedge = false;  // it is made because another one is slow
 };
 
 // Makes calls until they are answered well, as a RetryPolicy says: all that one
@@ -56,6 +65,9 @@ class Client {
   Engine& engine() const { return *engine_; }
   // Attempts beyond the first of their calls, so far.
   std::uint64_t retries() const { return retries_; }
+  // Of all requests that were made. May be used on any thread.
+  const Ledger& ledger() const { return ledger_; }
+  Ledger& ledger() { return ledger_; }
 
  private:
   struct Calling {
@@ -78,6 +90,7 @@ class Client {
 
   Engine* const engine_;
   RetryPolicy policy_;
+  Ledger ledger_;
   Id last_id_ = 0;
   std::uint64_t retries_ = 0;
   std::unordered_map<Id, std::shared_ptr<Calling>> calls_;

@@ -41,6 +41,7 @@ struct Answer {
   // Names in lower case, in the order in which they came.
   std::vector<std::pair<std::string, std::string>> headers;
   std::int64_t retry_after_nanos = 0;  // what the server asks for; 0: nothing
+  std::int64_t first_byte_nanos = 0;   // after the request; 0: none came
   // What went into Request::into.
   std::uint64_t filled = 0;
   // The body if it went nowhere else; of an error, its first 4 KiB.
@@ -72,9 +73,13 @@ struct Request {
   absl::Span<std::uint8_t> into;
   std::uint64_t max_body = 1 << 20;
 
-  // Called when an answer begins, before anything is written to `into`; false
-  // gives the request up as kCancelled. May be empty. May call nothing of the
-  // engine but Post.
+  // Grows by what is written to `into`, as it comes. May be null; must last as
+  // long as `into`.
+  std::uint64_t* arrived = nullptr;
+
+  // Called when an answer 2xx begins, before anything is written to `into`;
+  // false gives the request up as kCancelled. May be empty. May call nothing of
+  // the engine but Post.
   std::function<bool()> begins;
   // Called once.
   std::function<void(Answer)> done;

@@ -24,6 +24,16 @@ constexpr std::int64_t kRequestCost = 128 << 10;
 constexpr int kReads = 3;
 // Of one read.
 constexpr std::uint64_t kMaxParts = 64;
+// How often it is looked at how many requests at once are best.
+constexpr std::int64_t kTuneNanos = 50'000'000;
+
+schedule::ConcurrencyTunerOptions TunerOptions(int most) {
+  schedule::ConcurrencyTunerOptions options;
+  options.min = std::min(options.min, most);
+  options.initial = std::min(options.initial, most);
+  options.max = most;
+  return options;
+}
 
 }  // namespace
 
@@ -33,7 +43,7 @@ struct RangedSource::Reading {
   std::uint64_t parts_left = 0;
   // Parts on their way, by offset.
   struct Underway {
-    Client::Id call;
+    HedgedClient::Id call;
     std::int64_t cost;
   };
   std::map<std::uint64_t, Underway> underway;
@@ -52,8 +62,10 @@ RangedSource::RangedSource(Client* client, const Protocol* protocol,
     : client_(client),
       protocol_(protocol),
       authorizer_(authorizer),
-      options_(options) {
-  FOREBAY_CHECK(options.concurrency > 0 && options.part_bytes > 0);
+      options_(options),
+      calls_(std::make_unique<HedgedClient>(client, options.hedge)),
+      tuner_(TunerOptions(options.concurrency)) {
+  FOREBAY_CHECK(options.part_bytes > 0);
 }
 
 RangedSource::~RangedSource() {
@@ -80,7 +92,18 @@ void RangedSource::SetWeight(std::uint64_t job, double weight) {
 }
 
 void RangedSource::Forget(std::uint64_t job) {
-  client_->engine().Post([=, this] { queue_.Forget(job); });
+  client_->engine().Post([=, this] {
+    queue_.Forget(job);
+    client_->ledger().Forget(job);
+  });
+}
+
+RangedSourceState RangedSource::State() {
+  std::promise<RangedSourceState> state;
+  client_->engine().Post([this, &state] {
+    state.set_value({tuner_.limit(), queue_.in_flight(), queue_.size()});
+  });
+  return state.get_future().get();
 }
 
 absl::Status RangedSource::Check(const ReadRequest& request) const {
@@ -121,25 +144,61 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
 }
 
 void RangedSource::Dispatch() {
-  while (!ending_ &&
-         queue_.in_flight() < static_cast<std::size_t>(options_.concurrency)) {
+  const auto most_cost = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(options_.max_bytes, INT64_MAX));
+  while (calls_ != nullptr &&
+         queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
+         (cost_in_flight_ < most_cost || queue_.in_flight() == 0)) {
     const std::optional<Queue::Popped> part = queue_.Pop();
-    if (!part.has_value()) return;
+    if (!part.has_value()) {
+      starved_ = true;
+      return;
+    }
     StartPart(*part);
   }
+}
+
+void RangedSource::SetTimer() {
+  if (std::exchange(timer_set_, true)) return;
+  client_->engine().At(client_->engine().clock().NowNanos() + kTuneNanos,
+                       [this, here = std::weak_ptr<const bool>(here_)] {
+                         if (!here.expired()) Tune();
+                       });
+}
+
+void RangedSource::Tune() {
+  timer_set_ = false;
+  schedule::ConcurrencySample sample;
+  sample.now_nanos = client_->engine().clock().NowNanos();
+  sample.delivered = arrived_;
+  sample.answers = calls_->answers();
+  sample.busy = calls_->busy();
+  sample.in_flight = queue_.in_flight();
+  sample.starved = std::exchange(starved_, false);
+  sample.latency_nanos = calls_->usual_nanos();
+  tuner_.OnSample(sample);
+  Dispatch();
+  if (queue_.in_flight() > 0) SetTimer();
+}
+
+void RangedSource::Leave(std::uint64_t job, std::int64_t cost,
+                         std::int64_t actual) {
+  queue_.Complete(job, cost, actual);
+  cost_in_flight_ -= cost;
 }
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
-  if (reading->over) return queue_.Complete(part.flow, part.cost, 1);
+  cost_in_flight_ += part.cost;
+  if (reading->over) return Leave(part.flow, part.cost, 1);
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
   absl::StatusOr<Request> request = protocol_->Ask(reading->request, range);
   if (reading->buffer == nullptr || !request.ok()) {
-    queue_.Complete(part.flow, part.cost, 1);
+    Leave(part.flow, part.cost, 1);
     return Fail(reading, request.ok()
                              ? absl::UnavailableError("no memory for its bytes")
                              : request.status());
@@ -148,20 +207,24 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.request = *std::move(request);
   call.request.into = reading->bytes().subspan(
       range.offset - reading->request.offset, range.length);
+  call.request.arrived = &arrived_;
+  call.request.patience = options_.patience;
   call.authorizer = authorizer_;
+  call.job = part.flow;
+  call.kind = RequestKind::kGet;
   call.judge = [this, raw = reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
   };
   call.done = [this, part](const absl::StatusOr<Answer>& answer) {
     OnPart(part, answer);
   };
-  reading->underway[range.offset] = {client_->Start(std::move(call)),
-                                     part.cost};
+  reading->underway[range.offset] = {calls_->Start(std::move(call)), part.cost};
+  SetTimer();
 }
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
-  queue_.Complete(part.flow, part.cost, part.cost);
+  Leave(part.flow, part.cost, part.cost);
   const std::shared_ptr<Reading>& reading = part.item.reading;
   reading->underway.erase(part.item.range.offset);
   if (!answer.ok()) {
@@ -195,19 +258,20 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
   if (std::exchange(reading->over, true)) return;
   const auto held = readings_.extract(reading);  // keeps it alive
   for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
-    client_->Cancel(underway.call);
-    queue_.Complete(reading->request.purpose.job, underway.cost, underway.cost);
+    calls_->Cancel(underway.call);
+    Leave(reading->request.purpose.job, underway.cost, underway.cost);
   }
   reading->request.done(base::Annotate(error, reading->request.object));
 }
 
 void RangedSource::CancelAll() {
-  ending_ = true;
   while (!readings_.empty())
     Fail(*readings_.begin(),
          absl::CancelledError("the daemon is shutting down"));
   while (queue_.Pop().has_value()) {
   }
+  calls_.reset();
+  here_.reset();
 }
 
 }  // namespace forebay::storage::http

@@ -1,30 +1,48 @@
 #ifndef FOREBAY_SERVER_STORAGE_HTTP_RANGED_SOURCE_H_
 #define FOREBAY_SERVER_STORAGE_HTTP_RANGED_SOURCE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_set>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/schedule/concurrency_tuner.h"
 #include "server/schedule/fair_queue.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/client.h"
+#include "server/storage/http/hedge_policy.h"
+#include "server/storage/http/hedged_client.h"
+#include "server/storage/http/message.h"
 #include "server/storage/http/protocol.h"
 
 namespace forebay::storage::http {
 
 struct RangedSourceOptions {
-  int concurrency = 32;  // requests at once, at least 1
+  int concurrency = 256;  // requests at once, at most; at least 1
   // Longer reads are made in several requests at once.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
+  // No more are made while so much is to come.
+  std::uint64_t max_bytes = std::uint64_t{512} << 20;
+  Patience patience;
+  HedgeOptions hedge;
 };
 
-// Reads objects over HTTP as a Protocol asks for them. Jobs share the requests
-// by weight and bytes; within a job the most urgent goes first. What came whole
-// is compared with its CRC32C, where the server tells that, and read again when
-// it differs.
+// How a source does at present.
+struct RangedSourceState {
+  int concurrency = 0;        // requests at once that it found to be best
+  std::size_t in_flight = 0;  // requests that are under way or tried again
+  std::size_t waiting = 0;    // for their turn
+};
+
+// Reads objects over HTTP as a Protocol asks for them, as many at once as turn
+// out to get the most bytes a second. Jobs share the requests by weight and
+// bytes; within a job the most urgent goes first. A request whose answer does
+// not begin in time is made once more, beside the first. What came whole is
+// compared with its CRC32C, where the server tells that, and read again when it
+// differs.
 //
 // Thread-safe. `client`, `protocol` and `authorizer` (which may be null) must
 // outlive it; bytes that it gave may outlive it. Destruction, on another thread
@@ -42,6 +60,9 @@ class RangedSource final : public ByteSource {
   void SetWeight(std::uint64_t job, double weight) override;
   void Forget(std::uint64_t job) override;
 
+  // Waits for the engine's thread: not to be called on it.
+  RangedSourceState State();
+
  private:
   // A read under way, in one part or several. Its parts are counted, not kept.
   struct Reading;
@@ -55,6 +76,11 @@ class RangedSource final : public ByteSource {
   absl::Status Check(const ReadRequest& request) const;
   void Enqueue(const std::shared_ptr<Reading>& reading);
   void Dispatch();
+  // How many requests may be under way is looked at now and then.
+  void SetTimer();
+  void Tune();
+  // A part is under way no longer.
+  void Leave(std::uint64_t job, std::int64_t cost, std::int64_t actual);
   void StartPart(const Queue::Popped& part);
   void OnPart(const Queue::Popped& part, const absl::StatusOr<Answer>& answer);
   // All parts have come.
@@ -69,7 +95,14 @@ class RangedSource final : public ByteSource {
   // All of this is touched on the engine's thread alone.
   Queue queue_;
   std::unordered_set<std::shared_ptr<Reading>> readings_;
-  bool ending_ = false;
+  std::unique_ptr<HedgedClient> calls_;  // null: the source is ending
+  schedule::ConcurrencyTuner tuner_;
+  std::int64_t cost_in_flight_ = 0;
+  std::uint64_t arrived_ = 0;  // bytes, ever
+  bool starved_ = false;       // since the tuner looked
+  bool timer_set_ = false;
+  // Timers ask it whether the source is still there.
+  std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace forebay::storage::http

@@ -116,9 +116,7 @@ std::int64_t Transfer::LookAt(std::int64_t now_nanos) {
 }
 
 void Transfer::Conclude(CURLcode code) {
-  long status = 0;
-  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  answer_.status = static_cast<int>(status);
+  ReadStatus();
   curl_off_t seconds = 0;
   curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &seconds);
   answer_.retry_after_nanos =
@@ -136,6 +134,12 @@ void Transfer::Conclude(CURLcode code) {
   answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
 }
 
+void Transfer::ReadStatus() {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  answer_.status = static_cast<int>(status);
+}
+
 void Transfer::GiveUp(Failure failure, std::string reason) {
   answer_.failure = failure;
   answer_.reason = std::move(reason);
@@ -151,18 +155,20 @@ void Transfer::Deliver() {
 bool Transfer::OnHeader(std::string_view line) {
   if (!begun_) {
     begun_ = true;
-    window_nanos_ = clock_.NowNanos();
-    if (request_.begins && !request_.begins()) {
-      GiveUp(Failure::kCancelled, "another answer came first");
-      return false;
-    }
+    const std::int64_t now = clock_.NowNanos();
+    answer_.first_byte_nanos =
+        std::max<std::int64_t>(now - std::exchange(window_nanos_, now), 1);
   }
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r'))
     line.remove_suffix(1);
   if (line.starts_with("HTTP/") && line.find(':') == line.npos) {
     answer_.headers.clear();
     headers_done_ = false;
-    return true;
+    ReadStatus();
+    if (!answer_.IsSuccess() || !request_.begins || request_.begins())
+      return true;
+    GiveUp(Failure::kCancelled, "another answer came first");
+    return false;
   }
   if (line.empty()) headers_done_ = true;
   const std::size_t colon = line.find(':');
@@ -178,9 +184,7 @@ bool Transfer::OnHeader(std::string_view line) {
 }
 
 std::size_t Transfer::OnBody(const char* data, std::size_t size) {
-  long status = 0;
-  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-  answer_.status = static_cast<int>(status);
+  ReadStatus();
   received_ += size;
   const bool wanted = answer_.IsSuccess();
   const bool placed = wanted && request_.into.data() != nullptr;
@@ -195,6 +199,7 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
   if (placed) {
     std::memcpy(request_.into.data() + answer_.filled, data, size);
     answer_.filled += size;
+    if (request_.arrived != nullptr) *request_.arrived += size;
     return size;
   }
   const std::size_t kept =

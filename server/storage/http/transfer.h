@@ -45,6 +45,7 @@ class Transfer {
 
  private:
   void SetUp();
+  void ReadStatus();
   bool OnHeader(std::string_view line);
   std::size_t OnBody(const char* data, std::size_t size);
   bool MayAsk(const char* address);

@@ -74,10 +74,11 @@ class ListObjectsTest : public ::testing::Test {
 
   absl::Status List(const GcsRoot& root) {
     got_.clear();
-    return ListObjects(&client_, nullptr, root, [this](const ListedObject& object) {
-      got_.push_back(object.name);
-      return got_.size() < limit_;
-    });
+    return ListObjects(&client_, nullptr, root,
+                       [this](const ListedObject& object) {
+                         got_.push_back(object.name);
+                         return got_.size() < limit_;
+                       });
   }
 
   GcsServer server_{3};

@@ -20,7 +20,6 @@
 namespace forebay::storage::http {
 namespace {
 
-
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 class ClientTest : public ::testing::Test {

@@ -21,7 +21,6 @@
 namespace forebay::storage::http {
 namespace {
 
-
 std::string RandomText(std::size_t length, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::string text(length, '\0');

@@ -1,0 +1,160 @@
+#include "server/schedule/concurrency_tuner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/base/check.h"
+
+namespace forebay::schedule {
+namespace {
+
+constexpr std::int64_t kMillis = 1'000'000;
+// Half of a round of requests has been made at a new limit after this, and
+// after two latencies.
+constexpr std::int64_t kSettleNanos = 100 * kMillis;
+constexpr std::int64_t kWindowNanos = 300 * kMillis;
+// Requests of a higher limit need not end for longer than this.
+constexpr std::int64_t kDrainNanos = 3'000 * kMillis;
+constexpr std::int64_t kMaxLatencyNanos = 1'000 * kMillis;
+
+// Of the utility, rate / limit^kDislike.
+constexpr double kDislike = 0.06;
+// What doubling must bring, at least, to double again.
+constexpr double kRampGain = 1.1;
+constexpr double kStep = 1.25;
+// More measurements between trials after each that failed, up to this.
+constexpr int kMaxHolds = 6;
+// A rate that changes so much is another link's.
+constexpr double kOtherLink = 0.3;
+
+// So many refusals are no accident: 1 in 50 answers, and a few.
+constexpr std::uint64_t kFewRefusals = 4;
+constexpr std::uint64_t kRefusalShare = 50;
+constexpr double kBackOff = 0.7;
+constexpr int kHoldsAfterRefusals = 12;
+
+}  // namespace
+
+ConcurrencyTuner::ConcurrencyTuner(const ConcurrencyTunerOptions& options)
+    : options_(options), limit_(options.initial), base_(options.initial) {
+  FOREBAY_CHECK(options.min > 0 && options.min <= options.initial &&
+                options.initial <= options.max);
+}
+
+void ConcurrencyTuner::OnSample(const ConcurrencySample& sample) {
+  if (!began_) {
+    began_ = true;
+    return MoveTo(limit_, stage_, sample);
+  }
+  if (IsRefused(sample)) return BackOff(sample);
+  if (!settled_) {
+    const bool drained = sample.in_flight <= static_cast<std::size_t>(limit_) ||
+                         sample.now_nanos >= patience_nanos_;
+    if (sample.now_nanos >= settles_nanos_ && drained) BeginWindow(sample);
+    return;
+  }
+  if (sample.starved) return BeginWindow(sample);
+  const std::int64_t nanos = sample.now_nanos - window_.now_nanos;
+  const std::int64_t latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
+  if (nanos < std::max(kWindowNanos, 3 * latency)) return;
+  const auto bytes = static_cast<double>(sample.delivered - window_.delivered);
+  Judge(bytes / (static_cast<double>(nanos) * 1e-9), sample);
+}
+
+void ConcurrencyTuner::MoveTo(int limit, Stage stage,
+                              const ConcurrencySample& sample) {
+  const bool same = limit == limit_ && settled_;
+  limit_ = limit;
+  stage_ = stage;
+  if (same) return BeginWindow(sample);
+  settled_ = false;
+  const std::int64_t latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
+  settles_nanos_ = sample.now_nanos + std::max(kSettleNanos, 2 * latency);
+  patience_nanos_ = sample.now_nanos + kDrainNanos;
+  refusals_since_ = sample;
+}
+
+void ConcurrencyTuner::BeginWindow(const ConcurrencySample& sample) {
+  settled_ = true;
+  window_ = sample;
+  refusals_since_ = sample;
+}
+
+bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
+  const std::uint64_t busy = sample.busy - refusals_since_.busy;
+  const std::uint64_t answers = sample.answers - refusals_since_.answers;
+  // What was asked for at a higher limit may still be refused.
+  return settled_ && busy >= kFewRefusals && busy * kRefusalShare > answers;
+}
+
+void ConcurrencyTuner::BackOff(const ConcurrencySample& sample) {
+  base_ = std::max(options_.min, static_cast<int>(limit_ * kBackOff));
+  base_rate_ = 0;
+  failed_ = 0;
+  upward_ = true;
+  holds_left_ = kHoldsAfterRefusals;
+  settled_ = false;
+  MoveTo(base_, Stage::kHold, sample);
+}
+
+void ConcurrencyTuner::Judge(double rate, const ConcurrencySample& sample) {
+  switch (stage_) {
+    case Stage::kRamp:
+      if (base_rate_ > 0 && rate < base_rate_ * kRampGain) {
+        holds_left_ = 1;
+        return MoveTo(base_, Stage::kHold, sample);
+      }
+      base_ = limit_;
+      base_rate_ = rate;
+      if (limit_ < options_.max)
+        return MoveTo(std::min(2 * limit_, options_.max), Stage::kRamp, sample);
+      holds_left_ = 1;
+      upward_ = false;
+      return MoveTo(base_, Stage::kHold, sample);
+    case Stage::kHold:
+      if (base_rate_ > 0 &&
+          std::abs(rate - base_rate_) > kOtherLink * base_rate_)
+        failed_ = holds_left_ = 0;
+      base_rate_ = base_rate_ > 0 ? (base_rate_ + rate) / 2 : rate;
+      if (--holds_left_ > 0) return BeginWindow(sample);
+      return TryAnother(sample);
+    case Stage::kTrial:
+      trial_ = limit_;
+      trial_rate_ = rate;
+      return MoveTo(base_, Stage::kAfter, sample);
+    case Stage::kAfter:
+      return JudgeTrial(rate, sample);
+  }
+}
+
+void ConcurrencyTuner::JudgeTrial(double rate,
+                                  const ConcurrencySample& sample) {
+  base_rate_ = (base_rate_ + rate) / 2;
+  const double dislike =
+      std::pow(static_cast<double>(trial_) / base_, kDislike);
+  if (trial_rate_ > base_rate_ * dislike) {
+    base_ = trial_;
+    base_rate_ = trial_rate_;
+    failed_ = 0;
+    return TryAnother(sample);
+  }
+  upward_ = !upward_;
+  ++failed_;
+  holds_left_ = std::min(failed_ / 2, kMaxHolds);
+  if (holds_left_ > 0) return MoveTo(base_, Stage::kHold, sample);
+  TryAnother(sample);
+}
+
+void ConcurrencyTuner::TryAnother(const ConcurrencySample& sample) {
+  if (Neighbour() == base_) upward_ = !upward_;
+  MoveTo(Neighbour(), Stage::kTrial, sample);
+}
+
+int ConcurrencyTuner::Neighbour() const {
+  const int other = upward_
+                        ? std::max(base_ + 1, static_cast<int>(base_ * kStep))
+                        : std::min(base_ - 1, static_cast<int>(base_ / kStep));
+  return std::clamp(other, options_.min, options_.max);
+}
+
+}  // namespace forebay::schedule

@@ -1,0 +1,140 @@
+#include "server/storage/http/hedged_client.h"
+
+#include <utility>
+
+#include "server/storage/http/engine.h"
+#include "server/storage/http/retry_policy.h"
+
+namespace forebay::storage::http {
+namespace {
+
+bool IsBusy(const Answer& answer) {
+  return answer.status == 429 || answer.status == 503 ||
+         answer.failure == Failure::kTimeout;
+}
+
+}  // namespace
+
+HedgedClient::HedgedClient(Client* client, const HedgeOptions& options)
+    : client_(client), policy_(options) {}
+
+HedgedClient::~HedgedClient() {
+  for (const auto& [id, pair] : pairs_) Drop(pair.get());
+}
+
+HedgedClient::Id HedgedClient::Start(Call call) {
+  const auto pair = std::make_shared<Pair>();
+  pair->id = ++last_id_;
+  pair->done = std::exchange(call.done, nullptr);
+  pair->call = std::move(call);
+  pairs_.emplace(pair->id, pair);
+  policy_.OnRequest();
+  pair->first = Launch(pair, Side::kFirst);
+  Watch(pair);
+  return pair->id;
+}
+
+void HedgedClient::Cancel(Id id) {
+  const auto held = pairs_.extract(id);
+  if (!held.empty()) Drop(held.mapped().get());
+}
+
+// What a pair's requests call ends with it: they never outlive it.
+Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
+  Call call = pair->call;
+  Pair* const raw = pair.get();
+  call.request.begins = [this, raw, side] { return Take(raw, side); };
+  call.saw = [this](const Answer& answer) { Saw(answer); };
+  call.done = [this, weak = std::weak_ptr<Pair>(pair),
+               side](absl::StatusOr<Answer> result) {
+    if (const auto held = weak.lock()) OnDone(held, side, std::move(result));
+  };
+  if (side == Side::kSecond) {
+    call.attempts = 1;
+    call.hedge = true;
+  }
+  return client_->Start(std::move(call));
+}
+
+bool HedgedClient::Take(Pair* pair, Side side) {
+  if (!pair->taken.has_value()) pair->taken = side;
+  return pair->taken == side;
+}
+
+void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
+                          absl::StatusOr<Answer> result) {
+  (side == Side::kFirst ? pair->first : pair->second) = 0;
+  if (!result.ok() && GoesOn(pair, side, result.status())) return;
+  Finish(pair, std::move(result));
+}
+
+bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
+                          const absl::Status& error) {
+  // It was given up for the other.
+  if (pair->taken.has_value() && pair->taken != side) return true;
+  const bool passing = RetryPolicy::MayPass(error);
+  if (side == Side::kFirst) return passing && pair->second != 0;
+  // The second one is not made again: what it began, the first one must end.
+  const bool began = pair->taken == side;
+  if (began && !passing) return false;
+  pair->taken.reset();
+  if (began && pair->first == 0) pair->first = Launch(pair, Side::kFirst);
+  return pair->first != 0;
+}
+
+void HedgedClient::Finish(const std::shared_ptr<Pair>& pair,
+                          absl::StatusOr<Answer> result) {
+  pairs_.erase(pair->id);
+  Drop(pair.get());
+  if (pair->done) pair->done(std::move(result));
+}
+
+void HedgedClient::Drop(Pair* pair) {
+  for (Client::Id* const request : {&pair->first, &pair->second})
+    if (const Client::Id id = std::exchange(*request, 0)) client_->Cancel(id);
+}
+
+void HedgedClient::Saw(const Answer& answer) {
+  if (answer.failure == Failure::kCancelled) return;
+  ++answers_;
+  if (answer.IsSuccess() && answer.first_byte_nanos > 0)
+    policy_.OnFirstByte(answer.first_byte_nanos);
+  if (!IsBusy(answer)) return;
+  ++busy_;
+  policy_.OnBusy(client_->engine().clock().NowNanos());
+}
+
+void HedgedClient::Watch(const std::shared_ptr<Pair>& pair) {
+  watched_.push_back(
+      {client_->engine().clock().NowNanos() + policy_.DelayNanos(), pair});
+  SetTimer();
+}
+
+// One timer for all: most answers begin before anybody has to look at them.
+void HedgedClient::SetTimer() {
+  if (timer_set_ || watched_.empty()) return;
+  timer_set_ = true;
+  client_->engine().At(watched_.front().due_nanos,
+                       [this, here = std::weak_ptr<const bool>(here_)] {
+                         if (!here.expired()) LookAtLate();
+                       });
+}
+
+void HedgedClient::LookAtLate() {
+  timer_set_ = false;
+  const std::int64_t now = client_->engine().clock().NowNanos();
+  std::deque<Watched> later;
+  while (!watched_.empty() && watched_.front().due_nanos <= now) {
+    const std::shared_ptr<Pair> pair = watched_.front().pair.lock();
+    watched_.pop_front();
+    if (pair == nullptr || pair->taken.has_value()) continue;
+    if (policy_.TryHedge(now))
+      pair->second = Launch(pair, Side::kSecond);
+    else
+      later.push_back({now + policy_.DelayNanos(), pair});
+  }
+  watched_.insert(watched_.end(), later.begin(), later.end());
+  SetTimer();
+}
+
+}  // namespace forebay::storage::http

@@ -1,0 +1,92 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_HEDGED_CLIENT_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_HEDGED_CLIENT_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/hedge_policy.h"
+#include "server/storage/http/message.h"
+
+namespace forebay::storage::http {
+
+// Makes calls of a Client, and makes those again, beside the first, whose
+// answer does not begin in time: as a HedgePolicy says. The first good answer
+// that begins is taken, and the other request is given up; both have the same
+// memory to write to, and only the one that is taken does.
+//
+// All of it is used on the engine's thread, where it is destroyed, too, which
+// drops the calls that are left; it may be made on any. The client must outlive
+// it. Never blocks. Errors: those of the client; where both requests fail, the
+// last one's.
+class HedgedClient {
+ public:
+  using Id = std::uint64_t;
+
+  HedgedClient(Client* client, const HedgeOptions& options);
+  ~HedgedClient();
+  HedgedClient(const HedgedClient&) = delete;
+  HedgedClient& operator=(const HedgedClient&) = delete;
+
+  // `call` without `begins` and `saw`. Never calls `done` before it returns.
+  Id Start(Call call);
+  // Gives a call up: no `done`, and nothing writes to its memory any more.
+  void Cancel(Id id);
+
+  // Answers so far, and those that say that the server has too much to do: 429,
+  // 503, and none in time.
+  std::uint64_t answers() const { return answers_; }
+  std::uint64_t busy() const { return busy_; }
+  // The usual time to the first byte; 0: not known.
+  std::int64_t usual_nanos() const { return policy_.UsualNanos(); }
+
+ private:
+  enum class Side { kFirst, kSecond };
+  struct Pair {
+    Id id = 0;
+    Call call;
+    std::function<void(absl::StatusOr<Answer>)> done;
+    Client::Id first = 0;  // under way; 0: not
+    Client::Id second = 0;
+    std::optional<Side> taken;  // whose answer has begun
+  };
+  struct Watched {
+    std::int64_t due_nanos;
+    std::weak_ptr<Pair> pair;
+  };
+
+  Client::Id Launch(const std::shared_ptr<Pair>& pair, Side side);
+  bool Take(Pair* pair, Side side);
+  void OnDone(const std::shared_ptr<Pair>& pair, Side side,
+              absl::StatusOr<Answer> result);
+  // Whether a call goes on though one of its requests has failed.
+  bool GoesOn(const std::shared_ptr<Pair>& pair, Side side,
+              const absl::Status& error);
+  void Finish(const std::shared_ptr<Pair>& pair, absl::StatusOr<Answer> result);
+  void Drop(Pair* pair);
+  void Saw(const Answer& answer);
+
+  void Watch(const std::shared_ptr<Pair>& pair);
+  void SetTimer();
+  void LookAtLate();
+
+  Client* const client_;
+  HedgePolicy policy_;
+  Id last_id_ = 0;
+  std::unordered_map<Id, std::shared_ptr<Pair>> pairs_;
+  std::deque<Watched> watched_;  // about in the order in which they are due
+  // Timers ask it whether who set them is still there.
+  const std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
+  bool timer_set_ = false;
+  std::uint64_t answers_ = 0;
+  std::uint64_t busy_ = 0;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_HEDGED_CLIENT_H_

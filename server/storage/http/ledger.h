@@ -1,0 +1,55 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_LEDGER_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_LEDGER_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+
+namespace forebay::storage::http {
+
+// What a request is for, as servers charge for it.
+enum class RequestKind { kGet, kList, kOther };
+
+struct RequestCounts {
+  std::uint64_t requests = 0;  // that were made, with all of the following
+  std::uint64_t retries = 0;   // because one before had failed
+  std::uint64_t hedges = 0;    // because one before was slow
+  std::uint64_t failures = 0;  // that brought no good answer
+  std::uint64_t bytes = 0;     // of the bodies of answers
+
+  RequestCounts& operator+=(const RequestCounts& other);
+};
+
+// What a job has asked servers for so far.
+struct JobRequests {
+  std::uint64_t job = 0;  // 0: nobody's in particular
+  RequestCounts gets;
+  RequestCounts lists;
+  RequestCounts others;
+};
+
+// The books of all requests, by job. Thread-safe; never blocks for long. No
+// errors.
+class Ledger {
+ public:
+  void Book(std::uint64_t job, RequestKind kind, const RequestCounts& counts);
+
+  // Zeros for a job that asked for nothing.
+  JobRequests Of(std::uint64_t job) const;
+  // All that is booked, in the order of the jobs' numbers.
+  std::vector<JobRequests> Snapshot() const;
+
+  // The job ended: what it asked for is job 0's from now on.
+  void Forget(std::uint64_t job);
+
+ private:
+  mutable base::Mutex mutex_;
+  std::unordered_map<std::uint64_t, JobRequests> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_LEDGER_H_

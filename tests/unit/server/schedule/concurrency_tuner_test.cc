@@ -1,0 +1,220 @@
+// The tuner on links that are simulated: what it gets out of them, and when.
+
+#include "server/schedule/concurrency_tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace forebay::schedule {
+namespace {
+
+constexpr double kTick = 0.02;  // seconds
+constexpr std::int64_t kTickNanos = 20'000'000;
+
+// Bytes a second at so many requests at once.
+using Curve = std::function<double(int)>;
+
+// Each request takes `latency` seconds and then its bytes' time on a connection
+// of its own; all together get at most `capacity`.
+Curve LatencyBound(double latency, double bytes, double connection,
+                   double capacity) {
+  return [=](int requests) {
+    return std::min(capacity,
+                    requests * bytes / (latency + bytes / connection));
+  };
+}
+
+// A link that delivers as a curve says, at the limit of `latency` before, and
+// with noise: each tick a factor, normal around 1.
+class Link {
+ public:
+  Link(Curve curve, double latency, double noise, unsigned seed)
+      : curve_(std::move(curve)),
+        latency_(latency),
+        noise_(noise),
+        random_(seed) {}
+
+  // Lets the tuner run it; what was delivered a second, in part of capacity.
+  double Run(ConcurrencyTuner* tuner, double seconds) {
+    const std::uint64_t before = sample_.delivered;
+    for (double at = 0; at < seconds; at += kTick) {
+      limits_.push_back(tuner->limit());
+      if (static_cast<double>(limits_.size()) * kTick > latency_ + kTick)
+        limits_.pop_front();
+      const double factor =
+          std::max(0.0, 1 + noise_ * std::normal_distribution()(random_));
+      sample_.now_nanos += kTickNanos;
+      sample_.delivered +=
+          static_cast<std::uint64_t>(curve_(limits_.front()) * factor * kTick);
+      sample_.answers += 20;
+      if (capacity_ > 0 && limits_.front() > capacity_) sample_.busy += 5;
+      sample_.in_flight = tuner->limit();
+      sample_.starved = starved_;
+      sample_.latency_nanos = static_cast<std::int64_t>(latency_ * 1e9);
+      tuner->OnSample(sample_);
+      highest_ = std::max(highest_, tuner->limit());
+    }
+    return static_cast<double>(sample_.delivered - before) / seconds;
+  }
+
+  double Best() const {
+    double best = 0;
+    for (int limit = 1; limit <= 256; ++limit)
+      best = std::max(best, curve_(limit));
+    return best;
+  }
+
+  void SetCurve(Curve curve) { curve_ = std::move(curve); }
+  void SetStarved(bool starved) { starved_ = starved; }
+  // From so many requests on, a quarter of the answers are refusals.
+  void RefuseFrom(int requests) { capacity_ = requests; }
+  int highest() const { return highest_; }
+
+ private:
+  Curve curve_;
+  const double latency_;
+  const double noise_;
+  std::mt19937 random_;
+  std::deque<int> limits_;
+  ConcurrencySample sample_;
+  bool starved_ = false;
+  int capacity_ = 0;
+  int highest_ = 0;
+};
+
+// The seed of a property, printed with what goes wrong.
+class TunerTest : public ::testing::TestWithParam<unsigned> {
+ protected:
+  std::string Trace() const { return "seed " + std::to_string(GetParam()); }
+
+  // After 10 s it gets nearly all of what is there, for as long as one looks.
+  void ExpectFound(Curve curve, double latency, double noise) {
+    SCOPED_TRACE(Trace());
+    Link link(std::move(curve), latency, noise, GetParam());
+    ConcurrencyTuner tuner;
+    link.Run(&tuner, 10);
+    EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+    EXPECT_GE(link.Run(&tuner, 60), 0.9 * link.Best());
+    EXPECT_LE(link.highest(), 256);
+  }
+};
+
+TEST_P(TunerTest, ALatencyBoundLinkIsFilled) {
+  for (const double capacity : {30e6, 120e6, 400e6, 800e6})
+    ExpectFound(LatencyBound(0.03, 100e3, 200e6, capacity), 0.03, 0.05);
+}
+
+TEST_P(TunerTest, ALinkThatMoreRequestsAlwaysFillFasterGetsTheMost) {
+  ExpectFound(LatencyBound(0.03, 100e3, 200e6, 1e12), 0.03, 0.05);
+}
+
+TEST_P(TunerTest, FarServersTakeNoLonger) {
+  ExpectFound(LatencyBound(0.2, 1e6, 50e6, 300e6), 0.2, 0.05);
+}
+
+TEST_P(TunerTest, NoiseDoesNoHarm) {
+  for (const double noise : {0.1, 0.3})
+    ExpectFound(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, noise);
+}
+
+TEST_P(TunerTest, AServerThatSlowsDownUnderLoadIsSpared) {
+  const auto curve = [](int requests) {
+    return 1e6 *
+           (requests <= 24 ? requests : 24 * std::pow(24.0 / requests, 0.7));
+  };
+  ExpectFound(curve, 0.03, 0.03);
+}
+
+TEST_P(TunerTest, ALinkThatBendsSoftlyIsUsedWell) {
+  ExpectFound([](int requests) { return 200e6 * requests / (requests + 8.0); },
+              0.03, 0.02);
+}
+
+TEST_P(TunerTest, AFullLinkGetsNoMoreRequestsThanItNeeds) {
+  SCOPED_TRACE(Trace());
+  // 40 requests fill it.
+  Link link([](int requests) { return 1e6 * std::min(requests, 40); }, 0.03,
+            0.02, GetParam());
+  ConcurrencyTuner tuner;
+  link.Run(&tuner, 60);
+  EXPECT_LE(tuner.limit(), 100);
+}
+
+TEST_P(TunerTest, AnotherLinkIsFoundToo) {
+  SCOPED_TRACE(Trace());
+  Link link(LatencyBound(0.03, 100e3, 200e6, 50e6), 0.03, 0.05, GetParam());
+  ConcurrencyTuner tuner;
+  link.Run(&tuner, 60);
+  for (const double capacity : {300e6, 60e6}) {
+    link.SetCurve(LatencyBound(0.03, 100e3, 200e6, capacity));
+    link.Run(&tuner, 20);
+    EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+  }
+}
+
+TEST_P(TunerTest, RefusalsMakeRoom) {
+  SCOPED_TRACE(Trace());
+  Link link([](int requests) { return 1e6 * std::min(requests, 60); }, 0.03,
+            0.02, GetParam());
+  link.RefuseFrom(50);
+  ConcurrencyTuner tuner;
+  link.Run(&tuner, 10);
+  EXPECT_LE(tuner.limit(), 63);
+  EXPECT_GE(link.Run(&tuner, 60), 0.6 * 50e6);
+  link.RefuseFrom(1);  // refuses everything
+  link.Run(&tuner, 10);
+  EXPECT_EQ(tuner.limit(), ConcurrencyTunerOptions().min);
+}
+
+TEST_P(TunerTest, AFewRefusalsAreNoReason) {
+  SCOPED_TRACE(Trace());
+  ConcurrencyTuner tuner({8, 8, 8});
+  ConcurrencySample sample;
+  for (int i = 0; i < 1000; ++i) {
+    sample.now_nanos += kTickNanos;
+    sample.answers += 200;
+    sample.busy += 2;
+    sample.in_flight = 8;
+    tuner.OnSample(sample);
+    EXPECT_EQ(tuner.limit(), 8);
+  }
+}
+
+TEST_P(TunerTest, WhatNobodyUsesIsNotJudged) {
+  SCOPED_TRACE(Trace());
+  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, GetParam());
+  ConcurrencyTuner tuner;
+  link.SetStarved(true);
+  link.Run(&tuner, 10);
+  EXPECT_EQ(tuner.limit(), ConcurrencyTunerOptions().initial);
+  link.SetStarved(false);
+  link.Run(&tuner, 10);
+  EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+}
+
+TEST_P(TunerTest, ALimitStaysWithinItsBounds) {
+  SCOPED_TRACE(Trace());
+  Link link([](int) { return 1e6; }, 0.03, 0.5, GetParam());
+  for (const ConcurrencyTunerOptions& options :
+       {ConcurrencyTunerOptions{1, 1, 1}, ConcurrencyTunerOptions{3, 5, 7}}) {
+    ConcurrencyTuner tuner(options);
+    for (int i = 0; i < 3000; ++i) {
+      link.Run(&tuner, kTick);
+      EXPECT_GE(tuner.limit(), options.min);
+      EXPECT_LE(tuner.limit(), options.max);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, TunerTest, ::testing::Range(0u, 20u));
+
+}  // namespace
+}  // namespace forebay::schedule
