@@ -83,7 +83,7 @@ void Walk(SegmentScan& scan, Recovered* segment) {
                                static_cast<std::uint32_t>(bytes)});
     at += bytes;
   }
-  segment->end = at;
+  segment->end = RoundUp(at, kPageBytes);
 }
 
 // Nullopt: it is of no use.

@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::int64_t kUntoldNanos = std::int64_t{600} * 1'000'000'000;
 
-// The end of its soonest quarter.
+// Half of where its soonest quarter ends.
 std::int64_t BarOf(std::vector<std::int64_t> nanos) {
   if (nanos.empty()) return kNever;
   const auto quarter = nanos.begin() + nanos.size() / 4;
   std::nth_element(nanos.begin(), quarter, nanos.end());
-  return *quarter;
+  return *quarter == kNever ? kNever : *quarter / 2;
 }
 
 }  // namespace

@@ -11,10 +11,15 @@
 
 // Which segment of a full tier makes way, and for what. Segments go as a whole,
 // so what counts is what most of one is worth: it goes for records that are
-// wanted sooner than three quarters of its own. As long as loaders are there
-// that want all that is kept, that is the case of few: a tier that is smaller
-// than a dataset keeps the part that it has, which no other choice would beat
-// for one loader, and the disk is not worn by writing what will not stay.
+// wanted in less than half the time of three quarters of its own. As long as
+// loaders are there that want all that is kept, those are few: a tier that is
+// smaller than a dataset mostly keeps the part that it has, which no other
+// choice would beat for one loader, and which does not wear the disk.
+// (Simulated with room for half of a dataset, six epochs: one loader hits .49
+// and writes 1.6 times what is kept, where the bound of all is .50; without the
+// half, 3.7 times. Two loaders hit .54 either way, and .49 where nothing ever
+// makes way.)
+//
 // Pure functions of their arguments and of what `next_use` says.
 
 namespace forebay::cache::disk {
@@ -36,7 +41,7 @@ std::optional<Departure> WhoLeaves(absl::Span<const Index::Drawn> drawn,
 
 // Until what was just read is wanted again. What nobody can tell of is taken
 // for wanted when its reader said, and where that did not say, in ten minutes:
-// it displaces what has been of no use for longer.
+// it displaces what has been of no use for twice as long.
 std::int64_t TimeToNextUse(const storage::SampleRef& sample,
                            std::int64_t told_nanos, const NextUse& next_use,
                            std::int64_t now_nanos);

@@ -239,7 +239,7 @@ TEST_F(DiskCacheFaultsTest, ASegmentThatCannotBeRemovedKeepsItsRoom) {
   house_.Open();
   house_.faults().remove = EROFS;
   for (int i = 0; i < 20; ++i) {
-    house_.clock().Advance(601 * kSecond);
+    house_.clock().Advance(1201 * kSecond);
     const std::string name = "more" + std::to_string(i);
     const auto request = house_.Request(name, house_.Put(name, 40'000));
     EXPECT_EQ(house_.ReadAndSettle(request), house_.Truth(request));

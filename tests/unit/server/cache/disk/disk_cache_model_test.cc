@@ -31,7 +31,7 @@ class Life {
     } else if (dice < 90) {
       Change(static_cast<int>(random_() % kObjects));
     } else if (dice < 94) {
-      house_.clock().Advance(static_cast<std::int64_t>(random_() % 900) *
+      house_.clock().Advance(static_cast<std::int64_t>(random_() % 2000) *
                              kSecond);
     } else if (dice < 97) {
       Fail();

@@ -235,7 +235,7 @@ TEST(DiskCacheTest, GoesOnInTheSegmentThatWasOpen) {
 TEST(DiskCacheTest, TakesNoMoreThanItsCapacity) {
   DiskHouse house(8 * kSmallSegment, kSmallSegment);
   for (int i = 0; i < 60; ++i) {
-    house.clock().Advance(601 * kSecond);
+    house.clock().Advance(1201 * kSecond);
     const std::string name = "a" + std::to_string(i);
     const auto request = house.Request(name, house.Put(name, 20'000));
     EXPECT_EQ(house.ReadAndSettle(request), house.Truth(request));
@@ -251,7 +251,7 @@ TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
   constexpr std::uint64_t kMost = (256 << 10) / Index::kEntryBytes;
   const auto version = house.Put("a", 8000);
   for (std::uint64_t offset = 0; offset < 8000; ++offset) {
-    if (offset == 6000) house.clock().Advance(601 * kSecond);
+    if (offset == 6000) house.clock().Advance(1201 * kSecond);
     auto request = house.Request("a", version);
     request.offset = offset;
     request.length = 1;

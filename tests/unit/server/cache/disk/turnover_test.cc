@@ -35,7 +35,7 @@ TEST(TurnoverTest, WhoseSoonestQuarterIsTheFurthestLeaves) {
   ASSERT_TRUE(departure.has_value());
   EXPECT_EQ(departure->segment, 1);
   EXPECT_EQ(departure->serial, 11);
-  EXPECT_EQ(departure->bar_nanos, 400);
+  EXPECT_EQ(departure->bar_nanos, 200);
 }
 
 TEST(TurnoverTest, OfTwoThatNobodyWantsWhoWasUsedLeastRecentlyLeaves) {
@@ -57,7 +57,7 @@ TEST(TurnoverTest, WhatNobodyCanTellOfGoesByAge) {
                   Segment(2, 2'000, {5, 6})}},
                 ScriptedNextUse(), kNow);
   EXPECT_EQ(departure->segment, 1);
-  EXPECT_EQ(departure->bar_nanos, 300);
+  EXPECT_EQ(departure->bar_nanos, 150);
 }
 
 TEST(TurnoverTest, ANewcomerIsWantedWhenTheOracleElseItsReaderSays) {
