@@ -179,8 +179,13 @@ absl::Status Daemon::Listen() {
                               registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), registry_.get(), registry_.get(),
-                  [this] { return Info(); }, base::Clock::Monotonic()));
+                  runtime_dir_.AdminSocket(),
+                  {.jobs = registry_.get(),
+                   .control = registry_.get(),
+                   .daemon = [this] { return Info(); },
+                   .cache = [this] { return cache_->Snapshot(); },
+                   .disk_tier = [this] { return disk_tier_->Snapshot(); },
+                   .clock = base::Clock::Monotonic()}));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
   if (watchdog.count() > 0) {
@@ -230,6 +235,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.memory_limit = budget_.limit();
   info.memory_used = budget_.used();
   info.memory_slots = registry_->SlotBytes();
+  info.memory_cache = cache_->capacity();
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "absl/status/status.h"
 #include "proto/shm_layout.h"
 #include "server/base/mutex.h"
+#include "server/cache/disk/snapshot.h"
+#include "server/cache/snapshot.h"
 #include "server/job/snapshot.h"
 
 namespace forebay::admin {
@@ -90,6 +93,7 @@ inline job::JobSnapshot ResnetJob() {
   val.batch_size = 8;
   val.samples_per_epoch = 50;
   job::JobSnapshot job;
+  job.flow = 7;
   job.key = "slurm-17";
   job.name = "resnet";
   job.weight = 2;
@@ -97,6 +101,45 @@ inline job::JobSnapshot ResnetJob() {
   job.pids = {4711, 4712};
   job.loaders = {train, val};
   return job;
+}
+
+// What the cache says of that job, and of one that ended.
+inline cache::Snapshot ResnetCache() {
+  cache::Snapshot snapshot;
+  snapshot.capacity = std::uint64_t{1} << 30;
+  snapshot.used = std::uint64_t{1} << 28;
+  snapshot.entries = 4000;
+  snapshot.entry_bytes = 250'000'000;
+  snapshot.reads_in_flight = 3;
+  snapshot.total.memory = {9000, 450'000'000};
+  snapshot.total.shared = {1000, 50'000'000};
+  snapshot.total.source = {4200, 210'000'000};
+  snapshot.jobs[7].memory = {6000, 300'000'000};
+  snapshot.jobs[7].shared = {1000, 50'000'000};
+  snapshot.jobs[7].source = {2000, 100'000'000};
+  snapshot.evicted = {100, 5'000'000};
+  snapshot.bypassed = {200, 10'000'000};
+  snapshot.failures = 2;
+  return snapshot;
+}
+
+// A tier that has failed.
+inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
+  cache::disk::Snapshot snapshot;
+  snapshot.off = true;
+  snapshot.capacity = std::uint64_t{1} << 40;
+  snapshot.used = std::uint64_t{1} << 39;
+  snapshot.entries = 5'000'000;
+  snapshot.entry_bytes = 500'000'000'000;
+  snapshot.waiting = 1 << 20;
+  snapshot.hits = {3000, 150'000'000};
+  snapshot.misses = {1000, 50'000'000};
+  snapshot.written = {2000, 100'000'000};
+  snapshot.evicted = {10, 500'000};
+  snapshot.refused = {20, 1'000'000};
+  snapshot.damaged = 3;
+  snapshot.failures = 4;
+  return snapshot;
 }
 
 // A field of `bytes` zeros behind those that `slot` has.
