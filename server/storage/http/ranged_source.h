@@ -26,8 +26,8 @@ struct RangedSourceOptions {
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   // No more are made while so much is to come.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
-  Patience patience;
-  HedgeOptions hedge;
+  Patience patience = {};
+  HedgeOptions hedge = {};
 };
 
 // How a source does at present.

@@ -162,6 +162,52 @@ TEST_F(HttpSourceTest, StatTellsWhatIsWrong) {
   EXPECT_EQ(gone, absl::NotFoundError("missing: there is no such object"));
 }
 
+TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = Request("a");
+  for (const auto& [options, expected] :
+       std::vector<std::pair<RangedSourceOptions, std::size_t>>{
+           {{.concurrency = 5}, 5},
+           // A request counts as so many bytes, even if it is for a few.
+           {{.concurrency = 50, .max_bytes = 300 << 10}, 3},
+           {{.concurrency = 50, .max_bytes = 1}, 1}}) {
+    source_.emplace(&*client_, &protocol_, nullptr, options);
+    std::latch now(1);
+    server_.SetFaults([&now](const HttpServer::Asked&) {
+      now.wait();
+      return Fault::kNone;
+    });
+    std::latch done(60);
+    std::vector<ReadRequest> requests(60, request);
+    for (ReadRequest& one : requests)
+      one.done = [&done](const absl::StatusOr<base::Bytes>& bytes) {
+        EXPECT_TRUE(bytes.ok());
+        done.count_down();
+      };
+    source_->Read(absl::MakeSpan(requests));
+    const RangedSourceState state = source_->State();
+    EXPECT_LE(state.in_flight, expected);
+    EXPECT_EQ(state.in_flight + state.waiting, 60u);
+    now.count_down();
+    done.wait();
+    EXPECT_EQ(source_->State().in_flight, 0u);
+    server_.SetFaults(nullptr);
+  }
+}
+
+TEST_F(HttpSourceTest, EachJobsRequestsAreBooked) {
+  server_.Put("a", RandomText(2'500, 1));
+  ReadRequest request = Request("a");
+  request.purpose.job = 9;
+  EXPECT_TRUE(Read(request).ok());
+  const RequestCounts gets = client_->ledger().Of(9).gets;
+  EXPECT_EQ(gets.requests, 3u);
+  EXPECT_EQ(gets.bytes, 2'500u);
+  source_->Forget(9);
+  source_->State();  // comes after it
+  EXPECT_EQ(client_->ledger().Of(9).gets.requests, 0u);
+}
+
 TEST_F(HttpSourceTest, JobsShareByWeight) {
   server_.Put("a", "0123456789");
   const ReadRequest request = Request("a");
