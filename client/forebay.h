@@ -249,10 +249,13 @@ typedef struct forebay_loader_options {
 
   /* The dataset as people know it, at most 4096 bytes; required. */
   const char* uri;
-  /* The dataset's folder; NULL: `uri` is its path. */
+  /* The dataset's folder; NULL: `uri` is its path, or, as "gs://bucket/prefix"
+   * or "https://...", says where the daemon reads it, with its own credentials.
+   */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
-  /* Further folders that links inside the dataset may lead to; at most 8. */
+  /* Further folders that links inside the dataset may lead to; at most 8, and
+   * none where the dataset is no folder. */
   const char* const* extra_roots;
   size_t extra_root_count;
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,24 @@ Status OpenFolder(const char* path, const char* what, std::vector<Fd>* out) {
   return Status();
 }
 
+// Whether the daemon reaches the dataset by its URI alone: "gs://bucket".
+bool IsRemote(const forebay_loader_options& options) {
+  if (options.root != nullptr) return false;
+  const std::string_view uri = options.uri;
+  const size_t scheme = uri.find("://");
+  return scheme != uri.npos && uri.find('/') == scheme + 1 &&
+         uri.substr(0, scheme) != "file";
+}
+
 Status OpenFolders(const forebay_loader_options& options,
                    std::vector<Fd>* out) {
+  if (IsRemote(options)) {
+    if (options.extra_root_count == 0) return Status();
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  std::string(options.uri) +
+                      ": extra roots are for links in folders; here there are "
+                      "none");
+  }
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       OpenFolder(options.root != nullptr ? options.root : options.uri,
                  "dataset folder", out));

@@ -34,25 +34,47 @@ enum class DType : std::uint32_t {
   kBfloat16 = 3,
   kFloat32 = 4,
   kInt64 = 5,
+  kFloat64 = 6,
+  kInt32 = 7,
+  kInt16 = 8,
+  kInt8 = 9,
+  kBool = 10,  // a byte: 0 or 1
+  kUint16 = 11,
+  kUint32 = 12,
+  kUint64 = 13,
 };
 
 // What a field means, and so which transforms act on it.
 enum class FieldKind : std::uint32_t {
   kImage = 1,
-  kLabel = 2,
+  kLabel = 2,  // an integer
   kSampleId = 3,
+  // Of varying length, as bytes:
+  kText = 4,  // UTF-8
+  kJson = 5,  // UTF-8; not parsed
+  kBytes = 6,
+  // All of a .npy file, of one type and shape in all samples.
+  kArray = 7,
 };
 
 constexpr std::uint64_t SizeOf(DType dtype) {
   switch (dtype) {
     case DType::kUint8:
+    case DType::kInt8:
+    case DType::kBool:
       return 1;
     case DType::kFloat16:
     case DType::kBfloat16:
+    case DType::kInt16:
+    case DType::kUint16:
       return 2;
     case DType::kFloat32:
+    case DType::kInt32:
+    case DType::kUint32:
       return 4;
     case DType::kInt64:
+    case DType::kFloat64:
+    case DType::kUint64:
       return 8;
   }
   return 0;

@@ -87,9 +87,7 @@ class AdminService final : public proto::Admin::Service {
   grpc::Status SetJob(grpc::ServerContext*, const proto::SetJobRequest* request,
                       proto::SetJobResponse*) override {
     if (request->job().size() > kMaxNameBytes) return NameTooLong();
-    return request->has_weight()
-               ? ToGrpc(control_->SetWeight(request->job(), request->weight()))
-               : grpc::Status::OK;
+    return ToGrpc(control_->Change(request->job(), FromProto(*request)));
   }
 
  private:

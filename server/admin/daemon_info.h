@@ -36,6 +36,7 @@ struct DaemonInfo {
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
   LocalReadsInfo local_reads;
+  std::string bucket_credentials;     // in whose name; empty: none opened yet
   std::vector<std::string> warnings;  // one sentence each
 };
 

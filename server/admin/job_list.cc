@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "cuda/device.h"
 #include "proto/shm_layout.h"
@@ -29,6 +31,11 @@ std::size_t SequenceLength(const std::string& text, std::size_t i) {
     return 0;
   }
   return length;
+}
+
+double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
+double CapFromProto(double cap) {
+  return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
 }
 
 void Fill(const job::LoaderCounters& in, proto::LoaderCounters* out) {
@@ -96,6 +103,16 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
 
 }  // namespace
 
+job::JobChange FromProto(const proto::SetJobRequest& request) {
+  job::JobChange change;
+  if (request.has_weight()) change.weight = request.weight();
+  if (request.has_max_read_bytes_per_second())
+    change.max_read = CapFromProto(request.max_read_bytes_per_second());
+  if (request.has_max_cpus())
+    change.max_cpus = CapFromProto(request.max_cpus());
+  return change;
+}
+
 std::string ValidUtf8(const std::string& text) {
   std::string valid = text;
   for (std::size_t i = 0; i < valid.size();) {
@@ -113,6 +130,8 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs) {
     out->set_key(ValidUtf8(in.key));
     out->set_name(ValidUtf8(in.name));
     out->set_weight(in.weight);
+    out->set_max_read_bytes_per_second(CapToProto(in.max_read));
+    out->set_max_cpus(CapToProto(in.max_cpus));
     out->set_uid(in.uid);
     out->mutable_pids()->Assign(in.pids.begin(), in.pids.end());
     for (const job::LoaderSnapshot& loader : in.loaders) {
@@ -150,6 +169,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_read_cpu_nanos(info.read_cpu_nanos);
   Fill(info.gpus, status.mutable_gpus());
   Fill(info.local_reads, status.mutable_local_reads());
+  status.set_bucket_credentials(ValidUtf8(info.bucket_credentials));
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

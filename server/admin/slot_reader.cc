@@ -24,6 +24,14 @@ const char* KindName(proto::FieldKind kind) {
       return "label";
     case proto::FieldKind::kSampleId:
       return "sample_id";
+    case proto::FieldKind::kText:
+      return "text";
+    case proto::FieldKind::kJson:
+      return "json";
+    case proto::FieldKind::kBytes:
+      return "bytes";
+    case proto::FieldKind::kArray:
+      return "array";
   }
   return nullptr;
 }

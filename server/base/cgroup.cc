@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 // A process is in one cgroup of each hierarchy: one line "id:controllers:path"
@@ -85,16 +86,50 @@ int AffinityCpus() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-std::optional<std::uint64_t> MachineMemory(const std::string& root) {
-  for (absl::string_view line :
-       absl::StrSplit(ReadFile(root + "/proc/meminfo"), '\n')) {
+// The number that follows `name` in a file of lines "NAME NUMBER [UNIT]".
+std::optional<std::uint64_t> NumberIn(const std::string& path,
+                                      absl::string_view name) {
+  for (absl::string_view line : absl::StrSplit(ReadFile(path), '\n')) {
     const std::vector<std::string> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
-    if (words.size() == 3 && words[0] == "MemTotal:" && words[2] == "kB")
-      if (const auto kib = ParseNumber<std::uint64_t>(words[1]))
-        return *kib * 1024;
+    if (words.size() >= 2 && words[0] == name)
+      return ParseNumber<std::uint64_t>(words[1]);
   }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> MachineMemory(const std::string& root,
+                                           absl::string_view name) {
+  const auto kib = NumberIn(root + "/proc/meminfo", name);
+  if (!kib.has_value()) return std::nullopt;
+  return *kib * 1024;
+}
+
+// A cgroup's limit. Version 1 says "none" by the largest number of whole pages.
+std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
+  std::optional<std::uint64_t> limit;
+  for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})
+    if (const auto bytes =
+            ParseNumber<std::uint64_t>(ReadFile(directory + name)))
+      if (*bytes < std::uint64_t{1} << 62) Lower(limit, *bytes);
+  return limit;
+}
+
+// What a cgroup uses, the files that its memory holds left out.
+std::uint64_t UsedWithoutFiles(const std::string& directory) {
+  std::uint64_t used = 0;
+  for (const char* name : {"/memory.current", "/memory.usage_in_bytes"})
+    used = std::max(
+        used,
+        ParseNumber<std::uint64_t>(ReadFile(directory + name)).value_or(0));
+  const std::string stat = directory + "/memory.stat";
+  for (const char* list : {"inactive_file", "active_file"}) {
+    // Version 1 tells apart what the cgroups below have.
+    auto files = NumberIn(stat, absl::StrCat("total_", list));
+    if (!files.has_value()) files = NumberIn(stat, list);
+    used -= std::min(used, files.value_or(0));
+  }
+  return used;
 }
 
 }  // namespace
@@ -122,11 +157,7 @@ std::optional<double> CgroupCpuQuota(const std::string& root) {
 std::optional<std::uint64_t> CgroupMemoryLimit(const std::string& root) {
   std::optional<std::uint64_t> limit;
   VisitCgroups(root, "memory", [&](const std::string& directory) {
-    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})
-      if (const auto bytes =
-              ParseNumber<std::uint64_t>(ReadFile(directory + name)))
-        // Version 1 says "none" by the largest number of whole pages.
-        if (*bytes < std::uint64_t{1} << 62) Lower(limit, *bytes);
+    if (const auto own = MemoryLimitOf(directory)) Lower(limit, *own);
   });
   return limit;
 }
@@ -138,10 +169,19 @@ CgroupLimits ReadCgroupLimits(const std::string& root) {
       quota && std::ceil(*quota) < limits.cpus)
     limits.cpus = static_cast<int>(std::ceil(*quota));
   limits.cpus = std::max(limits.cpus, 1);
-  std::optional<std::uint64_t> memory = MachineMemory(root);
+  std::optional<std::uint64_t> memory = MachineMemory(root, "MemTotal:");
   if (const auto limit = CgroupMemoryLimit(root)) Lower(memory, *limit);
   limits.memory_bytes = memory.value_or(0);
   return limits;
+}
+
+std::uint64_t AvailableMemory(const std::string& root) {
+  std::optional<std::uint64_t> available = MachineMemory(root, "MemAvailable:");
+  VisitCgroups(root, "memory", [&](const std::string& directory) {
+    if (const auto limit = MemoryLimitOf(directory))
+      Lower(available, *limit - std::min(*limit, UsedWithoutFiles(directory)));
+  });
+  return available.value_or(0);
 }
 
 }  // namespace forebay::base

@@ -22,6 +22,11 @@ CgroupLimits ReadCgroupLimits(const std::string& root = "/");
 std::optional<double> CgroupCpuQuota(const std::string& root);
 std::optional<std::uint64_t> CgroupMemoryLimit(const std::string& root);
 
+// How much memory could be taken before this machine, or a cgroup of this
+// process, has to let go of more than what the page cache holds; 0 where nobody
+// tells. As ReadCgroupLimits reads it.
+std::uint64_t AvailableMemory(const std::string& root = "/");
+
 }  // namespace forebay::base
 
 #endif  // FOREBAY_SERVER_BASE_CGROUP_H_

@@ -1,6 +1,8 @@
 // How the cache works. The extent's hash names a shard, whose table says
 // whether the bytes are there (a hit), on their way (join whoever waits for
-// them), or neither (a miss). Who misses makes room before the read is sent:
+// them), or neither (a miss). A hit is given out if the root can tell at once
+// that the object is what it was; else it waits for the answer of the source,
+// as if it were read. Who misses makes room before the read is sent:
 // candidates are drawn from the shard and, where it has too few, from those
 // after it; the oracle is asked when each is wanted, without any lock; those
 // that are wanted later than the newcomer go, unless they were used, or taken,
@@ -29,9 +31,9 @@ constexpr std::uint64_t kEntryBytes = 512;
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
-  FOREBAY_ASSIGN_OR_RETURN(
-      base::MemoryReservation capacity,
-      surroundings.budget->Reserve(options.capacity, "the cache"));
+  FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation capacity,
+                           surroundings.budget->Reserve(
+                               options.capacity, "the cache (cache.memory)"));
   return std::unique_ptr<Cache>(
       new Cache(options, surroundings, std::move(capacity)));
 }
@@ -60,6 +62,7 @@ void Cache::Read(absl::Span<storage::ReadRequest> requests) {
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.root->identity() == nullptr) {
+      request.ticket = ++last_ticket_;  // unlike those of our own reads
       below.push_back(std::move(request));
     } else {
       LookUp(request, now, &misses);
@@ -81,6 +84,11 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                            .wanted_at_nanos = INT64_MAX};
   Shard::Found found =
       shards_[shard].Look(extent, root, request, holding.bytes, now_nanos);
+  if (found.hit != nullptr &&
+      !request.root->StillHas(request.object, request.version)) {
+    found =
+        shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos);
+  }
   if (found.hit != nullptr) {
     const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
     request.done(base::Bytes(std::move(found.hit), span));
@@ -96,30 +104,43 @@ void Cache::SendBelow(std::vector<Miss> misses,
                       std::vector<storage::ReadRequest> below,
                       std::int64_t now_nanos) {
   for (Miss& miss : misses) {
-    if (auto charge = MakeRoom(miss.shard, miss.holding, now_nanos)) {
-      miss.flight->charge = *std::move(charge);
+    Flight& flight = *miss.flight;
+    storage::ReadRequest& request = miss.request;
+    if (flight.confirms != nullptr) {
+      request.offset = 0;
+      request.length = 0;
+    } else if (auto charge = MakeRoom(miss.shard, miss.holding, now_nanos)) {
+      flight.charge = *std::move(charge);
     }
     CountFlight();
-    storage::ReadRequest& request = miss.request;
-    request.ticket = ++last_ticket_;
-    request.purpose = shards_[miss.shard].Depart(*miss.flight, request.ticket);
-    request.done = [this, shard = miss.shard, flight = std::move(miss.flight)](
-                       absl::StatusOr<base::Bytes> bytes) {
+    miss.ticket = request.ticket = ++last_ticket_;
+    request.purpose = shards_[miss.shard].Depart(flight);
+    request.done = [this, shard = miss.shard,
+                    flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
       Land(shard, flight, std::move(bytes));
     };
     below.push_back(std::move(request));
   }
   around_.below->Read(absl::MakeSpan(below));
+  // Who came before the reads were there to be shared.
+  for (const Miss& miss : misses) {
+    for (const storage::ReadPurpose& purpose :
+         shards_[miss.shard].Follow(*miss.flight, miss.ticket)) {
+      around_.below->Share(miss.ticket, purpose);
+    }
+  }
 }
 
 void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
                  absl::StatusOr<base::Bytes> bytes) {
   std::shared_ptr<const Held> kept;
-  if (bytes.ok() && flight->charge.bytes() > 0) {
+  if (bytes.ok() && flight->confirms != nullptr) {
+    kept = flight->confirms;
+  } else if (bytes.ok() && flight->charge.bytes() > 0) {
     kept = std::make_shared<const Held>(
         Held{std::move(flight->charge), *std::move(bytes)});
-    bytes = base::Bytes(kept, kept->bytes.span());
   }
+  if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
   flight->charge.Release();
   std::vector<Flight::Waiter> waiters = shards_[shard].Land(
       *flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
@@ -175,12 +196,12 @@ void Cache::FlightDone() {
   if (--flights_ == 0) all_landed_.NotifyAll();
 }
 
-void Cache::Share(std::uint64_t ticket, const storage::ReadPurpose& purpose) {
-  around_.below->Share(ticket, purpose);
-}
-
 void Cache::SetWeight(std::uint64_t job, double weight) {
   around_.below->SetWeight(job, weight);
+}
+
+void Cache::SetCap(std::uint64_t job, double bytes_per_second) {
+  around_.below->SetCap(job, bytes_per_second);
 }
 
 void Cache::Forget(std::uint64_t job) {

@@ -24,14 +24,17 @@ namespace forebay::cache {
 // Keeps in memory what was read, for whoever wants it next, and makes one read
 // of several that want the same bytes at once. When there is no room for more,
 // what is wanted last makes way; if that is what was just read, it is not kept.
+// What is kept is given out only while its object is what it was: as the root
+// says, or, where that cannot tell at once, the source.
 //
-// Thread-safe. Owned by the daemon; the source below, the budget, the clock and
-// the oracle outlive it. What it handed out outlives it too, and counts among
-// its memory for that long. Read does not block: a hit is answered before it
-// returns, and no lock is held while anybody is called. Destruction waits for
-// the reads that are under way below. Errors are those of the source below:
+// Thread-safe. Owned by the daemon; the budget, the clock and the oracle
+// outlive it, and so does the source below as long as anybody reads. What it
+// handed out outlives it too, and counts among its memory for that long. Read
+// does not block, but for what a root's StillHas takes: a hit is answered
+// before it returns. No lock is held while anybody is called. Destruction waits
+// for the reads that are under way below. Errors are those of the source below:
 // they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED, the
-// budget has no room for the cache.
+// budget has no room for the cache. Tickets of its callers mean nothing to it.
 class Cache final : public storage::ByteSource {
  public:
   struct Options {
@@ -57,9 +60,8 @@ class Cache final : public storage::ByteSource {
   static std::uint64_t MemoryFor(const storage::ReadRequest& request);
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
-  void Share(std::uint64_t ticket,
-             const storage::ReadPurpose& purpose) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
   // Takes a while for thousands of jobs; reads go on.
@@ -74,6 +76,7 @@ class Cache final : public storage::ByteSource {
     std::shared_ptr<Flight> flight;
     storage::ReadRequest request;  // without its `done`
     Holding holding;
+    std::uint64_t ticket = 0;  // below
   };
 
   Cache(const Options& options, const Surroundings& surroundings,

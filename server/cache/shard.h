@@ -29,10 +29,11 @@ struct Held {
   base::Bytes bytes;  // goes before its room is given back
 };
 
-// A read below, from the first miss until it lands.
+// A read below, from the first miss until it lands; or a question, whether what
+// is kept may still be given out.
 struct Flight {
   struct Waiter {
-    std::uint64_t job = 0;
+    storage::ReadPurpose purpose;
     std::function<void(absl::StatusOr<base::Bytes>)> done;
   };
 
@@ -40,12 +41,14 @@ struct Flight {
   const Extent* extent = nullptr;  // the shard's
   // Of who began it alone.
   Charge charge;  // empty: not to be kept
+  // What was kept, where nothing is read but whether the object is what it was.
+  std::shared_ptr<const Held> confirms;
 
   // The shard's mutex guards these.
-  std::vector<Waiter> waiters;   // who began it comes first
-  storage::ReadPurpose purpose;  // the most urgent waiter's
-  Holding holding;               // what it is to be kept as
-  std::uint64_t ticket = 0;      // below; 0: not sent yet
+  std::vector<Waiter> waiters;  // who began it comes first
+  std::size_t lead = 0;         // the waiter for whom it was sent
+  Holding holding;              // what it is to be kept as
+  std::uint64_t ticket = 0;     // below; 0: not there yet
 };
 
 // One of the cache's parts: a table of what is kept and what is being read,
@@ -69,8 +72,17 @@ class Shard {
              const std::shared_ptr<const std::string>& root,
              storage::ReadRequest& request, std::uint64_t memory,
              std::int64_t now_nanos);
-  // The flight is about to be sent below under that ticket: for this purpose.
-  storage::ReadPurpose Depart(Flight& flight, std::uint64_t ticket);
+  // What Look found must be confirmed before it is given out: as Look, but what
+  // is missed `confirms` what was found, if that is there still.
+  Found Doubt(const ExtentView& extent,
+              const std::shared_ptr<const std::string>& root,
+              storage::ReadRequest& request, std::uint64_t memory,
+              std::int64_t now_nanos);
+  // The flight is about to be sent below: for whom that is.
+  storage::ReadPurpose Depart(Flight& flight);
+  // It has been sent, under that ticket. Returns who waits besides.
+  std::vector<storage::ReadPurpose> Follow(Flight& flight,
+                                           std::uint64_t ticket);
   // The read is done: `kept` is what to keep, null if nothing. Returns who
   // waited.
   std::vector<Flight::Waiter> Land(Flight& flight,
@@ -84,7 +96,8 @@ class Shard {
   // letting go of what is returned makes room. Null if not.
   std::shared_ptr<const Held> Evict(const Roster::Candidate& candidate);
 
-  // Counts the job among the total only.
+  // From now on the job counts among the total only, with the reads that it
+  // still waits for.
   void Forget(std::uint64_t job);
   void AddTo(Snapshot* snapshot) const;
 
@@ -97,16 +110,26 @@ class Shard {
   };
   using Table = absl::node_hash_map<Extent, Entry, ExtentHash, ExtentEqual>;
 
-  void Join(Flight& flight, storage::ReadRequest& request,
-            std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Found MissLocked(const ExtentView& extent,
+                   const std::shared_ptr<const std::string>& root,
+                   storage::ReadRequest& request, std::uint64_t memory,
+                   std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void JoinLocked(Flight& flight, storage::ReadRequest& request,
+                  std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives up what the entry holds; the entry stays.
+  std::shared_ptr<const Held> GiveUpLocked(Entry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountLocked(const Flight& flight) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
   Roster roster_ ABSL_GUARDED_BY(mutex_);
   // By the roster's handles; null: free.
   std::vector<const Extent*> extents_ ABSL_GUARDED_BY(mutex_);
-  // Gone with their jobs.
+  // Of jobs that were forgotten.
   Traffic forgotten_ ABSL_GUARDED_BY(mutex_);
+  // Of who has read since it was forgotten, if ever.
   absl::flat_hash_map<std::uint64_t, Traffic> jobs_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t entry_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Tally evicted_ ABSL_GUARDED_BY(mutex_);

@@ -14,6 +14,10 @@ struct Tally {
     ++reads;
     bytes += length;
   }
+  void Remove(std::uint64_t length) {
+    --reads;
+    bytes -= length;
+  }
   void Add(const Tally& other) {
     reads += other.reads;
     bytes += other.bytes;

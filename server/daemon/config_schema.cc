@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
 #include "server/base/byte_size.h"
+#include "server/base/cpu_share.h"
+#include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 
 namespace forebay::daemon {
@@ -31,6 +33,7 @@ struct NumberRange {
 constexpr NumberRange kNumberRanges[] = {
     {"cpu.workers", 0, 1024},
     {"storage.local_threads", 1, 256},
+    {"index.list_seconds", 0, 604800},
     {"image.max_pixels", 1, 65535.0 * 65535.0},
     {"session.idle_seconds", 0, 86400},
     {"session.exit_when_idle_seconds", 0, 604800},
@@ -61,6 +64,28 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+// That a size can be read does not depend on how much memory there is.
+constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
+
+absl::Status CheckSize(std::string_view value) {
+  const auto bytes = base::ParseByteSize(value, kAnyMemory);
+  if (!bytes.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is not a size such as \"512MiB\", \"8GiB\" or \"25%\": "
+                     "\"",
+                     View(value), "\""));
+  }
+  if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
+  return absl::OkStatus();
+}
+
+absl::Status CheckCacheMemory(std::string_view value) {
+  if (CacheMemory(value, kAnyMemory).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "is neither \"auto\", \"0\" nor a size such as \"8GiB\" or \"25%\": \"",
+      View(value), "\""));
 }
 
 absl::Status CheckOneOf(const std::vector<std::string>& choices,
@@ -118,20 +143,16 @@ absl::Status CheckNumber(std::string_view key, double value) {
 
 absl::Status CheckText(std::string_view key, std::string_view value) {
   if (key == "memory.limit" || key == "image.scratch_limit") {
-    // That it can be read does not depend on how much memory there is.
-    constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
-    const auto bytes = base::ParseByteSize(value, kAnyMemory);
-    if (!bytes.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("is not a size such as \"512MiB\", \"8GiB\" or \"25%\": "
-                       "\"",
-                       View(value), "\""));
-    }
-    if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
+    return CheckSize(value);
+  } else if (key == "cache.memory") {
+    return CheckCacheMemory(value);
   } else if (key == "log.level") {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
   } else if (key == "storage.io_uring") {
     return CheckOneOf({"auto", "off"}, value);
+  } else if (key == "cpu.limit") {
+    const auto cpus = base::ParseCpuShare(value, 1);
+    if (!cpus.ok()) return cpus.status();
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
   } else if (key == "index.directory") {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +13,9 @@
 #include "server/base/byte_size.h"
 #include "server/base/cgroup.h"
 #include "server/base/clock.h"
+#include "server/base/cpu_share.h"
 #include "server/base/status.h"
+#include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/local/local_root.h"
 #include "spdlog/spdlog.h"
@@ -29,6 +33,10 @@ std::int64_t WallClockNanos() {
       .count();
 }
 
+// Of draws for eviction: what they are decides no more than which hits are
+// missed.
+constexpr std::uint64_t kCacheSeed = 1;
+
 std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * kNanosPerSecond);
 }
@@ -41,6 +49,8 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       resources.memory,
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
+  FOREBAY_ASSIGN_OR_RETURN(
+      resources.cache, CacheMemory(config.cache().memory(), resources.memory));
   if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
     resources.warnings.push_back(
         absl::StrCat("memory.limit is ", resources.memory >> 20,
@@ -51,9 +61,17 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   if (const auto status = storage::local::LocalRoot::Supported(); !status.ok())
     resources.warnings.push_back(
         absl::StrCat("no local dataset can be opened: ", status.message()));
-  resources.workers = config.cpu().workers() != 0
-                          ? static_cast<int>(config.cpu().workers())
-                          : limits.cpus;
+  FOREBAY_ASSIGN_OR_RETURN(
+      const double max_cpus,
+      base::ParseCpuShare(config.cpu().limit(), limits.cpus));
+  // More would only wait for one another.
+  resources.workers =
+      config.cpu().workers() != 0
+          ? static_cast<int>(config.cpu().workers())
+          : std::min(limits.cpus, static_cast<int>(std::ceil(max_cpus)));
+  resources.max_cpus = max_cpus < resources.workers
+                           ? max_cpus
+                           : std::numeric_limits<double>::infinity();
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t scratch,
       base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
@@ -69,14 +87,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
   FOREBAY_ASSIGN_OR_RETURN(const Resources resources, Measure(config));
   std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(config_file),
                                             std::move(runtime_dir), resources));
-  FOREBAY_ASSIGN_OR_RETURN(
-      daemon->scratch_,
-      daemon->budget_.Reserve(
-          resources.workspace.scratch_bytes * resources.workers,
-          "decoder scratch"));
-  FOREBAY_ASSIGN_OR_RETURN(
-      daemon->spare_buffers_,
-      daemon->budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  FOREBAY_RETURN_IF_ERROR(daemon->Assemble(resources));
   FOREBAY_ASSIGN_OR_RETURN(daemon->loop_, base::EventLoop::Create());
   FOREBAY_RETURN_IF_ERROR(daemon->Listen());
   return daemon;
@@ -96,26 +107,56 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
                 .scan_threads = 4 * resources.workers,
-                .wall_clock = WallClockNanos}),
-      executor_(resources.workers),
+                .wall_clock = WallClockNanos,
+                .lister = &remote_reads_,
+                .recent_list_nanos = Nanos(config_.index().list_seconds())}),
+      executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       local_reads_(config_.storage()),
-      registry_(&catalog_, {.source = local_reads_.source(),
-                            .executor = &executor_,
-                            .workspaces = &workspaces_,
-                            .budget = &budget_,
-                            .clock = base::Clock::Monotonic(),
-                            .on_changed =
-                                [this](const dataset::Dataset& d) {
-                                  catalog_.MarkStale(d);
-                                }}),
+      remote_reads_(RemoteEnvironment::OfProcess(), &sources_),
       busy_at_nanos_(started_at_nanos_) {
+  sources_.Add(
+      [](const storage::Root& root) {
+        return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
+      },
+      local_reads_.source());
   for (int i = 0; i < resources.workers; ++i) {
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
   for (const std::string& warning : warnings_) spdlog::warn("{}", warning);
-  spdlog::info("{} workers, {} MiB of memory, indexes in {}", resources.workers,
-               resources.memory >> 20, index_directory_);
+  spdlog::info(
+      "{} workers, {} MiB of memory, {} of them for the cache, indexes in {}",
+      resources.workers, resources.memory >> 20, resources.cache >> 20,
+      index_directory_);
+}
+
+absl::Status Daemon::Assemble(const Resources& resources) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      scratch_,
+      budget_.Reserve(resources.workspace.scratch_bytes * resources.workers,
+                      "decoder scratch"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      spare_buffers_,
+      budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      cache_,
+      cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
+                           {.below = &sources_,
+                            .budget = &budget_,
+                            .next_use = &timetable_,
+                            .clock = base::Clock::Monotonic()}));
+  registry_ = std::make_unique<job::Registry>(
+      &catalog_,
+      stream::Machinery{.source = cache_.get(),
+                        .executor = &executor_,
+                        .workspaces = &workspaces_,
+                        .budget = &budget_,
+                        .clock = base::Clock::Monotonic(),
+                        .timetable = &timetable_,
+                        .on_changed = [this](const dataset::Dataset& dataset) {
+                          catalog_.MarkStale(dataset);
+                        }});
+  return absl::OkStatus();
 }
 
 // Workers ask the source for more, and what reads for it tells the workers:
@@ -123,12 +164,13 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
 Daemon::~Daemon() { executor_.Stop(); }
 
 absl::Status Daemon::Listen() {
-  FOREBAY_ASSIGN_OR_RETURN(sessions_,
-                           session::Server::Create(runtime_dir_.SessionSocket(),
-                                                   loop_.get(), &registry_));
+  FOREBAY_ASSIGN_OR_RETURN(
+      sessions_,
+      session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
+                              registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), &registry_, &registry_,
+                  runtime_dir_.AdminSocket(), registry_.get(), registry_.get(),
                   [this] { return Info(); }, base::Clock::Monotonic()));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
@@ -162,7 +204,7 @@ void Daemon::Tick() {
     Stop();
   }
   sessions_->RunAside([this] {
-    registry_.ReclaimIdle(Nanos(config_.session().idle_seconds()));
+    registry_->ReclaimIdle(Nanos(config_.session().idle_seconds()));
   });
 }
 
@@ -178,7 +220,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.index_directory = index_directory_;
   info.memory_limit = budget_.limit();
   info.memory_used = budget_.used();
-  info.memory_slots = registry_.SlotBytes();
+  info.memory_slots = registry_->SlotBytes();
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
@@ -189,8 +231,9 @@ admin::DaemonInfo Daemon::Info() const {
   info.local_reads = {.io_uring = local_reads_.io_uring(),
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};
+  info.bucket_credentials = remote_reads_.credentials();
   info.warnings = warnings_;
-  for (std::string& warning : registry_.Warnings())
+  for (std::string& warning : registry_->Warnings())
     info.warnings.push_back(std::move(warning));
   return info;
 }

@@ -11,8 +11,11 @@
 #include "server/admin/admin_server.h"
 #include "server/base/event_loop.h"
 #include "server/base/memory_budget.h"
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
+#include "server/daemon/remote_reads.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -20,6 +23,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
+#include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
 
@@ -44,7 +48,9 @@ class Daemon {
   // What the limits come to on this host.
   struct Resources {
     std::uint64_t memory = 0;  // bytes
+    std::uint64_t cache = 0;   // bytes, of them
     int workers = 0;
+    double max_cpus = 0;  // of all workers
     pipeline::WorkspaceLimits workspace;
     std::vector<std::string> warnings;
   };
@@ -53,6 +59,8 @@ class Daemon {
          RuntimeDir runtime_dir, const Resources& resources);
 
   static absl::StatusOr<Resources> Measure(const proto::Config& config);
+  // Sets memory aside, and joins what reads with who asks for it.
+  absl::Status Assemble(const Resources& resources);
   absl::Status Listen();
   void Tick();
   admin::DaemonInfo Info() const;
@@ -71,12 +79,17 @@ class Daemon {
   base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   dataset::Catalog catalog_;
+  cache::Timetable timetable_;
   std::unique_ptr<base::EventLoop> loop_;
   // Reads and tasks under way refer to what stands above, and are ended before
-  // it goes.
+  // it goes. The sources go before the cache that reads them: what still waits
+  // for them is told so, and need not be waited for.
+  std::unique_ptr<cache::Cache> cache_;
   executor::ThreadPoolExecutor executor_;
+  storage::RoutedSource sources_;
   LocalReads local_reads_;
-  job::Registry registry_;
+  RemoteReads remote_reads_;
+  std::unique_ptr<job::Registry> registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;
 

@@ -26,19 +26,16 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
         UringSource::Create({.pinned_bytes = kPinnedBytes, .pool = options});
     if (ring.ok()) {
       ring_ = *std::move(ring);
+      scheduled_.emplace(ring_.get());
       spdlog::info("local files are read through io_uring");
       return;
     }
     refusal_ = std::string(ring.status().message());
   }
   threads_ = std::make_unique<LocalSource>(options);
+  scheduled_.emplace(threads_.get());
   spdlog::info("local files are read by {} threads: {}", config.local_threads(),
                refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
-}
-
-storage::ByteSource* LocalReads::source() {
-  if (ring_ != nullptr) return ring_.get();
-  return threads_.get();
 }
 
 std::int64_t LocalReads::cpu_nanos() const {

@@ -4,17 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "proto/config.pb.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/uring_source.h"
+#include "server/storage/scheduled_source.h"
 
 namespace forebay::daemon {
 
 // The source of local files that this host allows and the configuration wants:
-// a ring of io_uring, else threads. Logs which, and why.
+// a ring of io_uring, else threads. Logs which, and why. Jobs share it by one
+// scheduler in front.
 //
 // Thread-safe. Owns the source: destruction ends its reads. Does not block. No
 // errors: threads always work.
@@ -25,7 +28,7 @@ class LocalReads {
 
   explicit LocalReads(const proto::StorageConfig& config);
 
-  storage::ByteSource* source();
+  storage::ByteSource* source() { return &*scheduled_; }
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;
 
@@ -38,6 +41,7 @@ class LocalReads {
   std::unique_ptr<storage::local::UringSource> ring_;
   std::unique_ptr<storage::local::LocalSource> threads_;
   std::string refusal_;
+  std::optional<storage::ScheduledSource> scheduled_;
 };
 
 }  // namespace forebay::daemon

@@ -11,6 +11,7 @@
 #include "server/dataset/indexed_dataset.h"
 #include "server/dataset/revalidation.h"
 #include "server/dataset/tree_scan.h"
+#include "server/storage/local/local_root.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -36,11 +37,6 @@ std::uint64_t LinkContext(const storage::local::LocalRoot& root,
 
 absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
                                const proto::DatasetSpec& spec) {
-  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root.uri(), ": dataset format ",
-                     static_cast<int>(spec.format()), " is not known"));
-  }
   const auto fd = root.OpenDirectory("");
   if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
   FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
@@ -91,18 +87,30 @@ Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
       store_(options_.index_directory.empty()
                  ? std::nullopt
-                 : std::make_optional<IndexStore>(options_.index_directory)) {
+                 : std::make_optional<IndexStore>(options_.index_directory)),
+      listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
+              options_.wall_clock, options_.recent_list_nanos) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
-  FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*root, spec));
-  FOREBAY_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Index> index,
-      FindIndex({*root, key, LinkContext(*root, spec)}, stop, warnings));
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    std::vector<std::string>* warnings, const std::stop_token& stop) {
+  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": dataset format ",
+                     static_cast<int>(spec.format()), " is not known"));
+  }
+  std::shared_ptr<const Index> index;
+  if (const auto* const local =
+          dynamic_cast<const storage::local::LocalRoot*>(root.get())) {
+    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*local, spec));
+    FOREBAY_ASSIGN_OR_RETURN(
+        index,
+        FindIndex({*local, key, LinkContext(*local, spec)}, stop, warnings));
+  } else {
+    FOREBAY_ASSIGN_OR_RETURN(index, listed_.Open(*root, warnings, stop));
+  }
   return std::make_shared<const IndexedDataset>(std::move(index),
                                                 std::move(root));
 }
@@ -230,6 +238,7 @@ void Catalog::Keep(const Request& request, const Found& found,
 }
 
 void Catalog::MarkStale(const Dataset& dataset) {
+  listed_.MarkStale(dataset.version());
   std::vector<IndexKey> keys;
   {
     base::MutexLock lock(&mutex_);

@@ -17,7 +17,10 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/index.h"
 #include "server/dataset/index_store.h"
+#include "server/dataset/listed_folders.h"
+#include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::dataset {
 
@@ -28,11 +31,16 @@ struct CatalogOptions {
   int scan_threads = 8;
   // Nanoseconds since the epoch.
   std::function<std::int64_t()> wall_clock;
+  // Lists what lies below roots that are no folders; null: there are none.
+  storage::ObjectLister* lister = nullptr;
+  // How long such a list is used without another, in nanoseconds.
+  std::int64_t recent_list_nanos = 60'000'000'000;
 };
 
 // All datasets of the host. Loaders of one root share its index in memory while
-// any of them uses it; after that it is found on disk. An index is used again
-// only if every directory is still as it was scanned.
+// any of them uses it; after that it is found on disk. An index of a folder is
+// used again only if every directory is still as it was scanned, one of a
+// bucket as ListedFolders says.
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk, perhaps for minutes where a large tree is scanned, and
@@ -49,9 +57,8 @@ class Catalog {
   // known; CANCELLED: stopped; others: those of the format's scan (see
   // image_folder.h). Errors name the path.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
-      std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
-      const std::stop_token& stop = {});
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      std::vector<std::string>* warnings, const std::stop_token& stop = {});
 
   // To be called when a file was not as the index says: the next Open scans.
   // Those that have the dataset open keep it as it is.
@@ -92,6 +99,7 @@ class Catalog {
 
   const CatalogOptions options_;
   const std::optional<IndexStore> store_;
+  ListedFolders listed_;
 
   base::Mutex mutex_;
   base::CondVar changed_;

@@ -1,13 +1,16 @@
 #include "server/dataset/image_folder.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/tree_scan.h"
@@ -119,6 +122,75 @@ IndexParts Assemble(std::vector<ScannedDirectory> directories) {
   return parts;
 }
 
+// The directories that objects' names tell of. Thread-safe; those of one class
+// come in the order of their names.
+class ObjectTree {
+ public:
+  void Add(const storage::ListedObject& object) {
+    const std::string_view name = object.name;
+    const std::size_t slash = name.rfind('/');
+    // Right in the root, or in a folder without a name, it has no class.
+    if (slash == name.npos || name.front() == '/') return;
+    const std::string_view file = name.substr(slash + 1);
+    base::MutexLock lock(&mutex_);
+    DirectoryLocked(ClassOf(name));
+    if (!IsImage(file)) return;
+    ScannedDirectory& directory = DirectoryLocked(name.substr(0, slash));
+    const std::size_t offset = directory.names.size();
+    if (file.size() > UINT8_MAX) {
+      status_ = absl::InvalidArgumentError(absl::StrCat(
+          object.name, ": the name after the last slash is longer ", "than ",
+          UINT8_MAX, " bytes"));
+    } else if (offset + file.size() > UINT32_MAX) {
+      status_ = absl::ResourceExhaustedError(
+          absl::StrCat(directory.path, ": the names in this folder take more ",
+                       "than ", UINT32_MAX, " bytes"));
+    } else {
+      directory.records.emplace_back(static_cast<std::uint32_t>(offset),
+                                     file.size(), object.version.size,
+                                     object.version.stamp);
+      directory.names += file;
+    }
+  }
+
+  absl::StatusOr<std::vector<ScannedDirectory>> Take() {
+    base::MutexLock lock(&mutex_);
+    FOREBAY_RETURN_IF_ERROR(status_);
+    std::vector<ScannedDirectory> directories(1);  // the root
+    for (auto& [path, directory] : directories_)
+      directories.push_back(std::move(directory));
+    return directories;
+  }
+
+ private:
+  ScannedDirectory& DirectoryLocked(std::string_view path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = directories_.find(path);
+    if (found != directories_.end()) return found->second;
+    ScannedDirectory& directory = directories_[std::string(path)];
+    directory.path = path;
+    return directory;
+  }
+
+  base::Mutex mutex_;
+  std::map<std::string, ScannedDirectory, std::less<>> directories_
+      ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::StatusOr<std::shared_ptr<const Index>> BuildIndex(
+    std::vector<ScannedDirectory> directories, const std::string& uri,
+    std::int64_t scanned_at_nanos, std::uint64_t link_context) {
+  SortByClass(directories);
+  IndexParts parts = Assemble(std::move(directories));
+  parts.scanned_at_nanos = scanned_at_nanos;
+  parts.link_context = link_context;
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
+                           Index::Create(std::move(parts)));
+  FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, uri));
+  return index;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
@@ -127,14 +199,23 @@ absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }
-  SortByClass(scanned->directories);
-  IndexParts parts = Assemble(std::move(scanned->directories));
-  parts.scanned_at_nanos = options.now_nanos;
-  if (scanned->has_links) parts.link_context = options.link_context;
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
-                           Index::Create(std::move(parts)));
-  FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, root.uri()));
-  return index;
+  return BuildIndex(std::move(scanned->directories), root.uri(),
+                    options.now_nanos,
+                    scanned->has_links ? options.link_context : 0);
+}
+
+absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
+    storage::ObjectLister& lister, const storage::Root& root,
+    const ScanOptions& options) {
+  ObjectTree tree;
+  const absl::Status listed = lister.List(
+      root, [&tree](const storage::ListedObject& object) { tree.Add(object); },
+      options.stop);
+  if (!listed.ok()) return base::Annotate(listed, root.uri());
+  auto directories = tree.Take();
+  if (!directories.ok())
+    return base::Annotate(directories.status(), root.uri());
+  return BuildIndex(*std::move(directories), root.uri(), options.now_nanos, 0);
 }
 
 }  // namespace forebay::dataset

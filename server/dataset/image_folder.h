@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/dataset/index.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::dataset {
 
@@ -29,6 +30,19 @@ struct ScanOptions {
 // image.
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options);
+
+// Indexes the objects below `root` as if they were files, and slashes in their
+// names made folders: the same content gives the same classes, labels, samples
+// and order. Names that end with a slash, which some tools make to stand for
+// folders, count for nothing.
+//
+// Blocks for the network, but not for long once it is stopped. Errors name the
+// root: those of the lister; NOT_FOUND without class folders, or where one has
+// no image; INVALID_ARGUMENT and RESOURCE_EXHAUSTED: too long a name, or too
+// many in a folder.
+absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
+    storage::ObjectLister& lister, const storage::Root& root,
+    const ScanOptions& options);
 
 }  // namespace forebay::dataset
 

@@ -153,14 +153,18 @@ void Index::Summarize() {
   std::memcpy(version_.data(), canonical.digest, sizeof(Version));
 }
 
-Sample Index::At(std::uint64_t id) const {
+const IndexDirectory& Index::DirectoryOf(std::uint64_t id) const {
   FOREBAY_CHECK(id < size());
   const auto after = std::upper_bound(
       parts_.directories.begin(), parts_.directories.end(), id,
       [](std::uint64_t wanted, const IndexDirectory& directory) {
         return wanted < directory.first_sample;
       });
-  const IndexDirectory& directory = *std::prev(after);
+  return *std::prev(after);
+}
+
+Sample Index::At(std::uint64_t id) const {
+  const IndexDirectory& directory = DirectoryOf(id);
   const IndexRecord& record = parts_.records[id];
   const std::string_view path = PathOf(directory);
   const std::string_view name = NameOf(directory, record);
@@ -169,7 +173,6 @@ Sample Index::At(std::uint64_t id) const {
   sample.object.append(path).append("/").append(name);
   sample.version = {record.size(), record.mtime_nanos()};
   sample.length = record.size();
-  sample.label = directory.label;
   return sample;
 }
 

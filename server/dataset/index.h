@@ -101,8 +101,13 @@ class Index {
   const Version& version() const { return version_; }
   const IndexParts& parts() const { return parts_; }
 
-  // `id` is below size().
+  // In the three below, `id` is less than size().
   Sample At(std::uint64_t id) const;
+  std::int64_t LabelOf(std::uint64_t id) const { return DirectoryOf(id).label; }
+  // Bytes.
+  std::uint64_t LengthOf(std::uint64_t id) const {
+    return parts_.records[id].size();
+  }
 
   // `directory` is one of parts().directories.
   std::string_view PathOf(const IndexDirectory& directory) const {
@@ -125,6 +130,7 @@ class Index {
   absl::Status CheckDirectories();
   absl::Status CheckRecords() const;
   void Summarize();
+  const IndexDirectory& DirectoryOf(std::uint64_t id) const;
   // One past the last sample of directory number `directory`.
   std::uint64_t EndOf(std::size_t directory) const;
   std::string_view NameOf(const IndexDirectory& directory,

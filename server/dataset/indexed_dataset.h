@@ -6,21 +6,32 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/index.h"
 
 namespace forebay::dataset {
 
-// A dataset by its index, which may be shared, and the root that it is read
-// through, which is its own.
+// A dataset of class folders by its index, which may be shared, and the root
+// that it is read through, which is its own.
 class IndexedDataset final : public Dataset {
  public:
   IndexedDataset(std::shared_ptr<const Index> index,
                  std::shared_ptr<const storage::Root> root)
-      : index_(std::move(index)), root_(std::move(root)) {}
+      : index_(std::move(index)),
+        root_(std::move(root)),
+        fields_({{"image", proto::FieldKind::kImage, index_->largest_sample()},
+                 {"label", proto::FieldKind::kLabel, 0}}) {}
 
   std::uint64_t size() const override { return index_->size(); }
+  const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override { return index_->At(id); }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<FieldValue> values) const override {
+    values[0] = Part{0, index_->LengthOf(id)};
+    values[1] = index_->LabelOf(id);
+  }
   std::uint64_t largest_sample() const override {
     return index_->largest_sample();
   }
@@ -35,6 +46,7 @@ class IndexedDataset final : public Dataset {
  private:
   const std::shared_ptr<const Index> index_;
   const std::shared_ptr<const storage::Root> root_;
+  const std::vector<Field> fields_;
 };
 
 }  // namespace forebay::dataset

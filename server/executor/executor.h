@@ -8,6 +8,13 @@
 
 namespace forebay::executor {
 
+// What a task is taken to need.
+struct Demand {
+  std::int64_t cpu_nanos = 0;
+  // Within a flow, smaller is sooner; among equals, the oldest goes first.
+  std::uint64_t urgency = 0;
+};
+
 // Runs CPU tasks on worker threads, shared fairly among flows by weight.
 // Thread-safe. The caller owns it; destruction runs no further task and waits
 // for those that run. Submit does not block. No errors.
@@ -20,20 +27,24 @@ class Executor {
 
   virtual int workers() const = 0;
 
-  // `cost_nanos` estimates the task's CPU time; the measured time replaces it
-  // afterwards.
-  virtual void Submit(schedule::Flow flow, std::int64_t cost_nanos,
-                      Task task) = 0;
+  // The measured CPU time replaces the estimate afterwards.
+  virtual void Submit(schedule::Flow flow, const Demand& demand, Task task) = 0;
 
   // The flow's share from now on; 1 until set. Positive and finite. An executor
   // that shares nothing out has no use for it.
   virtual void SetWeight(schedule::Flow flow, double weight);
 
-  // The flow ended: lets go of its weight once its last task has run.
+  // The CPU time that the flow may take from now on, in CPUs (seconds a
+  // second); positive, infinity: no cap, as until set. Who shares nothing out
+  // has no use for it.
+  virtual void SetCap(schedule::Flow flow, double cpus);
+
+  // The flow ended: lets go of its weight and cap once its last task has run.
   virtual void Forget(schedule::Flow flow);
 };
 
 inline void Executor::SetWeight(schedule::Flow, double) {}
+inline void Executor::SetCap(schedule::Flow, double) {}
 inline void Executor::Forget(schedule::Flow) {}
 
 }  // namespace forebay::executor

@@ -9,16 +9,33 @@
 #include "server/base/check.h"
 
 // A sleeper is woken for a task only when those already on their way do not
-// suffice; workers that are awake look into the queue themselves. Reading a
-// thread's CPU time is a system call, so one reading ends a task and begins the
-// next.
+// suffice; workers that are awake look into the queue themselves. Where a cap
+// holds tasks up, the alarm wakes a sleeper when one may run, and whoever takes
+// a task wakes the next if there is more. Reading a thread's CPU time is a
+// system call, so one reading ends a task and begins the next.
 
 namespace forebay::executor {
+namespace {
+
+constexpr double kNanosPerSecond = 1e9;
+
+schedule::Load LoadOf(std::int64_t cpu_nanos) {
+  return {.cost = cpu_nanos, .units = cpu_nanos};
+}
+
+}  // namespace
 
 ThreadPoolExecutor::ThreadPoolExecutor(int workers,
-                                       const base::Clock* cpu_clock)
-    : workers_(workers), cpu_clock_(cpu_clock) {
+                                       const ThreadPoolExecutorOptions& options)
+    : workers_(workers),
+      options_(options),
+      alarm_(
+          "forebay-cpu-cap", [this] { CapsChanged(); }, options.clock) {
   FOREBAY_CHECK(workers > 0);
+  {
+    base::MutexLock lock(&mutex_);
+    queue_.SetLimit(options.max_cpus * kNanosPerSecond, Now());
+  }
   threads_.reserve(workers);
   for (int worker = 0; worker < workers; ++worker)
     threads_.emplace_back([this, worker] { Work(worker); });
@@ -30,29 +47,28 @@ void ThreadPoolExecutor::Stop() {
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
+    queue_.LiftCaps();
   }
   task_or_end_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   for (;;) {
-    std::optional<schedule::FairQueue<Task>::Popped> dropped;
+    std::optional<Queue::Popped> dropped;
     base::MutexLock lock(&mutex_);
-    dropped = queue_.Pop();
+    dropped = queue_.Pop(Now());
     if (!dropped.has_value()) return;
-    queue_.Complete(dropped->flow, dropped->cost, 0);
+    queue_.Complete(dropped->id, {}, Now());
   }
 }
 
-void ThreadPoolExecutor::Submit(schedule::Flow flow, std::int64_t cost_nanos,
+void ThreadPoolExecutor::Submit(schedule::Flow flow, const Demand& demand,
                                 Task task) {
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return;
-    queue_.Push(flow, cost_nanos, /*urgency=*/0, std::move(task));
-    if (waking_ == asleep_ ||
-        static_cast<std::size_t>(waking_) >= queue_.size())
-      return;
-    ++waking_;
+    queue_.Push(flow, LoadOf(demand.cpu_nanos), demand.urgency,
+                std::move(task));
+    if (!WantsWorkerLocked()) return;
   }
   task_or_end_.NotifyOne();
 }
@@ -62,9 +78,20 @@ void ThreadPoolExecutor::SetWeight(schedule::Flow flow, double weight) {
   queue_.SetWeight(flow, weight);
 }
 
+void ThreadPoolExecutor::SetCap(schedule::Flow flow, double cpus) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (!ending_) queue_.SetCap(flow, cpus * kNanosPerSecond, Now());
+  }
+  CapsChanged();
+}
+
 void ThreadPoolExecutor::Forget(schedule::Flow flow) {
-  base::MutexLock lock(&mutex_);
-  queue_.Forget(flow);
+  {
+    base::MutexLock lock(&mutex_);
+    queue_.Forget(flow);
+  }
+  CapsChanged();
 }
 
 std::size_t ThreadPoolExecutor::queued() const {
@@ -77,28 +104,47 @@ int ThreadPoolExecutor::busy() const {
   return static_cast<int>(queue_.in_flight());
 }
 
+void ThreadPoolExecutor::CapsChanged() {
+  {
+    base::MutexLock lock(&mutex_);
+    if (!WantsWorkerLocked()) return;
+  }
+  task_or_end_.NotifyOne();
+}
+
+bool ThreadPoolExecutor::WantsWorkerLocked() {
+  if (waking_ == asleep_ || static_cast<std::size_t>(waking_) >= queue_.size())
+    return false;
+  ++waking_;
+  return true;
+}
+
 void ThreadPoolExecutor::Work(int worker) {
   char name[16];
   std::snprintf(name, sizeof(name), "forebay-cpu-%d", worker);
   pthread_setname_np(pthread_self(), name);
 
-  std::int64_t begin = cpu_clock_->NowNanos();
+  const base::Clock& cpu_clock = *options_.cpu_clock;
+  std::int64_t begin = cpu_clock.NowNanos();
   mutex_.Lock();
   while (!ending_) {
-    std::optional<schedule::FairQueue<Task>::Popped> next = queue_.Pop();
-    if (!next) {
+    std::optional<Queue::Popped> next = queue_.Pop(Now());
+    if (queue_.NextAt() != INT64_MAX) alarm_.SetFor(queue_.NextAt());
+    if (!next.has_value()) {
       ++asleep_;
       task_or_end_.Wait(&mutex_);
       --asleep_;
       if (waking_ > 0) --waking_;
       continue;
     }
+    const bool more = queue_.HasNext() && WantsWorkerLocked();
     mutex_.Unlock();
+    if (more) task_or_end_.NotifyOne();
     next->item(worker);
     next->item = nullptr;  // what it holds is let go without the lock
-    const std::int64_t end = cpu_clock_->NowNanos();
+    const std::int64_t end = cpu_clock.NowNanos();
     mutex_.Lock();
-    queue_.Complete(next->flow, next->cost, end - begin);
+    queue_.Complete(next->id, LoadOf(end - begin), Now());
     begin = end;
   }
   mutex_.Unlock();

@@ -3,27 +3,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "server/base/alarm.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/executor/executor.h"
-#include "server/schedule/fair_queue.h"
+#include "server/schedule/shared_queue.h"
 
 namespace forebay::executor {
+
+struct ThreadPoolExecutorOptions {
+  // The CPU time that all tasks together may take, in CPUs: positive.
+  double max_cpus = std::numeric_limits<double>::infinity();
+  const base::Clock* clock = base::Clock::Monotonic();
+  // Tells the CPU time of the thread that asks.
+  const base::Clock* cpu_clock = base::Clock::ThreadCpu();
+};
 
 // A fixed number of threads, named forebay-cpu-N, behind one fair queue. Each
 // task is charged the CPU time that its thread spent on it. Threads, ownership,
 // blocking and errors as Executor says; a task may call anything here but the
-// destructor.
+// destructor. One more thread, forebay-cpu-cap, wakes a worker when what caps
+// held up may go on.
 class ThreadPoolExecutor final : public Executor {
  public:
-  // `workers` is at least 1. `cpu_clock` tells the CPU time of the thread that
-  // asks.
-  explicit ThreadPoolExecutor(
-      int workers, const base::Clock* cpu_clock = base::Clock::ThreadCpu());
+  // `workers` is at least 1.
+  explicit ThreadPoolExecutor(int workers,
+                              const ThreadPoolExecutorOptions& options = {});
   ~ThreadPoolExecutor() override;
 
   // Waits for the tasks that run; drops those that wait and all that come
@@ -32,8 +43,9 @@ class ThreadPoolExecutor final : public Executor {
   void Stop();
 
   int workers() const override { return workers_; }
-  void Submit(schedule::Flow flow, std::int64_t cost_nanos, Task task) override;
+  void Submit(schedule::Flow flow, const Demand& demand, Task task) override;
   void SetWeight(schedule::Flow flow, double weight) override;
+  void SetCap(schedule::Flow flow, double cpus) override;
   void Forget(schedule::Flow flow) override;
 
   // Tasks that wait for a worker.
@@ -42,17 +54,25 @@ class ThreadPoolExecutor final : public Executor {
   int busy() const;
 
  private:
+  using Queue = schedule::SharedQueue<Task>;
+
   void Work(int worker);
+  // Whether one more sleeper, who then counts as waking, is to be notified.
+  bool WantsWorkerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Something may run that caps held up.
+  void CapsChanged();
+  std::int64_t Now() const { return options_.clock->NowNanos(); }
 
   const int workers_;
-  const base::Clock* const cpu_clock_;
+  const ThreadPoolExecutorOptions options_;
   mutable base::Mutex mutex_;
   base::CondVar task_or_end_;
-  schedule::FairQueue<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  Queue queue_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
+  base::Alarm alarm_;
 };
 
 }  // namespace forebay::executor

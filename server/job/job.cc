@@ -7,14 +7,15 @@ namespace forebay::job {
 double Job::Describe(std::string name, double weight) {
   base::MutexLock lock(&mutex_);
   name_ = std::move(name);
-  if (!weight_is_set_) weight_ = weight;
-  return weight_;
+  weight_ = weight;
+  return changes_.weight.value_or(weight_);
 }
 
-void Job::SetWeight(double weight) {
+void Job::Change(const JobChange& change) {
   base::MutexLock lock(&mutex_);
-  weight_ = weight;
-  weight_is_set_ = true;
+  if (change.weight.has_value()) changes_.weight = change.weight;
+  if (change.max_read.has_value()) changes_.max_read = change.max_read;
+  if (change.max_cpus.has_value()) changes_.max_cpus = change.max_cpus;
 }
 
 void Job::AddProcess(std::uint32_t pid) {
@@ -54,11 +55,6 @@ std::string Job::name() const {
   return name_;
 }
 
-bool Job::IsCalled(const std::string& name_or_key) const {
-  base::MutexLock lock(&mutex_);
-  return name_or_key == key_ || name_or_key == name_;
-}
-
 JobSnapshot Job::Snapshot() const {
   JobSnapshot snapshot;
   snapshot.key = key_;
@@ -66,7 +62,9 @@ JobSnapshot Job::Snapshot() const {
   {
     base::MutexLock lock(&mutex_);
     snapshot.name = name_;
-    snapshot.weight = weight_;
+    snapshot.weight = changes_.weight.value_or(weight_);
+    snapshot.max_read = changes_.max_read.value_or(snapshot.max_read);
+    snapshot.max_cpus = changes_.max_cpus.value_or(snapshot.max_cpus);
     for (const auto& [pid, attachments] : attached_)
       snapshot.pids.push_back(pid);
   }

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
+#include "server/job/control.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
 #include "server/schedule/flow.h"
@@ -32,7 +33,7 @@ class Job {
   // What who attaches says of it. Returns the weight that is in force.
   double Describe(std::string name, double weight);
   // In force as long as the job lives.
-  void SetWeight(double weight);
+  void Change(const JobChange& change);
   void AddProcess(std::uint32_t pid);
   // True if that was the last one.
   bool RemoveProcess(std::uint32_t pid);
@@ -43,7 +44,6 @@ class Job {
   std::vector<std::shared_ptr<Loader>> Loaders() const;
 
   std::string name() const;
-  bool IsCalled(const std::string& name_or_key) const;
   JobSnapshot Snapshot() const;
 
  private:
@@ -53,8 +53,8 @@ class Job {
 
   mutable base::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
-  double weight_ ABSL_GUARDED_BY(mutex_) = 1;
-  bool weight_is_set_ ABSL_GUARDED_BY(mutex_) = false;
+  double weight_ ABSL_GUARDED_BY(mutex_) = 1;  // as who attaches says
+  JobChange changes_ ABSL_GUARDED_BY(mutex_);  // all that were made
   std::map<std::uint32_t, int> attached_ ABSL_GUARDED_BY(mutex_);  // by pid
   int loaders_named_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::weak_ptr<Loader>> loaders_ ABSL_GUARDED_BY(mutex_);

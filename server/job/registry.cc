@@ -10,6 +10,9 @@
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
 #include "server/sampler/sampler.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/read_now.h"
+#include "server/stream/field_type.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
@@ -17,28 +20,77 @@ namespace {
 
 constexpr std::size_t kMaxWarnings = 16;
 
+using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
+
+// `pipeline` is what the spec's came to. Null: the dataset has no image, and
+// nothing is to be done with one.
+absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
+                                        const proto::PipelineSpec& spec,
+                                        absl::StatusOr<PipelinePtr> pipeline) {
+  if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
+  if (spec.ops().empty()) return PipelinePtr();
+  return absl::InvalidArgumentError(
+      absl::StrCat(dataset.root()->uri(),
+                   ": there is a transform, but no field that is an image"));
+}
+
+// Blocks for a read where the dataset has arrays.
+absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
+    storage::ByteSource& source, schedule::Flow flow,
+    const std::stop_token& stop) {
+  base::Bytes first;
+  if (stream::NeedsFirstSample(dataset)) {
+    dataset::Sample sample = dataset.At(0);
+    storage::ReadRequest request;
+    request.root = dataset.root();
+    request.object = std::move(sample.object);
+    request.version = sample.version;
+    request.offset = sample.offset;
+    request.length = sample.length;
+    request.purpose.job = flow;
+    FOREBAY_ASSIGN_OR_RETURN(
+        first, storage::ReadNow(source, std::move(request), stop));
+  }
+  auto types = stream::TypesOf(
+      dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
+      first.span());
+  if (!types.ok()) return base::Annotate(types.status(), dataset.root()->uri());
+  return types;
+}
+
 }  // namespace
 
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec,
-    std::shared_ptr<const storage::local::LocalRoot> root,
+    proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const pipeline::Pipeline> pipeline,
-                           pipeline::Pipeline::Create(spec.pipeline()));
+  absl::StatusOr<PipelinePtr> compiled =
+      pipeline::Pipeline::Create(spec.pipeline());
+  if (!spec.pipeline().ops().empty()) {
+    FOREBAY_RETURN_IF_ERROR(compiled.status());
+  }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
       registry_->OpenDataset(std::move(root), spec.dataset(), stop));
   FOREBAY_ASSIGN_OR_RETURN(
       sampler::Sampler sampler,
       sampler::Sampler::Create(spec.sampler(), dataset->size()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      PipelinePtr pipeline,
+      PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::vector<stream::FieldType> fields,
+      TypesOf(*dataset, pipeline.get(), *registry_->machinery_.source,
+              job_->flow(), stop));
   if (spec.name().empty()) spec.set_name(job_->NextLoaderName());
   stream::Recipe recipe{.dataset = std::move(dataset),
                         .sampler = sampler,
                         .pipeline = std::move(pipeline),
+                        .fields = std::move(fields),
                         .batch = spec.batch(),
                         .seed = spec.sampler().seed()};
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
@@ -49,8 +101,8 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    std::shared_ptr<const storage::local::LocalRoot> root,
-    const proto::DatasetSpec& spec, const std::stop_token& stop) {
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    const std::stop_token& stop) {
   std::vector<std::string> warnings;
   auto dataset = catalog_->Open(std::move(root), spec, &warnings, stop);
   base::MutexLock lock(&mutex_);
@@ -103,27 +155,40 @@ void Registry::ApplyWeight(const Job& job, double weight) {
   machinery_.source->SetWeight(job.flow(), weight);
 }
 
-absl::Status Registry::SetWeight(const std::string& job, double weight) {
-  FOREBAY_RETURN_IF_ERROR(CheckWeight(weight));
+absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
+    const std::string& job) const {
   std::vector<std::string> seen;
-  Job* found = nullptr;
-  // Held, so that the job does not end before its flow has the weight.
-  base::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Job>> by_key;
+  std::vector<std::shared_ptr<Job>> by_name;
   for (const auto& [key, j] : jobs_) {
     seen.push_back(j->name());
-    if (!j->IsCalled(job)) continue;
-    if (found != nullptr)
-      return absl::FailedPreconditionError(absl::StrCat(
-          "several jobs are called ", job, ": name one by its key"));
-    found = j.get();
+    if (j->key() == job) by_key.push_back(j);
+    if (j->name() == job) by_name.push_back(j);
   }
-  if (found == nullptr)
-    return absl::NotFoundError(
-        absl::StrCat("no job is called ", job,
-                     seen.empty() ? ": there is none" : "; there is: ",
-                     absl::StrJoin(seen, ", ")));
-  found->SetWeight(weight);
-  ApplyWeight(*found, weight);
+  const auto& found = by_key.empty() ? by_name : by_key;
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("several jobs are called ", job, ": name one by its key"));
+  }
+  std::sort(seen.begin(), seen.end());
+  return absl::NotFoundError(absl::StrCat(
+      "no job is called ", job,
+      seen.empty() ? ": there is none"
+                   : absl::StrCat("; there is: ", absl::StrJoin(seen, ", "))));
+}
+
+absl::Status Registry::Change(const std::string& job, const JobChange& change) {
+  FOREBAY_RETURN_IF_ERROR(CheckChange(change));
+  // Held, so that the job does not end before its flow is told.
+  base::MutexLock lock(&mutex_);
+  FOREBAY_ASSIGN_OR_RETURN(const std::shared_ptr<Job> found, FindLocked(job));
+  found->Change(change);
+  if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
+  if (change.max_read.has_value())
+    machinery_.source->SetCap(found->flow(), *change.max_read);
+  if (change.max_cpus.has_value())
+    machinery_.executor->SetCap(found->flow(), *change.max_cpus);
   return absl::OkStatus();
 }
 
@@ -158,23 +223,19 @@ std::vector<JobSnapshot> Registry::Snapshot() const {
 
 absl::StatusOr<PeekedBatch> Registry::Peek(const std::string& job,
                                            const std::string& loader) const {
+  std::shared_ptr<Job> found;
+  {
+    base::MutexLock lock(&mutex_);
+    FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
+  }
   std::vector<std::string> seen;
-  bool known = false;
-  for (const std::shared_ptr<Job>& j : Jobs()) {
-    if (!j->IsCalled(job)) {
-      seen.push_back(absl::StrCat("job ", j->Snapshot().name));
-      continue;
-    }
-    known = true;
-    for (const std::shared_ptr<Loader>& l : j->Loaders()) {
-      seen.push_back(absl::StrCat("loader ", l->name()));
-      if (loader.empty() ? l->Snapshot().running : l->name() == loader)
-        return l->Peek();
-    }
+  for (const std::shared_ptr<Loader>& l : found->Loaders()) {
+    seen.push_back(l->name());
+    if (loader.empty() ? l->Snapshot().running : l->name() == loader)
+      return l->Peek();
   }
   const std::string wanted =
-      !known ? absl::StrCat("no job is called ", job)
-      : loader.empty()
+      loader.empty()
           ? absl::StrCat("no loader of job ", job, " runs now")
           : absl::StrCat("job ", job, " has no loader called ", loader);
   return absl::NotFoundError(

@@ -19,7 +19,7 @@
 #include "server/job/job.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
-#include "server/storage/local/local_root.h"
+#include "server/storage/byte_source.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::job {
@@ -39,8 +39,7 @@ class Attachment {
   // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
   // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
-      proto::LoaderSpec spec,
-      std::shared_ptr<const storage::local::LocalRoot> root,
+      proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
       const std::stop_token& stop);
 
  private:
@@ -82,17 +81,20 @@ class Registry final : public Introspection, public Control {
   std::vector<JobSnapshot> Snapshot() const override;
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                    const std::string& loader) const override;
-  absl::Status SetWeight(const std::string& job, double weight) override;
+  absl::Status Change(const std::string& job, const JobChange& change) override;
 
  private:
   friend class Attachment;
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
-      std::shared_ptr<const storage::local::LocalRoot> root,
-      const proto::DatasetSpec& spec, const std::stop_token& stop);
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      const std::stop_token& stop);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
+  // The job with this key or, if none has it, this name: as Control says.
+  absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
 
   dataset::Catalog* const catalog_;

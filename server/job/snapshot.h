@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_JOB_SNAPSHOT_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct JobSnapshot {
   std::string key;
   std::string name;
   double weight = 1;
+  // Caps, as JobChange says.
+  double max_read = std::numeric_limits<double>::infinity();
+  double max_cpus = std::numeric_limits<double>::infinity();
   std::uint32_t uid = 0;
   std::vector<std::uint32_t> pids;
   std::vector<LoaderSnapshot> loaders;
@@ -78,8 +82,8 @@ class Introspection {
   virtual std::vector<JobSnapshot> Snapshot() const = 0;
 
   // The batch published last. `job` is a key or a name, `loader` a name or
-  // empty: the first that runs. NOT_FOUND names what there is; UNAVAILABLE: no
-  // batch yet.
+  // empty: the first that runs. NOT_FOUND names what there is;
+  // FAILED_PRECONDITION: several jobs are called so; UNAVAILABLE: no batch yet.
   virtual absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                            const std::string& loader) const = 0;
 };

@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t kMaxName = 256;
 constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
+constexpr double kLeastRead = 1000;  // bytes a second
+constexpr double kLeastCpus = 0.01;
+constexpr double kMostCpus = 1024;
 
 }  // namespace
 
@@ -31,6 +34,27 @@ absl::Status CheckWeight(double weight) {
   if (std::isnan(weight) || weight < 0.001 || weight > 1000) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job's weight is 0.001 to 1000, not ", weight));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckChange(const JobChange& change) {
+  if (change.weight.has_value()) {
+    const absl::Status status = CheckWeight(*change.weight);
+    if (!status.ok()) return status;
+  }
+  // Infinity is larger than either least.
+  if (change.max_read.has_value() && !(*change.max_read >= kLeastRead)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job may be kept to ", kLeastRead,
+                     " bytes a second and more, not to ", *change.max_read));
+  }
+  if (change.max_cpus.has_value() &&
+      !(*change.max_cpus >= kLeastCpus &&
+        (*change.max_cpus <= kMostCpus || std::isinf(*change.max_cpus)))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job may be kept to ", kLeastCpus, " to ", kMostCpus,
+                     " CPUs, not to ", *change.max_cpus));
   }
   return absl::OkStatus();
 }

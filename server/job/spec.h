@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "proto/job.pb.h"
+#include "server/job/control.h"
 
 namespace forebay::job {
 
@@ -12,6 +13,9 @@ absl::Status CheckIdentity(const proto::JobIdentity& identity);
 
 // Likewise of a weight alone.
 absl::Status CheckWeight(double weight);
+
+// Likewise of what is to change of a job, as control.h says.
+absl::Status CheckChange(const JobChange& change);
 
 // Likewise of what is the loader's own: its name and batching. The other rooms
 // check their parts of the spec.

@@ -27,7 +27,8 @@ namespace forebay::schedule {
 // is the start popped last. A flow that was idle starts at max(v, its own tag):
 // it saves up nothing, and owes nothing that the others have not had as well.
 // What an item really cost corrects its flow's tag when it completes. While any
-// item waits, Pop gives one: no capacity is left unused.
+// item waits, Pop gives one: no capacity is left unused. Only a flow that is
+// held is passed over, and saves up nothing meanwhile either.
 //
 // Between two flows that wait all the time, the services popped, each divided
 // by its weight, differ by at most the sum of both flows' largest cost /
@@ -46,6 +47,10 @@ class FairQueue {
     std::int64_t cost;  // the estimate, for Complete
     Item item;
   };
+  struct Front {
+    Flow flow;
+    const Item* item;
+  };
 
   FairQueue() = default;
   FairQueue(const FairQueue&) = delete;
@@ -56,7 +61,7 @@ class FairQueue {
     FlowState& state = flows_[flow];
     if (state.waiting.empty()) {
       state.start = std::max(state.start, virtual_time_);
-      backlog_.insert({state.start, flow, &state});
+      if (!state.held) backlog_.insert({state.start, flow, &state});
     }
     state.waiting.push_back({urgency, next_sequence_++,
                              std::max<std::int64_t>(cost, 1),
@@ -65,7 +70,15 @@ class FairQueue {
     ++size_;
   }
 
-  // Nothing when empty. Each popped item wants one Complete.
+  // What Pop would give.
+  std::optional<Front> Next() const {
+    if (backlog_.empty()) return std::nullopt;
+    const Backlogged& first = *backlog_.begin();
+    return Front{first.flow, &items_[first.state->waiting.front().item]};
+  }
+
+  // Nothing when empty, or all that wait are held. Each popped item wants one
+  // Complete.
   std::optional<Popped> Pop() {
     if (backlog_.empty()) return std::nullopt;
     auto node = backlog_.extract(backlog_.begin());
@@ -94,22 +107,59 @@ class FairQueue {
     const auto found = flows_.find(flow);
     FOREBAY_CHECK(found != flows_.end() && found->second.in_flight > 0);
     FlowState& state = found->second;
-    const double correction =
-        (std::max<std::int64_t>(actual, 1) - estimated) / state.weight;
-    if (state.waiting.empty()) {
-      state.start += correction;
-    } else {
-      auto node = backlog_.extract({state.start, flow, &state});
-      state.start += correction;
-      node.value().start = state.start;
-      backlog_.insert(std::move(node));
-    }
-    last_finish_ = std::max(last_finish_, state.start);
+    Shift(flow, &state, std::max<std::int64_t>(actual, 1) - estimated);
     --state.in_flight;
     // When all is quiet, what was owed is forgiven too.
     if (--in_flight_ == 0 && size_ == 0)
       virtual_time_ = std::max(virtual_time_, last_finish_);
     EraseIfForgotten(found);
+  }
+
+  // The flow has had so much more than it was charged or, below 0, less. Of a
+  // flow that is not known it takes no notice.
+  void Charge(Flow flow, double cost) {
+    const auto found = flows_.find(flow);
+    if (found == flows_.end()) return;
+    FlowState& state = found->second;
+    // As if it had come and been served just now.
+    if (cost > 0 && state.waiting.empty())
+      state.start = std::max(state.start, virtual_time_);
+    Shift(flow, &state, cost);
+  }
+
+  // Takes all items equal to `item` back that wait in the flow.
+  void Withdraw(Flow flow, const Item& item) {
+    const auto found = flows_.find(flow);
+    if (found == flows_.end() || found->second.waiting.empty()) return;
+    FlowState& state = found->second;
+    const std::size_t withdrawn =
+        std::erase_if(state.waiting, [&](const Waiting& waiting) {
+          if (!(items_[waiting.item] == item)) return false;
+          free_.push_back(waiting.item);
+          return true;
+        });
+    size_ -= withdrawn;
+    std::make_heap(state.waiting.begin(), state.waiting.end(), Later);
+    if (withdrawn > 0 && state.waiting.empty() && !state.held)
+      backlog_.erase({state.start, flow, &state});
+    EraseIfForgotten(found);
+  }
+
+  // Passes the flow over until Release.
+  void Hold(Flow flow) {
+    FlowState& state = flows_[flow];
+    if (!state.waiting.empty() && !state.held)
+      backlog_.erase({state.start, flow, &state});
+    state.held = true;
+  }
+  void Release(Flow flow) {
+    const auto found = flows_.find(flow);
+    if (found == flows_.end() || !found->second.held) return;
+    FlowState& state = found->second;
+    state.held = false;
+    if (state.waiting.empty()) return;
+    state.start = std::max(state.start, virtual_time_);
+    backlog_.insert({state.start, flow, &state});
   }
 
   // From the next Pop on; 1 until set. `weight` is positive and finite.
@@ -152,6 +202,7 @@ class FairQueue {
     double weight = 1;
     double start = 0;  // of the next item
     std::size_t in_flight = 0;
+    bool held = false;
     bool forgotten = false;
     std::vector<Waiting> waiting;  // a heap: the next in front
   };
@@ -180,6 +231,18 @@ class FairQueue {
     return place;
   }
 
+  // Moves the flow's next start by what `cost` is worth to it.
+  void Shift(Flow flow, FlowState* state, double cost) {
+    const double start = state->start + cost / state->weight;
+    if (!state->waiting.empty() && !state->held) {
+      auto node = backlog_.extract({state->start, flow, state});
+      node.value().start = start;
+      backlog_.insert(std::move(node));
+    }
+    state->start = start;
+    last_finish_ = std::max(last_finish_, start);
+  }
+
   void EraseIfForgotten(
       typename std::unordered_map<Flow, FlowState>::iterator found) {
     const FlowState& state = found->second;
@@ -190,7 +253,7 @@ class FairQueue {
   std::unordered_map<Flow, FlowState> flows_;
   std::vector<Item> items_;        // that wait, and empty places
   std::vector<std::size_t> free_;  // places of items_
-  std::set<Backlogged> backlog_;   // flows that have items waiting
+  std::set<Backlogged> backlog_;  // flows that have items waiting, but the held
   double virtual_time_ = 0;
   double last_finish_ = 0;
   std::uint64_t next_sequence_ = 0;

@@ -35,6 +35,11 @@ std::int64_t TokenBucket::Reserve(double amount, std::int64_t now_nanos) {
   return ready;
 }
 
+void TokenBucket::Charge(double amount, std::int64_t now_nanos) {
+  Accrue(now_nanos);
+  tokens_ = std::min(burst_, tokens_ - amount);
+}
+
 void TokenBucket::SetRate(double rate, std::int64_t now_nanos) {
   FOREBAY_CHECK(rate > 0);
   Accrue(now_nanos);

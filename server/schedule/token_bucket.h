@@ -25,6 +25,9 @@ class TokenBucket {
   // when this says, and all others after them.
   std::int64_t Reserve(double amount, std::int64_t now_nanos);
 
+  // Takes `amount` units, or gives them back below 0, whatever is there.
+  void Charge(double amount, std::int64_t now_nanos);
+
   // From now on; what has accrued so far stays.
   void SetRate(double rate, std::int64_t now_nanos);
 

@@ -46,10 +46,11 @@ struct Server::Client {
 };
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(
-    const std::string& path, base::EventLoop* loop, job::Registry* registry) {
+    const std::string& path, base::EventLoop* loop, job::Registry* registry,
+    storage::RootOpener* remote) {
   FOREBAY_ASSIGN_OR_RETURN(base::Fd listener, Listen(path));
   std::unique_ptr<Server> server(
-      new Server(path, std::move(listener), loop, registry));
+      new Server(path, std::move(listener), loop, registry, remote));
   FOREBAY_ASSIGN_OR_RETURN(
       server->listener_watch_,
       loop->Add(server->listener_.get(), EPOLLIN,
@@ -60,11 +61,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(
 }
 
 Server::Server(std::string path, base::Fd listener, base::EventLoop* loop,
-               job::Registry* registry)
+               job::Registry* registry, storage::RootOpener* remote)
     : path_(std::move(path)),
       listener_(std::move(listener)),
       loop_(loop),
       registry_(registry),
+      remote_(remote),
       scans_(std::make_unique<RequestPool>(kScanThreads)),
       requests_(std::make_unique<RequestPool>(kRequestThreads)) {}
 
@@ -129,7 +131,8 @@ void Server::Accept() {
   client->id = ++last_session_;
   client->peer = *peer;
   client->socket = std::move(socket);
-  client->session = std::make_unique<Session>(client->id, *peer, registry_);
+  client->session =
+      std::make_unique<Session>(client->id, *peer, registry_, remote_);
   auto watch = loop_->Add(
       client->socket.get(), EPOLLIN,
       [this, client](std::uint32_t events) { OnReadable(client, events); });

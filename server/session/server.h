@@ -14,6 +14,7 @@
 #include "server/job/registry.h"
 #include "server/session/request_pool.h"
 #include "server/session/session.h"
+#include "server/storage/root_opener.h"
 
 namespace forebay::session {
 
@@ -26,14 +27,16 @@ namespace forebay::session {
 // still read what it holds.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
-// requests run on threads of its own. Loop and registry outlive it. Never
-// blocks the loop; destruction interrupts scans and waits for what else is
-// being answered. Errors: Create (the socket's); a client's go to the client,
-// UNAVAILABLE if the daemon leaves before it has answered.
+// requests run on threads of its own. Loop, registry and the opener of remote
+// roots outlive it. Never blocks the loop; destruction interrupts scans and
+// waits for what else is being answered. Errors: Create (the socket's); a
+// client's go to the client, UNAVAILABLE if the daemon leaves before it has
+// answered.
 class Server {
  public:
   static absl::StatusOr<std::unique_ptr<Server>> Create(
-      const std::string& path, base::EventLoop* loop, job::Registry* registry);
+      const std::string& path, base::EventLoop* loop, job::Registry* registry,
+      storage::RootOpener* remote);
   ~Server();
 
   // How many there are now. Thread-safe.
@@ -49,7 +52,7 @@ class Server {
   struct Client;
 
   Server(std::string path, base::Fd listener, base::EventLoop* loop,
-         job::Registry* registry);
+         job::Registry* registry, storage::RootOpener* remote);
 
   void Accept();
   void ListenAgain();
@@ -70,6 +73,7 @@ class Server {
   base::Fd listener_;
   base::EventLoop* const loop_;
   job::Registry* const registry_;
+  storage::RootOpener* const remote_;
   base::EventLoop::Watch listener_watch_ = 0;
   bool deaf_ = false;  // no descriptor was left for another client
   std::uint64_t last_session_ = 0;

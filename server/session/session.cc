@@ -14,12 +14,14 @@
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
+#include "server/storage/local/local_root.h"
 
 namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
 constexpr std::uint32_t kMaxExtraRoots = 8;
+constexpr std::size_t kMaxUri = 4096;
 constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
 // Room beside the class names in a message.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
@@ -53,7 +55,7 @@ absl::StatusOr<std::string> FromMemfd(int fd) {
 }
 
 // Root directory, then extra roots: what the spec says must be what came.
-absl::StatusOr<std::shared_ptr<const storage::local::LocalRoot>> RootFrom(
+absl::StatusOr<std::shared_ptr<const storage::Root>> LocalRootFrom(
     const proto::DatasetSpec& spec, std::vector<base::Fd> fds) {
   if (spec.extra_roots() > kMaxExtraRoots ||
       static_cast<std::uint32_t>(spec.extra_root_paths_size()) !=
@@ -62,9 +64,6 @@ absl::StatusOr<std::shared_ptr<const storage::local::LocalRoot>> RootFrom(
     return absl::InvalidArgumentError(
         absl::StrCat("a dataset comes with its root's descriptor and at most ",
                      kMaxExtraRoots, " extra roots, each with its path"));
-  }
-  if (spec.uri().size() > 4096) {
-    return absl::InvalidArgumentError("a dataset's URI has at most 4096 bytes");
   }
   std::vector<storage::local::ExtraRoot> extra_roots;
   for (std::uint32_t i = 0; i < spec.extra_roots(); ++i) {
@@ -199,9 +198,12 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     }
     attachment = attachment_.get();
   }
-  FOREBAY_ASSIGN_OR_RETURN(auto root, RootFrom(spec.dataset(), std::move(fds)));
-  auto opening =
-      attachment->OpenLoader(spec, std::move(root), interruption_.get_token());
+  auto root = OpenRoot(spec.dataset(), std::move(fds));
+  absl::StatusOr<std::shared_ptr<job::Loader>> opening = root.status();
+  if (root.ok()) {
+    opening = attachment->OpenLoader(spec, *std::move(root),
+                                     interruption_.get_token());
+  }
   if (absl::IsCancelled(opening.status())) {
     return absl::UnavailableError(absl::StrCat(
         opening.status().message(), ": the daemon is shutting down"));
@@ -235,6 +237,22 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   opened.set_loader_id(++last_loader_);
   open_[last_loader_] = std::move(loader);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const storage::Root>> Session::OpenRoot(
+    const proto::DatasetSpec& spec, Fds fds) {
+  const std::string& uri = spec.uri();
+  if (uri.size() > kMaxUri) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset's URI has at most ", kMaxUri, " bytes"));
+  }
+  if (!fds.empty() || !storage::IsRemoteUri(uri))
+    return LocalRootFrom(spec, std::move(fds));
+  if (spec.extra_roots() != 0 || spec.extra_root_paths_size() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        uri, ": extra roots are for links in folders; here there are none"));
+  }
+  return remote_->Open(uri, interruption_.get_token());
 }
 
 absl::Status Session::StartEpoch(const proto::StartEpoch& request,

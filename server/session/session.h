@@ -18,6 +18,7 @@
 #include "server/job/registry.h"
 #include "server/session/peer.h"
 #include "server/session/socket.h"
+#include "server/storage/root_opener.h"
 
 namespace forebay::session {
 
@@ -40,12 +41,14 @@ struct Request {
 
 // One client: answers its requests and holds its loaders.
 // Handle is called by one thread at a time; the rest is thread-safe. Owned by
-// the server; the registry outlives it. Handle may block (scans, new slots),
-// nothing else does; Interrupt ends a scan. Errors go to the client as replies.
+// the server; the registry and the opener of remote roots outlive it. Handle
+// may block (scans, new slots), nothing else does; Interrupt ends a scan.
+// Errors go to the client as replies.
 class Session {
  public:
-  Session(std::uint64_t id, Peer peer, job::Registry* registry)
-      : id_(id), peer_(peer), registry_(registry) {}
+  Session(std::uint64_t id, Peer peer, job::Registry* registry,
+          storage::RootOpener* remote)
+      : id_(id), peer_(peer), registry_(registry), remote_(remote) {}
 
   Reply Handle(Request request);
   // The client has gone, or the daemon is about to: a scan that is under way,
@@ -78,11 +81,14 @@ class Session {
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
+  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
+      const proto::DatasetSpec& spec, Fds fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
 
   const std::uint64_t id_;
   const Peer peer_;
   job::Registry* const registry_;
+  storage::RootOpener* const remote_;
   std::stop_source interruption_;
 
   mutable base::Mutex mutex_;

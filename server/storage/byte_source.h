@@ -12,6 +12,15 @@
 
 namespace forebay::storage {
 
+// What an object must still be when it is read.
+struct ObjectVersion {
+  std::uint64_t size = 0;  // bytes
+  std::int64_t stamp =
+      0;  // a file's mtime in nanoseconds; a cloud object's generation
+
+  bool operator==(const ObjectVersion&) const = default;
+};
+
 // The place below which a dataset's objects are named: a directory that a
 // client opened, a bucket. Immutable, thread-safe, shared by all who read from
 // it.
@@ -25,23 +34,25 @@ class Root {
   // then they share what is cached. Null: nothing that is read through this
   // root is kept.
   virtual std::shared_ptr<const std::string> identity() const;
+  // Whether it can be told at once that the object is that version still: only
+  // then is what was kept of it given out unasked. Else the source is asked, by
+  // a read of no bytes. True where a version's bytes are the same for ever, as
+  // those of a bucket's generation are.
+  virtual bool StillHas(const std::string& object,
+                        const ObjectVersion& version) const;
 };
 
 inline std::shared_ptr<const std::string> Root::identity() const {
   return nullptr;
 }
-
-// What an object must still be when it is read.
-struct ObjectVersion {
-  std::uint64_t size = 0;  // bytes
-  std::int64_t stamp =
-      0;  // a file's mtime in nanoseconds; a cloud object's generation
-};
+inline bool Root::StillHas(const std::string&, const ObjectVersion&) const {
+  return true;
+}
 
 // For whom and how soon, so that schedulers and caches below can choose.
 struct ReadPurpose {
   std::uint64_t job = 0;
-  std::uint64_t urgency = 0;  // smaller is sooner; batches ahead of the trainer
+  std::uint64_t urgency = 0;  // smaller is sooner; nanoseconds, by guess
   std::int64_t next_use_nanos =
       INT64_MAX;  // from now until the bytes are wanted again
 };
@@ -91,12 +102,17 @@ class ByteSource {
   // The job's share from now on; 1 until set. Positive and finite. A source
   // that shares nothing out has no use for it.
   virtual void SetWeight(std::uint64_t job, double weight);
-  // The job ended: lets go of its weight once its last read is done.
+  // The most that the job may read from now on, in bytes a second; positive,
+  // infinity: no cap, as until set. A source that schedules nothing has no use
+  // for it.
+  virtual void SetCap(std::uint64_t job, double bytes_per_second);
+  // The job ended: lets go of its weight and cap once its last read is done.
   virtual void Forget(std::uint64_t job);
 };
 
 inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
 inline void ByteSource::SetWeight(std::uint64_t, double) {}
+inline void ByteSource::SetCap(std::uint64_t, double) {}
 inline void ByteSource::Forget(std::uint64_t) {}
 
 // The most that a source holds for a read of so many bytes, until the last

@@ -1,6 +1,7 @@
 #include "server/stream/audience.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace forebay::stream {
 
@@ -37,6 +38,13 @@ std::size_t Audience::Untaken() {
     most = std::max(most, member.untaken());
   }
   return most;
+}
+
+std::size_t Audience::Ready() {
+  std::size_t least = SIZE_MAX;
+  for (Member& member : members_)
+    least = std::min<std::size_t>(least, member.Account().ready);
+  return members_.empty() ? 0 : least;
 }
 
 bool Audience::SetLooking(bool looking) {

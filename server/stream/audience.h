@@ -26,6 +26,8 @@ class Audience {
   std::vector<arena::Holder> Holders() const;
   // Entries that the slowest member has not taken.
   std::size_t Untaken();
+  // Batches that the fastest member has not taken.
+  std::size_t Ready();
 
   // Whether the stream looks for releases, or has to be told of them. Says so
   // to the members; true if the answer is another than before.

@@ -19,7 +19,6 @@ struct Place {
   std::uint64_t id = 0;
   // What the dataset says of the sample, once it is asked for.
   std::uint64_t held = 0;  // bytes, while it is read and decoded
-  std::int64_t label = 0;
 };
 
 // A batch in the making. The stream guards it, but for the slot's memory and

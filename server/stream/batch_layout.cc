@@ -9,6 +9,8 @@
 namespace forebay::stream {
 namespace {
 
+using proto::FieldLayout;
+
 constexpr std::uint64_t Aligned(std::uint64_t offset) {
   return (offset + proto::kFieldAlignment - 1) / proto::kFieldAlignment *
          proto::kFieldAlignment;
@@ -22,67 +24,118 @@ constexpr std::uint64_t WholePages(std::uint64_t bytes) {
   return rounded - bytes <= bytes / 8 ? rounded : bytes;
 }
 
-proto::FieldLayout Field(const char* name, proto::FieldKind kind,
-                         proto::DType dtype, std::uint64_t offset) {
-  proto::FieldLayout field = {};
-  std::strncpy(field.name, name, sizeof(field.name) - 1);
-  field.kind = kind;
-  field.dtype = dtype;
-  field.offset = offset;
-  return field;
-}
+// The row splits of a field that varies. While a batch is made, the one behind
+// a sample's place is the sample's length.
+class RowSplits {
+ public:
+  RowSplits(std::uint8_t* slot, const FieldLayout& field)
+      : at_(slot + field.row_splits_offset) {}
 
-// A field with one int64 a sample.
-proto::FieldLayout ScalarField(const char* name, proto::FieldKind kind,
-                               std::uint64_t offset, std::uint32_t batch_size) {
-  proto::FieldLayout field = Field(name, kind, proto::DType::kInt64, offset);
-  field.rank = 1;
-  field.shape[0] = batch_size;
-  field.bytes = batch_size * sizeof(std::int64_t);
-  return field;
-}
+  std::int64_t Get(std::uint64_t number) const {
+    std::int64_t value;
+    std::memcpy(&value, at_ + number * sizeof(value), sizeof(value));
+    return value;
+  }
+  void Set(std::uint64_t number, std::int64_t value) {
+    std::memcpy(at_ + number * sizeof(value), &value, sizeof(value));
+  }
 
-void SetScalar(std::uint8_t* slot, const proto::FieldLayout& field,
-               std::uint32_t place, std::int64_t value) {
-  std::memcpy(slot + field.offset + place * sizeof(value), &value,
-              sizeof(value));
-}
+ private:
+  std::uint8_t* at_;
+};
 
-void SetSampleCount(proto::FieldLayout& field, std::uint64_t sample_count) {
-  field.bytes = field.bytes / field.shape[0] * sample_count;
-  field.shape[0] = sample_count;
+// Moves the samples together, so that nothing is between them.
+void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
+             std::uint64_t sample_count, FieldLayout& field) {
+  RowSplits splits(slot, field);
+  std::uint8_t* const begin = slot + field.offset;
+  std::uint64_t end = 0;
+  splits.Set(0, 0);
+  for (std::uint64_t i = 0; i < sample_count; ++i) {
+    const auto length = static_cast<std::uint64_t>(splits.Get(i + 1));
+    std::memmove(begin + end, begin + i * bytes_each, length);
+    end += length;
+    splits.Set(i + 1, static_cast<std::int64_t>(end));
+  }
+  field.shape[0] = field.bytes = end;
 }
 
 }  // namespace
 
-BatchLayout::BatchLayout(const pipeline::TensorType& image,
-                         std::uint32_t batch_size)
-    : image_bytes_(image.bytes) {
-  FOREBAY_CHECK(image.shape.size() + 1 <= proto::kMaxRank && batch_size > 0);
-  image_ = Field("image", proto::FieldKind::kImage, image.dtype,
-                 proto::kSlotHeaderBytes);
-  image_.rank = static_cast<std::uint32_t>(image.shape.size()) + 1;
-  image_.shape[0] = batch_size;
-  std::copy(image.shape.begin(), image.shape.end(), image_.shape + 1);
-  image_.bytes = image_bytes_ * batch_size;
-  label_ = ScalarField("label", proto::FieldKind::kLabel,
-                       Aligned(image_.offset + image_.bytes), batch_size);
-  sample_id_ = ScalarField("sample_id", proto::FieldKind::kSampleId,
-                           Aligned(label_.offset + label_.bytes), batch_size);
-  slot_bytes_ = WholePages(Aligned(sample_id_.offset + sample_id_.bytes));
+BatchLayout::BatchLayout(const std::vector<FieldType>& types,
+                         std::uint32_t batch_size) {
+  FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
+  for (const FieldType& type : types) places_.push_back(Put(type, batch_size));
+  FieldType id{.name = "sample_id",
+               .kind = proto::FieldKind::kSampleId,
+               .value = {.dtype = proto::DType::kInt64,
+                         .shape = {},
+                         .bytes = sizeof(std::int64_t)}};
+  places_.push_back(Put(id, batch_size));
+  slot_bytes_ = WholePages(slot_bytes_);
 }
 
-void BatchLayout::SetLabel(std::uint8_t* slot, std::uint32_t place,
-                           std::int64_t label) const {
-  SetScalar(slot, label_, place, label);
+// Behind all that is there.
+BatchLayout::Place BatchLayout::Put(const FieldType& type,
+                                    std::uint32_t batch_size) {
+  const std::vector<std::uint64_t>& shape = type.value.shape;
+  FOREBAY_CHECK(shape.size() + 1 <= proto::kMaxRank &&
+                type.name.size() < proto::kMaxFieldName);
+  Place place;
+  place.bytes_each = type.value.bytes;
+  FieldLayout& field = place.layout;
+  field = {};
+  type.name.copy(field.name, sizeof(field.name) - 1);
+  field.kind = type.kind;
+  field.dtype = type.value.dtype;
+  field.offset = slot_bytes_;
+  field.bytes = place.bytes_each * batch_size;
+  slot_bytes_ += Aligned(field.bytes);
+  if (type.varies()) {
+    field.rank = 1;
+    field.shape[0] = field.bytes;
+    field.row_splits_offset = slot_bytes_;
+    slot_bytes_ += Aligned((batch_size + std::uint64_t{1}) * 8);
+  } else {
+    field.rank = static_cast<std::uint32_t>(shape.size()) + 1;
+    field.shape[0] = batch_size;
+    std::copy(shape.begin(), shape.end(), field.shape + 1);
+  }
+  return place;
+}
+
+absl::Span<std::uint8_t> BatchLayout::Room(std::uint8_t* slot,
+                                           std::size_t field,
+                                           std::uint32_t place) const {
+  const Place& found = places_[field];
+  return {slot + found.layout.offset + place * found.bytes_each,
+          found.bytes_each};
+}
+
+void BatchLayout::SetInteger(std::uint8_t* slot, std::size_t field,
+                             std::uint32_t place, std::int64_t value) const {
+  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+  FOREBAY_CHECK(room.size() == sizeof(value));
+  std::memcpy(room.data(), &value, sizeof(value));
+}
+
+void BatchLayout::SetBytes(std::uint8_t* slot, std::size_t field,
+                           std::uint32_t place,
+                           absl::Span<const std::uint8_t> bytes) const {
+  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+  FOREBAY_CHECK(bytes.size() <= room.size());
+  std::copy(bytes.begin(), bytes.end(), room.begin());
+  RowSplits(slot, places_[field].layout)
+      .Set(place + std::uint64_t{1}, static_cast<std::int64_t>(bytes.size()));
 }
 
 void BatchLayout::SetSampleId(std::uint8_t* slot, std::uint32_t place,
                               std::int64_t id) const {
-  SetScalar(slot, sample_id_, place, id);
+  SetInteger(slot, places_.size() - 1, place, id);
 }
 
-void BatchLayout::WriteHeader(std::uint8_t* slot, const Batch& batch) const {
+std::uint64_t BatchLayout::Complete(std::uint8_t* slot,
+                                    const Batch& batch) const {
   proto::BatchHeader header = {};
   header.magic = proto::kBatchMagic;
   header.version = proto::kLayoutVersion;
@@ -90,15 +143,20 @@ void BatchLayout::WriteHeader(std::uint8_t* slot, const Batch& batch) const {
   header.sample_count = batch.sample_count;
   header.epoch = batch.epoch;
   header.first_sample = batch.first_sample;
-  for (const proto::FieldLayout* field : {&image_, &label_, &sample_id_}) {
-    header.fields[header.field_count] = *field;
-    SetSampleCount(header.fields[header.field_count++], batch.sample_count);
+  std::uint64_t bytes = 0;
+  for (const Place& place : places_) {
+    FieldLayout& field = header.fields[header.field_count++];
+    field = place.layout;
+    if (field.row_splits_offset != 0) {
+      CloseUp(slot, place.bytes_each, batch.sample_count, field);
+    } else {
+      field.bytes = place.bytes_each * batch.sample_count;
+      field.shape[0] = batch.sample_count;
+    }
+    bytes += field.bytes;
   }
   std::memcpy(slot, &header, sizeof(header));
-}
-
-std::uint64_t BatchLayout::DataBytes(std::uint64_t sample_count) const {
-  return sample_count * (image_bytes_ + 2 * sizeof(std::int64_t));
+  return bytes;
 }
 
 }  // namespace forebay::stream

@@ -2,31 +2,35 @@
 #define FOREBAY_SERVER_STREAM_BATCH_LAYOUT_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
-#include "server/pipeline/pipeline.h"
+#include "server/stream/field_type.h"
 
 namespace forebay::stream {
 
-// Where each sample of a batch goes in its slot: field "image" as the pipeline
-// makes it, then "label" and "sample_id" as int64. Immutable and thread-safe;
-// never blocks; no errors.
+// Where each sample of a batch goes in its slot: the dataset's fields in their
+// order, then "sample_id" as int64. While a batch is made, a field that varies
+// has for each sample as much room as the longest needs; what was not needed is
+// closed up at the end. Immutable and thread-safe; never blocks; no errors.
 class BatchLayout {
  public:
   // `batch_size` is that of a full batch: a last, smaller one uses the same
   // offsets.
-  BatchLayout(const pipeline::TensorType& image, std::uint32_t batch_size);
+  BatchLayout(const std::vector<FieldType>& types, std::uint32_t batch_size);
 
   std::uint64_t slot_bytes() const { return slot_bytes_; }
 
-  // Where sample number `place` of the batch goes.
-  absl::Span<std::uint8_t> Image(std::uint8_t* slot,
-                                 std::uint32_t place) const {
-    return {slot + image_.offset + place * image_bytes_, image_bytes_};
-  }
-  void SetLabel(std::uint8_t* slot, std::uint32_t place,
-                std::int64_t label) const;
+  // Where sample number `place` of the batch has field number `field`, which
+  // does not vary.
+  absl::Span<std::uint8_t> Room(std::uint8_t* slot, std::size_t field,
+                                std::uint32_t place) const;
+  void SetInteger(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+                  std::int64_t value) const;
+  // Of a field that varies; `bytes` are no more than its longest.
+  void SetBytes(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+                absl::Span<const std::uint8_t> bytes) const;
   void SetSampleId(std::uint8_t* slot, std::uint32_t place,
                    std::int64_t id) const;
 
@@ -36,16 +40,21 @@ class BatchLayout {
     std::uint64_t epoch = 0;
     std::uint64_t first_sample = 0;
   };
-  void WriteHeader(std::uint8_t* slot, const Batch& batch) const;
-  // Bytes of the data of a batch of that many samples.
-  std::uint64_t DataBytes(std::uint64_t sample_count) const;
+  // Once all places are filled: closes up what varies, and writes the header.
+  // Returns the bytes of the data.
+  std::uint64_t Complete(std::uint8_t* slot, const Batch& batch) const;
 
  private:
-  std::uint64_t image_bytes_;  // of one sample
-  proto::FieldLayout image_;
-  proto::FieldLayout label_;
-  proto::FieldLayout sample_id_;
-  std::uint64_t slot_bytes_;
+  // A field as a full batch has it, every sample of the longest.
+  struct Place {
+    proto::FieldLayout layout;
+    std::uint64_t bytes_each = 0;  // one sample's
+  };
+
+  Place Put(const FieldType& type, std::uint32_t batch_size);
+
+  std::vector<Place> places_;  // the last: the samples' numbers
+  std::uint64_t slot_bytes_ = proto::kSlotHeaderBytes;
 };
 
 }  // namespace forebay::stream

@@ -34,6 +34,12 @@ void Pace::Published(std::uint64_t samples, std::int64_t now_nanos) {
   published_at_nanos_ = now_nanos;
 }
 
+std::uint64_t Pace::Urgency(std::uint64_t samples) const {
+  const std::uint64_t before = ready_ + samples;
+  return period_nanos_ == 0 ? before
+                            : static_cast<std::uint64_t>(TimeOf(before));
+}
+
 std::int64_t Pace::TimeOf(std::uint64_t samples) const {
   if (period_nanos_ == 0 ||
       samples > static_cast<std::uint64_t>(INT64_MAX / period_nanos_)) {

@@ -151,11 +151,6 @@ std::optional<std::uint64_t> ProductionLine::SamplesUntilReuse(
   return samples_left() + *position;
 }
 
-std::uint64_t ProductionLine::Ahead(const Batch& batch) const {
-  return (batch.first_sample - batches_.front()->first_sample) /
-         batch_.batch_size();
-}
-
 void ProductionLine::Abandon(arena::SlotPool& pool) {
   for (const Place* place : put_back_) --place->batch->remaining;
   put_back_.clear();

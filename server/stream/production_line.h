@@ -67,8 +67,10 @@ class ProductionLine {
   // Samples between the next batch and the sample's use in the next epoch;
   // nullopt if this rank does not see it there.
   std::optional<std::uint64_t> SamplesUntilReuse(std::uint64_t sample) const;
-  // Batches between this one and the front.
-  std::uint64_t Ahead(const Batch& batch) const;
+  // Samples of the batches between this one and the front.
+  std::uint64_t Ahead(const Batch& batch) const {
+    return batch.first_sample - batches_.front()->first_sample;
+  }
 
   // Nothing of the epoch is wanted any more.
   void Abandon(arena::SlotPool& pool);

@@ -17,6 +17,7 @@
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/field_type.h"
 
 namespace forebay::stream {
 
@@ -25,8 +26,9 @@ namespace forebay::stream {
 struct Recipe {
   std::shared_ptr<const dataset::Dataset> dataset;
   sampler::Sampler sampler;
-  std::shared_ptr<const pipeline::Pipeline> pipeline;
-  proto::BatchSpec batch;  // validated
+  std::shared_ptr<const pipeline::Pipeline> pipeline;  // null: no image
+  std::vector<FieldType> fields;                       // the dataset's
+  proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
 };
 

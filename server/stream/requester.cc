@@ -21,7 +21,6 @@ storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Pace& pace) const {
   dataset::Sample source = recipe_->dataset->At(place->id);
   place->held = storage::HeldBytes(source.length);
-  place->label = source.label;
   storage::ReadRequest request;
   request.root = recipe_->dataset->root();
   request.object = std::move(source.object);
@@ -30,7 +29,7 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.length = source.length;
   request.sample = {dataset_number_, place->id};
   request.purpose.job = flow_;
-  request.purpose.urgency = line.Ahead(*place->batch);
+  request.purpose.urgency = pace.Urgency(line.Ahead(*place->batch));
   if (const auto samples = line.SamplesUntilReuse(place->id)) {
     request.purpose.next_use_nanos = pace.TimeOf(*samples);
   }

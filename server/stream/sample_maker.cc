@@ -1,32 +1,126 @@
 #include "server/stream/sample_maker.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/pipeline/array.h"
+#include "server/pipeline/decode/integer_text.h"
+#include "server/pipeline/decode/utf8_text.h"
 
 namespace forebay::stream {
+namespace {
+
+using proto::FieldKind;
+
+absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+absl::Status MakeArray(const pipeline::TensorType& type,
+                       absl::Span<const std::uint8_t> file,
+                       absl::Span<std::uint8_t> room) {
+  FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
+                           pipeline::ReadArray(file));
+  if (array.type.dtype != type.dtype || array.type.shape != type.shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is an array of ", pipeline::Describe(array.type),
+                     ", but that of sample 0 is of ", pipeline::Describe(type),
+                     ", as all must be"));
+  }
+  std::copy(array.items.begin(), array.items.end(), room.begin());
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status SampleMaker::Make(const Place& place,
                                absl::Span<const std::uint8_t> encoded,
                                pipeline::Workspace& workspace) const {
+  std::array<dataset::FieldValue, dataset::kMostFields> values;
+  const dataset::Dataset& dataset = *recipe_->dataset;
+  const std::size_t fields = recipe_->fields.size();
+  dataset.ValuesOf(place.id, absl::MakeSpan(values.data(), fields));
+  std::uint8_t* const slot = place.batch->data;
+  layout_->SetSampleId(slot, place.index, static_cast<std::int64_t>(place.id));
+  for (std::size_t i = 0; i < fields; ++i) {
+    absl::Status status;
+    if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
+      layout_->SetInteger(slot, i, place.index, *number);
+    } else if (const auto* text = std::get_if<std::string_view>(&values[i])) {
+      layout_->SetBytes(slot, i, place.index, BytesOf(*text));
+    } else {
+      status = MakeField(place, i, std::get<dataset::Part>(values[i]), encoded,
+                         workspace);
+    }
+    if (!status.ok()) return BlameField(place, i, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
+                                    const dataset::Part& part,
+                                    absl::Span<const std::uint8_t> encoded,
+                                    pipeline::Workspace& workspace) const {
+  if (part.offset > encoded.size() ||
+      part.length > encoded.size() - part.offset) {
+    return absl::DataLossError(absl::StrCat("has only ", encoded.size(), " of ",
+                                            part.offset + part.length,
+                                            " bytes"));
+  }
+  const auto bytes = encoded.subspan(part.offset, part.length);
   const Batch& batch = *place.batch;
-  absl::Status status = recipe_->pipeline->Run(
-      encoded,
-      {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
-      workspace, layout_->Image(batch.data, place.index));
-  layout_->SetLabel(batch.data, place.index, place.label);
-  layout_->SetSampleId(batch.data, place.index,
-                       static_cast<std::int64_t>(place.id));
-  if (status.ok()) return status;
-  const std::string object = recipe_->dataset->At(place.id).object;
-  return Blame(place, base::Annotate(status, object));
+  switch (const FieldType& type = recipe_->fields[field]; type.kind) {
+    case FieldKind::kImage:
+      return recipe_->pipeline->Run(
+          bytes,
+          {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
+          workspace, layout_->Room(batch.data, field, place.index));
+    case FieldKind::kLabel: {
+      FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
+                               pipeline::decode::DecodeInteger(bytes));
+      layout_->SetInteger(batch.data, field, place.index, number);
+      return absl::OkStatus();
+    }
+    case FieldKind::kText:
+    case FieldKind::kJson: {
+      FOREBAY_RETURN_IF_ERROR(pipeline::decode::DecodeText(bytes).status());
+      [[fallthrough]];
+    }
+    case FieldKind::kBytes:
+      layout_->SetBytes(batch.data, field, place.index, bytes);
+      return absl::OkStatus();
+    case FieldKind::kArray:
+      return MakeArray(type.value, bytes,
+                       layout_->Room(batch.data, field, place.index));
+    case FieldKind::kSampleId:
+      break;
+  }
+  return absl::InternalError("is a field that no dataset has");
+}
+
+absl::Status SampleMaker::BlameField(const Place& place, std::size_t field,
+                                     const absl::Status& status) const {
+  const dataset::Dataset& dataset = *recipe_->dataset;
+  std::string what = dataset.At(place.id).object;
+  // Where the object is the sample, its name says it all.
+  if (const std::string name = dataset.NameOf(place.id); !name.empty()) {
+    absl::StrAppend(&what, ": ", recipe_->fields[field].name);
+  }
+  return Blame(place, base::Annotate(status, what));
 }
 
 absl::Status SampleMaker::Blame(const Place& place,
                                 const absl::Status& status) const {
-  return base::Annotate(status, absl::StrCat("sample ", place.id, " of ",
-                                             recipe_->dataset->root()->uri()));
+  const std::string name = recipe_->dataset->NameOf(place.id);
+  return base::Annotate(
+      status, absl::StrCat("sample ", place.id,
+                           name.empty() ? "" : absl::StrCat(" (", name, ")"),
+                           " of ", recipe_->dataset->root()->uri()));
 }
 
 }  // namespace forebay::stream

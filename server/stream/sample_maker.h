@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "server/dataset/dataset.h"
 #include "server/pipeline/workspace.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
@@ -12,11 +13,12 @@
 
 namespace forebay::stream {
 
-// Makes the samples of a stream: encoded bytes become an image, a label and an
-// id in their place of the slot. Immutable and thread-safe, each caller with a
+// Makes the samples of a stream: encoded bytes become an image and other fields
+// in their place of the slot. Immutable and thread-safe, each caller with a
 // workspace of its own. Recipe and layout belong to the stream, which outlives
 // it. Make computes for as long as decoding takes. Errors name the sample, the
-// object and the reason: those of Pipeline::Run.
+// object and the reason: those of Pipeline::Run and of the other fields'
+// decoders; INVALID_ARGUMENT: an array unlike sample 0's.
 class SampleMaker {
  public:
   SampleMaker(const Recipe* recipe, const BatchLayout* layout)
@@ -29,6 +31,13 @@ class SampleMaker {
   absl::Status Blame(const Place& place, const absl::Status& status) const;
 
  private:
+  absl::Status MakeField(const Place& place, std::size_t field,
+                         const dataset::Part& part,
+                         absl::Span<const std::uint8_t> encoded,
+                         pipeline::Workspace& workspace) const;
+  absl::Status BlameField(const Place& place, std::size_t field,
+                          const absl::Status& status) const;
+
   const Recipe* const recipe_;
   const BatchLayout* const layout_;
 };

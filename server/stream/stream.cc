@@ -26,8 +26,7 @@ constexpr arena::Holder kPeeker = 0;
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
                                                        Machinery machinery,
                                                        schedule::Flow flow) {
-  const BatchLayout layout(recipe.pipeline->output(),
-                           recipe.batch.batch_size());
+  const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
   FOREBAY_ASSIGN_OR_RETURN(
       Provision provision,
       Provision::Reserve(machinery.budget, recipe, layout.slot_bytes()));
@@ -180,11 +179,11 @@ Stream::Requests Stream::PlanLocked() {
 void Stream::PlanReadsLocked(Requests* requests) {
   if (!running_) return;
   line_.Begin(*pool_);
-  // Asking in bulk keeps wake-ups rare: top the window up only when a part of
-  // it is free.
+  // Asking in bulk keeps wake-ups rare: not for every bit of room.
   const std::uint64_t window = provision_.read_window();
   if (bytes_in_flight_ > window - window / 4) return;
   requests->reserve(line_.waiting());
+  pace_.SetReady(audience_.Ready() * recipe_.batch.batch_size());
   while (Place* const place = line_.Next()) {
     storage::ReadRequest request = requester_.RequestFor(place, line_, pace_);
     if (bytes_in_flight_ > 0 && bytes_in_flight_ + place->held > window) {
@@ -211,7 +210,7 @@ void Stream::Send(Requests requests) {
 void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   const absl::Status status = bytes.status();
   std::shared_ptr<Stream> self;  // let go of when all is done
-  std::optional<std::int64_t> task;
+  std::optional<executor::Demand> task;
   {
     base::MutexLock lock(&mutex_);
     self = alive_;
@@ -232,13 +231,13 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   Finish({&failed, 1}, {});
 }
 
-std::optional<std::int64_t> Stream::NextTaskLocked() {
+std::optional<executor::Demand> Stream::NextTaskLocked() {
   const std::uint32_t samples = pace_.task_samples();
   if (!backlog_.WantsTask(samples)) return std::nullopt;
-  return pace_.cpu_nanos() * samples;
+  return executor::Demand{pace_.cpu_nanos() * samples, pace_.Urgency(0)};
 }
 
-void Stream::Submit(std::optional<std::int64_t> task) {
+void Stream::Submit(std::optional<executor::Demand> task) {
   if (!task.has_value()) return;
   machinery_.executor->Submit(
       flow_, *task,
@@ -247,7 +246,7 @@ void Stream::Submit(std::optional<std::int64_t> task) {
 
 void Stream::RunTask(int worker) {
   std::vector<ReadSample> samples;
-  std::optional<std::int64_t> task;
+  std::optional<executor::Demand> task;
   {
     base::MutexLock lock(&mutex_);
     samples = backlog_.Take(pace_.task_samples());
@@ -328,10 +327,11 @@ void Stream::PublishLocked(const Batch& batch) {
     return;
   }
   const std::uint32_t generation = pool_->generation(batch.slot);
-  layout_.WriteHeader(batch.data, {.generation = generation,
-                                   .sample_count = count,
-                                   .epoch = batch.epoch,
-                                   .first_sample = batch.first_sample});
+  const std::uint64_t bytes =
+      layout_.Complete(batch.data, {.generation = generation,
+                                    .sample_count = count,
+                                    .epoch = batch.epoch,
+                                    .first_sample = batch.first_sample});
   pool_->Publish(batch.slot, holders);
   last_slot_ = batch.slot;
   pace_.Published(count, Now());
@@ -341,7 +341,7 @@ void Stream::PublishLocked(const Batch& batch) {
                      .reserved = 0,
                      .sample_count = count,
                      .epoch = batch.epoch},
-                    layout_.DataBytes(count));
+                    bytes);
 }
 
 void Stream::CloseEpochLocked(const absl::Status& status) {

@@ -131,11 +131,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Send(Requests requests);
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
-  // The CPU time that one more task will probably take, if the backlog wants
-  // one.
-  std::optional<std::int64_t> NextTaskLocked()
+  // What one more task will probably need, if the backlog wants one.
+  std::optional<executor::Demand> NextTaskLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Submit(std::optional<std::int64_t> task);
+  void Submit(std::optional<executor::Demand> task);
   void RunTask(int worker);
   void Finish(absl::Span<const ReadSample> samples, const Made& made);
   void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -125,7 +125,8 @@ int Measure(const std::string& directory, std::uint64_t block, unsigned depth,
     if (stat.ok() && stat->size >= block)
       objects.push_back({name, stat->version()});
   }
-  const auto source = UringSource::Create({.depth = depth, .pool = {}});
+  const auto source = UringSource::Create(
+      {.depth = depth, .page_cache_room = [] { return 0; }, .pool = {}});
   if (objects.empty() || !source.ok()) {
     std::fprintf(stderr, "%s: nothing to read, or %s\n", directory.c_str(),
                  source.status().ToString().c_str());

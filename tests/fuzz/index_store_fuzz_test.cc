@@ -36,7 +36,9 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   for (std::uint64_t id = 0; id < index.size(); ++id) {
     const forebay::dataset::Sample sample = index.At(id);
     Require(sample.object.find('\0') == std::string::npos);
-    Require(static_cast<std::uint64_t>(sample.label) < index.classes().size());
+    Require(static_cast<std::uint64_t>(index.LabelOf(id)) <
+            index.classes().size());
+    Require(index.LengthOf(id) == sample.length);
     largest = std::max(largest, sample.length);
   }
   Require(largest == index.largest_sample());

@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,9 +22,19 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
+std::string Caps(const proto::Job& job) {
+  std::vector<std::string> caps;
+  if (const double read = job.max_read_bytes_per_second(); read != 0)
+    caps.push_back(absl::StrCat(Megabytes(read), " MB/s"));
+  if (job.max_cpus() != 0)
+    caps.push_back(absl::StrFormat("%g CPU", job.max_cpus()));
+  return caps.empty() ? "-" : absl::StrJoin(caps, ", ");
+}
+
 void Print(const proto::JobList& list, std::size_t width) {
   TextTable table({{"JOB"},
                    {"WEIGHT", true, 4},
+                   {"CAPS", false, 5},
                    {"LOADER"},
                    {"DATASET", false, 1},
                    {"SAMPLES", true, 5},
@@ -37,16 +48,17 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"PROCESSES", false, 8}});
   for (const proto::Job& job : list.jobs()) {
     const std::string weight = absl::StrFormat("%g", job.weight());
+    const std::string caps = Caps(job);
     const std::string pids = absl::StrJoin(job.pids(), " ");
     if (job.loaders().empty()) {
-      table.AddRow(
-          {job.name(), weight, "-", "", "", "", "", "", "", "", "", "", pids});
+      table.AddRow({job.name(), weight, caps, "-", "", "", "", "", "", "", "",
+                    "", "", pids});
     }
     bool first = true;
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderCounters& counters = loader.counters();
-      table.AddRow({first ? job.name() : "", first ? weight : "", loader.name(),
-                    loader.uri(),
+      table.AddRow({first ? job.name() : "", first ? weight : "",
+                    first ? caps : "", loader.name(), loader.uri(),
                     Count(static_cast<double>(loader.dataset_size())),
                     absl::StrCat(loader.batch_size()),
                     absl::StrCat(loader.epoch()), Progress(loader),

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string>
 
+#include "tools/forebayctl/caps.h"
 #include "tools/forebayctl/runtime_dir.h"
 #include "tools/forebayctl/verb.h"
 
@@ -18,6 +19,12 @@ struct CommandLine {
   Options options;
   Verb verb = nullptr;
 };
+
+// What an option says; CLI11 reports what is wrong with it.
+double Parsed(const std::string& option, const absl::StatusOr<double>& value) {
+  if (value.ok()) return *value;
+  throw CLI::ValidationError(option, std::string(value.status().message()));
+}
 
 void AddVerb(CLI::App* app, const std::string& name,
              const std::string& description, Verb verb, CommandLine* line) {
@@ -58,11 +65,27 @@ void Describe(CLI::App* app, CommandLine* line) {
   top->add_flag("--once", options.once, "Print one sample and leave");
   CLI::App* set = app->get_subcommand("set");
   set->add_option("JOB", options.job, "The job's name or key")->required();
-  set->add_option("--weight", options.weight,
-                  "Its share of contended resources beside other jobs, 0.001 "
-                  "to 1000")
-      ->check(CLI::Range(0.001, 1000.0))
-      ->required();
+  CLI::Option_group* changes = set->add_option_group("Changes");
+  changes->require_option(1, 0);
+  changes
+      ->add_option("--weight", options.weight,
+                   "Its share of contended resources beside other jobs, 0.001 "
+                   "to 1000")
+      ->check(CLI::Range(0.001, 1000.0));
+  changes->add_option_function<std::string>(
+      "--max-read",
+      [&options](const std::string& text) {
+        options.max_read = Parsed("--max-read", ParseReadCap(text));
+      },
+      "The most that it may read of each source even where nobody else wants "
+      "any, such as 200MB/s; none: no cap");
+  changes->add_option_function<std::string>(
+      "--max-cpu",
+      [&options](const std::string& text) {
+        options.max_cpu = Parsed("--max-cpu", ParseCpuCap(text));
+      },
+      "The most CPUs that decoding and transforming may take for it, such as 2 "
+      "or 0.5; none: no cap");
   CLI::App* peek = app->get_subcommand("peek");
   peek->add_option("JOB", options.job, "The job's name or key")->required();
   peek->add_option("--loader", options.loader,

@@ -8,19 +8,31 @@ namespace forebay::ctl {
 
 using Level = Finding::Level;
 
-std::vector<Finding> CheckStorage(const proto::DaemonStatus& status) {
-  if (!status.has_local_reads()) return {};
-  const proto::LocalReads& reads = status.local_reads();
-  if (reads.io_uring()) {
-    return {
-        {Level::kOk, "local reads", "Local files are read through io_uring."}};
-  }
+namespace {
+
+Finding CheckLocalReads(const proto::LocalReads& reads) {
+  if (reads.io_uring())
+    return {Level::kOk, "local reads",
+            "Local files are read through io_uring."};
   const std::string sentence = absl::StrCat(
       "Local files are read by ", reads.threads(), " threads: ",
       reads.refusal().empty() ? "storage.io_uring is \"off\"" : reads.refusal(),
       ".");
-  return {{reads.refusal().empty() ? Level::kOk : Level::kNote, "local reads",
-           sentence}};
+  return {reads.refusal().empty() ? Level::kOk : Level::kNote, "local reads",
+          sentence};
+}
+
+}  // namespace
+
+std::vector<Finding> CheckStorage(const proto::DaemonStatus& status) {
+  std::vector<Finding> findings;
+  if (status.has_local_reads())
+    findings.push_back(CheckLocalReads(status.local_reads()));
+  if (!status.bucket_credentials().empty())
+    findings.push_back({Level::kOk, "buckets",
+                        absl::StrCat("Buckets are read with ",
+                                     status.bucket_credentials(), ".")});
+  return findings;
 }
 
 }  // namespace forebay::ctl

@@ -2,6 +2,7 @@
 #define FOREBAY_TOOLS_FOREBAYCTL_VERB_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,8 +27,10 @@ struct Options {
   std::string loader;  // empty: the first that runs
   std::string output = "batch.png";
   std::size_t count = 64;  // images
-  // set
-  double weight = 1;
+  // set; what is not given stays as it is
+  std::optional<double> weight;
+  std::optional<double> max_read;  // bytes a second; 0: no cap
+  std::optional<double> max_cpu;   // CPUs; 0: no cap
   // top
   double interval_seconds = 1;
   bool once = false;

@@ -27,8 +27,12 @@ def _choice(value, name, choices):
     return choices[value]
 
 
-def folder_of(dataset):
-    """The absolute path of a dataset given as a path or a file:// URI."""
+_REMOTE = ("gs://", "http://", "https://")
+
+
+def uri_of(dataset):
+    """What the daemon knows a dataset by: the absolute path of a folder, given
+    as a path or a file:// URI, or a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -37,9 +41,12 @@ def folder_of(dataset):
     if isinstance(uri, str):
         if uri.startswith("file://"):
             uri = uri[len("file://"):]
+        elif uri.startswith(_REMOTE):
+            return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
             raise errors.Unsupported(
-                f"{uri}: this version reads local folders only")
+                f"{uri}: datasets are folders, or lie at " +
+                ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
     return os.path.abspath(uri)
 
 
@@ -84,13 +91,17 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
-    folder = folder_of(dataset)
+    uri = uri_of(dataset)
+    extra_roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    if extra_roots and isinstance(uri, str) and uri.startswith(_REMOTE):
+        raise errors.InvalidArgument(
+            f"extra_roots are for links in folders; {uri} has none")
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "uri": os.fsencode(folder),
-        "extra_roots": [os.fsencode(os.path.abspath(r)) for r in extra_roots],
+        "uri": os.fsencode(uri),
+        "extra_roots": extra_roots,
         "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),

@@ -33,7 +33,7 @@ class Dataset:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
-      uri: str, its folder.
+      uri: str, its folder, or where else it lies.
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
     """
@@ -125,8 +125,8 @@ class DataLoader:
     opens a session of its own at its next `iter()`.
 
     Args:
-      dataset: the folder, as a path or file:// URI, with the semantics of
-        torchvision's ImageFolder.
+      dataset: a folder (path, file:// URI) or "gs://bucket/prefix", which the
+        daemon reads as itself, with the semantics of torchvision's ImageFolder.
       batch_size: samples, 1 to 65536.
       shuffle: whether each epoch has a new random order, keyed by the seed.
       seed: of the order and of every augmentation.
@@ -147,7 +147,7 @@ class DataLoader:
         call. NumPy has no bfloat16: such batches come as uint16.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
-      extra_roots: folders that links inside the dataset may lead to, at most 8.
+      extra_roots: folders that links inside a folder may lead to, at most 8.
       autostart: start a daemon for this user if none listens.
 
     Raises:

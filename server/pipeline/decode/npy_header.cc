@@ -159,10 +159,8 @@ absl::Status ApplyType(const std::string& type, NpyHeader& header) {
       continue;
     }
     const bool one_byte = size == "1";
-    if (std::string_view("<>=").find(type[0]) == std::string_view::npos &&
-        !(type[0] == '|' && one_byte)) {
-      break;
-    }
+    const std::string_view orders = one_byte ? "<>=|" : "<>=";
+    if (orders.find(type[0]) == std::string_view::npos) break;
     header.kind = plain.kind;
     header.item_bytes = std::stoul(size);
     header.big_endian = type[0] == '>' && !one_byte;

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::storage::gcs {
@@ -34,10 +35,14 @@ absl::StatusOr<std::string> EndpointFrom(const char* emulator_host) {
                                 : std::string(host));
 }
 
-GcsRoot::GcsRoot(std::string uri, std::string bucket_url, std::string prefix)
+GcsRoot::GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
+                 std::string prefix)
     : uri_(std::move(uri)),
+      bucket_(std::move(bucket)),
       bucket_url_(std::move(bucket_url)),
-      prefix_(std::move(prefix)) {}
+      prefix_(std::move(prefix)),
+      identity_(std::make_shared<const std::string>(
+          absl::StrCat(bucket_url_, "/", prefix_))) {}
 
 absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
     std::string_view uri, const std::string& endpoint) {
@@ -59,27 +64,39 @@ absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no object's name can begin so"));
   return std::shared_ptr<const GcsRoot>(
-      new GcsRoot(std::move(name),
+      new GcsRoot(std::move(name), std::string(bucket),
                   absl::StrCat(endpoint, "/storage/v1/b/",
                                http::EscapeComponent(bucket), "/o"),
                   std::move(prefix)));
 }
 
-absl::StatusOr<std::string> GcsRoot::MediaUrl(std::string_view object,
-                                              std::int64_t generation) const {
+absl::StatusOr<std::string> GcsRoot::ObjectUrl(std::string_view object) const {
   const std::string name = prefix_ + std::string(object);
   if (object.empty() || name.size() > kMaxNameBytes ||
       name.find_first_of(std::string_view("\0\r\n", 3)) != name.npos)
     return absl::InvalidArgumentError("is not the name of an object");
-  return absl::StrCat(bucket_url_, "/", http::EscapeComponent(name),
-                      "?alt=media&generation=", generation,
+  return absl::StrCat(bucket_url_, "/", http::EscapeComponent(name));
+}
+
+absl::StatusOr<std::string> GcsRoot::MediaUrl(std::string_view object,
+                                              std::int64_t generation) const {
+  FOREBAY_ASSIGN_OR_RETURN(const std::string url, ObjectUrl(object));
+  return absl::StrCat(url, "?alt=media&generation=", generation,
                       "&ifGenerationMatch=", generation);
 }
 
-std::string GcsRoot::ListUrl(std::string_view page_token) const {
+absl::StatusOr<std::string> GcsRoot::StatUrl(std::string_view object) const {
+  FOREBAY_ASSIGN_OR_RETURN(const std::string url, ObjectUrl(object));
+  return absl::StrCat(url, "?fields=name,size,generation");
+}
+
+std::string GcsRoot::ListUrl(std::string_view folder, bool one_level,
+                             std::string_view page_token) const {
   std::string url = absl::StrCat(
-      bucket_url_, "?prefix=", http::EscapeComponent(prefix_),
-      "&fields=nextPageToken,items(name,size,generation)&maxResults=1000");
+      bucket_url_,
+      "?prefix=", http::EscapeComponent(prefix_ + std::string(folder)),
+      "&fields=nextPageToken,prefixes,items(name,size,generation)",
+      "&maxResults=1000", one_level ? "&delimiter=%2F" : "");
   if (!page_token.empty())
     absl::StrAppend(&url, "&pageToken=", http::EscapeComponent(page_token));
   return url;

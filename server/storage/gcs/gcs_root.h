@@ -26,6 +26,11 @@ class GcsRoot final : public Root {
       std::string_view uri, const std::string& endpoint);
 
   const std::string& uri() const override { return uri_; }
+  // Equal for equal places: all are read with the daemon's own credentials.
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
+  const std::string& bucket() const { return bucket_; }
   // What all names of objects below it begin with: "", or up to a slash.
   const std::string& prefix() const { return prefix_; }
 
@@ -33,15 +38,25 @@ class GcsRoot final : public Root {
   // can have that name; only the reason is given.
   absl::StatusOr<std::string> MediaUrl(std::string_view object,
                                        std::int64_t generation) const;
-  // Of a page of the list of all objects below the root; "" is the first.
-  std::string ListUrl(std::string_view page_token) const;
+  // Of what the server tells of an object: its size and generation.
+  absl::StatusOr<std::string> StatUrl(std::string_view object) const;
+  // Of a page of the list of objects below a folder of the root ("", or a name
+  // that ends with a slash); "" is the first. `one_level`: of folders right
+  // below it only the names.
+  std::string ListUrl(std::string_view folder, bool one_level,
+                      std::string_view page_token) const;
 
  private:
-  GcsRoot(std::string uri, std::string bucket_url, std::string prefix);
+  GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
+          std::string prefix);
+
+  absl::StatusOr<std::string> ObjectUrl(std::string_view object) const;
 
   const std::string uri_;
+  const std::string bucket_;
   const std::string bucket_url_;
   const std::string prefix_;
+  const std::shared_ptr<const std::string> identity_;
 };
 
 }  // namespace forebay::storage::gcs

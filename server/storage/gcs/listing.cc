@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxPageBytes = 16 << 20;
+// Somebody waits for the list: half a minute of faults is told.
+constexpr int kListAttempts = 8;
 
 absl::Status Broken(absl::string_view reason) {
   return absl::DataLossError(
@@ -49,6 +51,29 @@ absl::StatusOr<ListedObject> ParseItem(const Json& item,
   return object;
 }
 
+absl::Status ParseFolders(const Json& page, std::string_view prefix,
+                          std::vector<std::string>* folders) {
+  const auto found = page.find("prefixes");
+  if (found == page.end()) return absl::OkStatus();
+  if (!found->is_array()) return Broken("a page's folders are no array");
+  for (const Json& item : *found) {
+    const auto* const name = item.get_ptr<const std::string*>();
+    if (name == nullptr || !std::string_view(*name).starts_with(prefix) ||
+        name->size() == prefix.size() || !name->ends_with('/'))
+      return Broken("a folder has another name than it can have");
+    folders->push_back(name->substr(prefix.size()));
+  }
+  return absl::OkStatus();
+}
+
+// A call's page, good or not.
+absl::StatusOr<ListPage> PageOf(const http::Answer& answer,
+                                const std::string& prefix) {
+  if (answer.failure != http::Failure::kNone)
+    return Broken("a page is too long");
+  return ParseListPage(answer.body, prefix);
+}
+
 }  // namespace
 
 absl::StatusOr<ListPage> ParseListPage(std::string_view json,
@@ -61,6 +86,7 @@ absl::StatusOr<ListPage> ParseListPage(std::string_view json,
     if (token == nullptr) return Broken("a page's successor has no name");
     list.next_token = *token;
   }
+  FOREBAY_RETURN_IF_ERROR(ParseFolders(page, prefix, &list.folders));
   const auto items = page.find("items");
   if (items == page.end()) return list;
   if (!items->is_array()) return Broken("a page's items are no array");
@@ -73,34 +99,45 @@ absl::StatusOr<ListPage> ParseListPage(std::string_view json,
   return list;
 }
 
+absl::StatusOr<ListedObject> ParseObject(std::string_view json,
+                                         std::string_view prefix) {
+  return ParseItem(Json::parse(json, nullptr, /*allow_exceptions=*/false),
+                   prefix);
+}
+
 absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
                          const GcsRoot& root,
-                         const std::function<bool(ListedObject)>& each) {
+                         const std::function<bool(ListedObject)>& each,
+                         const ListOptions& options) {
   std::string token;
   std::optional<std::string> last;
   do {
     ListPage page;
     http::Call call;
-    call.request.url = root.ListUrl(token);
+    call.request.url =
+        root.ListUrl(options.folder, options.folders != nullptr, token);
     call.request.max_body = kMaxPageBytes;
     call.authorizer = authorizer;
+    call.attempts = kListAttempts;
     call.kind = http::RequestKind::kList;
     call.judge = [&](const http::Answer& answer) -> absl::Status {
-      if (answer.failure != http::Failure::kNone)
-        return Broken("a page is too long");
-      FOREBAY_ASSIGN_OR_RETURN(page, ParseListPage(answer.body, root.prefix()));
+      FOREBAY_ASSIGN_OR_RETURN(page, PageOf(answer, root.prefix()));
       return absl::OkStatus();
     };
-    const auto answer = client->Await(std::move(call));
-    if (!answer.ok()) return base::Annotate(answer.status(), root.uri());
+    const auto answer = client->Await(std::move(call), options.stop);
+    FOREBAY_RETURN_IF_ERROR(answer.status());
     for (ListedObject& object : page.objects) {
-      if (last.has_value() && object.name <= *last)
-        return base::Annotate(Broken("its pages are out of order"), root.uri());
+      if ((last.has_value() && object.name <= *last) ||
+          !object.name.starts_with(options.folder))
+        return Broken("its pages are out of order");
       last = object.name;
       if (!each(std::move(object))) return absl::OkStatus();
     }
+    if (options.folders)
+      for (std::string& folder : page.folders)
+        options.folders(std::move(folder));
     if (!page.next_token.empty() && page.next_token == token)
-      return base::Annotate(Broken("a page follows itself"), root.uri());
+      return Broken("a page follows itself");
     token = std::move(page.next_token);
   } while (!token.empty());
   return absl::OkStatus();

@@ -2,27 +2,24 @@
 #define FOREBAY_SERVER_STORAGE_GCS_LISTING_H_
 
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/storage/byte_source.h"
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/client.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::storage::gcs {
-
-// An object below a root.
-struct ListedObject {
-  std::string name;  // below the root
-  ObjectVersion version;
-};
 
 // One answer of the list of objects.
 struct ListPage {
   std::vector<ListedObject> objects;
+  // Of a list of one level: names below the root, each with its slash.
+  std::vector<std::string> folders;
   std::string next_token;  // "": this is the last page
 };
 
@@ -32,14 +29,28 @@ struct ListPage {
 absl::StatusOr<ListPage> ParseListPage(std::string_view json,
                                        std::string_view prefix);
 
+// Reads the JSON that tells of one object, as ParseListPage does.
+absl::StatusOr<ListedObject> ParseObject(std::string_view json,
+                                         std::string_view prefix);
+
+struct ListOptions {
+  std::string folder;  // list below this alone: "", or a name with its slash
+  // Where folders right below it go by name: of what lies in them nothing is
+  // told. Empty: everything is told, at any depth.
+  std::function<void(std::string)> folders;
+  std::stop_token stop;  // ends the list before its end
+};
+
 // Hands all objects below `root` to `each`, in the order of their names' bytes,
-// a page at a time, until there are no more or `each` says false. Blocks; not
-// to be called on the engine's thread. `authorizer` may be null. Errors, which
-// name the root: NOT_FOUND (no such bucket), PERMISSION_DENIED, UNAVAILABLE,
-// DATA_LOSS (pages that make no list), and those of the authorizer.
+// a page at a time, until there are no more or `each` says false. Blocks, but
+// not for long once its stop is requested; not to be called on the engine's
+// thread. `authorizer` may be null. Errors, which leave the root's name to the
+// caller: NOT_FOUND (no such bucket), PERMISSION_DENIED, UNAVAILABLE, DATA_LOSS
+// (pages that make no list), CANCELLED (stopped), and those of the authorizer.
 absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
                          const GcsRoot& root,
-                         const std::function<bool(ListedObject)>& each);
+                         const std::function<bool(ListedObject)>& each,
+                         const ListOptions& options = {});
 
 }  // namespace forebay::storage::gcs
 

@@ -29,6 +29,7 @@ class OauthTokens final : public TokenSource {
   static absl::StatusOr<std::unique_ptr<OauthTokens>> OfUser(
       http::Client* client, const base::Clock* wall, std::string_view json);
 
+  const std::string& name() const override { return name_; }
   void Fetch(std::function<void(absl::StatusOr<Token>)> done) override;
 
  private:

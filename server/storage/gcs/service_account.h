@@ -24,12 +24,14 @@ class ServiceAccount final : public TokenSource {
   static absl::StatusOr<std::unique_ptr<ServiceAccount>> Parse(
       std::string_view json, const base::Clock* wall);
 
+  const std::string& name() const override { return name_; }
   void Fetch(std::function<void(absl::StatusOr<Token>)> done) override;
 
  private:
   ServiceAccount(std::string email, std::string key_id,
                  std::shared_ptr<void> key, const base::Clock* wall)
       : email_(std::move(email)),
+        name_("the service account " + email_),
         key_id_(std::move(key_id)),
         key_(std::move(key)),
         wall_(wall) {}
@@ -37,6 +39,7 @@ class ServiceAccount final : public TokenSource {
   absl::StatusOr<Token> Sign() const;
 
   const std::string email_;
+  const std::string name_;
   const std::string key_id_;
   const std::shared_ptr<void> key_;  // EVP_PKEY
   const base::Clock* const wall_;

@@ -24,6 +24,8 @@ class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
+  // Whose tokens they are, for people.
+  virtual const std::string& name() const = 0;
   // Calls `done` once, perhaps before it returns, with a new token.
   virtual void Fetch(std::function<void(absl::StatusOr<Token>)> done) = 0;
 };

@@ -42,13 +42,32 @@ void Client::Cancel(Id id) {
   calls_.erase(found);
 }
 
-absl::StatusOr<Answer> Client::Await(Call call) {
+absl::StatusOr<Answer> Client::Await(Call call, const std::stop_token& stop) {
   std::promise<absl::StatusOr<Answer>> promise;
-  call.done = [&promise](absl::StatusOr<Answer> answer) {
-    promise.set_value(std::move(answer));
+  Id id = 0;  // for the engine's thread
+  bool over = false;
+  const auto finish = [&promise, &over](absl::StatusOr<Answer> answer) {
+    if (!std::exchange(over, true)) promise.set_value(std::move(answer));
   };
-  engine_->Post([this, &call] { Start(std::move(call)); });
-  return promise.get_future().get();
+  call.done = finish;
+  engine_->Post([this, &call, &id] { id = Start(std::move(call)); });
+  absl::StatusOr<Answer> answer;
+  {
+    const std::stop_callback on_stop(stop, [&] {
+      engine_->Post([this, &id, &finish] {
+        Cancel(id);
+        finish(absl::CancelledError("nobody waits for it any more"));
+      });
+    });
+    answer = promise.get_future().get();
+  }
+  // What was posted refers to this call.
+  if (stop.stop_requested()) {
+    std::promise<void> passed;
+    engine_->Post([&passed] { passed.set_value(); });
+    passed.get_future().wait();
+  }
+  return answer;
 }
 
 void Client::Authorize(const std::shared_ptr<Calling>& calling) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <unordered_map>
 
@@ -57,8 +58,9 @@ class Client {
   // Gives a call up: no `done`, and nothing writes to its memory any more.
   void Cancel(Id id);
 
-  // Makes the call, whose `done` is not used, and waits for its end.
-  absl::StatusOr<Answer> Await(Call call);
+  // Makes the call, whose `done` is not used, and waits for its end; CANCELLED
+  // soon after `stop` is requested.
+  absl::StatusOr<Answer> Await(Call call, const std::stop_token& stop = {});
 
   Engine& engine() const { return *engine_; }
   // Attempts beyond the first of their calls, so far.

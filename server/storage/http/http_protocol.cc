@@ -32,6 +32,7 @@ absl::StatusOr<Request> HttpProtocol::Ask(const ReadRequest& read,
   Request request;
   FOREBAY_ASSIGN_OR_RETURN(request.url, root->UrlOf(read.object));
   request.headers = {RangeHeader(range)};
+  request.refuse_link_local = true;
   return request;
 }
 
@@ -49,14 +50,16 @@ std::optional<std::uint32_t> HttpProtocol::Crc32cOf(const Answer&) const {
 }
 
 absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
-                                         std::string_view object) {
+                                         std::string_view object,
+                                         const std::stop_token& stop) {
   const std::string name(object);
   const auto url = root.UrlOf(object);
   if (!url.ok()) return base::Annotate(url.status(), name);
   Call call;
   call.request.method = "HEAD";
   call.request.url = *url;
-  const absl::StatusOr<Answer> answer = client->Await(std::move(call));
+  call.request.refuse_link_local = true;
+  const absl::StatusOr<Answer> answer = client->Await(std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), name);
   const std::string* const length = answer->Header("content-length");
   ObjectVersion version;

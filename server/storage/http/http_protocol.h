@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -25,11 +26,13 @@ class HttpProtocol final : public Protocol {
   std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const override;
 };
 
-// The version of an object now. Blocks; not to be called on the engine's
-// thread. Errors as ByteSource says; INVALID_ARGUMENT also where the server
-// does not tell the size.
+// The version of an object now. Blocks, but not for long once `stop` is
+// requested; not to be called on the engine's thread. Errors as ByteSource
+// says; INVALID_ARGUMENT also where the server does not tell the size;
+// CANCELLED.
 absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
-                                         std::string_view object);
+                                         std::string_view object,
+                                         const std::stop_token& stop = {});
 
 }  // namespace forebay::storage::http
 

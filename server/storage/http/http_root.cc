@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/storage/http/link_local.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::storage::http {
@@ -10,6 +11,10 @@ namespace forebay::storage::http {
 absl::StatusOr<std::shared_ptr<const HttpRoot>> HttpRoot::Create(
     std::string_view url) {
   FOREBAY_ASSIGN_OR_RETURN(std::string base, ParseBaseUrl(url));
+  if (IsLinkLocal(HostOf(base)))
+    return absl::InvalidArgumentError(absl::StrCat(
+        base, ": link-local addresses are not read: they tell this host's own ",
+        "secrets"));
   return std::shared_ptr<const HttpRoot>(new HttpRoot(std::move(base)));
 }
 

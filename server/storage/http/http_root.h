@@ -20,14 +20,20 @@ class HttpRoot final : public Root {
       std::string_view url);
 
   const std::string& uri() const override { return url_; }
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
 
   // INVALID_ARGUMENT: the name leads elsewhere. Only the reason is given.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
 
  private:
-  explicit HttpRoot(std::string url) : url_(std::move(url)) {}
+  explicit HttpRoot(std::string url)
+      : url_(std::move(url)),
+        identity_(std::make_shared<const std::string>(url_)) {}
 
   const std::string url_;  // without a slash at its end
+  const std::shared_ptr<const std::string> identity_;
 };
 
 }  // namespace forebay::storage::http

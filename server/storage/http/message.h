@@ -63,6 +63,9 @@ struct Request {
   std::vector<std::string> headers;  // "Name: value"
   std::string body;                  // of POST
   bool direct = false;  // past any proxy that the environment names
+  // Asks no link-local address, such as the metadata server of a VM: for URLs
+  // that others choose.
+  bool refuse_link_local = false;
   Patience patience;
 
   // Where the body of an answer 2xx goes, if it is set: what does not fit is

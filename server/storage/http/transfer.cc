@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/storage/http/link_local.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -78,6 +79,10 @@ void Transfer::SetUp() {
   set(CURLOPT_WRITEFUNCTION, &BodyCallback);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   if (request_.direct) set(CURLOPT_NOPROXY, "*");
+  if (request_.refuse_link_local) {
+    set(CURLOPT_PREREQFUNCTION, &ConnectedCallback);
+    set(CURLOPT_PREREQDATA, static_cast<void*>(this));
+  }
   if (request_.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
   } else if (request_.method == "POST") {
@@ -203,6 +208,21 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
                                                          answer_.body.size()));
   answer_.body.append(data, kept);
   return size;
+}
+
+// Whatever its name was: kept connections, too, are looked at.
+bool Transfer::MayAsk(const char* address) {
+  if (!IsLinkLocal(address)) return true;
+  GiveUp(Failure::kInvalid,
+         absl::StrCat("leads to ", address, ", which is a link-local address"));
+  return false;
+}
+
+int Transfer::ConnectedCallback(void* transfer, char* address, char*, int,
+                                int) {
+  return static_cast<Transfer*>(transfer)->MayAsk(address)
+             ? CURL_PREREQFUNC_OK
+             : CURL_PREREQFUNC_ABORT;
 }
 
 std::size_t Transfer::HeaderCallback(char* data, std::size_t size,

@@ -48,6 +48,9 @@ class Transfer {
   void ReadStatus();
   bool OnHeader(std::string_view line);
   std::size_t OnBody(const char* data, std::size_t size);
+  bool MayAsk(const char* address);
+  static int ConnectedCallback(void* transfer, char* address, char* own,
+                               int port, int own_port);
   static std::size_t HeaderCallback(char* data, std::size_t size,
                                     std::size_t count, void* transfer);
   static std::size_t BodyCallback(char* data, std::size_t size,

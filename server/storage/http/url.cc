@@ -72,4 +72,12 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
   return base;
 }
 
+std::string HostOf(const std::string& base_url) {
+  const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());
+  if (curl_url_set(parsed.get(), CURLUPART_URL, base_url.c_str(), 0) !=
+      CURLUE_OK)
+    return "";
+  return PartOf(parsed.get(), CURLUPART_HOST);
+}
+
 }  // namespace forebay::storage::http

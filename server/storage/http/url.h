@@ -20,6 +20,9 @@ std::string EscapePath(std::string_view path);
 // names it.
 absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 
+// The host of such a URL.
+std::string HostOf(const std::string& base_url);
+
 }  // namespace forebay::storage::http
 
 #endif  // FOREBAY_SERVER_STORAGE_HTTP_URL_H_

@@ -18,19 +18,23 @@ constexpr std::uint64_t kMinLength = 16 << 10;
 
 }  // namespace
 
-std::optional<DirectRange> DirectFiles::Prepare(int file, std::uint64_t device,
-                                                std::uint64_t offset,
-                                                std::uint64_t length) {
-  if (length < kMinLength || offset > INT64_MAX - length - kPage)
-    return std::nullopt;
-  const std::uint64_t alignment = AlignmentOf(file, device);
-  if (alignment == 0) return std::nullopt;
-  // Single files of a file system may refuse.
-  if (fcntl(file, F_SETFL, O_DIRECT) != 0) return std::nullopt;
+bool WorthReadingDirectly(std::uint64_t offset, std::uint64_t length) {
+  return length >= kMinLength && offset <= INT64_MAX - length - kPage;
+}
+
+DirectRange AlignedRange(std::uint64_t offset, std::uint64_t length,
+                         std::uint64_t alignment) {
   const std::uint64_t begin = offset / alignment * alignment;
   const std::uint64_t end =
       (offset + length + alignment - 1) / alignment * alignment;
-  return DirectRange{begin, end - begin, alignment};
+  return {begin, end - begin, alignment};
+}
+
+std::uint64_t DirectFiles::Switch(int file, std::uint64_t device) {
+  const std::uint64_t alignment = AlignmentOf(file, device);
+  // Single files of a file system may refuse.
+  if (alignment == 0 || fcntl(file, F_SETFL, O_DIRECT) != 0) return 0;
+  return alignment;
 }
 
 std::uint64_t DirectFiles::AlignmentOf(int file, std::uint64_t device) {

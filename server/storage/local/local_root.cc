@@ -169,6 +169,18 @@ absl::Status LocalRoot::Supported() {
   return absl::OkStatus();
 }
 
+// Where a link leads somewhere else for us than for who is asked to read, that
+// is another file, and the answer is no.
+bool LocalRoot::StillHas(const std::string& object,
+                         const ObjectVersion& version) const {
+  struct stat stat;
+  if (!on_this_host_ ||
+      fstatat(directory(), object.c_str(), &stat, AT_NO_AUTOMOUNT) != 0)
+    return false;
+  const FileStat now = ToFileStat(stat);
+  return now.type == FileType::kRegular && now.version() == version;
+}
+
 absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
   return OpenFollowing(path, kReading);
 }

@@ -31,7 +31,7 @@ struct ExtraRoot {
 // its absolute path.
 //
 // Thread-safe and immutable. Owns its descriptors. All calls may block for the
-// disk, except Supported, uri and what says nothing of errors; none waits for
+// disk, except Supported, uri and what says nothing of it; none waits for
 // the other end of a FIFO. Errors of all calls name the path: NOT_FOUND,
 // PERMISSION_DENIED (by the file system, or because a link leads outside),
 // INVALID_ARGUMENT (not that type of file; a loop of links), UNAVAILABLE
@@ -56,6 +56,10 @@ class LocalRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
+  // Waits for a disk, briefly, where the kernel has forgotten the file. Never
+  // true where the file may belong to another host.
+  bool StillHas(const std::string& object,
+                const ObjectVersion& version) const override;
 
   // Opens for reading. What was opened need not be a regular file: look before
   // reading; reads do not block for a peer.

@@ -115,22 +115,41 @@ void Ring::Open(std::uint64_t id, int directory, const char* path,
   entry->user_data = id;
 }
 
-void Ring::Read(std::uint64_t id, int file, void* buffer, std::size_t length,
+void Ring::Read(std::uint64_t id, File file, void* buffer, std::size_t length,
                 std::uint64_t offset) {
   io_uring_sqe* const entry = Next();
-  io_uring_prep_read(entry, file, buffer,
+  io_uring_prep_read(entry, file.number, buffer,
                      static_cast<unsigned>(std::min(length, kMaxLength)),
                      offset);
+  Finish(entry, id, file);
+}
+
+void Ring::ReadFixed(std::uint64_t id, File file, void* buffer,
+                     std::size_t length, std::uint64_t offset) {
+  io_uring_sqe* const entry = Next();
+  io_uring_prep_read_fixed(entry, file.number, buffer,
+                           static_cast<unsigned>(std::min(length, kMaxLength)),
+                           offset, /*buf_index=*/0);
+  Finish(entry, id, file);
+}
+
+void Ring::Finish(io_uring_sqe* entry, std::uint64_t id, File file) {
+  if (file.registered) entry->flags |= IOSQE_FIXED_FILE;
   entry->user_data = id;
 }
 
-void Ring::ReadFixed(std::uint64_t id, int file, void* buffer,
-                     std::size_t length, std::uint64_t offset) {
-  io_uring_sqe* const entry = Next();
-  io_uring_prep_read_fixed(entry, file, buffer,
-                           static_cast<unsigned>(std::min(length, kMaxLength)),
-                           offset, /*buf_index=*/0);
-  entry->user_data = id;
+std::size_t Ring::ReserveFiles(std::size_t count) {
+  const auto most = static_cast<unsigned>(count);
+  return io_uring_register_files_sparse(&ring_, most) == 0 ? count : 0;
+}
+
+bool Ring::RegisterFile(unsigned number, int file) {
+  return io_uring_register_files_update(&ring_, number, &file, 1) == 1;
+}
+
+void Ring::UnregisterFile(unsigned number) {
+  constexpr int kNone = -1;
+  io_uring_register_files_update(&ring_, number, &kNone, 1);
 }
 
 std::size_t Ring::Register(absl::Span<std::uint8_t> memory) {

@@ -41,14 +41,29 @@ class Ring {
   // Completes with the descriptor. `how` is copied by the Submit.
   void Open(std::uint64_t id, int directory, const char* path,
             const open_how* how);
+  // A descriptor, or the number of a registered file.
+  struct File {
+    int number = -1;
+    bool registered = false;
+  };
+
   // Completes with the number of bytes read, at most `length`. An eventfd has
   // no `offset`.
-  void Read(std::uint64_t id, int file, void* buffer, std::size_t length,
+  void Read(std::uint64_t id, File file, void* buffer, std::size_t length,
             std::uint64_t offset);
 
   // The same, into registered memory.
-  void ReadFixed(std::uint64_t id, int file, void* buffer, std::size_t length,
+  void ReadFixed(std::uint64_t id, File file, void* buffer, std::size_t length,
                  std::uint64_t offset);
+
+  // Makes room for so many registered files, numbered from 0: the kernel need
+  // not look them up at each read. How many; 0 where it cannot do so. Once at
+  // most.
+  std::size_t ReserveFiles(std::size_t count);
+  // Whether `number` now stands for the file.
+  bool RegisterFile(unsigned number, int file);
+  // Reads that were submitted are completed.
+  void UnregisterFile(unsigned number);
 
   // Registers as much of the memory, from its begin, as the limit of locked
   // memory permits: the kernel pins it now, once, instead of at each read past
@@ -77,6 +92,7 @@ class Ring {
   Ring() = default;
 
   io_uring_sqe* Next();
+  static void Finish(io_uring_sqe* entry, std::uint64_t id, File file);
 
   io_uring ring_ = {};
 };

@@ -1,14 +1,9 @@
 #include "server/storage/local/uring_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -18,13 +13,15 @@
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
 #include "server/storage/local/read_rules.h"
+#include "server/storage/local/without_waiting.h"
 
 // A read is opened, looked at, read, looked at again and closed. Each step is
 // first tried without waiting, by a plain system call: that is the cheapest way
 // to what the kernel's caches hold, and then the read is done on the spot.
 // Where a step would wait, the read takes a slot and the ring does the step;
 // its completion goes on from there. Looking (fstat) and closing wait for
-// nothing on the file systems that are read so.
+// nothing on the file systems that are read so. A file that is read in parts,
+// past the page cache, stays open.
 
 namespace forebay::storage::local {
 namespace {
@@ -32,29 +29,11 @@ namespace {
 // What the thread reads on the spot before it hands anything on, and looks for
 // completions: little beside a batch.
 constexpr std::size_t kRunReads = 16;
-// Jobs whose warmth is remembered.
-constexpr std::size_t kMaxWarmths = 1024;
 // The id of the eventfd's read; slots' ids are their places.
 constexpr std::uint64_t kWakeId = UINT64_MAX;
 
-// A descriptor, or minus errno; never waits for a disk.
-int OpenCached(const LocalRoot& root, const std::string& path) {
-  open_how how = LocalRoot::HowToRead();
-  how.resolve |= RESOLVE_CACHED;
-  const long file =
-      syscall(SYS_openat2, root.directory(), path.empty() ? "." : path.c_str(),
-              &how, sizeof(how));
-  return file >= 0 ? static_cast<int>(file) : -errno;
-}
-
-// Bytes, or minus errno; never waits for a disk.
-ssize_t ReadCached(int file, void* buffer, std::uint64_t length,
-                   std::uint64_t offset) {
-  const iovec part = {buffer, length};
-  const ssize_t got =
-      preadv2(file, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
-  return got >= 0 ? got : -errno;
-}
+// Files that are read in parts and stay open.
+constexpr std::size_t kMostOpenFiles = 256;
 
 }  // namespace
 
@@ -83,6 +62,8 @@ UringSource::UringSource(const UringSourceOptions& options,
       cpu_clock_(options.pool.cpu_clock),
       wake_(std::move(wake)),
       ring_(std::move(ring)),
+      page_cache_(options.page_cache_room),
+      open_files_(ring_.get(), kMostOpenFiles),
       slots_(options.depth),
       pool_(options.pool) {
   for (std::size_t slot = slots_.size(); slot-- > 0;)
@@ -131,8 +112,12 @@ void UringSource::SetWeight(std::uint64_t job, double weight) {
 
 void UringSource::Forget(std::uint64_t job) {
   pool_.Forget(job);
-  base::MutexLock lock(&mutex_);
-  queue_.Forget(job);
+  {
+    base::MutexLock lock(&mutex_);
+    queue_.Forget(job);
+    forgotten_.push_back(job);
+  }
+  eventfd_write(wake_.get(), 1);
 }
 
 std::size_t UringSource::queued() const {
@@ -172,11 +157,16 @@ void UringSource::Work() {
 
 // Until the end, which always writes into the eventfd.
 void UringSource::ListenForWake() {
+  std::vector<std::uint64_t> forgotten;
   {
     base::MutexLock lock(&mutex_);
     listening_ = !ending_;
+    forgotten.swap(forgotten_);
   }
-  if (listening_) ring_->Read(kWakeId, wake_.get(), &wakes_, sizeof(wakes_), 0);
+  if (listening_)
+    ring_->Read(kWakeId, {wake_.get()}, &wakes_, sizeof(wakes_), 0);
+  for (const std::uint64_t job : forgotten) page_cache_.Forget(job);
+  if (!forgotten.empty()) open_files_.DropOrphans();
 }
 
 std::optional<UringSource::Popped> UringSource::Next() {
@@ -205,7 +195,17 @@ void UringSource::Begin(Popped read) {
       request.object.find('\0') != std::string::npos)
     return HandOver(std::move(task));
 
-  const int file = OpenCached(**root, request.object);
+  const bool through_cache = page_cache_.Wants(request);
+  task.past_cache = direct_ && !through_cache &&
+                    WorthReadingDirectly(request.offset, request.length);
+  if (task.past_cache) task.direct = open_files_.Find(request);
+  if (task.direct != nullptr) return Opened(std::move(task));
+  Open(std::move(task), **root);
+}
+
+void UringSource::Open(Task task, const LocalRoot& root) {
+  const std::string& object = task.read.item.object;
+  const int file = OpenWithoutWaiting(root, object);
   if (file >= 0) {
     task.file = base::Fd(file);
     return Opened(std::move(task));
@@ -213,17 +213,22 @@ void UringSource::Begin(Popped read) {
   if (file == -EXDEV) return HandOver(std::move(task));
   Park(std::move(task), [&](std::uint64_t id, Task* parked) {
     const std::string& path = parked->read.item.object;
-    ring_->Open(id, (*root)->directory(), path.empty() ? "." : path.c_str(),
+    ring_->Open(id, root.directory(), path.empty() ? "." : path.c_str(),
                 &LocalRoot::HowToRead());
   });
 }
 
 void UringSource::Opened(Task task) {
   struct stat stat;
-  if (absl::Status status = CheckFile(task, &stat); !status.ok())
-    return Finish(std::move(task), std::move(status));
-  if (direct_ && !WarmthOf(task.read.flow).Ask() &&
-      PreparePastCache(&task, stat.st_dev)) {
+  absl::Status status = CheckFile(task, &stat);
+  // What stayed open may not be what its name stands for any more.
+  if (task.direct != nullptr && (!status.ok() || stat.st_nlink == 0)) {
+    open_files_.Drop(task.read.item);
+    task.direct.reset();
+    return Open(std::move(task), **LocalRootOf(task.read.item));
+  }
+  if (!status.ok()) return Finish(std::move(task), std::move(status));
+  if (task.past_cache && PreparePastCache(&task, stat)) {
     // No memory: the threads may find some, else they tell.
     if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
@@ -240,24 +245,31 @@ void UringSource::ReadThroughCache(Task task) {
     return Finish(std::move(task), std::move(status));
   }
   if (request.length == 0) return Verify(std::move(task));
-  const ssize_t got = ReadCached(task.file.get(), task.buffer.get(),
-                                 request.length, request.offset);
+  const ssize_t got = ReadWithoutWaiting(task.file.get(), task.buffer.get(),
+                                         request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
-  WarmthOf(task.read.flow).Saw(got >= 0);
+  page_cache_.Saw(task.read.flow, got >= 0);
   // Where it was not because of waiting, the ring says so again.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
 
-bool UringSource::PreparePastCache(Task* task, std::uint64_t device) {
+bool UringSource::PreparePastCache(Task* task, const struct stat& stat) {
   const ReadRequest& request = task->read.item;
-  const auto range = direct_files_.Prepare(task->file.get(), device,
-                                           request.offset, request.length);
-  if (!range.has_value()) return false;
+  if (task->direct == nullptr) {
+    const std::uint64_t alignment =
+        direct_files_.Switch(task->file.get(), stat.st_dev);
+    if (alignment == 0) return false;
+    OpenFiles::File file = {std::move(task->file), alignment};
+    task->direct = request.length < request.version.size
+                       ? open_files_.Keep(request, std::move(file))
+                       : std::make_shared<OpenFiles::File>(std::move(file));
+  }
   if (!std::exchange(pinning_tried_, true))
     pinned_ = ring_->Register(pages_->piece());
-  task->range = *range;
-  task->buffer = pages_->Take(range->length);
+  task->range =
+      AlignedRange(request.offset, request.length, task->direct->alignment);
+  task->buffer = pages_->Take(task->range.length);
   return true;
 }
 
@@ -277,9 +289,9 @@ void UringSource::ReadOn(Task task) {
     const absl::Span<std::uint8_t> pinned = pages_->piece().first(pinned_);
     if (begin >= pinned.data() &&
         begin + length <= pinned.data() + pinned.size())
-      ring_->ReadFixed(id, parked->file.get(), begin, length, offset);
+      ring_->ReadFixed(id, parked->ring_file(), begin, length, offset);
     else
-      ring_->Read(id, parked->file.get(), begin, length, offset);
+      ring_->Read(id, parked->ring_file(), begin, length, offset);
   });
 }
 
@@ -299,15 +311,9 @@ void UringSource::Verify(Task task) {
 }
 
 absl::Status UringSource::CheckFile(const Task& task, struct stat* stat) {
-  if (fstat(task.file.get(), stat) != 0)
+  if (fstat(task.descriptor(), stat) != 0)
     return FileError(errno, task.read.item.object);
   return CheckVersion(task.read.item, *stat);
-}
-
-Warmth& UringSource::WarmthOf(std::uint64_t job) {
-  // Of jobs long gone nobody tells us.
-  if (warmth_.size() >= kMaxWarmths) warmth_.clear();
-  return warmth_[job];
 }
 
 template <typename Prepare>
@@ -320,7 +326,7 @@ void UringSource::Park(Task task, Prepare prepare) {
 void UringSource::Resume(std::uint64_t slot, int result) {
   Task task = *std::exchange(slots_[slot], std::nullopt);
   free_slots_.push_back(slot);
-  const bool opened = task.file.get() < 0 && result >= 0;
+  const bool opened = task.descriptor() < 0 && result >= 0;
   if (opened) {
     task.file = base::Fd(result);
     return Opened(std::move(task));

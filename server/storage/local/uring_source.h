@@ -6,16 +6,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/cgroup.h"
 #include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
@@ -24,17 +25,23 @@
 #include "server/storage/local/buffer_pool.h"
 #include "server/storage/local/direct_files.h"
 #include "server/storage/local/local_source.h"
+#include "server/storage/local/open_files.h"
+#include "server/storage/local/page_cache_use.h"
 #include "server/storage/local/page_pool.h"
 #include "server/storage/local/ring.h"
-#include "server/storage/local/warmth.h"
 
 namespace forebay::storage::local {
 
 struct UringSourceOptions {
   unsigned depth = 64;  // operations that wait for the disk at once, 1 to 4096
-  // Files that the page cache does not hold are read past it, where their file
-  // system can do so.
+  // Whether files may be read past the page cache, where their file system can
+  // do so.
   bool direct = true;
+  // How many bytes of files the page cache can hold: where that is less than
+  // what is read, reads go past it.
+  std::function<std::uint64_t()> page_cache_room = [] {
+    return base::AvailableMemory();
+  };
   // Memory for such reads that the kernel is to keep pinned; beyond it they
   // take memory of their own.
   std::size_t pinned_bytes = std::size_t{8} << 20;
@@ -82,11 +89,22 @@ class UringSource final : public ByteSource {
   // A read that was begun.
   struct Task {
     Popped read;
-    base::Fd file = base::Fd();  // none: it is being opened
+    bool past_cache = false;
+    // One of them; neither: it is being opened.
+    base::Fd file = base::Fd();
+    std::shared_ptr<const OpenFiles::File> direct = nullptr;
     std::shared_ptr<std::uint8_t> buffer = nullptr;
     DirectRange range = {};  // what the buffer takes of the file
     std::uint64_t filled = 0;
 
+    int descriptor() const {
+      return direct != nullptr ? direct->fd.get() : file.get();
+    }
+    Ring::File ring_file() const {
+      if (direct == nullptr || !direct->number.has_value())
+        return {descriptor()};
+      return {static_cast<int>(*direct->number), /*registered=*/true};
+    }
     // Where in the buffer the bytes begin that were asked for.
     std::uint64_t lead() const { return read.item.offset - range.offset; }
     bool complete() const { return filled >= lead() + read.item.length; }
@@ -104,15 +122,15 @@ class UringSource final : public ByteSource {
   std::optional<Popped> Next();
   bool MayWait();
   void Begin(Popped read);
+  void Open(Task task, const LocalRoot& root);
   void Opened(Task task);
   void ReadThroughCache(Task task);
   // Whether the task can be read so; its buffer is null where memory is spent.
-  bool PreparePastCache(Task* task, std::uint64_t device);
+  bool PreparePastCache(Task* task, const struct stat& stat);
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
   void Verify(Task task);
   static absl::Status CheckFile(const Task& task, struct stat* stat);
-  Warmth& WarmthOf(std::uint64_t job);
   // Puts the task into a slot, for what `prepare(id, task)` has the ring do.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);
@@ -132,14 +150,16 @@ class UringSource final : public ByteSource {
 
   mutable base::Mutex mutex_;
   schedule::FairQueue<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> forgotten_ ABSL_GUARDED_BY(mutex_);  // jobs
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
   // The ring's thread's own.
-  std::unordered_map<std::uint64_t, Warmth> warmth_;  // by job
+  PageCacheUse page_cache_;
   DirectFiles direct_files_;
   std::size_t pinned_ = 0;  // bytes of pages_ that the kernel keeps pinned
   bool pinning_tried_ = false;
+  OpenFiles open_files_;
   std::vector<std::optional<Task>> slots_;
   std::vector<std::size_t> free_slots_;
   std::vector<Finished> finished_;

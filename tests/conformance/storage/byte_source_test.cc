@@ -25,6 +25,7 @@
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/ring.h"
 #include "server/storage/local/uring_source.h"
+#include "server/storage/scheduled_source.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
@@ -146,6 +147,34 @@ class CacheHarness final : public ByteSourceHarness {
   std::unique_ptr<cache::Cache> source_;
 };
 
+// Decorates a LocalHarness's source, of which it asks a few reads at once.
+class ScheduledHarness final : public ByteSourceHarness {
+ public:
+  ScheduledHarness()
+      : source_(std::in_place, &inner_.source(),
+                ScheduledSourceOptions{.reads_at_once = 5,
+                                       .bytes_at_once = 1'000'000}) {
+    source_->SetWeight(2, 3);
+    source_->SetCap(1, 10e6);
+  }
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override {
+    source_.reset();
+    inner_.DestroySource();
+  }
+  std::shared_ptr<const Root> root() override { return inner_.root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return inner_.Put(object, content);
+  }
+  void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ private:
+  LocalHarness inner_;
+  std::optional<ScheduledSource> source_;
+};
+
 // A web server on this host.
 class HttpHarness final : public ByteSourceHarness {
  public:
@@ -231,6 +260,8 @@ INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
 INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,
                          ::testing::Values(&Make<CacheHarness>));
+INSTANTIATE_TEST_SUITE_P(Scheduled, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<ScheduledHarness>));
 
 TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
   MemorySource inner;

@@ -142,9 +142,9 @@ TEST_F(AdminServerTest, SetsAWeight) {
     return Stub()->SetJob(&context, request, &response);
   };
   EXPECT_TRUE(set("resnet", std::nullopt).ok());
-  EXPECT_EQ(control_.weight(), 0) << "none was given";
+  EXPECT_EQ(control_.change().weight, std::nullopt) << "none was given";
   EXPECT_TRUE(set("resnet", 2.5).ok());
-  EXPECT_EQ(control_.weight(), 2.5);
+  EXPECT_EQ(control_.change().weight, 2.5);
   EXPECT_EQ(set("bert", 1).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(set(std::string(257, 'x'), 1).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);

@@ -12,23 +12,24 @@ namespace forebay::admin {
 // Knows one job, "resnet", and keeps what it is told. Thread-safe.
 class FakeControl final : public job::Control {
  public:
-  absl::Status SetWeight(const std::string& job, double weight) override {
+  absl::Status Change(const std::string& job,
+                      const job::JobChange& change) override {
     const base::MutexLock lock(&mutex_);
     if (job != "resnet") {
       return absl::NotFoundError("no job is called so; there is: resnet");
     }
-    weight_ = weight;
+    change_ = change;
     return absl::OkStatus();
   }
-  // Of resnet; 0: not set.
-  double weight() const {
+  // Of resnet, the last.
+  job::JobChange change() const {
     const base::MutexLock lock(&mutex_);
-    return weight_;
+    return change_;
   }
 
  private:
   mutable base::Mutex mutex_;
-  double weight_ ABSL_GUARDED_BY(mutex_) = 0;
+  job::JobChange change_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::admin

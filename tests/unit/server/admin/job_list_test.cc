@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <limits>
+#include <optional>
+
 #include "cuda/fake_driver.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
@@ -31,11 +34,35 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
 }
 
+TEST(JobListTest, NoCapIsZeroBothWays) {
+  job::JobSnapshot capped = ResnetJob();
+  capped.max_read = 200e6;
+  capped.max_cpus = 1.5;
+  const proto::JobList list = ToProto({ResnetJob(), capped});
+  EXPECT_EQ(list.jobs(0).max_read_bytes_per_second(), 0);
+  EXPECT_EQ(list.jobs(0).max_cpus(), 0);
+  EXPECT_EQ(list.jobs(1).max_read_bytes_per_second(), 200e6);
+  EXPECT_EQ(list.jobs(1).max_cpus(), 1.5);
+
+  proto::SetJobRequest request;
+  EXPECT_EQ(FromProto(request).weight, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_read, std::nullopt);
+  EXPECT_EQ(FromProto(request).max_cpus, std::nullopt);
+  request.set_weight(3);
+  request.set_max_read_bytes_per_second(0);
+  request.set_max_cpus(2);
+  EXPECT_EQ(FromProto(request).weight, 3);
+  EXPECT_EQ(FromProto(request).max_read,
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(FromProto(request).max_cpus, 2);
+}
+
 TEST(JobListTest, StatusCountsJobsAndLoaders) {
   DaemonInfo info;
   info.version = "1.2.3";
   info.memory_limit = 8;
   info.local_reads = {true, 4, ""};
+  info.bucket_credentials = "somebody\xFF";
   info.warnings = {"The index is kept in memory."};
   const proto::DaemonStatus status = ToProto(info, {ResnetJob(), ResnetJob()});
   EXPECT_EQ(status.version(), "1.2.3");
@@ -45,6 +72,7 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.loaders(), 4);
   EXPECT_TRUE(status.local_reads().io_uring());
   EXPECT_EQ(status.local_reads().threads(), 4);
+  EXPECT_EQ(status.bucket_credentials(), "somebody?");
   EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
 }
 

@@ -73,11 +73,11 @@ TEST(SlotReaderTest, BelievesNothing) {
             }),
             start + "a field name without an end");
   EXPECT_EQ(Altered([](Header* h) {
-              h->fields[0].kind = static_cast<proto::FieldKind>(9);
+              h->fields[0].kind = static_cast<proto::FieldKind>(99);
             }),
             start + "a field of unknown kind");
   EXPECT_EQ(Altered([](Header* h) {
-              h->fields[0].dtype = static_cast<proto::DType>(9);
+              h->fields[0].dtype = static_cast<proto::DType>(99);
             }),
             start + "a field of unknown type");
   EXPECT_EQ(Altered([](Header* h) { h->fields[1].rank = 7; }),

@@ -121,7 +121,35 @@ TEST_F(CgroupTest, GarbageLimitsNothing) {
   EXPECT_GE(ReadCgroupLimits(root_).cpus, 1);
 }
 
+TEST_F(CgroupTest, AvailableIsWhatFilesTakeAndNobody) {
+  EXPECT_EQ(AvailableMemory(root_), 0);
+  Write("proc/meminfo", "MemTotal: 16384000 kB\nMemAvailable: 1000 kB\n");
+  EXPECT_EQ(AvailableMemory(root_), 1000 * 1024);
+  Write("proc/self/cgroup", "0::/a/b\n");
+  Write("sys/fs/cgroup/a/b/memory.max", "max\n");
+  Write("sys/fs/cgroup/a/memory.max", "500000\n");
+  Write("sys/fs/cgroup/a/memory.current", "450000\n");
+  EXPECT_EQ(AvailableMemory(root_), 50000);
+  Write("sys/fs/cgroup/a/memory.stat",
+        "anon 100\ninactive_file 30000\nactive_file 20000\n");
+  EXPECT_EQ(AvailableMemory(root_), 100000);
+  Write("sys/fs/cgroup/a/memory.current", "900000\n");
+  EXPECT_EQ(AvailableMemory(root_), 0);
+}
+
+TEST_F(CgroupTest, AvailableInVersion1) {
+  Write("proc/meminfo", "MemAvailable: 1000 kB\n");
+  Write("proc/self/cgroup", "12:memory:/a\n");
+  Write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "500000\n");
+  Write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "450000\n");
+  Write("sys/fs/cgroup/memory/a/memory.stat",
+        "inactive_file 1\ntotal_inactive_file 30000\nactive_file 2\n"
+        "total_active_file 20000\n");
+  EXPECT_EQ(AvailableMemory(root_), 100000);
+}
+
 TEST(CgroupRealTest, ThisMachineHasLimits) {
+  EXPECT_GE(AvailableMemory(), std::uint64_t{1} << 20);
   EXPECT_GE(ReadCgroupLimits().cpus, 1);
   EXPECT_GE(ReadCgroupLimits().memory_bytes, std::uint64_t{1} << 20);
 }

@@ -2,6 +2,7 @@
 #define FOREBAY_TESTS_UNIT_SERVER_CACHE_CACHE_HOUSE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,6 +104,14 @@ class CacheHouse {
   RecordingSource recording_;
   std::unique_ptr<Cache> cache_;
 };
+
+// Notes the answer in `log`, as "name:content ".
+inline std::function<void(absl::StatusOr<base::Bytes>)> Into(std::string* log,
+                                                             std::string name) {
+  return [log, name = std::move(name)](const absl::StatusOr<base::Bytes>& b) {
+    *log += name + ":" + CacheHouse::TextOf(b) + " ";
+  };
+}
 
 }  // namespace forebay::cache
 

@@ -16,14 +16,6 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-// What waits for an answer, in a test.
-std::function<void(absl::StatusOr<base::Bytes>)> Into(std::string* log,
-                                                      std::string name) {
-  return [log, name = std::move(name)](const absl::StatusOr<base::Bytes>& b) {
-    *log += name + ":" + CacheHouse::TextOf(b) + " ";
-  };
-}
-
 TEST(CacheTest, ReadsOnceAndAnswersAtOnceFromThenOn) {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
@@ -127,15 +119,21 @@ TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
   ASSERT_THAT(house.below().reads(), SizeIs(1));
   EXPECT_EQ(house.below().reads()[0].purpose.urgency, 2);
   EXPECT_EQ(house.below().reads()[0].purpose.job, 2);
-  EXPECT_THAT(house.below().shares(), IsEmpty());
-  // Who comes when it is under way is announced.
+  // The others are announced, once there is something to share.
+  std::vector<std::uint64_t> sharers;
+  for (const auto& [ticket, purpose] : house.below().shares()) {
+    EXPECT_EQ(ticket, house.below().reads()[0].ticket);
+    sharers.push_back(purpose.job);
+  }
+  EXPECT_THAT(sharers, ElementsAre(5, 7));
+  // And who comes when it is under way.
   auto late = house.Request("a", version, /*job=*/9);
   late.purpose.urgency = 1;
   late.done = Into(&log, "1");
   house.cache().Read({&late, 1});
-  ASSERT_THAT(house.below().shares(), SizeIs(1));
-  EXPECT_EQ(house.below().shares()[0].first, house.below().reads()[0].ticket);
-  EXPECT_EQ(house.below().shares()[0].second.job, 9);
+  ASSERT_THAT(house.below().shares(), SizeIs(3));
+  EXPECT_EQ(house.below().shares()[2].first, house.below().reads()[0].ticket);
+  EXPECT_EQ(house.below().shares()[2].second.job, 9);
   house.faulty().Release();
   EXPECT_EQ(log, "5:content 2:content 7:content 1:content ");
 }
@@ -245,6 +243,31 @@ TEST(CacheTest, HandsWeightsOnAndForgetsJobs) {
   EXPECT_THAT(house.below().weights(), IsEmpty());
   EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
   EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
+}
+
+TEST(CacheTest, AForgottenJobsReadsUnderWayLeaveNoTrace) {
+  CacheHouse house(kPlenty);
+  const auto a = house.Request("a", house.memory().Put("a", "1234"), 4);
+  house.faulty().Hold();
+  house.Read(a);
+  house.cache().Forget(4);
+  house.faulty().Release();
+  EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
+  EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
+}
+
+TEST(CacheTest, TicketsOfUncachedReadsAreUnlikeItsOwn) {
+  class Nameless final : public storage::Root {
+    const std::string& uri() const override { return uri_; }
+    const std::string uri_ = "nameless";
+  };
+  CacheHouse house(kPlenty);
+  house.Text(house.Request("a", house.memory().Put("a", "1")));
+  auto request = house.Request("b", house.memory().Put("b", "1"));
+  request.root = std::make_shared<Nameless>();
+  request.ticket = house.below().reads()[0].ticket;
+  house.Text(request);
+  EXPECT_NE(house.below().reads()[1].ticket, house.below().reads()[0].ticket);
 }
 
 TEST(CacheTest, WhoIsAnsweredMayReadAgain) {

@@ -145,6 +145,17 @@ TEST(ConfigTest, SizesAreChecked) {
             "f.toml: memory.limit must not be 0 (line 1)");
 }
 
+TEST(ConfigTest, RefusesCacheMemoryThatIsNone) {
+  for (const char* good : {"auto", "0", "0%", "25%", "1GiB"})
+    EXPECT_EQ(Refusal(std::string("cache.memory = '") + good + "'"), "accepted")
+        << good;
+  for (const char* bad : {"", "none", "1", "101%"})
+    EXPECT_EQ(Refusal(std::string("cache.memory = '") + bad + "'"),
+              std::string("f.toml: cache.memory is neither \"auto\", \"0\" nor "
+                          "a size such as \"8GiB\" or \"25%\": \"") +
+                  bad + "\" (line 1)");
+}
+
 TEST(ConfigTest, BrokenTomlNamesTheLine) {
   const std::string refusal = Refusal("[cpu]\nworkers = = 2\n");
   EXPECT_EQ(refusal.find("f.toml: "), 0) << refusal;

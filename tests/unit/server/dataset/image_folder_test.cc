@@ -79,8 +79,7 @@ TEST(ImageFolderTest, IsTorchvisions) {
       EXPECT_EQ((*index)->classes(), golden.classes);
       std::vector<std::pair<std::string, std::int64_t>> samples;
       for (std::uint64_t id = 0; id < (*index)->size(); ++id) {
-        const Sample sample = (*index)->At(id);
-        samples.emplace_back(sample.object, sample.label);
+        samples.emplace_back((*index)->At(id).object, (*index)->LabelOf(id));
       }
       EXPECT_EQ(samples, golden.samples);
     }

@@ -46,7 +46,7 @@ TEST(IndexTest, FindsEverySample) {
     const Sample sample = (*index)->At(id);
     EXPECT_EQ(sample.object, "c" + std::to_string(id / 7) + "/" +
                                  std::to_string(id % 7) + ".jpg");
-    EXPECT_EQ(sample.label, id / 7);
+    EXPECT_EQ((*index)->LabelOf(id), id / 7);
     EXPECT_EQ(sample.length, id % 7 + 1);
     EXPECT_EQ(sample.version.size, id % 7 + 1);
     EXPECT_EQ(sample.version.stamp, -5 - static_cast<int>(id % 7));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,7 +28,7 @@ TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
   for (int submitter = 0; submitter < 4; ++submitter)
     submitters.emplace_back([&, submitter] {
       for (int i = submitter; i < kTasks; i += 4)
-        executor.Submit(i % 3, 1000, [&, i](int) {
+        executor.Submit(i % 3, {1000}, [&, i](int) {
           ++runs[i];
           done.count_down();
         });
@@ -44,7 +45,7 @@ TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
   std::latch done(kTasks);
   ThreadPoolExecutor executor(kWorkers);
   for (int i = 0; i < kTasks; ++i)
-    executor.Submit(1, 1, [&](int worker) {
+    executor.Submit(1, {1}, [&](int worker) {
       if (worker < 0 || worker >= kWorkers || taken[worker].exchange(true))
         ++clashes;
       std::this_thread::yield();
@@ -62,7 +63,7 @@ TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
   std::latch running(1);
   std::latch go(1);
   std::atomic<bool> finished = false;
-  executor.Submit(1, 1, [&](int) {
+  executor.Submit(1, {1}, [&](int) {
     running.count_down();
     go.wait();
     finished = true;
@@ -78,10 +79,10 @@ TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
     EXPECT_TRUE(finished);
   });
   stopping.wait();
-  executor.Submit(2, 1, task);
+  executor.Submit(2, {1}, task);
   go.count_down();
   stopper.join();
-  executor.Submit(2, 1, task);
+  executor.Submit(2, {1}, task);
   EXPECT_EQ(executor.queued(), 0);
   EXPECT_EQ(executor.busy(), 0);
   EXPECT_EQ(executor.workers(), 1);
@@ -97,7 +98,7 @@ TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
     std::latch all(8 + 1);
     std::latch left(8);
     for (int i = 0; i < 8; ++i)
-      executor.Submit(i, 1, [&](int) {
+      executor.Submit(i, {1}, [&](int) {
         all.arrive_and_wait();
         left.count_down();
       });
@@ -110,7 +111,7 @@ TEST(ThreadPoolExecutorTest, NamesItsThreads) {
   std::string name;
   std::latch done(1);
   ThreadPoolExecutor executor(1);
-  executor.Submit(1, 1, [&](int) {
+  executor.Submit(1, {1}, [&](int) {
     char buffer[16];
     pthread_getname_np(pthread_self(), buffer, sizeof(buffer));
     name = buffer;
@@ -126,7 +127,7 @@ TEST(ThreadPoolExecutorTest, TellsWhatWaitsAndWhatRuns) {
   ThreadPoolExecutor executor(2);
   EXPECT_EQ(executor.busy(), 0);
   for (int i = 0; i < 5; ++i)
-    executor.Submit(1, 1, [&, i](int) {
+    executor.Submit(1, {1}, [&, i](int) {
       if (i < 2) started.count_down();
       go.wait();
     });
@@ -148,10 +149,11 @@ TEST(ThreadPoolExecutorTest, DestructionRunsNothingMoreAndLetsGo) {
     forever = [&](int) {
       running = true;
       if (!started.try_wait()) started.count_down();
-      executor.Submit(1, 1, [&forever, held](int worker) { forever(worker); });
+      executor.Submit(1, {1},
+                      [&forever, held](int worker) { forever(worker); });
       running = false;
     };
-    executor.Submit(1, 1, forever);
+    executor.Submit(1, {1}, forever);
     started.wait();
   }
   EXPECT_FALSE(running);
@@ -163,10 +165,28 @@ TEST(ThreadPoolExecutorTest, TasksMaySubmitTasks) {
   ThreadPoolExecutor executor(2);
   std::function<void(int)> step = [&](int left) {
     done.count_down();
-    if (left > 1) executor.Submit(1, 1, [&step, left](int) { step(left - 1); });
+    if (left > 1)
+      executor.Submit(1, {1}, [&step, left](int) { step(left - 1); });
   };
-  executor.Submit(1, 1, [&](int) { step(100); });
+  executor.Submit(1, {1}, [&](int) { step(100); });
   done.wait();
+}
+
+TEST(ThreadPoolExecutorTest, WithinAFlowTheMostUrgentGoesFirst) {
+  ThreadPoolExecutor executor(1);
+  std::latch gate(1);
+  std::latch done(3);
+  std::vector<int> order;
+  executor.Submit(1, {}, [&](int) { gate.wait(); });
+  for (const int urgency : {2, 0, 1})
+    executor.Submit(1, {.urgency = static_cast<std::uint64_t>(urgency)},
+                    [&, urgency](int) {
+                      order.push_back(urgency);
+                      done.count_down();
+                    });
+  gate.count_down();
+  done.wait();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
 // CPU time that passes as tasks say, whatever they really take.
@@ -181,10 +201,10 @@ class ScriptedCpu {
     std::latch gate(1);
     std::latch done(tasks * cost.size());
     std::vector<int> order;
-    executor.Submit(999, 1, [&](int) { gate.wait(); });
+    executor.Submit(999, {1}, [&](int) { gate.wait(); });
     for (int i = 0; i < tasks; ++i)
       for (std::size_t flow = 0; flow < cost.size(); ++flow)
-        executor.Submit(flow, 1, [&, flow](int) {
+        executor.Submit(flow, {1}, [&, flow](int) {
           order.push_back(flow);
           clock_.Advance(cost[flow]);
           done.count_down();
@@ -200,7 +220,7 @@ class ScriptedCpu {
 
 TEST(ThreadPoolExecutorTest, ChargesMeasuredTime) {
   ScriptedCpu cpu;
-  ThreadPoolExecutor executor(1, cpu.clock());
+  ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
   const std::vector<int> order = cpu.Run(executor, 1000, {9000, 1000});
   int heavy = 0;
   for (int i = 0; i < 500; ++i) heavy += order[i] == 0;
@@ -209,7 +229,7 @@ TEST(ThreadPoolExecutorTest, ChargesMeasuredTime) {
 
 TEST(ThreadPoolExecutorTest, SharesByWeight) {
   ScriptedCpu cpu;
-  ThreadPoolExecutor executor(1, cpu.clock());
+  ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
   executor.SetWeight(0, 4);
   const std::vector<int> order = cpu.Run(executor, 1000, {1000, 1000});
   int heavy = 0;
@@ -220,6 +240,80 @@ TEST(ThreadPoolExecutorTest, SharesByWeight) {
   heavy = 0;
   for (int i = 0; i < 500; ++i) heavy += later[i] == 0;
   EXPECT_NEAR(heavy, 250, 5);
+}
+
+// Tasks of `cost` CPU time each, as the scripted clock says, of flow 0; gives
+// the seconds that they took.
+double SecondsFor(ThreadPoolExecutor& executor, ScriptedCpu& cpu, int tasks,
+                  std::int64_t cost) {
+  const std::int64_t begin = base::Clock::Monotonic()->NowNanos();
+  cpu.Run(executor, tasks, {cost});
+  return 1e-9 *
+         static_cast<double>(base::Clock::Monotonic()->NowNanos() - begin);
+}
+
+// However slow this machine is, caps are not exceeded: a tenth of a second's
+// worth may come at once, and one task more.
+TEST(ThreadPoolExecutorTest, ACapHoldsAFlowBack) {
+  ScriptedCpu cpu;
+  ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
+  executor.SetCap(0, 0.5);
+  const double seconds = SecondsFor(executor, cpu, 20, 10'000'000);
+  EXPECT_LE(20 * 0.010, 0.5 * (seconds + 0.1) + 0.011);
+}
+
+TEST(ThreadPoolExecutorTest, TheLimitHoldsAllBack) {
+  ScriptedCpu cpu;
+  ThreadPoolExecutor executor(1, {.max_cpus = 0.25, .cpu_clock = cpu.clock()});
+  const double seconds = SecondsFor(executor, cpu, 10, 10'000'000);
+  EXPECT_LE(10 * 0.010, 0.25 * (seconds + 0.1) + 0.011);
+}
+
+TEST(ThreadPoolExecutorTest, WhoIsNotCappedTakesTheRest) {
+  base::FakeClock clock;
+  ScriptedCpu cpu;
+  ThreadPoolExecutor executor(1, {.clock = &clock, .cpu_clock = cpu.clock()});
+  executor.SetCap(0, 1);
+  std::latch others(50);
+  std::atomic<int> capped = 0;
+  for (int i = 0; i < 50; ++i) {
+    executor.Submit(0, {10'000'000}, [&](int) {
+      ++capped;
+      cpu.clock()->Advance(10'000'000);
+    });
+    executor.Submit(1, {10'000'000}, [&](int) {
+      cpu.clock()->Advance(10'000'000);
+      others.count_down();
+    });
+  }
+  others.wait();
+  EXPECT_LE(capped, 10) << "no time has passed, so it has its burst alone";
+  executor.SetCap(0, std::numeric_limits<double>::infinity());
+  while (capped < 50) std::this_thread::yield();
+}
+
+// While a flow is over its cap its tasks keep no worker awake, and nothing is
+// lost: each of many workers is woken in time.
+TEST(ThreadPoolExecutorTest, ManyWorkersShareACap) {
+  ThreadPoolExecutor executor(4, {.max_cpus = 3});
+  executor.SetCap(7, 2);
+  constexpr int kTasks = 400;
+  std::latch done(2 * kTasks);
+  for (int i = 0; i < kTasks; ++i)
+    for (const int flow : {7, 8})
+      executor.Submit(flow, {500'000}, [&](int) { done.count_down(); });
+  done.wait();
+}
+
+TEST(ThreadPoolExecutorTest, EndsAlsoWhileTasksWaitBehindCaps) {
+  const auto held = std::make_shared<int>();
+  {
+    ThreadPoolExecutor executor(2, {.max_cpus = 0.001});
+    executor.SetCap(1, 0.001);
+    for (int i = 0; i < 100; ++i)
+      executor.Submit(1, {1'000'000'000}, [held](int) {});
+  }
+  EXPECT_EQ(held.use_count(), 1);
 }
 
 }  // namespace

@@ -31,6 +31,23 @@ TEST(SpecTest, AnIdentityHasAKeyAndAPositiveWeight) {
   EXPECT_FALSE(CheckIdentity(long_name).ok());
 }
 
+TEST(SpecTest, WhatChangesIsWithinItsRange) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(CheckChange({}).ok());
+  for (const double rate : {1000.0, 1e15, kNone})
+    EXPECT_TRUE(CheckChange({.max_read = rate}).ok()) << rate;
+  for (const double rate : {0.0, 999.0, -kNone, kNan})
+    EXPECT_FALSE(CheckChange({.max_read = rate}).ok()) << rate;
+  for (const double cpus : {0.01, 1024.0, kNone})
+    EXPECT_TRUE(CheckChange({.max_cpus = cpus}).ok()) << cpus;
+  for (const double cpus : {0.0, 0.009, 1025.0, -kNone, kNan})
+    EXPECT_FALSE(CheckChange({.max_cpus = cpus}).ok()) << cpus;
+  EXPECT_FALSE(CheckChange({.weight = 0, .max_cpus = 1}).ok());
+  EXPECT_EQ(CheckChange({.max_cpus = 0.001}).message(),
+            "a job may be kept to 0.01 to 1024 CPUs, not to 0.001");
+}
+
 TEST(SpecTest, ALoaderHasABatchSizeWithinItsRange) {
   proto::LoaderSpec spec;
   EXPECT_FALSE(CheckLoader(spec).ok());

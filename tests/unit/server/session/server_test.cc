@@ -29,6 +29,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/storage/local/local_source.h"
+#include "server/storage/root_opener.h"
 #include "tests/unit/server/session/client_process.h"
 #include "tests/unit/server/session/raw_client.h"
 
@@ -43,6 +44,15 @@ constexpr int kWorkers = 2;
 void Until(const std::function<bool()>& condition) {
   while (!condition()) sched_yield();
 }
+
+// Knows of no place.
+class Nowhere final : public storage::RootOpener {
+ public:
+  absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
+      const std::string& uri, const std::stop_token&) override {
+    return absl::NotFoundError(uri + ": is nowhere");
+  }
+};
 
 // A clock at which a test can hold those that ask for the time: a scan, when
 // it begins, and an epoch, when it starts.
@@ -121,7 +131,7 @@ class ServerTest : public testing::Test {
     ASSERT_TRUE(loop.ok()) << loop.status();
     loop_ = *std::move(loop);
     FindEpoll();
-    auto server = Server::Create(socket_, loop_.get(), &*registry_);
+    auto server = Server::Create(socket_, loop_.get(), &*registry_, &nowhere_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     running_ = std::thread([this] { loop_->Run(); });
@@ -184,6 +194,7 @@ class ServerTest : public testing::Test {
   std::optional<executor::ThreadPoolExecutor> executor_;
   std::optional<storage::local::LocalSource> source_;
   std::optional<job::Registry> registry_;
+  Nowhere nowhere_;
   std::unique_ptr<Server> server_;
   std::thread running_;
 

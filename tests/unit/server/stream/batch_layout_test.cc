@@ -3,27 +3,65 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace forebay::stream {
 namespace {
 
-constexpr pipeline::TensorType Type(proto::DType dtype, std::uint64_t bytes) {
-  return {.dtype = dtype, .shape = {}, .bytes = bytes};
+using proto::DType;
+using proto::FieldKind;
+
+FieldType Image(DType dtype, std::uint64_t bytes,
+                std::vector<std::uint64_t> shape = {}) {
+  return {.name = "image",
+          .kind = FieldKind::kImage,
+          .value = {.dtype = dtype, .shape = std::move(shape), .bytes = bytes}};
+}
+
+FieldType Label() {
+  return {.name = "label",
+          .kind = FieldKind::kLabel,
+          .value = {.dtype = DType::kInt64, .shape = {}, .bytes = 8}};
+}
+
+FieldType Text(std::uint64_t longest) {
+  return {
+      .name = "txt",
+      .kind = FieldKind::kText,
+      .value = {.dtype = DType::kUint8, .shape = {longest}, .bytes = longest}};
+}
+
+proto::BatchHeader HeaderOf(const std::vector<std::uint8_t>& slot) {
+  proto::BatchHeader header;
+  std::memcpy(&header, slot.data(), sizeof(header));
+  return header;
+}
+
+std::int64_t Int64At(const std::vector<std::uint8_t>& slot,
+                     std::uint64_t offset) {
+  std::int64_t value;
+  std::memcpy(&value, slot.data() + offset, sizeof(value));
+  return value;
+}
+
+absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
-  pipeline::TensorType image = Type(proto::DType::kFloat16, 2 * 3 * 5 * 7);
-  image.shape = {3, 5, 7};
-  const BatchLayout layout(image, 8);
+  const FieldType image = Image(DType::kFloat16, 2 * 3 * 5 * 7, {3, 5, 7});
+  const BatchLayout layout({image, Label()}, 8);
   std::vector<std::uint8_t> slot(layout.slot_bytes());
-  layout.SetLabel(slot.data(), 2, -4);
+  layout.SetInteger(slot.data(), 1, 2, -4);
   layout.SetSampleId(slot.data(), 2, 1LL << 40);
-  layout.WriteHeader(
-      slot.data(),
-      {.generation = 6, .sample_count = 3, .epoch = 2, .first_sample = 16});
-  proto::BatchHeader header;
-  std::memcpy(&header, slot.data(), sizeof(header));
+  EXPECT_EQ(
+      layout.Complete(
+          slot.data(),
+          {.generation = 6, .sample_count = 3, .epoch = 2, .first_sample = 16}),
+      3 * (image.value.bytes + 16));
+  const proto::BatchHeader header = HeaderOf(slot);
   EXPECT_EQ(header.generation, 6);
   EXPECT_EQ(header.epoch, 2);
   EXPECT_EQ(header.first_sample, 16);
@@ -34,39 +72,80 @@ TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
   EXPECT_EQ(pixels.rank, 4);
   EXPECT_EQ(pixels.shape[0], 3);
   EXPECT_EQ(pixels.shape[3], 7);
-  EXPECT_EQ(pixels.bytes, 3 * image.bytes);
-  EXPECT_EQ(layout.Image(slot.data(), 2).data() - slot.data(),
-            pixels.offset + 2 * image.bytes);
-
-  std::int64_t label;
-  std::int64_t id;
-  std::memcpy(&label, slot.data() + header.fields[1].offset + 16, 8);
-  std::memcpy(&id, slot.data() + header.fields[2].offset + 16, 8);
-  EXPECT_EQ(label, -4);
-  EXPECT_EQ(id, 1LL << 40);
+  EXPECT_EQ(pixels.bytes, 3 * image.value.bytes);
+  EXPECT_EQ(layout.Room(slot.data(), 0, 2).data() - slot.data(),
+            pixels.offset + 2 * image.value.bytes);
+  EXPECT_EQ(Int64At(slot, header.fields[1].offset + 16), -4);
+  EXPECT_STREQ(header.fields[2].name, "sample_id");
+  EXPECT_EQ(Int64At(slot, header.fields[2].offset + 16), 1LL << 40);
 }
 
 TEST(BatchLayoutTest, KeepsFieldsApartAndAligned) {
   for (const std::uint64_t bytes : {1, 4095, 4096, 4097, 602112}) {
-    for (const std::uint32_t batch_size : {1, 3, 256}) {
-      const BatchLayout layout(Type(proto::DType::kUint8, bytes), batch_size);
+    for (const std::uint32_t batch_size : {1, 3, 256, 511, 512}) {
+      const BatchLayout layout(
+          {Image(DType::kUint8, bytes), Text(bytes), Label()}, batch_size);
       std::vector<std::uint8_t> slot(layout.slot_bytes());
-      layout.WriteHeader(slot.data(), {.generation = 1,
-                                       .sample_count = batch_size,
-                                       .epoch = 0,
-                                       .first_sample = 0});
-      proto::BatchHeader header;
-      std::memcpy(&header, slot.data(), sizeof(header));
+      const std::vector<std::uint8_t> longest(bytes, 'x');
+      for (std::uint32_t i = 0; i < batch_size; ++i) {
+        layout.SetBytes(slot.data(), 1, i, longest);
+      }
+      EXPECT_EQ(layout.Complete(slot.data(), {.generation = 1,
+                                              .sample_count = batch_size,
+                                              .epoch = 0,
+                                              .first_sample = 0}),
+                batch_size * (2 * bytes + 16));
+      const proto::BatchHeader header = HeaderOf(slot);
       std::uint64_t end = proto::kSlotHeaderBytes;
+      const auto follows = [&](std::uint64_t offset, std::uint64_t length) {
+        EXPECT_EQ(offset % proto::kFieldAlignment, 0);
+        EXPECT_GE(offset, end);
+        end = offset + length;
+      };
       for (std::uint32_t i = 0; i < header.field_count; ++i) {
-        EXPECT_EQ(header.fields[i].offset % proto::kFieldAlignment, 0);
-        EXPECT_GE(header.fields[i].offset, end);
-        end = header.fields[i].offset + header.fields[i].bytes;
+        const proto::FieldLayout& field = header.fields[i];
+        follows(field.offset, field.bytes);
+        if (field.row_splits_offset != 0) {
+          follows(field.row_splits_offset, (batch_size + 1) * 8);
+        }
       }
       EXPECT_LE(end, layout.slot_bytes());
-      EXPECT_EQ(layout.DataBytes(batch_size), batch_size * (bytes + 16));
     }
   }
+}
+
+TEST(BatchLayoutTest, ClosesUpWhatVaries) {
+  const std::vector<std::string> texts = {"", "four", "a", "", "longest", "b"};
+  const BatchLayout layout({Text(7), Label()}, 8);
+  std::vector<std::uint8_t> slot(layout.slot_bytes());
+  // Of the batch before, or of samples that others took the place of.
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    layout.SetBytes(slot.data(), 0, i, BytesOf("garbage"));
+  }
+  for (std::uint32_t i = 6; i-- > 0;) {
+    layout.SetBytes(slot.data(), 0, i, BytesOf(texts[i]));
+  }
+  EXPECT_EQ(
+      layout.Complete(
+          slot.data(),
+          {.generation = 1, .sample_count = 6, .epoch = 0, .first_sample = 0}),
+      13 + 2 * 6 * 8);
+  const proto::BatchHeader header = HeaderOf(slot);
+  const proto::FieldLayout& field = header.fields[0];
+  EXPECT_EQ(field.kind, FieldKind::kText);
+  EXPECT_EQ(field.rank, 1);
+  EXPECT_EQ(field.shape[0], 13);
+  EXPECT_EQ(field.bytes, 13);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(Int64At(slot, field.row_splits_offset + i * 8), at);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(slot.data()) +
+                              field.offset + at,
+                          texts[i].size()),
+              texts[i]);
+    at += static_cast<std::int64_t>(texts[i].size());
+  }
+  EXPECT_EQ(Int64At(slot, field.row_splits_offset + 6 * 8), at);
 }
 
 }  // namespace

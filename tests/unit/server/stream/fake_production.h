@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/stream/field_type.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
@@ -33,12 +34,17 @@ class FakeDataset final : public dataset::Dataset {
   explicit FakeDataset(std::uint64_t size) : size_(size) {}
 
   std::uint64_t size() const override { return size_; }
+  const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = absl::StrCat(id);
     sample.length = sample.version.size = 100;
-    sample.label = static_cast<std::int64_t>(id) * 10;
     return sample;
+  }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = dataset::Part{0, 100};
+    values[1] = static_cast<std::int64_t>(id) * 10;
   }
   std::uint64_t largest_sample() const override { return 100; }
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -49,6 +55,9 @@ class FakeDataset final : public dataset::Dataset {
 
  private:
   const std::uint64_t size_;
+  const std::vector<dataset::Field> fields_ = {
+      {"image", proto::FieldKind::kImage, 100},
+      {"label", proto::FieldKind::kLabel, 0}};
   const std::vector<std::string> classes_ = {"a", "b"};
   const dataset::Version version_ = {};
   const std::shared_ptr<const storage::Root> root_ =
@@ -115,7 +124,7 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   int workers() const override { return 1; }
-  void Submit(schedule::Flow, std::int64_t, Task task) override {
+  void Submit(schedule::Flow, const executor::Demand&, Task task) override {
     tasks_.push_back(std::move(task));
   }
 
@@ -180,9 +189,12 @@ inline Recipe FakeRecipe(
   spec.mutable_sampler()->set_order(proto::SamplerSpec::SHUFFLE);
   spec.mutable_sampler()->set_seed(7);
   change(spec);
-  return {.dataset = std::make_shared<FakeDataset>(dataset_size),
+  const auto dataset = std::make_shared<FakeDataset>(dataset_size);
+  const auto pipeline = std::make_shared<FakePipeline>();
+  return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
-          .pipeline = std::make_shared<FakePipeline>(),
+          .pipeline = pipeline,
+          .fields = *TypesOf(*dataset, &pipeline->output(), {}),
           .batch = spec.batch(),
           .seed = spec.sampler().seed()};
 }

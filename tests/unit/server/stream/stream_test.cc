@@ -167,8 +167,9 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     std::vector<std::uint64_t> ids;
     const auto end = Drain(client, production, &ids);
     EXPECT_EQ(end.kind, proto::ReadyKind::kError);
-    EXPECT_EQ(client.error(), "sample " + std::to_string(bad) + " of /data: " +
-                                  std::to_string(bad) + ": the file is empty");
+    EXPECT_EQ(client.error(), "sample " + std::to_string(bad) +
+                                  " of /data: " + std::to_string(bad) +
+                                  ": has only 0 of 100 bytes");
     std::vector<std::uint64_t> before = Expected(recipe, 0);
     before.resize(30);
     EXPECT_EQ(ids, before);

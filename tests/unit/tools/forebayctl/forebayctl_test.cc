@@ -8,7 +8,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -126,7 +128,8 @@ TEST_F(ForebayctlTest, BadCommandLines) {
   for (const std::string arguments :
        {"", "stauts", "peek", "top --interval 0", "status --nope", "set",
         "set resnet", "set resnet --weight 0", "set resnet --weight 1001",
-        "set resnet --weight much"}) {
+        "set resnet --weight much", "set resnet --max-read 200",
+        "set resnet --max-cpu all --weight 2"}) {
     EXPECT_EQ(Run(arguments).code, 2) << arguments;
   }
   EXPECT_EQ(Run("--help").code, 0);
@@ -153,7 +156,20 @@ TEST_F(ForebayctlTest, Status) {
 TEST_F(ForebayctlTest, Set) {
   StartDaemon();
   EXPECT_EQ(Run("set resnet --weight 2.5").out, "resnet has weight 2.5\n");
-  EXPECT_EQ(control_.weight(), 2.5);
+  EXPECT_EQ(control_.change().weight, 2.5);
+  EXPECT_EQ(control_.change().max_read, std::nullopt);
+  EXPECT_EQ(Run("set resnet --max-read 200MB/s --max-cpu 1.5").out,
+            "resnet reads at most 200 MB/s, takes at most 1.5 CPUs\n");
+  EXPECT_EQ(control_.change().weight, std::nullopt);
+  EXPECT_EQ(control_.change().max_read, 200e6);
+  EXPECT_EQ(control_.change().max_cpus, 1.5);
+  EXPECT_EQ(Run("set resnet --max-read none --max-cpu none").out,
+            "resnet reads as much as it can, takes as many CPUs as it can\n");
+  EXPECT_EQ(control_.change().max_cpus,
+            std::numeric_limits<double>::infinity());
+  const Outcome bad = Run("set resnet --max-read fast");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("\"fast\" is no rate"), std::string::npos) << bad.err;
   const Outcome json = Run("--json set resnet --weight 4");
   EXPECT_EQ(json.code, 0);
   EXPECT_NE(json.out.find("\"weight\": 4"), std::string::npos) << json.out;
@@ -166,11 +182,13 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   StartDaemon();
   EXPECT_EQ(
       Run("jobs").out,
-      "JOB     WEIGHT  LOADER  DATASET      SAMPLES  BATCH  EPOCH  DONE  "
+      "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH  EPOCH  DONE  "
       "IMAGES  DELIVERED     READ  SUBSTITUTED  PROCESSES\n"
-      "resnet       2  train   /data/train    1,000      4      2   50%   "
+      "resnet       2  -     train   /data/train    1,000      4      2   50%  "
+      " "
       "2,500   4.66 GiB  112 MiB            0  4711 4712\n"
-      "                val     /data/val?        50      8      0  idle      "
+      "                      val     /data/val?        50      8      0  idle  "
+      "    "
       " 0        0 B      0 B            0\n");
   EXPECT_EQ(Run("queues").out,
             "JOB     LOADER  SLOTS  FREE  FILLING  READY  HELD  COPIED  READS  "

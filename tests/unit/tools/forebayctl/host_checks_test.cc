@@ -125,6 +125,13 @@ TEST_F(HostChecksTest, WhatReadsLocalFilesIsSaid) {
             "Local files are read through io_uring.");
 }
 
+TEST_F(HostChecksTest, WhoReadsBucketsIsSaidOnceItIsKnown) {
+  status_.set_bucket_credentials("the service account a@b");
+  EXPECT_EQ(CheckStorage(status_).at(0).level, Finding::Level::kOk);
+  EXPECT_EQ(CheckStorage(status_).at(0).sentence,
+            "Buckets are read with the service account a@b.");
+}
+
 TEST_F(HostChecksTest, GpusAreListed) {
   EXPECT_TRUE(CheckGpus(status_).empty()) << "an older daemon";
   proto::Gpus& gpus = *status_.mutable_gpus();

@@ -25,9 +25,9 @@ void Seal(std::string& block) {
   block.replace(148, 8, 8, ' ');
   int sum = 0;
   for (const char byte : block) sum += static_cast<Byte>(byte);
-  char digits[8];
+  char digits[16] = {};
   std::snprintf(digits, sizeof(digits), "%06o", sum);
-  block.replace(148, sizeof(digits), digits, sizeof(digits));
+  block.replace(148, 8, digits, 8);
 }
 
 absl::StatusOr<std::optional<TarHeader>> Parse(std::string block) {

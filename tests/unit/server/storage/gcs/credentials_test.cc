@@ -231,6 +231,7 @@ TEST(ParseTokenAnswerTest, ChecksEveryField) {
 // Answers when the test says so.
 class SlowSource final : public TokenSource {
  public:
+  const std::string& name() const override { return name_; }
   void Fetch(std::function<void(absl::StatusOr<Token>)> done) override {
     ++fetches;
     done_ = std::move(done);
@@ -239,6 +240,7 @@ class SlowSource final : public TokenSource {
   int fetches = 0;
 
  private:
+  const std::string name_ = "a slow source";
   std::function<void(absl::StatusOr<Token>)> done_;
 };
 

@@ -110,26 +110,50 @@ http::Reply GcsServer::ReplyTo(const Asked& asked) {
   target = target.substr(0, mark);
   if (target == kObjects) return List(query);
   if (!target.starts_with(kObjects)) return {404, "", "no such bucket"};
-  return Media(asked, Unescape(target.substr(kObjects.size() + 1)), query);
+  const std::string name = Unescape(target.substr(kObjects.size() + 1));
+  return query.count("alt") ? Media(asked, name, query) : Tell(name);
+}
+
+http::Reply GcsServer::Tell(const std::string& name) {
+  const auto found = objects_.find(name);
+  if (found == objects_.end()) return {404, "", "No such object"};
+  return {200, "Content-Type: application/json\r\n",
+          ItemOf(name, found->second).dump()};
+}
+
+nlohmann::json GcsServer::ItemOf(const std::string& name,
+                                 const Object& object) {
+  return {{"name", name},
+          {"size", std::to_string(object.content.size())},
+          {"generation", std::to_string(object.generation)}};
 }
 
 http::Reply GcsServer::List(const std::map<std::string, std::string>& query) {
   const std::string prefix = query.count("prefix") ? query.at("prefix") : "";
   const std::string after =
       query.count("pageToken") ? query.at("pageToken") : "";
+  const bool one_level = query.count("delimiter") != 0;
   nlohmann::json page = {{"kind", "storage#objects"}};
-  for (auto it = objects_.upper_bound(after); it != objects_.end(); ++it) {
-    if (!it->first.starts_with(prefix)) continue;
-    if (page["items"].size() == page_size_) {
-      page["nextPageToken"] = page["items"].back()["name"];
+  std::string last = after;
+  std::size_t count = 0;
+  for (const auto& [name, object] : objects_) {
+    if (!name.starts_with(prefix)) continue;
+    const std::size_t slash =
+        one_level ? name.find('/', prefix.size()) : name.npos;
+    const std::string shown =
+        name.substr(0, std::min(slash, name.size() - 1) + 1);
+    // Those of a folder that was told of come after its name, too.
+    if (shown <= last) continue;
+    if (count++ == page_size_) {
+      page["nextPageToken"] = last;
       break;
     }
-    page["items"].push_back(
-        {{"name", it->first},
-         {"size", std::to_string(it->second.content.size())},
-         {"generation", std::to_string(it->second.generation)}});
+    last = shown;
+    if (slash == name.npos)
+      page["items"].push_back(ItemOf(name, object));
+    else
+      page["prefixes"].push_back(shown);
   }
-  if (page["items"].is_null()) page.erase("items");
   return {200, "Content-Type: application/json\r\n", page.dump()};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -41,6 +42,9 @@ class GcsServer {
   http::Reply ReplyTo(const Asked& asked);
   http::Reply List(const std::map<std::string, std::string>& query)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply Tell(const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static nlohmann::json ItemOf(const std::string& name, const Object& object);
   http::Reply Media(const Asked& asked, const std::string& name,
                     const std::map<std::string, std::string>& query)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -25,10 +25,19 @@ TEST(GcsRootTest, TakesUris) {
   EXPECT_EQ(*root->MediaUrl("d/ü.jpg", 7),
             "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
             "?alt=media&generation=7&ifGenerationMatch=7");
-  EXPECT_EQ(root->ListUrl("a=b"),
-            "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2F"
-            "&fields=nextPageToken,items(name,size,generation)"
-            "&maxResults=1000&pageToken=a%3Db");
+  EXPECT_EQ(root->ListUrl("d/", true, "a=b"),
+            "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2Fd%2F"
+            "&fields=nextPageToken,prefixes,items(name,size,generation)"
+            "&maxResults=1000&delimiter=%2F&pageToken=a%3Db");
+  EXPECT_EQ(*root->StatUrl("d"),
+            "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd"
+            "?fields=name,size,generation");
+  // What is cached is shared by who spells a place in two ways.
+  EXPECT_EQ(
+      *root->identity(),
+      *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
+  EXPECT_NE(*root->identity(),
+            *(*GcsRoot::Create("gs://my-bucket/a b", "http://e"))->identity());
   EXPECT_EQ((*GcsRoot::Create("gs://bucket", ""))->prefix(), "");
   EXPECT_EQ((*GcsRoot::Create("gs://bucket/", ""))->prefix(), "");
   for (const std::string& uri :

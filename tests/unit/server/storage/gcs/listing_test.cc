@@ -74,10 +74,11 @@ class ListObjectsTest : public ::testing::Test {
 
   absl::Status List(const GcsRoot& root) {
     got_.clear();
-    return ListObjects(&client_, nullptr, root, [this](ListedObject object) {
-      got_.push_back(object.name);
-      return got_.size() < limit_;
-    });
+    return ListObjects(&client_, nullptr, root,
+                       [this](const ListedObject& object) {
+                         got_.push_back(object.name);
+                         return got_.size() < limit_;
+                       });
   }
 
   GcsServer server_{3};
@@ -120,8 +121,7 @@ TEST_F(ListObjectsTest, BrokenPagesAreAskedForAgain) {
 
 TEST_F(ListObjectsTest, NamesWhatIsWrong) {
   const auto other = *GcsRoot::Create("gs://missing", server_.url());
-  EXPECT_EQ(List(*other),
-            absl::NotFoundError("gs://missing: there is no such object"));
+  EXPECT_EQ(List(*other), absl::NotFoundError("there is no such object"));
   server_.SetToken("secret");
   const absl::Status denied = List(*root_);
   EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied) << denied;

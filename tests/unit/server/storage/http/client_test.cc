@@ -1,6 +1,5 @@
 #include "server/storage/http/client.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,8 +19,6 @@
 
 namespace forebay::storage::http {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 

@@ -1,6 +1,5 @@
 // Objects of a real web server, on which all may go wrong.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,8 +20,6 @@
 
 namespace forebay::storage::http {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string RandomText(std::size_t length, std::uint32_t seed) {
   std::mt19937 random(seed);

@@ -231,5 +231,19 @@ TEST_F(LocalRootTest, RacesNeverLeadOutside) {
   for (int i = 0; i < 3000; ++i) EXPECT_FALSE(root->Open("flip/y.jpg").ok());
 }
 
+TEST_F(LocalRootTest, TellsWhetherAFileIsWhatItWas) {
+  const auto root = Root();
+  if (!root->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  const std::string name = "class_a/x.jpg";
+  const ObjectVersion version = root->Stat(name)->version();
+  EXPECT_TRUE(root->StillHas(name, version));
+  EXPECT_FALSE(root->StillHas(name, {version.size, version.stamp + 1}));
+  EXPECT_FALSE(root->StillHas(name, {version.size + 1, version.stamp}));
+  EXPECT_FALSE(root->StillHas("class_a/gone.jpg", version));
+  EXPECT_FALSE(root->StillHas("class_a", root->Stat("class_a")->version()));
+  scratch_.Write("train/class_a/x.jpg", "changed in place");
+  EXPECT_FALSE(root->StillHas(name, version));
+}
+
 }  // namespace
 }  // namespace forebay::storage::local

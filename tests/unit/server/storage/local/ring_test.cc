@@ -94,15 +94,40 @@ TEST_F(RingTest, OpensAndReads) {
 
   std::string begin(4, '?');
   std::string end(10, '?');
-  ring_->Read(4, file.get(), begin.data(), begin.size(), 0);
-  ring_->Read(5, file.get(), end.data(), end.size(), 7);
-  ring_->Read(6, -1, end.data(), end.size(), 7);
+  ring_->Read(4, {file.get()}, begin.data(), begin.size(), 0);
+  ring_->Read(5, {file.get()}, end.data(), end.size(), 7);
+  ring_->Read(6, {-1}, end.data(), end.size(), 7);
   const auto read = Results(3);
   EXPECT_EQ(read.at(4), 4);
   EXPECT_EQ(begin, "0123");
   EXPECT_EQ(read.at(5), 3);
   EXPECT_EQ(end.substr(0, 3), "789");
   EXPECT_EQ(read.at(6), -EBADF);
+}
+
+TEST_F(RingTest, ReadsRegisteredFilesByNumber) {
+  if (ring_->ReserveFiles(2) == 0)
+    GTEST_SKIP() << "the kernel registers no empty places";
+  scratch_.Write("x", "in x");
+  scratch_.Write("y", "in y");
+  base::Fd x(open(scratch_.Path("x").c_str(), O_RDONLY | O_CLOEXEC));
+  base::Fd y(open(scratch_.Path("y").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(ring_->RegisterFile(1, x.get()));
+  EXPECT_FALSE(ring_->RegisterFile(2, x.get()));
+  x.Close();
+  std::string text(4, '?');
+  const auto read = [&](int number) {
+    ring_->Read(7, {number, /*registered=*/true}, text.data(), text.size(), 0);
+    return Results(1).at(7);
+  };
+  EXPECT_EQ(read(1), 4);
+  EXPECT_EQ(text, "in x");
+  EXPECT_EQ(read(0), -EBADF);
+  ASSERT_TRUE(ring_->RegisterFile(1, y.get()));
+  EXPECT_EQ(read(1), 4);
+  EXPECT_EQ(text, "in y");
+  ring_->UnregisterFile(1);
+  EXPECT_EQ(read(1), -EBADF);
 }
 
 // Completions may prepare what comes next, as often as there is to do.
@@ -113,7 +138,7 @@ TEST_F(RingTest, GoesOnForLongerThanItHasEntries) {
   std::uint64_t begun = 0;
   int sum = 0;
   const auto read = [&](std::uint64_t slot) {
-    ring_->Read(slot, file.get(), &bytes[slot], 1, begun++);
+    ring_->Read(slot, {file.get()}, &bytes[slot], 1, begun++);
   };
   for (std::uint64_t slot = 0; slot < kEntries; ++slot) read(slot);
   while (sum < 1000) {

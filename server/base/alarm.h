@@ -1,0 +1,48 @@
+#ifndef FOREBAY_SERVER_BASE_ALARM_H_
+#define FOREBAY_SERVER_BASE_ALARM_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/clock.h"
+#include "server/base/mutex.h"
+
+namespace forebay::base {
+
+// Calls `ring` when it is time, on a thread of its own, which sleeps until
+// then. Thread-safe. The caller owns it; destruction waits for a call that is
+// under way, and none comes after. SetFor does not block, and may be called
+// with a lock that `ring` takes. No errors.
+class Alarm {
+ public:
+  // `name` is the thread's, at most 15 bytes.
+  Alarm(std::string name, std::function<void()> ring,
+        const Clock* clock = Clock::Monotonic());
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  // Rings once, at that time of the clock or soon after; the time set before,
+  // if it has not come, is forgotten. INT64_MAX: never.
+  void SetFor(std::int64_t at_nanos);
+
+ private:
+  void Work(const std::string& name);
+
+  const std::function<void()> ring_;
+  const Clock* const clock_;
+  Mutex mutex_;
+  CondVar sooner_or_end_;
+  std::int64_t at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
+  // What the thread sleeps until.
+  std::int64_t asleep_until_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_SERVER_BASE_ALARM_H_

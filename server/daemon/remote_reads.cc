@@ -1,0 +1,154 @@
+#include "server/daemon/remote_reads.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/clock.h"
+#include "server/base/status.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/http_root.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::daemon {
+namespace {
+
+namespace gcs = storage::gcs;
+namespace http = storage::http;
+
+constexpr char kNoCredentials[] =
+    "no credentials: when the daemon first opened a bucket it found none in "
+    "GOOGLE_APPLICATION_CREDENTIALS, gcloud's files or at a metadata server";
+
+template <typename Kind>
+bool IsA(const storage::Root& root) {
+  return dynamic_cast<const Kind*>(&root) != nullptr;
+}
+
+}  // namespace
+
+RemoteEnvironment RemoteEnvironment::OfProcess() {
+  RemoteEnvironment environment;
+  environment.credentials = gcs::CredentialsEnvironment::OfProcess();
+  const char* const emulator = std::getenv("STORAGE_EMULATOR_HOST");
+  if (emulator == nullptr || *emulator == '\0') return environment;
+  environment.emulator_host = emulator;
+  environment.credentials.gcloud.clear();
+  if (std::getenv("GCE_METADATA_HOST") == nullptr)
+    environment.credentials.metadata_host.clear();
+  return environment;
+}
+
+RemoteReads::RemoteReads(RemoteEnvironment environment,
+                         storage::RoutedSource* routes)
+    : environment_(std::move(environment)), routes_(routes) {}
+
+RemoteReads::~RemoteReads() = default;
+
+absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
+    const std::string& uri, const std::stop_token& stop) {
+  if (stop.stop_requested())
+    return absl::CancelledError(absl::StrCat(uri, ": was not opened"));
+  if (uri.starts_with("gs://")) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        const std::string endpoint,
+        gcs::EndpointFrom(environment_.emulator_host.c_str()));
+    FOREBAY_ASSIGN_OR_RETURN(auto root, gcs::GcsRoot::Create(uri, endpoint));
+    const absl::Status status = PrepareGcs();
+    if (!status.ok()) return base::Annotate(status, uri);
+    return root;
+  }
+  if (uri.starts_with("http://") || uri.starts_with("https://")) {
+    FOREBAY_ASSIGN_OR_RETURN(auto root, http::HttpRoot::Create(uri));
+    const absl::Status status = PrepareHttp();
+    if (!status.ok()) return base::Annotate(status, uri);
+    return root;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      uri, ": datasets are folders, or lie at gs://, http:// or ", "https://"));
+}
+
+absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
+  if (client_ == nullptr) {
+    FOREBAY_ASSIGN_OR_RETURN(engine_, http::Engine::Create());
+    // Hosts that fail together are not to try again together.
+    const auto seed =
+        static_cast<std::uint64_t>(base::Clock::Wall()->NowNanos());
+    client_ = std::make_unique<http::Client>(engine_.get(),
+                                             http::RetryOptions(), seed);
+  }
+  return client_.get();
+}
+
+absl::Status RemoteReads::PrepareGcs() {
+  http::Client* client = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    while (looking_) changed_.Wait(&mutex_);
+    if (gcs_source_ != nullptr) return absl::OkStatus();
+    FOREBAY_ASSIGN_OR_RETURN(client, ClientLocked());
+    looking_ = true;
+  }
+  auto found = gcs::FindCredentials(environment_.credentials, client,
+                                    base::Clock::Wall());
+  base::MutexLock lock(&mutex_);
+  looking_ = false;
+  changed_.NotifyAll();
+  FOREBAY_RETURN_IF_ERROR(found.status());
+  credentials_ = *std::move(found);
+  credentials_name_ =
+      credentials_ == nullptr ? kNoCredentials : credentials_->name();
+  if (credentials_ != nullptr)
+    token_ = std::make_unique<gcs::KeptToken>(credentials_.get(),
+                                              base::Clock::Wall());
+  gcs_lister_ =
+      std::make_unique<gcs::GcsLister>(client, token_.get(), credentials_name_);
+  gcs_source_ = std::make_unique<http::RangedSource>(client, &gcs_protocol_,
+                                                     token_.get());
+  routes_->Add(&IsA<gcs::GcsRoot>, gcs_source_.get());
+  spdlog::info("buckets are read with {}", credentials_name_);
+  return absl::OkStatus();
+}
+
+absl::Status RemoteReads::PrepareHttp() {
+  base::MutexLock lock(&mutex_);
+  if (http_source_ != nullptr) return absl::OkStatus();
+  FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
+  http_lister_ = std::make_unique<http::HttpLister>(client);
+  http_source_ = std::make_unique<http::RangedSource>(client, &http_protocol_);
+  routes_->Add(&IsA<http::HttpRoot>, http_source_.get());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
+    const storage::Root& root) const {
+  base::MutexLock lock(&mutex_);
+  if (IsA<gcs::GcsRoot>(root) && gcs_lister_ != nullptr)
+    return gcs_lister_.get();
+  if (IsA<http::HttpRoot>(root) && http_lister_ != nullptr)
+    return http_lister_.get();
+  return absl::InvalidArgumentError("is not known here");
+}
+
+absl::Status RemoteReads::List(
+    const storage::Root& root,
+    const std::function<void(storage::ListedObject)>& each,
+    const std::stop_token& stop) {
+  FOREBAY_ASSIGN_OR_RETURN(storage::ObjectLister* const lister, ListerOf(root));
+  return lister->List(root, each, stop);
+}
+
+absl::StatusOr<storage::ObjectVersion> RemoteReads::Stat(
+    const storage::Root& root, std::string_view object,
+    const std::stop_token& stop) {
+  FOREBAY_ASSIGN_OR_RETURN(storage::ObjectLister* const lister, ListerOf(root));
+  return lister->Stat(root, object, stop);
+}
+
+std::string RemoteReads::credentials() const {
+  base::MutexLock lock(&mutex_);
+  return credentials_name_;
+}
+
+}  // namespace forebay::daemon

@@ -1,0 +1,102 @@
+#ifndef FOREBAY_SERVER_DAEMON_REMOTE_READS_H_
+#define FOREBAY_SERVER_DAEMON_REMOTE_READS_H_
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/base/mutex.h"
+#include "server/storage/gcs/credentials.h"
+#include "server/storage/gcs/gcs_lister.h"
+#include "server/storage/gcs/gcs_protocol.h"
+#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_source.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/http_lister.h"
+#include "server/storage/http/http_protocol.h"
+#include "server/storage/http/ranged_source.h"
+#include "server/storage/object_lister.h"
+#include "server/storage/root_opener.h"
+#include "server/storage/routed_source.h"
+
+namespace forebay::daemon {
+
+// What the environment says about places beyond this host.
+struct RemoteEnvironment {
+  std::string emulator_host;  // STORAGE_EMULATOR_HOST; "": Google's own server
+  storage::gcs::CredentialsEnvironment credentials;
+
+  // An emulator is shown only credentials that were named for it: those of
+  // GOOGLE_APPLICATION_CREDENTIALS or GCE_METADATA_HOST.
+  static RemoteEnvironment OfProcess();
+};
+
+// Datasets beyond this host: buckets of Google Cloud Storage (gs://), read with
+// the daemon's own credentials, and web servers (http://, https://), which are
+// shown none. What this takes (a thread, connections, a look for credentials)
+// is there once the first root of its kind is opened, and is then routed to.
+//
+// Thread-safe. `routes` must outlive it; destruction, when no call is under
+// way, ends the reads that are. Open blocks for a few seconds at most, List and
+// Stat as ObjectLister says. Errors as RootOpener and ObjectLister say.
+class RemoteReads final : public storage::RootOpener,
+                          public storage::ObjectLister {
+ public:
+  RemoteReads(RemoteEnvironment environment, storage::RoutedSource* routes);
+  ~RemoteReads() override;
+
+  absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
+      const std::string& uri, const std::stop_token& stop) override;
+
+  absl::Status List(const storage::Root& root,
+                    const std::function<void(storage::ListedObject)>& each,
+                    const std::stop_token& stop) override;
+  absl::StatusOr<storage::ObjectVersion> Stat(
+      const storage::Root& root, std::string_view object,
+      const std::stop_token& stop) override;
+
+  // With what buckets are read, for people; "": none was opened yet.
+  std::string credentials() const;
+
+ private:
+  absl::Status PrepareGcs();
+  absl::Status PrepareHttp();
+  absl::StatusOr<storage::http::Client*> ClientLocked()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<storage::ObjectLister*> ListerOf(
+      const storage::Root& root) const;
+
+  const RemoteEnvironment environment_;
+  storage::RoutedSource* const routes_;
+  const storage::gcs::GcsProtocol gcs_protocol_;
+  const storage::http::HttpProtocol http_protocol_;
+
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  // Whether somebody looks for credentials with the mutex released.
+  bool looking_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string credentials_name_ ABSL_GUARDED_BY(mutex_);
+  // In the order in which they need each other: what comes last goes first.
+  std::unique_ptr<storage::http::Engine> engine_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::gcs::TokenSource> credentials_
+      ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::gcs::KeptToken> token_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::gcs::GcsLister> gcs_lister_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::http::HttpLister> http_lister_
+      ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::http::RangedSource> gcs_source_
+      ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::http::RangedSource> http_source_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::daemon
+
+#endif  // FOREBAY_SERVER_DAEMON_REMOTE_READS_H_

@@ -1,0 +1,140 @@
+#include "server/dataset/shards/listed_shards.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/mutex.h"
+#include "server/base/status.h"
+#include "server/dataset/path_order.h"
+#include "server/dataset/shards/brace_expansion.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+// Objects asked for at once.
+constexpr std::size_t kThreads = 16;
+
+bool HasWildcard(std::string_view text) {
+  return text.find_first_of("*?[") != text.npos;
+}
+
+// The versions of all that are named.
+class Inquiry {
+ public:
+  Inquiry(storage::ObjectLister& lister, const storage::Root& root,
+          const std::stop_token& stop, std::vector<Shard>& named)
+      : lister_(lister), root_(root), stop_(stop), named_(named) {}
+
+  absl::Status Run() {
+    std::vector<std::thread> others;
+    try {
+      while (others.size() + 1 < std::min(kThreads, named_.size()))
+        others.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // Fewer threads do as well.
+    }
+    Work();
+    for (std::thread& other : others) other.join();
+    base::MutexLock lock(&mutex_);
+    return status_;
+  }
+
+ private:
+  void Work() {
+    for (;;) {
+      const std::size_t number = next_++;
+      if (number >= named_.size()) return;
+      Shard& shard = named_[number];
+      const auto version = lister_.Stat(root_, shard.path, stop_);
+      if (version.ok()) {
+        shard.version = *version;
+        continue;
+      }
+      next_ = named_.size();
+      base::MutexLock lock(&mutex_);
+      if (status_.ok()) status_ = version.status();
+    }
+  }
+
+  storage::ObjectLister& lister_;
+  const storage::Root& root_;
+  const std::stop_token& stop_;
+  std::vector<Shard>& named_;  // each touched by one thread
+  std::atomic<std::size_t> next_ = 0;
+  base::Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+// For each pattern what fits it, in Python's order of names.
+absl::Status FindFitting(storage::ObjectLister& lister,
+                         const storage::Root& root, const std::stop_token& stop,
+                         std::map<std::string, std::vector<Shard>>& fitting) {
+  base::Mutex mutex;
+  const auto take = [&](const storage::ListedObject& object) {
+    for (auto& [pattern, shards] : fitting) {
+      // A backslash is a character; what is hidden must be asked for.
+      if (fnmatch(pattern.c_str(), object.name.c_str(),
+                  FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
+        continue;
+      base::MutexLock lock(&mutex);
+      shards.push_back({object.name, object.version});
+    }
+  };
+  FOREBAY_RETURN_IF_ERROR(lister.List(root, take, stop));
+  for (auto& [pattern, shards] : fitting) {
+    if (shards.empty())
+      return absl::NotFoundError(
+          absl::StrCat(pattern, ": no object fits this pattern"));
+    std::sort(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {
+      return PathLess(a.path, b.path);
+    });
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Shard>> ListRemoteShards(
+    storage::ObjectLister& lister, const storage::Root& root,
+    const std::vector<std::string>& patterns, const std::stop_token& stop) {
+  std::vector<std::string> expanded;
+  for (const std::string& pattern : patterns) {
+    FOREBAY_ASSIGN_OR_RETURN(std::vector<std::string> some,
+                             ExpandBraces(pattern));
+    std::move(some.begin(), some.end(), std::back_inserter(expanded));
+  }
+  std::vector<Shard> named;
+  std::map<std::string, std::vector<Shard>> fitting;
+  for (const std::string& one : expanded) {
+    if (HasWildcard(one)) {
+      fitting[one];
+    } else {
+      named.push_back({one, {}});
+    }
+  }
+  FOREBAY_RETURN_IF_ERROR(Inquiry(lister, root, stop, named).Run());
+  if (!fitting.empty())
+    FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, stop, fitting));
+  std::vector<Shard> shards;
+  auto next_named = named.begin();
+  for (const std::string& one : expanded) {
+    if (HasWildcard(one)) {
+      const std::vector<Shard>& found = fitting[one];
+      shards.insert(shards.end(), found.begin(), found.end());
+    } else {
+      shards.push_back(std::move(*next_named++));
+    }
+  }
+  return shards;
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,30 @@
+#ifndef FOREBAY_SERVER_PIPELINE_ARRAY_H_
+#define FOREBAY_SERVER_PIPELINE_ARRAY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/pipeline/pipeline.h"
+
+namespace forebay::pipeline {
+
+// The array that a .npy file holds; `items` points into the file.
+struct Array {
+  TensorType type;
+  absl::Span<const std::uint8_t> items;
+};
+
+// Reads a whole .npy file of integers, booleans or real numbers, little-endian
+// and in C order, of at most proto::kMaxRank - 1 dimensions. DATA_LOSS: it is
+// none, or damaged; UNIMPLEMENTED: another type, order or number of dimensions.
+// Errors give the reason alone. Thread-safe; never blocks.
+absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file);
+
+// For people, as NumPy writes them: "float32 (3, 5)".
+std::string Describe(const TensorType& type);
+
+}  // namespace forebay::pipeline
+
+#endif  // FOREBAY_SERVER_PIPELINE_ARRAY_H_

@@ -1,0 +1,50 @@
+#include "server/schedule/request_cost.h"
+
+#include <algorithm>
+
+namespace forebay::schedule {
+namespace {
+
+constexpr double kMegabyte = 1e6;
+// What a stretch weighs when the next one has been seen.
+constexpr double kMemory = 0.98;
+// The part of the squares that must differ between sizes for them to be told
+// apart: requests must vary by some twentieth in size.
+constexpr double kLeastSpread = 2e-3;
+
+}  // namespace
+
+void RequestCost::Observe(std::int64_t requests, std::int64_t bytes,
+                          std::int64_t nanos) {
+  if (requests <= 0 || bytes <= 0 || nanos <= 0) return;
+  const double seconds = static_cast<double>(nanos) * 1e-9;
+  const double request_rate = static_cast<double>(requests) / seconds;
+  const double byte_rate = static_cast<double>(bytes) / kMegabyte / seconds;
+  const auto add = [](double* sum, double value) {
+    *sum = *sum * kMemory + value;
+  };
+  add(&requests_squared_, request_rate * request_rate);
+  add(&requests_bytes_, request_rate * byte_rate);
+  add(&bytes_squared_, byte_rate * byte_rate);
+  add(&requests_sum_, request_rate);
+  add(&bytes_sum_, byte_rate);
+  Fit();
+}
+
+void RequestCost::Fit() {
+  const double squares = requests_squared_ * bytes_squared_;
+  const double determinant = squares - requests_bytes_ * requests_bytes_;
+  if (determinant < kLeastSpread * squares) return;
+  // Both times the determinant.
+  const double request =
+      requests_sum_ * bytes_squared_ - bytes_sum_ * requests_bytes_;
+  const double megabyte =
+      bytes_sum_ * requests_squared_ - requests_sum_ * requests_bytes_;
+  // What comes of noise alone may be below 0.
+  const double most = static_cast<double>(kMost);
+  const double cost =
+      megabyte <= 0 ? most : std::min(most, request / megabyte * kMegabyte);
+  bytes_ = std::max(kLeast, static_cast<std::int64_t>(cost));
+}
+
+}  // namespace forebay::schedule

@@ -1,0 +1,50 @@
+#ifndef FOREBAY_SERVER_STORAGE_GCS_GCS_LISTER_H_
+#define FOREBAY_SERVER_STORAGE_GCS_GCS_LISTER_H_
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/authorizer.h"
+#include "server/storage/http/client.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::storage::gcs {
+
+// What Google Cloud Storage tells of objects below GcsRoots. Folders right
+// below a root are listed side by side, on threads that end before List
+// returns; a page has 1,000 objects.
+//
+// `client` and `authorizer` (which may be null) must outlive it. Errors as
+// ObjectLister says; where reading is denied, they say with which credentials
+// it was asked for.
+class GcsLister final : public ObjectLister {
+ public:
+  // `credentials`: in whose name requests are made, as people would say it.
+  GcsLister(http::Client* client, http::Authorizer* authorizer,
+            std::string credentials)
+      : client_(client),
+        authorizer_(authorizer),
+        credentials_(std::move(credentials)) {}
+
+  absl::Status List(const Root& root,
+                    const std::function<void(ListedObject)>& each,
+                    const std::stop_token& stop) override;
+  absl::StatusOr<ObjectVersion> Stat(const Root& root, std::string_view object,
+                                     const std::stop_token& stop) override;
+
+ private:
+  absl::Status Explained(const absl::Status& error, const GcsRoot& root) const;
+
+  http::Client* const client_;
+  http::Authorizer* const authorizer_;
+  const std::string credentials_;
+};
+
+}  // namespace forebay::storage::gcs
+
+#endif  // FOREBAY_SERVER_STORAGE_GCS_GCS_LISTER_H_

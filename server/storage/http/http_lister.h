@@ -1,0 +1,34 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_HTTP_LISTER_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_HTTP_LISTER_H_
+
+#include <functional>
+#include <stop_token>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/http/client.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::storage::http {
+
+// What plain web servers tell of objects below HttpRoots: whether one is there,
+// and its version; they give no list. `client` must outlive it. Errors as
+// ObjectLister says; INVALID_ARGUMENT also where a server tells no size, or
+// nothing by which a change would show.
+class HttpLister final : public ObjectLister {
+ public:
+  explicit HttpLister(Client* client) : client_(client) {}
+
+  absl::Status List(const Root& root,
+                    const std::function<void(ListedObject)>& each,
+                    const std::stop_token& stop) override;
+  absl::StatusOr<ObjectVersion> Stat(const Root& root, std::string_view object,
+                                     const std::stop_token& stop) override;
+
+ private:
+  Client* const client_;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_HTTP_LISTER_H_

@@ -1,0 +1,34 @@
+#include "server/storage/local/page_cache_use.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/hash/hash.h"
+
+namespace forebay::storage::local {
+namespace {
+
+std::uint64_t HashOf(const ReadRequest& request) {
+  const std::shared_ptr<const std::string> identity = request.root->identity();
+  if (identity == nullptr)
+    return absl::HashOf(request.root.get(), request.object, request.offset);
+  return absl::HashOf(*identity, request.object, request.offset);
+}
+
+}  // namespace
+
+bool PageCacheUse::Wants(const ReadRequest& request) {
+  footprint_.Add(HashOf(request), request.length);
+  if (reads_++ % kReadsALook == 0)
+    fits_ = footprint_.bytes() <= static_cast<double>(room_());
+  return fits_ || warmth_[request.purpose.job].Ask();
+}
+
+void PageCacheUse::Saw(std::uint64_t job, bool held) { warmth_[job].Saw(held); }
+
+void PageCacheUse::Forget(std::uint64_t job) {
+  warmth_.erase(job);
+  footprint_ = Footprint();
+}
+
+}  // namespace forebay::storage::local

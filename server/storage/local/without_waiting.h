@@ -1,0 +1,26 @@
+#ifndef FOREBAY_SERVER_STORAGE_LOCAL_WITHOUT_WAITING_H_
+#define FOREBAY_SERVER_STORAGE_LOCAL_WITHOUT_WAITING_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "server/storage/local/local_root.h"
+
+// What the kernel's caches answer at once. Where something would have to wait
+// for a disk, these fail; also where the kernel or the file system cannot tell.
+// Thread-safe.
+namespace forebay::storage::local {
+
+// A descriptor that the caller is to close, or minus errno.
+int OpenWithoutWaiting(const LocalRoot& root, const std::string& path);
+
+// Bytes, or minus errno.
+ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
+                           std::uint64_t offset);
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_SERVER_STORAGE_LOCAL_WITHOUT_WAITING_H_

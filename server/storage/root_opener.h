@@ -1,0 +1,41 @@
+#ifndef FOREBAY_SERVER_STORAGE_ROOT_OPENER_H_
+#define FOREBAY_SERVER_STORAGE_ROOT_OPENER_H_
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Gives roots by their URIs alone: places that the daemon itself can reach, and
+// reads with its own credentials. A local folder is none of them: that is a
+// descriptor, which only its client can open.
+//
+// Thread-safe. The caller owns it; it outlives its calls, not the roots. Open
+// may block for some seconds, and not for long once its stop is requested.
+// Errors name the URI, or the credentials: INVALID_ARGUMENT (of no kind that is
+// known, malformed, or a place that nobody may be led to), NOT_FOUND and
+// PERMISSION_DENIED (credentials that were configured and cannot be read),
+// CANCELLED.
+class RootOpener {
+ public:
+  virtual ~RootOpener() = default;
+
+  virtual absl::StatusOr<std::shared_ptr<const Root>> Open(
+      const std::string& uri, const std::stop_token& stop) = 0;
+};
+
+// Whether `uri` says by itself how its objects are reached ("gs://bucket").
+inline bool IsRemoteUri(std::string_view uri) {
+  const std::size_t scheme = uri.find("://");
+  return scheme != uri.npos && uri.substr(0, scheme) != "file" &&
+         uri.substr(0, scheme).find('/') == uri.npos;
+}
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_ROOT_OPENER_H_

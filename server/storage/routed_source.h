@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "server/base/mutex.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Sends each read to the source for roots of its kind.
+//
+// Thread-safe. Owns nothing: a source may go once nothing is asked of it any
+// more, and what it still has to do completes as it says. Does not block.
+// Errors: those of the sources; INVALID_ARGUMENT: no route leads to the root.
+class RoutedSource final : public ByteSource {
+ public:
+  // Whether a route leads to a root.
+  using Leads = bool (*)(const Root&);
+
+  // From now on `source` reads below the roots that `leads` says yes to. It is
+  // told every weight and cap that was set before.
+  void Add(Leads leads, ByteSource* source);
+
+  void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
+  void Forget(std::uint64_t job) override;
+
+ private:
+  struct Route {
+    Leads leads = nullptr;
+    ByteSource* source = nullptr;
+  };
+
+  std::vector<Route> Routes() const;
+
+  mutable base::Mutex mutex_;
+  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
+  // By job.
+  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_

@@ -1,0 +1,203 @@
+#include "server/storage/scheduled_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::storage {
+namespace {
+
+// The source below is asked for more when it has less than this part of what it
+// may have: many reads at once wake its threads less often.
+constexpr double kRefill = 0.75;
+// Of a stretch of time that tells what requests cost.
+constexpr std::int64_t kStretchRequests = 256;
+// Lengths are not checked yet.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+
+std::uint64_t BytesOf(const ReadRequest& request) {
+  return std::min(request.length, kMostBytes);
+}
+
+}  // namespace
+
+ScheduledSource::ScheduledSource(ByteSource* below,
+                                 const ScheduledSourceOptions& options)
+    : below_(below),
+      options_(options),
+      alarm_(
+          "forebay-caps", [this] { Dispatch(); }, options.clock) {}
+
+ScheduledSource::~ScheduledSource() {
+  mutex_.Lock();
+  ending_ = true;
+  queue_.LiftCaps();
+  for (;;) {
+    if (auto left = queue_.Pop(Now())) {
+      queue_.Complete(left->id, {}, Now());
+      mutex_.Unlock();
+      left->item.done(absl::CancelledError(
+          absl::StrCat(left->item.object, ": the daemon is shutting down")));
+      mutex_.Lock();
+    } else if (under_way_ > 0 || dispatching_) {
+      quiet_.Wait(&mutex_);
+    } else {
+      break;
+    }
+  }
+  mutex_.Unlock();
+}
+
+void ScheduledSource::Read(absl::Span<ReadRequest> requests) {
+  {
+    base::MutexLock lock(&mutex_);
+    for (ReadRequest& request : requests) {
+      const ReadPurpose purpose = request.purpose;
+      const std::uint64_t ticket = request.ticket;
+      const schedule::Load load = LoadLocked(BytesOf(request));
+      const Queue::Id id =
+          queue_.Push(purpose.job, load, purpose.urgency, std::move(request));
+      if (ticket != 0) tickets_[ticket] = id;
+    }
+  }
+  Dispatch();
+}
+
+void ScheduledSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = tickets_.find(ticket);
+    if (found == tickets_.end()) return;
+    queue_.Share(found->second, purpose.job, purpose.urgency, Now());
+  }
+  below_->Share(ticket, purpose);
+  Dispatch();  // who joined may be allowed what the others are not
+}
+
+void ScheduledSource::SetWeight(std::uint64_t job, double weight) {
+  below_->SetWeight(job, weight);
+  base::MutexLock lock(&mutex_);
+  queue_.SetWeight(job, weight);
+}
+
+void ScheduledSource::SetCap(std::uint64_t job, double bytes_per_second) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (!ending_) queue_.SetCap(job, bytes_per_second, Now());
+  }
+  Dispatch();
+}
+
+void ScheduledSource::Forget(std::uint64_t job) {
+  below_->Forget(job);
+  {
+    base::MutexLock lock(&mutex_);
+    queue_.Forget(job);
+  }
+  Dispatch();
+}
+
+std::size_t ScheduledSource::queued() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.size();
+}
+
+std::size_t ScheduledSource::in_flight() const {
+  base::MutexLock lock(&mutex_);
+  return queue_.in_flight();
+}
+
+std::int64_t ScheduledSource::request_cost() const {
+  base::MutexLock lock(&mutex_);
+  return request_cost_.bytes();
+}
+
+void ScheduledSource::Dispatch() {
+  {
+    base::MutexLock lock(&mutex_);
+    if (std::exchange(dispatching_, true)) return;
+  }
+  std::vector<ReadRequest> requests;
+  while (Take(&requests)) {
+    below_->Read(absl::MakeSpan(requests));
+    requests.clear();
+  }
+}
+
+bool ScheduledSource::Take(std::vector<ReadRequest>* requests) {
+  base::MutexLock lock(&mutex_);
+  if (!ending_ && HasRoomLocked(kRefill)) {
+    const std::int64_t now = Now();
+    while (HasRoomLocked(1)) {
+      std::optional<Queue::Popped> popped = queue_.Pop(now);
+      if (!popped.has_value()) break;
+      requests->push_back(DepartLocked(*std::move(popped)));
+    }
+    if (queue_.NextAt() != INT64_MAX) alarm_.SetFor(queue_.NextAt());
+  }
+  if (!queue_.HasNext()) {
+    stretch_.reset();
+  } else if (!stretch_.has_value()) {
+    stretch_ = Stretch{.begin_nanos = Now()};
+  }
+  dispatching_ = !requests->empty();
+  if (!dispatching_ && ending_) quiet_.NotifyAll();
+  return dispatching_;
+}
+
+bool ScheduledSource::HasRoomLocked(double part) const {
+  const auto below = [part](auto value, auto limit) {
+    return static_cast<double>(value) < part * static_cast<double>(limit);
+  };
+  return below(queue_.in_flight(), options_.reads_at_once) &&
+         below(bytes_in_flight_, options_.bytes_at_once);
+}
+
+ReadRequest ScheduledSource::DepartLocked(Queue::Popped popped) {
+  ReadRequest request = std::move(popped.item);
+  Flight flight = {.id = popped.id,
+                   .ticket = request.ticket,
+                   .bytes = BytesOf(request),
+                   .done = std::move(request.done)};
+  ++under_way_;
+  bytes_in_flight_ += flight.bytes;
+  request.done =
+      [this, flight = std::move(flight)](absl::StatusOr<base::Bytes> bytes) {
+        Land(flight, std::move(bytes));
+      };
+  return request;
+}
+
+void ScheduledSource::Land(const Flight& flight,
+                           absl::StatusOr<base::Bytes> bytes) {
+  {
+    base::MutexLock lock(&mutex_);
+    const std::int64_t now = Now();
+    const std::uint64_t read = bytes.ok() ? flight.bytes : 0;
+    CountLocked(read, now);
+    queue_.Complete(flight.id, LoadLocked(read), now);
+    if (flight.ticket != 0) tickets_.erase(flight.ticket);
+    bytes_in_flight_ -= flight.bytes;
+  }
+  Dispatch();
+  flight.done(std::move(bytes));
+  base::MutexLock lock(&mutex_);
+  if (--under_way_ == 0 && ending_) quiet_.NotifyAll();
+}
+
+schedule::Load ScheduledSource::LoadLocked(std::uint64_t bytes) const {
+  const auto units = static_cast<std::int64_t>(bytes);
+  return {.cost = units + request_cost_.bytes(), .units = units};
+}
+
+void ScheduledSource::CountLocked(std::uint64_t bytes, std::int64_t now_nanos) {
+  if (!stretch_.has_value()) return;
+  stretch_->bytes += static_cast<std::int64_t>(bytes);
+  if (++stretch_->requests < kStretchRequests) return;
+  request_cost_.Observe(stretch_->requests, stretch_->bytes,
+                        now_nanos - stretch_->begin_nanos);
+  stretch_ = Stretch{.begin_nanos = now_nanos};
+}
+
+}  // namespace forebay::storage

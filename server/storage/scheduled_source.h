@@ -1,0 +1,115 @@
+#ifndef FOREBAY_SERVER_STORAGE_SCHEDULED_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_SCHEDULED_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/alarm.h"
+#include "server/base/clock.h"
+#include "server/base/mutex.h"
+#include "server/schedule/request_cost.h"
+#include "server/schedule/shared_queue.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+struct ScheduledSourceOptions {
+  // What is asked of the source below at once, at most: enough to keep it busy,
+  // for whatever is there already goes ahead of who comes next. One read may
+  // be larger.
+  std::size_t reads_at_once = 64;
+  std::uint64_t bytes_at_once = std::uint64_t{16} << 20;
+  const base::Clock* clock = base::Clock::Monotonic();
+};
+
+// Shares one resource, the source below, among jobs: in proportion to their
+// weights, by bytes and what a request costs besides (which is measured);
+// within a job the most urgent read goes first. A read that several jobs want
+// takes the most urgent one's place, and they pay equal parts of it. A job that
+// is over its cap waits, and the others have its share.
+//
+// Thread-safe. The caller owns it; the source and the clock outlive it.
+// Destruction fails the reads that wait with CANCELLED, and waits for those
+// that are under way below. Read does not block. Errors as ByteSource says.
+// Caps are looked after by a thread named forebay-caps.
+class ScheduledSource final : public ByteSource {
+ public:
+  explicit ScheduledSource(ByteSource* below,
+                           const ScheduledSourceOptions& options = {});
+  ~ScheduledSource() override;
+
+  void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
+  void Forget(std::uint64_t job) override;
+
+  // Reads that wait for their turn.
+  std::size_t queued() const;
+  // Reads that the source below has.
+  std::size_t in_flight() const;
+  // What a request costs beside its bytes, in bytes.
+  std::int64_t request_cost() const;
+
+ private:
+  using Queue = schedule::SharedQueue<ReadRequest>;
+
+  struct Flight {
+    Queue::Id id;
+    std::uint64_t ticket;
+    std::uint64_t bytes;
+    std::function<void(absl::StatusOr<base::Bytes>)> done;
+  };
+  // Since when there was always more to read than the source below could take.
+  struct Stretch {
+    std::int64_t begin_nanos;
+    std::int64_t requests = 0;
+    std::int64_t bytes = 0;
+  };
+
+  std::int64_t Now() const { return options_.clock->NowNanos(); }
+
+  // Sends what may go below. One thread at a time does; who comes meanwhile
+  // leaves it to that one, and so does a source that answers at once.
+  void Dispatch();
+  // What is to be sent; false if there is nothing, and nobody dispatches any
+  // more.
+  bool Take(std::vector<ReadRequest>* requests);
+  bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ReadRequest DepartLocked(Queue::Popped popped)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Land(const Flight& flight, absl::StatusOr<base::Bytes> bytes);
+  schedule::Load LoadLocked(std::uint64_t bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Learns what requests cost.
+  void CountLocked(std::uint64_t bytes, std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  ByteSource* const below_;
+  const ScheduledSourceOptions options_;
+
+  mutable base::Mutex mutex_;
+  base::CondVar quiet_;
+  Queue queue_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Queue::Id> tickets_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  schedule::RequestCost request_cost_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Stretch> stretch_ ABSL_GUARDED_BY(mutex_);
+  bool dispatching_ ABSL_GUARDED_BY(mutex_) = false;
+  // Reads below, until their `done` has returned.
+  std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+
+  base::Alarm alarm_;
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_SCHEDULED_SOURCE_H_

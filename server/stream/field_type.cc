@@ -1,0 +1,88 @@
+#include "server/stream/field_type.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/pipeline/array.h"
+
+namespace forebay::stream {
+namespace {
+
+using dataset::Field;
+using dataset::FieldValue;
+using proto::FieldKind;
+
+// The array that the first sample has in `field`, whose value is `value`.
+absl::StatusOr<pipeline::TensorType> FirstArray(
+    const Field& field, const FieldValue& value,
+    absl::Span<const std::uint8_t> first_sample) {
+  const auto* const part = std::get_if<dataset::Part>(&value);
+  FOREBAY_CHECK(part != nullptr);
+  if (part->offset > first_sample.size() ||
+      part->length > first_sample.size() - part->offset) {
+    return absl::DataLossError("sample 0 is shorter than its index says");
+  }
+  auto array =
+      pipeline::ReadArray(first_sample.subspan(part->offset, part->length));
+  if (!array.ok()) {
+    return base::Annotate(array.status(),
+                          absl::StrCat("sample 0: ", field.name));
+  }
+  return std::move(array->type);
+}
+
+}  // namespace
+
+bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
+  return std::any_of(dataset.fields().begin(), dataset.fields().end(),
+                     [kind](const Field& field) { return field.kind == kind; });
+}
+
+bool NeedsFirstSample(const dataset::Dataset& dataset) {
+  return HasField(dataset, FieldKind::kArray);
+}
+
+absl::StatusOr<std::vector<FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const pipeline::TensorType* image,
+    absl::Span<const std::uint8_t> first_sample) {
+  const std::vector<Field>& fields = dataset.fields();
+  FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMostFields);
+  std::array<FieldValue, dataset::kMostFields> values;
+  if (NeedsFirstSample(dataset)) {
+    dataset.ValuesOf(0, absl::MakeSpan(values.data(), fields.size()));
+  }
+  std::vector<FieldType> types;
+  const Field* pictured = nullptr;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    FieldType type{.name = field.name, .kind = field.kind, .value = {}};
+    if (field.kind == FieldKind::kImage) {
+      if (pictured != nullptr) {
+        return absl::UnimplementedError(
+            absl::StrCat("fields ", pictured->name, " and ", field.name,
+                         " are both images, of which a batch can have one"));
+      }
+      FOREBAY_CHECK(image != nullptr);
+      pictured = &field;
+      type.value = *image;
+    } else if (field.kind == FieldKind::kArray) {
+      FOREBAY_ASSIGN_OR_RETURN(type.value,
+                               FirstArray(field, values[i], first_sample));
+    } else if (type.varies()) {
+      type.value.shape = {field.longest};
+      type.value.bytes = field.longest;
+    } else {
+      type.value.dtype = proto::DType::kInt64;
+      type.value.bytes = sizeof(std::int64_t);
+    }
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,171 @@
+"""Whether jobs get what is due to them when they want more than there is.
+
+A source: the daemon's scheduler in front of its local source, which reads real
+photographs but is throttled. The CPU: a real daemon whose decoding may take
+three quarters of the cores, so that its trainers, a process each, which take
+batches and do nothing with them, have the rest and are never what is waited
+for.
+
+Of N jobs that all want more, each is due its weight's part. When one stops, the
+others are due all. A light job, which wants 5% of what there is, is due its
+batches in time whatever a greedy one does: at the 99th percentile it may wait
+twice as long as alone or, if that is more, 5% of its step.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+import photos
+from daemon import daemon, stop
+from figures import row
+from readers import FOLDER, program
+
+WEIGHTS = (1, 2, 4)
+LIGHT, WAIT_PART = 0.05, 0.05
+CPU_LIMIT = 'cpu.limit = "75%"\n'
+WARM_SECONDS, SECONDS, LIGHT_SECONDS = 2, 10, 20
+BATCH, LIGHT_BATCH, DEPTH = 32, 8, 6
+
+
+class Trainer:
+    """A process that takes batches until it is closed."""
+
+    def __init__(self, server, **options):
+        self._process = subprocess.Popen(
+            ["/usr/bin/python3", str(FOLDER / "take_batches.py"),
+             json.dumps(options)],
+            env=dict(server.environment, FOREBAY_JOB=options["name"]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            start_new_session=True, universal_newlines=True)
+        if self._process.stdout.readline() != "reading\n":
+            raise RuntimeError(f"trainer {options['name']} failed (above)")
+
+    def signal(self, number):
+        """Sends it a signal."""
+        self._process.send_signal(number)
+
+    def waits(self):
+        """Ends it; the seconds that it waited for each batch."""
+        found, _ = self._process.communicate("enough\n", timeout=60)
+        return json.loads(found)
+
+    def close(self):
+        """Ends it, whatever it does."""
+        self.signal(signal.SIGCONT)
+        stop(self._process)
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+
+@contextlib.contextmanager
+def trainer(server, uri, name, weight=1, batch=BATCH, step=0):
+    """A Trainer, for as long as a `with` block lasts."""
+    started = Trainer(server, uri=uri, name=name, weight=weight,
+                      batch_size=batch, step=step, depth=DEPTH)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def _counted(server):
+    """CPU time and images of each job so far, and when."""
+    listed = json.loads(server.ctl("jobs", "--json"))
+    found = {}
+    for job in listed["jobs"]:
+        counters = [loader["counters"] for loader in job["loaders"]]
+        found[job["name"]] = (
+            sum(int(each["cpu_nanos"]) for each in counters),
+            sum(int(each["samples_decoded"]) for each in counters))
+    return found, int(listed["taken_at_nanos"])
+
+
+def _rates(server):
+    """Of each job over a while: CPUs, and images a second."""
+    time.sleep(WARM_SECONDS)
+    before, began = _counted(server)
+    time.sleep(SECONDS)
+    after, ended = _counted(server)
+    return {name: tuple((now - then) / (ended - began) * scale for
+                        now, then, scale in zip(after[name], before[name],
+                                                (1, 1e9)))
+            for name in after}
+
+
+def _percentile(waits):
+    return sorted(waits)[len(waits) * 99 // 100]
+
+
+def _cpu(uri):
+    """What `source_shares` tells of a source, of the CPU."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(daemon(CPU_LIMIT))
+        for weight in WEIGHTS:
+            last = stack.enter_context(
+                trainer(server, uri, str(weight), weight))
+        three = _rates(server)
+        last.signal(signal.SIGSTOP)
+        two = _rates(server)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(daemon(CPU_LIMIT))
+        capacity = sum(images for _, images in three.values())
+        step = LIGHT_BATCH / (LIGHT * capacity)
+        waits = []
+        for greedy in (False, True):
+            if greedy:
+                stack.enter_context(trainer(server, uri, "greedy"))
+            light = stack.enter_context(
+                trainer(server, uri, f"light-{greedy}", 1, LIGHT_BATCH, step))
+            time.sleep(LIGHT_SECONDS)
+            waits.append(_percentile(light.waits()))
+    return {
+        "rates": {name: cpus for name, (cpus, _) in three.items()},
+        "rates_of_two": {name: cpus for name, (cpus, _) in two.items()
+                         if name != str(WEIGHTS[-1])},
+        "step_s": step, "wait_alone_s": waits[0], "wait_beside_s": waits[1]}
+
+
+def _source(uri):
+    done = subprocess.run([program("fairness/source_shares"), uri],
+                          check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def _shares(what, found):
+    """Rows: each job's share beside what is due to it."""
+    total = sum(found["rates"].values())
+    return [row("fairness", f"{what}: share of weight {weight} / due",
+                found["rates"][str(weight)] / total, weight / sum(WEIGHTS),
+                "share")
+            for weight in WEIGHTS]
+
+
+def _rest(what, unit, found):
+    """Rows: an idle job, and a light one beside a greedy one."""
+    allowed = max(2 * found["wait_alone_s"], WAIT_PART * found["step_s"])
+    return [
+        row("fairness", f"{what}: two jobs, one idle / all three",
+            sum(found["rates_of_two"].values()),
+            sum(found["rates"].values()), unit),
+        row("fairness", f"{what}: a light job's p99 wait / what it may",
+            1e3 * found["wait_beside_s"], 1e3 * allowed, "ms"),
+    ]
+
+
+def run():
+    """Rows: the smallest share / due of all, then all."""
+    uri = str(photos.make())
+    for folder, _, names in os.walk(uri):  # into the page cache
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                file.read()
+    source, cpu = _source(uri), _cpu(uri)
+    shares = _shares("source", source) + _shares("CPU", cpu)
+    worst = min(shares, key=lambda share: share["ratio"])
+    return [dict(worst, metric=f"the smallest of all, {worst['metric']}"),
+            *shares, *_rest("source", "bytes/s", source),
+            *_rest("CPU", "CPUs", cpu)]

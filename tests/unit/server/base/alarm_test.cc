@@ -1,0 +1,79 @@
+#include "server/base/alarm.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <latch>
+#include <memory>
+#include <semaphore>
+
+#include "server/base/clock.h"
+
+namespace forebay::base {
+namespace {
+
+std::int64_t Now() { return Clock::Monotonic()->NowNanos(); }
+
+TEST(AlarmTest, RingsWhenItIsTimeAndOnce) {
+  std::counting_semaphore<100> rings(0);
+  std::atomic<std::int64_t> rang_at = 0;
+  Alarm alarm("forebay-alarm", [&] {
+    rang_at = Now();
+    rings.release();
+  });
+  for (const std::int64_t wait : {0, 1, 1'000'000, 20'000'000}) {
+    const std::int64_t at = Now() + wait;
+    alarm.SetFor(at);
+    rings.acquire();
+    EXPECT_GE(rang_at, at);
+  }
+  EXPECT_FALSE(rings.try_acquire());
+}
+
+TEST(AlarmTest, TheTimeMayBeSetSoonerAndLater) {
+  std::counting_semaphore<100> rings(0);
+  Alarm alarm("forebay-alarm", [&] { rings.release(); });
+  alarm.SetFor(Now() + INT64_C(3'600'000'000'000));
+  alarm.SetFor(Now());
+  rings.acquire();
+  alarm.SetFor(INT64_MAX);
+  const std::int64_t later = Now() + 30'000'000;
+  alarm.SetFor(Now() + 20'000'000);
+  alarm.SetFor(later);
+  rings.acquire();
+  EXPECT_GE(Now(), later);
+}
+
+TEST(AlarmTest, WhoIsCalledMaySetItAgain) {
+  std::latch done(50);
+  std::unique_ptr<Alarm> alarm;
+  std::latch made(1);
+  alarm = std::make_unique<Alarm>("forebay-alarm", [&] {
+    made.wait();
+    if (!done.try_wait()) {
+      done.count_down();
+      alarm->SetFor(Now());
+    }
+  });
+  made.count_down();
+  alarm->SetFor(Now());
+  done.wait();
+  alarm->SetFor(INT64_MAX);
+}
+
+TEST(AlarmTest, NeverRingsOnceItIsGone) {
+  std::atomic<int> rings = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto gone = std::make_unique<bool>(false);
+    {
+      Alarm alarm("forebay-alarm", [&] { rings += *gone ? 1000 : 1; });
+      alarm.SetFor(Now());
+    }
+    *gone = true;
+  }
+  EXPECT_LE(rings, 200);
+}
+
+}  // namespace
+}  // namespace forebay::base

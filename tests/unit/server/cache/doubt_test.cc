@@ -1,0 +1,138 @@
+// What is kept of objects that may change in their places.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/cache/cache.h"
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+
+// A root of which a test says whether it can tell.
+class WaveringRoot final : public storage::Root {
+ public:
+  explicit WaveringRoot(const storage::Root& root)
+      : uri_(root.uri()), identity_(root.identity()) {}
+  const std::string& uri() const override { return uri_; }
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
+  bool StillHas(const std::string&,
+                const storage::ObjectVersion&) const override {
+    return sure_;
+  }
+  void set_sure(bool sure) { sure_ = sure; }
+
+ private:
+  const std::string uri_;
+  const std::shared_ptr<const std::string> identity_;
+  bool sure_ = false;
+};
+
+// What is in doubt is asked for through the root that the source knows.
+class AskingSource final : public storage::ByteSource {
+ public:
+  AskingSource(storage::ByteSource* inner,
+               std::shared_ptr<const storage::Root> root)
+      : inner_(inner), root_(std::move(root)) {}
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      request.root = root_;
+      lengths_.push_back(request.length);
+    }
+    inner_->Read(requests);
+  }
+  const std::vector<std::uint64_t>& lengths() const { return lengths_; }
+
+ private:
+  storage::ByteSource* const inner_;
+  const std::shared_ptr<const storage::Root> root_;
+  std::vector<std::uint64_t> lengths_;
+};
+
+class DoubtTest : public ::testing::Test {
+ protected:
+  DoubtTest() {
+    cache_ = *Cache::Create({.capacity = kPlenty, .seed = 1},
+                            {.below = &asking_,
+                             .budget = &budget_,
+                             .next_use = &next_use_,
+                             .clock = &clock_});
+    version_ = memory_.Put("a", "content");
+    Read();
+  }
+
+  void Read() {
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = "a";
+    request.version = version_;
+    request.length = version_.size;
+    request.purpose.job = 1;
+    request.done = Into(&log_, "a");
+    cache_->Read({&request, 1});
+  }
+
+  base::MemoryBudget budget_{kPlenty};
+  base::FakeClock clock_;
+  ScriptedNextUse next_use_;
+  storage::MemorySource memory_;
+  storage::FaultySource faulty_{&memory_};
+  AskingSource asking_{&faulty_, memory_.root()};
+  const std::shared_ptr<WaveringRoot> root_ =
+      std::make_shared<WaveringRoot>(*memory_.root());
+  std::unique_ptr<Cache> cache_;
+  storage::ObjectVersion version_;
+  std::string log_;
+};
+
+TEST_F(DoubtTest, WhatIsSureIsNotAskedFor) {
+  root_->set_sure(true);
+  Read();
+  EXPECT_EQ(log_, "a:content a:content ");
+  EXPECT_THAT(asking_.lengths(), ElementsAre(7));
+}
+
+TEST_F(DoubtTest, IsLiftedByAReadOfNoBytes) {
+  const std::uint64_t used = cache_->Snapshot().used;
+  faulty_.Hold();
+  Read();
+  Read();
+  EXPECT_EQ(log_, "a:content ");
+  EXPECT_EQ(cache_->Snapshot().used, used);
+  EXPECT_EQ(cache_->Snapshot().entries, 0);
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:content a:content a:content ");
+  EXPECT_THAT(asking_.lengths(), ElementsAre(7, 0));
+  const Snapshot snapshot = cache_->Snapshot();
+  EXPECT_EQ(snapshot.used, used);
+  EXPECT_EQ(snapshot.entries, 1);
+  EXPECT_EQ(snapshot.entry_bytes, used);
+  EXPECT_EQ(snapshot.total.memory.reads, 2);
+  EXPECT_EQ(snapshot.total.source.reads, 1);
+  root_->set_sure(true);
+  Read();
+  EXPECT_THAT(asking_.lengths(), SizeIs(2));
+}
+
+TEST_F(DoubtTest, WhatHasChangedIsAnErrorAndIsGone) {
+  memory_.Put("a", "another");
+  Read();
+  EXPECT_THAT(log_, HasSubstr("a:content a:FAILED_PRECONDITION: a: "));
+  EXPECT_EQ(cache_->Snapshot().used, 0);
+  EXPECT_EQ(cache_->Snapshot().entries, 0);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  memory_.Remove("a");
+  Read();
+  EXPECT_THAT(log_, HasSubstr("NOT_FOUND"));
+}
+
+}  // namespace
+}  // namespace forebay::cache

@@ -1,0 +1,146 @@
+#include "server/daemon/remote_reads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/storage/gcs/gcs_server.h"
+#include "tests/unit/server/storage/http/object_server.h"
+
+namespace forebay::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Threads of this process that the network has.
+int NetThreads() {
+  int count = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(task.path() / "comm") >> name;
+    if (name == "forebay-net") ++count;
+  }
+  return count;
+}
+
+class RemoteReadsTest : public ::testing::Test {
+ protected:
+  RemoteReadsTest() : reads_(Environment(), &routes_) {}
+
+  RemoteEnvironment Environment() const {
+    RemoteEnvironment environment;
+    environment.emulator_host = bucket_.url();
+    return environment;
+  }
+
+  std::shared_ptr<const storage::Root> Open(const std::string& uri) {
+    auto root = reads_.Open(uri, {});
+    EXPECT_TRUE(root.ok()) << root.status();
+    return *std::move(root);
+  }
+
+  absl::StatusOr<std::string> Read(
+      const std::shared_ptr<const storage::Root>& root,
+      const std::string& object) {
+    const auto version = reads_.Stat(*root, object, {});
+    if (!version.ok()) return version.status();
+    storage::ReadRequest request;
+    request.root = root;
+    request.object = object;
+    request.version = *version;
+    request.length = version->size;
+    std::promise<absl::StatusOr<std::string>> result;
+    request.done = [&result](const absl::StatusOr<base::Bytes>& bytes) {
+      if (!bytes.ok()) return result.set_value(bytes.status());
+      const auto span = bytes->span();
+      result.set_value(std::string(span.begin(), span.end()));
+    };
+    routes_.Read({&request, 1});
+    return result.get_future().get();
+  }
+
+  storage::gcs::GcsServer bucket_;
+  storage::http::ObjectServer web_;
+  storage::MemorySource local_;
+  storage::RoutedSource routes_;
+  RemoteReads reads_;
+};
+
+TEST_F(RemoteReadsTest, NothingIsThereBeforeItIsNeeded) {
+  EXPECT_EQ(NetThreads(), 0);
+  EXPECT_EQ(reads_.Open("gs://B/x", {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(NetThreads(), 0);
+  EXPECT_EQ(reads_.credentials(), "");
+  Open("gs://bucket");
+  EXPECT_EQ(NetThreads(), 1);
+  EXPECT_THAT(reads_.credentials(), HasSubstr("no credentials"));
+  EXPECT_EQ(bucket_.asked(), 0);
+}
+
+TEST_F(RemoteReadsTest, EachPlaceIsReadInItsOwnWay) {
+  bucket_.Put("p/a b", "in a bucket");
+  web_.Put("x", "on the web");
+  EXPECT_EQ(*Read(Open("gs://bucket/p"), "a b"), "in a bucket");
+  EXPECT_EQ(*Read(Open(web_.url()), "x"), "on the web");
+  int listed = 0;
+  EXPECT_TRUE(reads_
+                  .List(*Open("gs://bucket/p"),
+                        [&](storage::ListedObject) { ++listed; }, {})
+                  .ok());
+  EXPECT_EQ(listed, 1);
+  EXPECT_EQ(NetThreads(), 1);
+}
+
+TEST_F(RemoteReadsTest, OtherPlacesAreRefused) {
+  for (const char* uri :
+       {"s3://bucket/x", "ftp://host/x", "gs://", "gs://a/", "http://",
+        "http://u:p@host/", "http://host/?a", "http://169.254.169.254/x"}) {
+    const absl::Status status = reads_.Open(uri, {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << uri;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(uri));
+  }
+  EXPECT_EQ(reads_.List(*local_.root(), {}, {}).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RemoteReadsTest, AnEmulatorSeesOnlyCredentialsNamedForIt) {
+  setenv("HOME", "/home/somebody", 1);
+  unsetenv("STORAGE_EMULATOR_HOST");
+  unsetenv("GCE_METADATA_HOST");
+  RemoteEnvironment real = RemoteEnvironment::OfProcess();
+  EXPECT_EQ(real.emulator_host, "");
+  EXPECT_NE(real.credentials.gcloud, "");
+  EXPECT_NE(real.credentials.metadata_host, "");
+  setenv("STORAGE_EMULATOR_HOST", "localhost:4443", 1);
+  setenv("GOOGLE_APPLICATION_CREDENTIALS", "/key.json", 1);
+  RemoteEnvironment emulated = RemoteEnvironment::OfProcess();
+  EXPECT_EQ(emulated.emulator_host, "localhost:4443");
+  EXPECT_EQ(emulated.credentials.key_file, "/key.json");
+  EXPECT_EQ(emulated.credentials.gcloud, "");
+  EXPECT_EQ(emulated.credentials.metadata_host, "");
+  setenv("GCE_METADATA_HOST", "127.0.0.1:1", 1);
+  EXPECT_EQ(RemoteEnvironment::OfProcess().credentials.metadata_host,
+            "127.0.0.1:1");
+}
+
+TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {
+  RemoteEnvironment environment = Environment();
+  environment.credentials.key_file = "/nowhere/key.json";
+  RemoteReads reads(environment, &routes_);
+  EXPECT_EQ(reads.Open("gs://bucket/p", {}).status(),
+            absl::NotFoundError("gs://bucket/p: /nowhere/key.json: No such "
+                                "file or directory"));
+}
+
+}  // namespace
+}  // namespace forebay::daemon

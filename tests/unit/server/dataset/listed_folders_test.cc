@@ -1,0 +1,247 @@
+#include "server/dataset/listed_folders.h"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/dataset/image_folder.h"
+#include "tests/unit/server/dataset/listed_place.h"
+#include "tests/unit/server/dataset/scratch_tree.h"
+
+namespace forebay::dataset {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::vector<std::string> Names(const Index& index) {
+  std::vector<std::string> names;
+  for (std::uint64_t id = 0; id < index.size(); ++id)
+    names.push_back(index.At(id).object);
+  return names;
+}
+
+TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
+  const ScratchTree tree;
+  ListedPlace place;
+  for (const std::string name :
+       {"b/2.jpg", "b/10.jpg", "b/1.JPEG", "b/sub/x.png", "b/sub.jpg",
+        "b/sub-1/y.jpg", "b/notes.txt", "a/z.webp", "a/deep/er/1.jpg",
+        "\u00fc/\u00e9.jpg", "Z/1.tif", "right_in_the_root.jpg"}) {
+    tree.Write("data/" + name, "x");
+    place.Put(name);
+  }
+  const auto folder = ScanImageFolder(*tree.Root("data"), {});
+  const auto listed = ListImageFolder(place, *place.root(), {});
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ((*listed)->classes(), (*folder)->classes());
+  EXPECT_EQ(Names(**listed), Names(**folder));
+  const auto& directories = (*listed)->parts().directories;
+  ASSERT_GE(directories.size(), 2);
+  EXPECT_EQ(directories[1].label, 0);
+  EXPECT_EQ((*listed)->At(0).version.size, 1);
+  EXPECT_GT((*listed)->At(0).version.stamp, 1'700'000'000'000'000);
+}
+
+TEST(ListImageFolderTest, OddNamesAreNoTrouble) {
+  ListedPlace place;
+  place.Put("/nameless/1.jpg");
+  place.Put("a//1.jpg");
+  place.Put("a/../1.jpg");
+  place.Put("a/1.jpg");
+  const auto index = ListImageFolder(place, *place.root(), {});
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_THAT((*index)->classes(), ElementsAre("a"));
+  EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
+  place.Put("a/" + std::string(252, 'x') + ".jpg");
+  EXPECT_EQ(ListImageFolder(place, *place.root(), {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ListImageFolderTest, SaysWhatIsMissing) {
+  ListedPlace place;
+  place.Put("1.jpg");
+  EXPECT_EQ(
+      ListImageFolder(place, *place.root(), {}).status(),
+      absl::NotFoundError("gs://bucket/train: found no class folder in it"));
+  place.Put("a/1.jpg");
+  place.Put("b/notes.txt");
+  const absl::Status status =
+      ListImageFolder(place, *place.root(), {}).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("gs://bucket/train: found no valid file for the "
+                        "classes b; supported extensions are .jpg"));
+}
+
+class ListedFoldersTest : public testing::Test {
+ protected:
+  ListedFoldersTest() : store_(tree_.path() + "/indexes") {
+    place_.Put("a/1.jpg");
+    place_.Put("b/2.jpg", 7);
+  }
+
+  std::unique_ptr<ListedFolders> New() {
+    return std::make_unique<ListedFolders>(
+        &place_, &store_, [this] { return now_; }, 60 * kSecond);
+  }
+
+  std::shared_ptr<const Index> Open(ListedFolders& folders) {
+    auto index = folders.Open(*place_.root(), &warnings_, {});
+    EXPECT_TRUE(index.ok()) << index.status();
+    return index.ok() ? *index : nullptr;
+  }
+
+  ScratchTree tree_;
+  ListedPlace place_;
+  IndexStore store_;
+  std::int64_t now_ = 1'700'000'000 * kSecond;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(ListedFoldersTest, ARecentListServesAll) {
+  const auto folders = New();
+  const auto one = Open(*folders);
+  now_ += 60 * kSecond;
+  EXPECT_EQ(Open(*folders), one);
+  EXPECT_EQ(place_.lists, 1);
+  now_ += 1;
+  EXPECT_EQ(Open(*folders), one) << "nothing has changed: one copy";
+  EXPECT_EQ(place_.lists, 2);
+  EXPECT_EQ(Open(*folders), one);
+  EXPECT_EQ(place_.lists, 2);
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(ListedFoldersTest, WhatChangedIsSeenByTheNextList) {
+  const auto folders = New();
+  const auto before = Open(*folders);
+  place_.Put("a/0.jpg");
+  EXPECT_EQ(Open(*folders), before);
+  now_ += 61 * kSecond;
+  const auto after = Open(*folders);
+  EXPECT_EQ(after->size(), 3);
+  EXPECT_EQ(before->size(), 2);
+  EXPECT_NE(after->version(), before->version());
+  // A clock that was set back makes nothing recent.
+  now_ -= 3600 * kSecond;
+  EXPECT_EQ(Open(*folders), after);
+  EXPECT_EQ(place_.lists, 3);
+}
+
+TEST_F(ListedFoldersTest, ARestartedDaemonFindsTheIndexOnDisk) {
+  const Version version = Open(*New())->version();
+  now_ += 59 * kSecond;
+  const auto later = New();
+  EXPECT_EQ(Open(*later)->version(), version);
+  EXPECT_EQ(place_.lists, 1);
+  now_ += 2 * kSecond;
+  EXPECT_EQ(Open(*New())->version(), version);
+  EXPECT_EQ(place_.lists, 2);
+}
+
+TEST_F(ListedFoldersTest, AnEarlierListIsBetterThanNone) {
+  const Version version = Open(*New())->version();
+  now_ += 3600 * kSecond;
+  place_.status = absl::UnavailableError("no connection");
+  EXPECT_EQ(Open(*New())->version(), version);
+  EXPECT_THAT(warnings_,
+              ElementsAre("gs://bucket/train: no connection: the index of an "
+                          "earlier list is used instead"));
+  // Who may not read must not.
+  place_.status = absl::PermissionDeniedError("denied");
+  EXPECT_EQ(New()->Open(*place_.root(), &warnings_, {}).status(),
+            absl::PermissionDeniedError("gs://bucket/train: denied"));
+}
+
+TEST_F(ListedFoldersTest, AStaleIndexIsListedAnew) {
+  const auto folders = New();
+  const auto before = Open(*folders);
+  place_.Put("a/1.jpg", 2);
+  folders->MarkStale(before->version());
+  place_.status = absl::UnavailableError("no connection");
+  EXPECT_TRUE(absl::IsUnavailable(
+      folders->Open(*place_.root(), &warnings_, {}).status()));
+  place_.status = absl::OkStatus();
+  const auto after = Open(*folders);
+  EXPECT_EQ(after->At(0).length, 2);
+  // Known already: the new index is not meant.
+  folders->MarkStale(before->version());
+  EXPECT_EQ(Open(*folders), after);
+  EXPECT_EQ(place_.lists, 3);
+  // Nor is it found on disk.
+  folders->MarkStale(after->version());
+  EXPECT_EQ(Open(*New())->version(), after->version());
+  EXPECT_EQ(place_.lists, 4);
+}
+
+TEST_F(ListedFoldersTest, ADamagedIndexIsBuiltAnewWithAWarning) {
+  Open(*New());
+  for (const auto& file :
+       std::filesystem::directory_iterator(tree_.path() + "/indexes"))
+    std::ofstream(file.path(), std::ios::app) << "garbage";
+  EXPECT_EQ(Open(*New())->size(), 2);
+  EXPECT_EQ(place_.lists, 2);
+  ASSERT_EQ(warnings_.size(), 1);
+  EXPECT_THAT(warnings_[0],
+              HasSubstr("gs://bucket/train: its index is built anew: "));
+}
+
+TEST_F(ListedFoldersTest, WhoWaitsForAListSharesIt) {
+  const auto folders = New();
+  constexpr int kLoaders = 8;
+  std::latch start(kLoaders);
+  std::vector<std::shared_ptr<const Index>> found(kLoaders);
+  std::vector<std::thread> threads;
+  for (auto& index : found) {
+    threads.emplace_back([&] {
+      std::vector<std::string> warnings;
+      start.arrive_and_wait();
+      index = *folders->Open(*place_.root(), &warnings, {});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(place_.lists, 1);
+  for (const auto& index : found) EXPECT_EQ(index, found[0]);
+}
+
+TEST_F(ListedFoldersTest, WhoStopsLeavesTheListToOthers) {
+  const auto folders = New();
+  std::stop_source stop;
+  std::latch listing(1);
+  std::latch go(1);
+  std::atomic<bool> hold = true;
+  place_.on_list = [&] {
+    if (hold.exchange(false)) listing.count_down();
+    go.wait();
+  };
+  const auto open = [&] {
+    std::vector<std::string> warnings;
+    return folders->Open(*place_.root(), &warnings, stop.get_token()).status();
+  };
+  absl::Status first;
+  absl::Status second;
+  std::thread lister([&] { first = open(); });
+  listing.wait();
+  std::thread waiter([&] { second = open(); });
+  stop.request_stop();
+  waiter.join();
+  EXPECT_TRUE(absl::IsCancelled(second)) << second;
+  go.count_down();
+  lister.join();
+  EXPECT_TRUE(absl::IsCancelled(first)) << first;
+  EXPECT_EQ(Open(*folders)->size(), 2);
+}
+
+}  // namespace
+}  // namespace forebay::dataset

@@ -1,0 +1,73 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset {
+
+// A place that a list alone tells of. It may be asked on several threads, and
+// changed on one while nobody asks.
+class ListedPlace final : public storage::ObjectLister {
+ public:
+  class PlaceRoot final : public storage::Root {
+   public:
+    explicit PlaceRoot(const std::string& uri)
+        : uri_(uri), identity_(std::make_shared<const std::string>(uri)) {}
+    const std::string& uri() const override { return uri_; }
+    std::shared_ptr<const std::string> identity() const override {
+      return identity_;
+    }
+
+   private:
+    const std::string uri_;
+    const std::shared_ptr<const std::string> identity_;
+  };
+
+  std::shared_ptr<const storage::Root> root() const { return root_; }
+
+  void Put(const std::string& object, std::uint64_t size = 1) {
+    objects_[object] = {size, ++generation_};
+  }
+  void Remove(const std::string& object) { objects_.erase(object); }
+
+  absl::Status List(const storage::Root&,
+                    const std::function<void(storage::ListedObject)>& each,
+                    const std::stop_token& stop) override {
+    ++lists;
+    if (on_list) on_list();
+    if (stop.stop_requested()) return absl::CancelledError("stopped");
+    for (const auto& [name, version] : objects_) each({name, version});
+    return status;
+  }
+  absl::StatusOr<storage::ObjectVersion> Stat(const storage::Root&,
+                                              std::string_view object,
+                                              const std::stop_token&) override {
+    const auto found = objects_.find(std::string(object));
+    if (found == objects_.end())
+      return absl::NotFoundError(std::string(object) + ": is not there");
+    return found->second;
+  }
+
+  std::atomic<int> lists = 0;
+  absl::Status status;            // of each list
+  std::function<void()> on_list;  // called as each begins
+
+ private:
+  std::map<std::string, storage::ObjectVersion> objects_;
+  std::int64_t generation_ = 1'700'000'000'000'000;
+  const std::shared_ptr<const storage::Root> root_ =
+      std::make_shared<PlaceRoot>("gs://bucket/train");
+};
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_

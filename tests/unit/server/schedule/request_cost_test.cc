@@ -1,0 +1,84 @@
+#include "server/schedule/request_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+
+namespace forebay::schedule {
+namespace {
+
+// A resource that takes so long, in nanoseconds, for what it is asked.
+struct Disk {
+  double per_request;
+  double per_byte;
+
+  void Serve(std::int64_t requests, std::int64_t size, double noise,
+             RequestCost* cost) const {
+    const double nanos = static_cast<double>(requests) *
+                         (per_request + per_byte * static_cast<double>(size)) *
+                         noise;
+    cost->Observe(requests, requests * size, static_cast<std::int64_t>(nanos));
+  }
+};
+
+TEST(RequestCostTest, FindsTheConstant) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> noise(0.95, 1.05);
+  for (const double constant : {20e3, 100e3, 1e6}) {
+    const Disk disk = {.per_request = constant * 0.7, .per_byte = 0.7};
+    RequestCost cost;
+    for (int i = 0; i < 500; ++i)
+      disk.Serve(100, 4096 + random() % 400'000, noise(random), &cost);
+    EXPECT_NEAR(static_cast<double>(cost.bytes()), constant, 0.15 * constant);
+  }
+}
+
+TEST(RequestCostTest, FollowsAChange) {
+  RequestCost cost;
+  const Disk before = {.per_request = 10e3, .per_byte = 1};
+  const Disk after = {.per_request = 300e3, .per_byte = 1};
+  for (int i = 0; i < 300; ++i)
+    before.Serve(100, 10'000 + i % 9 * 5000, 1, &cost);
+  EXPECT_NEAR(static_cast<double>(cost.bytes()), 10e3, 100);
+  for (int i = 0; i < 600; ++i)
+    after.Serve(100, 10'000 + i % 9 * 5000, 1, &cost);
+  EXPECT_NEAR(static_cast<double>(cost.bytes()), 300e3, 3e3);
+}
+
+TEST(RequestCostTest, KeepsItsValueWhereAllRequestsAreAlike) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> noise(0.7, 1.3);
+  RequestCost cost(77'000);
+  const Disk disk = {.per_request = 1e6, .per_byte = 1};
+  for (int i = 0; i < 500; ++i)
+    disk.Serve(100, 50'000 + random() % 500, noise(random), &cost);
+  EXPECT_EQ(cost.bytes(), 77'000);
+}
+
+TEST(RequestCostTest, StaysWithinItsBounds) {
+  RequestCost cost;
+  for (int i = 0; i < 50; ++i)
+    Disk{.per_request = 0, .per_byte = 1}.Serve(64, 1000 << i % 8, 1, &cost);
+  EXPECT_EQ(cost.bytes(), RequestCost::kLeast);
+  RequestCost other;
+  for (int i = 0; i < 50; ++i)
+    Disk{.per_request = 1e9, .per_byte = 0}.Serve(64, 1000 << i % 8, 1, &other);
+  EXPECT_EQ(other.bytes(), RequestCost::kMost);
+}
+
+TEST(RequestCostTest, LearnsNothingFromNothing) {
+  RequestCost cost(50'000);
+  cost.Observe(0, 0, 0);
+  cost.Observe(10, 0, 1000);
+  cost.Observe(10, 1000, 0);
+  cost.Observe(-1, -1, -1);
+  EXPECT_EQ(cost.bytes(), 50'000);
+}
+
+}  // namespace
+}  // namespace forebay::schedule

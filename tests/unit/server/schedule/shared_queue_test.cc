@@ -1,0 +1,362 @@
+#include "server/schedule/shared_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace forebay::schedule {
+namespace {
+
+using Queue = SharedQueue<int>;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+Load Same(std::int64_t amount) { return {.cost = amount, .units = amount}; }
+
+// Pops and completes as estimated; -1: nothing.
+int Next(Queue& queue, const Load& load = Same(10), std::int64_t now = 0) {
+  const auto popped = queue.Pop(now);
+  if (!popped.has_value()) return -1;
+  queue.Complete(popped->id, load, now);
+  return popped->item;
+}
+
+TEST(SharedQueueTest, SharesByWeightAndByUrgencyAsTheFairQueueDoes) {
+  Queue queue;
+  queue.SetWeight(2, 3);
+  for (int i = 0; i < 400; ++i) {
+    queue.Push(1, Same(10), 400 - i, 1000 + i);
+    queue.Push(2, Same(10), 0, 2000 + i);
+  }
+  EXPECT_EQ(queue.size(), 800);
+  int counts[3] = {};
+  int last = 1400;
+  for (int i = 0; i < 400; ++i) {
+    const int item = Next(queue);
+    ++counts[item / 1000];
+    if (item / 1000 == 1) {
+      EXPECT_EQ(item, --last);
+    }
+  }
+  EXPECT_NEAR(counts[2], 300, 3);
+  EXPECT_EQ(queue.size(), 400);
+  EXPECT_EQ(queue.NextAt(), INT64_MAX);
+}
+
+TEST(SharedQueueTest, TakesItemsThatOnlyMove) {
+  SharedQueue<std::unique_ptr<int>> queue;
+  queue.Push(1, Same(1), 0, std::make_unique<int>(7));
+  EXPECT_EQ(*queue.Pop(0)->item, 7);
+}
+
+// --- Caps.
+
+TEST(SharedQueueTest, WhoIsOverItsCapIsPassedOver) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);  // a burst of 100
+  for (int i = 0; i < 50; ++i)
+    for (int flow : {1, 2}) queue.Push(flow, Same(10), 0, flow);
+  int counts[3] = {};
+  for (int i = 0; i < 60; ++i) ++counts[Next(queue)];
+  EXPECT_EQ(counts[1], 10);
+  EXPECT_EQ(counts[2], 50) << "the others take what is left";
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_FALSE(queue.HasNext());
+  EXPECT_EQ(queue.size(), 40);
+  EXPECT_NEAR(queue.NextAt(), kSecond / 100, 10);
+  EXPECT_EQ(Next(queue, Same(10), kSecond / 200), -1);
+  EXPECT_EQ(Next(queue, Same(10), queue.NextAt()), 1);
+  EXPECT_EQ(Next(queue, Same(10), kSecond / 100 + 10), -1);
+  queue.SetCap(1, kNone, kSecond / 100);
+  EXPECT_EQ(Next(queue, Same(10), kSecond / 100), 1);
+}
+
+TEST(SharedQueueTest, AFlowOverItsCapSavesNothingUp) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);
+  for (int i = 0; i < 1000; ++i)
+    for (int flow : {1, 2}) queue.Push(flow, Same(10), 0, flow);
+  for (int i = 0; i < 500; ++i) Next(queue);
+  queue.SetCap(1, kNone, 0);
+  int counts[3] = {};
+  for (int i = 0; i < 100; ++i) ++counts[Next(queue)];
+  EXPECT_NEAR(counts[1], 50, 1);
+}
+
+TEST(SharedQueueTest, CapsCountUnitsAndSharesPayForCosts) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);
+  for (int i = 0; i < 100; ++i) {
+    queue.Push(1, {.cost = 50, .units = 10}, 0, 1);
+    queue.Push(2, {.cost = 10, .units = 90}, 0, 2);
+  }
+  int counts[3] = {};
+  for (int i = 0; i < 30; ++i) ++counts[Next(queue, {.cost = 10, .units = 10})];
+  EXPECT_EQ(counts[1], 10) << "its burst";
+}
+
+TEST(SharedQueueTest, WhatAnItemReallyTookIsMadeUpFor) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);
+  for (int i = 0; i < 10; ++i) queue.Push(1, Same(100), 0, i);
+  const auto first = queue.Pop(0);
+  EXPECT_FALSE(queue.Pop(0).has_value());
+  queue.Complete(first->id, Same(20), 0);
+  EXPECT_FALSE(queue.Pop(0).has_value()) << "80 of 100 are there";
+  EXPECT_NEAR(queue.NextAt(), kSecond / 50, 10);
+  const auto second = queue.Pop(kSecond / 50 + 10);
+  ASSERT_TRUE(second.has_value());
+  queue.Complete(second->id, Same(300), kSecond / 50 + 10);
+  EXPECT_FALSE(queue.Pop(kSecond / 5).has_value());
+  EXPECT_NEAR(queue.NextAt(), kSecond * 32 / 100, 100);
+}
+
+TEST(SharedQueueTest, TheLimitHoldsUpAllTogether) {
+  Queue queue;
+  queue.SetLimit(1000, 0);
+  for (int i = 0; i < 100; ++i)
+    for (int flow : {1, 2}) queue.Push(flow, Same(10), 0, flow);
+  int counts[3] = {};
+  for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
+  EXPECT_EQ(counts[1], 5);
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_NEAR(queue.NextAt(), kSecond / 100, 10);
+  EXPECT_NE(Next(queue, Same(10), queue.NextAt()), -1);
+  queue.LiftCaps();
+  for (int i = 0; i < 189; ++i) EXPECT_NE(Next(queue), -1);
+  EXPECT_TRUE(queue.empty());
+}
+
+// Over any stretch of time, no flow gets more than its rate and one burst, or
+// one item where that is larger; and the host no more than the limit. And as
+// long as any flow may be served, one is.
+TEST(SharedQueueTest, NoWindowExceedsACap) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    Queue queue;
+    constexpr int kFlows = 4;  // the last has no cap
+    double rate[kFlows + 1];
+    for (int flow = 0; flow < kFlows - 1; ++flow) {
+      rate[flow] = 100 + random() % 10'000;
+      queue.SetCap(flow, rate[flow], 0);
+      queue.SetWeight(flow, 1 + random() % 5);
+    }
+    rate[kFlows - 1] = 1e12;
+    rate[kFlows] = 3000 + random() % 30'000;
+    queue.SetLimit(rate[kFlows], 0);
+    const int largest = 1 + random() % 2000;
+    struct Taken {
+      std::int64_t at;
+      double units;
+    };
+    std::vector<Taken> taken[kFlows + 1];
+    std::map<int, std::int64_t> units;
+    int next_item = 0;
+    const auto push = [&](int flow) {
+      units[next_item] = 1 + random() % largest;
+      queue.Push(flow, Same(units[next_item]), random() % 3,
+                 flow + kFlows * next_item);
+      ++next_item;
+    };
+    for (int flow = 0; flow < kFlows; ++flow)
+      for (int i = 0; i < 3; ++i) push(flow);
+    std::int64_t now = 0;
+    for (int step = 0; step < 1500; ++step) {
+      const auto popped = queue.Pop(now);
+      if (!popped.has_value()) {
+        ASSERT_GT(queue.NextAt(), now);
+        // Sometimes late.
+        now = queue.NextAt() + (random() % 8 == 0 ? random() % kSecond : 0);
+        continue;
+      }
+      const int flow = popped->item % kFlows;
+      const auto amount = units[popped->item / kFlows];
+      for (const int book : {flow, kFlows})
+        taken[book].push_back({now, static_cast<double>(amount)});
+      queue.Complete(popped->id, Same(amount), now);
+      push(flow);
+    }
+    for (int book = 0; book <= kFlows; ++book) {
+      const double burst =
+          std::max<double>(rate[book] * Queue::kBurstSeconds, largest);
+      for (std::size_t from = 0; from < taken[book].size(); from += 7) {
+        double sum = 0;
+        for (std::size_t to = from; to < taken[book].size(); ++to) {
+          sum += taken[book][to].units;
+          const double seconds =
+              static_cast<double>(taken[book][to].at - taken[book][from].at) *
+              1e-9;
+          ASSERT_LE(sum, (rate[book] * seconds + burst) * (1 + 1e-6) + 1)
+              << "flow " << book;
+        }
+      }
+    }
+  }
+}
+
+// --- Shares.
+
+TEST(SharedQueueTest, ASharedItemTakesTheMostUrgentOnesPlace) {
+  Queue queue;
+  const auto late = queue.Push(1, Same(10), 9, 100);
+  for (int i = 0; i < 3; ++i) {
+    queue.Push(1, Same(10), 5, i);
+    queue.Push(2, Same(10), 5, 10 + i);
+  }
+  queue.Share(late, 2, 0, 0);
+  EXPECT_EQ(queue.size(), 7) << "it is one item";
+  std::vector<int> order;
+  for (int i = 0; i < 7; ++i) order.push_back(Next(queue));
+  EXPECT_EQ(order[1], 100) << "flow 2's turn, which wants it most";
+  EXPECT_EQ(std::count(order.begin(), order.end(), 100), 1);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(queue.HasNext());
+  EXPECT_EQ(queue.in_flight(), 0);
+}
+
+TEST(SharedQueueTest, TheSameFlowMayWantAnItemSooner) {
+  Queue queue;
+  const auto late = queue.Push(1, Same(10), 9, 100);
+  queue.Push(1, Same(10), 5, 1);
+  queue.Share(late, 1, 0, 0);
+  EXPECT_EQ(queue.size(), 2);
+  EXPECT_EQ(Next(queue), 100);
+  EXPECT_EQ(Next(queue), 1);
+  EXPECT_EQ(Next(queue), -1);
+}
+
+TEST(SharedQueueTest, WhoMayReadTakesItForWhoMayNot) {
+  Queue queue;
+  queue.SetCap(1, 100, 0);  // a burst of 10
+  queue.Push(1, Same(10), 0, 0);
+  EXPECT_EQ(Next(queue), 0);
+  const auto held = queue.Push(1, Same(10), 0, 1);
+  EXPECT_EQ(Next(queue), -1);
+  queue.Share(held, 2, 0, 0);
+  EXPECT_EQ(Next(queue), 1);
+  // Its part came on credit: 5 are owed, and 10 are wanted.
+  queue.Push(1, Same(10), 0, 2);
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_NEAR(queue.NextAt(), kSecond * 15 / 100, 10);
+}
+
+TEST(SharedQueueTest, OfAnItemThatIsDoneNobodyTakesNotice) {
+  Queue queue;
+  const auto id = queue.Push(1, Same(10), 0, 1);
+  EXPECT_EQ(Next(queue), 1);
+  queue.Share(id, 2, 0, 0);
+  queue.Share(12345, 2, 0, 0);
+  EXPECT_FALSE(queue.Pop(0).has_value());
+}
+
+TEST(SharedQueueTest, FlowsMayBeForgottenWhileTheyShare) {
+  Queue queue;
+  const auto flying = queue.Push(1, Same(10), 0, 0);
+  const auto waiting = queue.Push(1, Same(10), 0, 1);
+  ASSERT_EQ(queue.Pop(0)->id, flying);
+  queue.Share(flying, 2, 0, 0);
+  queue.Share(waiting, 2, 0, 0);
+  queue.SetCap(2, 1, 0);
+  queue.Forget(2);
+  queue.Forget(1);
+  queue.Complete(flying, Same(10), 0);
+  EXPECT_EQ(Next(queue), 1);
+  EXPECT_EQ(queue.size(), 0);
+}
+
+// The history of random items, shared at random moments by random flows. What
+// every flow pays is kept here in plain books: equal parts of what items really
+// took. All flows wait all the time, so what they paid over their weights stays
+// within the bound of the fair queue, if the queue's books say the same. Each
+// item comes out once.
+TEST(SharedQueueTest, AllPayEqualParts) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    Queue queue;
+    constexpr int kLargest = 1000;
+    const int flows = 2 + random() % 5;
+    const std::size_t depth = 1 + random() % 8;
+    std::vector<double> weight(flows), paid(flows);
+    for (int flow = 0; flow < flows; ++flow) {
+      weight[flow] = 0.5 + random() % 8 / 2.0;
+      queue.SetWeight(flow, weight[flow]);
+    }
+    struct Item {
+      std::int64_t actual;
+      std::set<int> wanted_by;
+    };
+    std::map<Queue::Id, Item> items;  // that wait or are in flight
+    const auto push = [&](int flow) {
+      const std::int64_t actual = 1 + random() % kLargest;
+      // Estimates lie by up to a half.
+      const auto id = queue.Push(
+          flow, Same(actual / 2 + random() % (actual + 1)), random() % 4, 0);
+      items[id] = {actual, {flow}};
+    };
+    std::deque<Queue::Id> flying;
+    double total = 0;
+    for (int step = 0; step < 4000; ++step) {
+      for (int flow = 0; flow < flows; ++flow) {
+        const auto own =
+            std::count_if(items.begin(), items.end(), [&](const auto& item) {
+              return item.second.wanted_by == std::set<int>{flow};
+            });
+        for (auto i = own; i < 3 + static_cast<int>(depth); ++i) push(flow);
+      }
+      if (random() % 3 == 0) {
+        auto shared = items.begin();
+        std::advance(shared, random() % items.size());
+        // Who has paid least: shares come on credit, so whoever wants more of
+        // them than its weight allows pays more than that.
+        int flow = random() % flows;
+        for (int other = 0; other < flows; ++other)
+          if (paid[other] / weight[other] < paid[flow] / weight[flow])
+            flow = other;
+        queue.Share(shared->first, flow, random() % 4, 0);
+        shared->second.wanted_by.insert(flow);
+      }
+      if (flying.size() == depth) {
+        const Queue::Id id = flying.front();
+        flying.pop_front();
+        const Item& item = items.at(id);
+        for (const int flow : item.wanted_by)
+          paid[flow] += static_cast<double>(item.actual) /
+                        static_cast<double>(item.wanted_by.size());
+        total += static_cast<double>(item.actual);
+        queue.Complete(id, Same(item.actual), 0);
+        items.erase(id);
+      }
+      flying.push_back(queue.Pop(0)->id);
+      ASSERT_EQ(items.count(flying.back()), 1);
+      ASSERT_EQ(queue.in_flight(), flying.size());
+      ASSERT_EQ(queue.size(), items.size() - flying.size());
+    }
+    double sum = 0;
+    for (int flow = 0; flow < flows; ++flow) {
+      sum += paid[flow];
+      // What is in flight, and what came on credit, at most.
+      for (int other = 0; other < flows; ++other)
+        ASSERT_LE(paid[flow] / weight[flow] - paid[other] / weight[other],
+                  3.0 * (depth + 2) * kLargest *
+                      (1 / weight[flow] + 1 / weight[other]));
+    }
+    EXPECT_NEAR(sum, total, 1e-6 * total);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::schedule

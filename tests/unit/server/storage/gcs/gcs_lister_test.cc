@@ -1,0 +1,160 @@
+#include "server/storage/gcs/gcs_lister.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/storage/http/engine.h"
+#include "tests/unit/server/storage/gcs/gcs_server.h"
+
+namespace forebay::storage::gcs {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GcsListerTest : public ::testing::Test {
+ protected:
+  GcsListerTest()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), Options(), 1),
+        lister_(&client_, nullptr, "no credentials"),
+        root_(*GcsRoot::Create("gs://bucket/p", server_.url())) {}
+
+  static http::RetryOptions Options() {
+    http::RetryOptions options;
+    options.first_delay_nanos = 0;
+    options.max_asked_nanos = 0;
+    return options;
+  }
+
+  // By folder, in the order in which they came.
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> List(
+      const Root& root, const std::stop_token& stop = {}) {
+    base::Mutex mutex;
+    std::map<std::string, std::vector<std::string>> names;
+    const absl::Status status = lister_.List(
+        root,
+        [&](ListedObject object) {
+          base::MutexLock lock(&mutex);
+          const std::size_t slash = object.name.find('/');
+          const std::string folder =
+              slash == object.name.npos ? "" : object.name.substr(0, slash);
+          names[folder].push_back(std::move(object.name));
+        },
+        stop);
+    if (!status.ok()) return status;
+    return names;
+  }
+
+  GcsServer server_{3};
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  GcsLister lister_;
+  const std::shared_ptr<const GcsRoot> root_;
+};
+
+TEST_F(GcsListerTest, ListsFoldersSideBySide) {
+  std::map<std::string, std::vector<std::string>> expected;
+  const auto put = [&](const std::string& folder, const std::string& name) {
+    expected[folder].push_back(name);
+    server_.Put("p/" + name, "x");
+  };
+  for (int folder = 0; folder < 40; ++folder) {
+    const std::string name = "f" + std::to_string(folder);
+    for (int i = 0; i < 7; ++i)
+      put(name, name + "/" + (i % 2 ? "sub/" : "") + std::to_string(i));
+  }
+  for (int i = 0; i < 5; ++i) put("", "object" + std::to_string(i));
+  for (auto& [folder, names] : expected) std::sort(names.begin(), names.end());
+  server_.Put("other/f1/1", "x");
+  server_.Put("p/f1/", "");
+
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, expected);
+}
+
+TEST_F(GcsListerTest, AFlakyServerChangesNothing) {
+  for (int folder = 0; folder < 10; ++folder)
+    for (int i = 0; i < 9; ++i)
+      server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
+  const auto expected = List(*root_);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::atomic<unsigned> asked = 0;
+  server_.SetFaults([&asked](const GcsServer::Asked&) {
+    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
+                                       http::Fault::kNone,
+                                       http::Fault::kTruncate};
+    return kFaults[asked++ % 4];
+  });
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, *expected);
+}
+
+TEST_F(GcsListerTest, AnEmptyPlaceHasNoObjects) {
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_TRUE(names->empty());
+}
+
+TEST_F(GcsListerTest, TellsOfOneObject) {
+  const std::int64_t generation = server_.Put("p/a b", "four");
+  const auto version = lister_.Stat(*root_, "a b", {});
+  ASSERT_TRUE(version.ok()) << version.status();
+  EXPECT_EQ(version->size, 4);
+  EXPECT_EQ(version->stamp, generation);
+  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
+            absl::NotFoundError("c: there is no such object"));
+  EXPECT_EQ(lister_.Stat(*root_, "", {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GcsListerTest, SaysWhatIsWrong) {
+  server_.Put("p/a/1", "x");
+  const auto missing = *GcsRoot::Create("gs://nowhere/p", server_.url());
+  EXPECT_EQ(List(*missing).status(),
+            absl::NotFoundError("there is no bucket called nowhere"));
+  server_.SetToken("secret");
+  for (const absl::Status& denied :
+       {List(*root_).status(), lister_.Stat(*root_, "a/1", {}).status()}) {
+    EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(denied.message()),
+                HasSubstr("; asked with no credentials"));
+  }
+}
+
+TEST_F(GcsListerTest, StopsWhileItWaits) {
+  server_.Put("p/a/1", "x");
+  // The server's, which goes later than the test's body.
+  const auto asked = std::make_shared<std::latch>(1);
+  const auto over = std::make_shared<std::latch>(1);
+  server_.SetFaults([asked, over](const GcsServer::Asked&) {
+    asked->count_down();
+    over->wait();
+    return http::Fault::kNone;
+  });
+  std::stop_source stop;
+  std::thread stopper([&] {
+    asked->wait();
+    stop.request_stop();
+  });
+  EXPECT_TRUE(absl::IsCancelled(List(*root_, stop.get_token()).status()));
+  over->count_down();
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace forebay::storage::gcs

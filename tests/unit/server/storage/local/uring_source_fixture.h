@@ -1,0 +1,172 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_URING_SOURCE_FIXTURE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_URING_SOURCE_FIXTURE_H_
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <latch>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/base/fd.h"
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/ring.h"
+#include "server/storage/local/uring_source.h"
+#include "tests/unit/server/storage/local/refused_call.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::storage::local {
+
+inline std::string RandomText(std::size_t length, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string text(length, '\0');
+  for (char& byte : text) byte = static_cast<char>(random());
+  return text;
+}
+
+// A system call that the kernel refuses to the source's threads, and how.
+struct Refusal {
+  int system_call;
+  int error_number;
+};
+
+// A source of its own, over files of its own.
+class UringSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const absl::Status status = Ring::Probe(); !status.ok())
+      GTEST_SKIP() << status;
+    scratch_.Write("a/x.jpg", "0123456789");
+    root_ = *LocalRoot::Create(scratch_.Open(), scratch_.Path());
+    if (!ReadsWithoutWaiting())
+      GTEST_SKIP() << scratch_.Path() << ": read by threads anyway";
+    Start();
+  }
+
+  bool ReadsWithoutWaiting() const {
+    const base::Fd file(*root_->Open("a/x.jpg"));
+    char byte = 0;
+    const iovec part = {&byte, 1};
+    return root_->on_this_host() &&
+           (preadv2(file.get(), &part, 1, 0, RWF_NOWAIT) >= 0 ||
+            errno == EAGAIN);
+  }
+
+  // As if nothing fitted into the page cache.
+  static std::uint64_t NoRoom() { return 0; }
+
+  // Makes the source anew.
+  void Start(const std::vector<Refusal>& refusals = {},
+             const UringSourceOptions& options = {}) {
+    source_.reset();
+    std::thread([&] {
+      for (const Refusal& refusal : refusals)
+        RefuseSystemCall(refusal.system_call, refusal.error_number);
+      auto source = UringSource::Create(options);
+      ASSERT_TRUE(source.ok()) << source.status();
+      source_ = *std::move(source);
+    }).join();
+  }
+
+  ReadRequest Request(const std::string& object = "a/x.jpg") {
+    ReadRequest request;
+    request.root = root_;
+    request.object = object;
+    if (const auto stat = root_->Stat(object); stat.ok())
+      request.version = stat->version();
+    request.length = request.version.size;
+    return request;
+  }
+
+  absl::StatusOr<std::string> Read(ReadRequest request) {
+    std::latch done(1);
+    absl::StatusOr<std::string> result;
+    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok())
+        result.emplace(bytes->span().begin(), bytes->span().end());
+      else
+        result = bytes.status();
+      done.count_down();
+    };
+    source_->Read({&request, 1});
+    done.wait();
+    return result;
+  }
+
+  void ExpectError(ReadRequest request, absl::StatusCode code,
+                   const std::string& reason) {
+    const std::string object = request.object;
+    const absl::Status status = Read(std::move(request)).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_EQ(std::string(status.message()), object + ": " + reason);
+  }
+
+  // Has the page cache let go of files, and reads them all.
+  void ReadManyColdFiles() {
+    constexpr int kFiles = 50;
+    if (contents_.empty()) WriteFiles(kFiles);
+    for (int i = 0; i < kFiles; ++i) {
+      const base::Fd file(
+          open(scratch_.Path(ColdName(i)).c_str(), O_RDONLY | O_CLOEXEC));
+      ASSERT_EQ(posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+    }
+    std::latch done(kFiles);
+    std::vector<ReadRequest> requests;
+    for (int i = 0; i < kFiles; ++i) {
+      requests.push_back(Request(ColdName(i)));
+      // Some ranges too, that begin and end anywhere.
+      if (i % 3 == 1) {
+        requests.back().offset = 5001;
+        requests.back().length -= 5101;
+      }
+      requests.back().done = [&, i](absl::StatusOr<base::Bytes> bytes) {
+        EXPECT_TRUE(bytes.ok()) << bytes.status();
+        if (bytes.ok()) {
+          const std::string text(bytes->span().begin(), bytes->span().end());
+          // Not EXPECT_EQ: nobody wants to see them.
+          EXPECT_TRUE(text == (i % 3 == 1
+                                   ? contents_[i].substr(
+                                         5001, contents_[i].size() - 5101)
+                                   : contents_[i]))
+              << i;
+        }
+        done.count_down();
+      };
+    }
+    source_->Read(absl::MakeSpan(requests));
+    done.wait();
+    EXPECT_EQ(source_->queued(), 0);
+    EXPECT_EQ(source_->in_flight(), 0);
+  }
+
+  const ScratchDir scratch_;
+  std::shared_ptr<const LocalRoot> root_;
+  std::unique_ptr<UringSource> source_;
+
+ private:
+  static std::string ColdName(int number) {
+    return "cold/" + std::to_string(number);
+  }
+  void WriteFiles(int count) {
+    for (int i = 0; i < count; ++i) {
+      contents_.push_back(RandomText(10'007 * i, i));
+      scratch_.Write(ColdName(i), contents_.back());
+    }
+    // The page cache lets go only of what is on the disk.
+    const base::Fd folder(open(scratch_.Path().c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(syncfs(folder.get()), 0);
+  }
+
+  std::vector<std::string> contents_;
+};
+
+}  // namespace forebay::storage::local
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_URING_SOURCE_FIXTURE_H_

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/server/storage/local/uring_source_fixture.h"
+
+namespace forebay::storage::local {
+namespace {
+
+// Holds the ring's thread after the first read until Finish.
+class UringSourceQueueTest : public UringSourceTest {
+ protected:
+  void SetUp() override {
+    UringSourceTest::SetUp();
+    if (IsSkipped()) return;
+    for (int i = 0; i < 100; ++i) {
+      names_.push_back("f" + std::to_string(i));
+      std::filesystem::create_hard_link(scratch_.Path("a/x.jpg"),
+                                        scratch_.Path(names_.back()));
+    }
+    ReadRequest request = Request();
+    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
+      codes_.push_back(bytes.status().code());
+      entered_.count_down();
+      go_.wait();
+      ++done_;
+    };
+    ++added_;
+    source_->Read({&request, 1});
+    entered_.wait();
+  }
+
+  void Add(const std::string& object, std::uint64_t job,
+           std::uint64_t urgency) {
+    ReadRequest request = Request(object);
+    request.purpose.job = job;
+    request.purpose.urgency = urgency;
+    request.done = [this, object](const absl::StatusOr<base::Bytes>& bytes) {
+      order_.push_back(object);
+      codes_.push_back(bytes.status().code());
+      ++done_;
+    };
+    ++added_;
+    source_->Read({&request, 1});
+  }
+
+  // Lets all reads go, and waits for them.
+  void Finish() {
+    go_.count_down();
+    while (done_ < added_) std::this_thread::yield();
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::string> order_;
+  std::vector<absl::StatusCode> codes_;
+  int added_ = 0;
+  std::atomic<int> done_ = 0;
+  std::latch entered_{1};
+  std::latch go_{1};
+};
+
+TEST_F(UringSourceQueueTest, ReadsTheMostUrgentFirst) {
+  Add("f2", 1, 2);
+  Add("f3", 1, 2);
+  Add("f0", 1, 0);
+  Add("f1", 1, 1);
+  EXPECT_EQ(source_->queued(), 4);
+  Finish();
+  EXPECT_EQ(order_, (std::vector<std::string>{"f0", "f1", "f2", "f3"}));
+}
+
+TEST_F(UringSourceQueueTest, JobsShareByWeight) {
+  source_->SetWeight(2, 3);
+  for (int i = 0; i < 40; ++i) {
+    Add(names_[i], 1, 0);
+    Add(names_[50 + i], 2, 0);
+  }
+  Finish();
+  int second = 0;
+  for (int i = 0; i < 40; ++i) second += std::stoi(order_[i].substr(1)) >= 50;
+  EXPECT_NEAR(second, 30, 2);
+}
+
+// What is under way is completed, what waits is cancelled, in this order.
+TEST_F(UringSourceQueueTest, DestructionCancelsWhatWaits) {
+  for (int i = 0; i < 10; ++i) Add(names_[i], 1, 0);
+  {
+    std::jthread destroyer([this] { source_.reset(); });
+    go_.count_down();
+  }
+  EXPECT_EQ(codes_.size(), 11);
+  EXPECT_EQ(codes_.front(), absl::StatusCode::kOk);
+  for (std::size_t i = 1; i < codes_.size(); ++i)
+    EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
+                codes_[i] == absl::StatusCode::kCancelled);
+  EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+}
+
+}  // namespace
+}  // namespace forebay::storage::local

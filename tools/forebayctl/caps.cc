@@ -1,0 +1,86 @@
+#include "tools/forebayctl/caps.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/forebayctl/units.h"
+
+namespace forebay::ctl {
+namespace {
+
+constexpr std::pair<std::string_view, double> kUnits[] = {
+    {"B/s", 1},
+    {"KB/s", 1e3},
+    {"MB/s", 1e6},
+    {"GB/s", 1e9},
+    {"TB/s", 1e12},
+    {"KiB/s", 1024},
+    {"MiB/s", 1024.0 * 1024},
+    {"GiB/s", 1024.0 * 1024 * 1024},
+    {"TiB/s", 1024.0 * 1024 * 1024 * 1024}};
+// As the daemon allows.
+constexpr double kLeastRead = 1000;
+constexpr double kLeastCpus = 0.01;
+constexpr double kMostCpus = 1024;
+
+// A number as it begins the text, and what follows it.
+std::optional<std::pair<double, std::string_view>> NumberAndUnit(
+    const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] =
+      std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  if (error != std::errc() || !digits) return std::nullopt;
+  return std::pair(number, std::string_view(stop, end - stop));
+}
+
+}  // namespace
+
+absl::StatusOr<double> ParseReadCap(const std::string& text) {
+  if (text == "none") return 0;
+  const auto parsed = NumberAndUnit(text);
+  for (const auto& [unit, bytes] : kUnits) {
+    if (!parsed.has_value() || parsed->second != unit) continue;
+    if (parsed->first * bytes >= kLeastRead) return parsed->first * bytes;
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is less than 1KB/s"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text,
+      "\" is no rate: write a number and B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, "
+      "MiB/s, GiB/s or TiB/s, such as 200MB/s, or none"));
+}
+
+absl::StatusOr<double> ParseCpuCap(const std::string& text) {
+  if (text == "none") return 0;
+  const auto parsed = NumberAndUnit(text);
+  if (!parsed.has_value() || !parsed->second.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text,
+                     "\" is no number of CPUs: write one such as 2 or 0.5, or "
+                     "none"));
+  }
+  if (parsed->first >= kLeastCpus && parsed->first <= kMostCpus)
+    return parsed->first;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is not from ", kLeastCpus, " to ", kMostCpus, " CPUs"));
+}
+
+std::string DescribeReadCap(double bytes_per_second) {
+  return bytes_per_second == 0
+             ? "as much as it can"
+             : absl::StrCat("at most ", Megabytes(bytes_per_second), " MB/s");
+}
+
+std::string DescribeCpuCap(double cpus) {
+  return cpus == 0 ? "as many CPUs as it can"
+                   : absl::StrFormat("at most %g CPUs", cpus);
+}
+
+}  // namespace forebay::ctl
