@@ -8,6 +8,8 @@ import os
 import pathlib
 import random
 import subprocess
+import threading
+import urllib.parse
 
 import pytest
 
@@ -87,7 +89,7 @@ def test_all_is_read_once_with_right_bytes_whatever_goes_wrong(
 def test_each_fault_passes(fake_gcs, bucket, contents, kind):
     with MetadataServer() as machine, FaultProxy(fake_gcs.url, 12) as proxy:
         proxy.slow_seconds = 0.1
-        proxy.spoil(0.3, [kind])
+        proxy.spoil(0.1, [kind])
         lines, _ = read(proxy, bucket, "--metadata", machine.host)
         expect_all(lines, contents, 1)
 
@@ -111,14 +113,17 @@ def test_an_object_that_was_replaced_is_an_error(fake_gcs, contents):
     fake_gcs.fill("replaced", {"data/" + each: content
                                for each, content in some.items()})
     with FaultProxy(fake_gcs.url) as proxy:
-        passed = []
+        place, passed = urllib.parse.quote(name), []
+        turn = threading.Lock()
 
         def replace(target):
-            if "alt=media" not in target:
+            if place not in target:
                 return
-            passed.append(target)
-            if len(passed) == 1:
-                fake_gcs.fill("replaced", {"data/" + name: b"other" * 4000})
+            with turn:  # the others wait
+                passed.append(target)
+                if len(passed) == 3:
+                    fake_gcs.fill("replaced",
+                                  {"data/" + name: b"other" * 4000})
 
         proxy.before_each(replace)
         lines, _ = read(proxy, "replaced")

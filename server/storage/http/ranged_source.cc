@@ -28,6 +28,11 @@ constexpr std::uint64_t kMaxParts = 64;
 // How often it is looked at how many requests at once are best.
 constexpr std::int64_t kTuneNanos = 50'000'000;
 
+schedule::Load LoadOf(const ByteRange& range) {
+  const auto bytes = static_cast<std::int64_t>(range.length);
+  return {kRequestCost + bytes, bytes};
+}
+
 schedule::ConcurrencyTunerOptions TunerOptions(int most) {
   schedule::ConcurrencyTunerOptions options;
   options.min = std::min(options.min, most);
@@ -57,9 +62,11 @@ struct RangedSource::Reading {
   // Parts on their way, by offset.
   struct Underway {
     HedgedClient::Id call;
-    std::int64_t cost;
+    Queue::Id place;
+    std::uint64_t length;
   };
   std::map<std::uint64_t, Underway> underway;
+  std::vector<Queue::Id> places;  // in the queue, also of parts that left it
   std::optional<std::uint32_t> object_crc32c;
   int reads = 1;
   bool over = false;
@@ -100,8 +107,27 @@ void RangedSource::Read(absl::Span<ReadRequest> requests) {
   });
 }
 
+void RangedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  client_->engine().Post([=, this] {
+    const auto found = tickets_.find(ticket);
+    if (found == tickets_.end()) return;
+    const std::shared_ptr<Reading> reading = found->second.lock();
+    if (reading == nullptr) return;
+    for (const Queue::Id place : reading->places)
+      queue_.Share(place, purpose.job, purpose.urgency, Now());
+    Dispatch();
+  });
+}
+
 void RangedSource::SetWeight(std::uint64_t job, double weight) {
   client_->engine().Post([=, this] { queue_.SetWeight(job, weight); });
+}
+
+void RangedSource::SetCap(std::uint64_t job, double bytes_per_second) {
+  client_->engine().Post([=, this] {
+    queue_.SetCap(job, bytes_per_second, Now());
+    Dispatch();
+  });
 }
 
 void RangedSource::Forget(std::uint64_t job) {
@@ -135,6 +161,8 @@ void RangedSource::Begin(ReadRequest request) {
   const auto reading = std::make_shared<Reading>();
   reading->request = std::move(request);
   readings_.insert(reading);
+  if (const std::uint64_t ticket = reading->request.ticket; ticket != 0)
+    tickets_[ticket] = reading;
   const absl::Status status = Check(reading->request);
   if (!status.ok()) return Fail(reading, status);
   // Nothing can be asked for in a range of nothing; no version has other bytes.
@@ -148,11 +176,13 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
       std::min((request.length - 1) / options_.part_bytes + 1, kMaxParts);
   const std::uint64_t part_bytes = (request.length - 1) / parts + 1;
   reading->parts_left = parts;
+  reading->places.clear();
   for (std::uint64_t at = 0; at < request.length; at += part_bytes) {
     const std::uint64_t length = std::min(part_bytes, request.length - at);
-    queue_.Push(
-        request.purpose.job, kRequestCost + static_cast<std::int64_t>(length),
-        request.purpose.urgency, {reading, {request.offset + at, length}});
+    const ByteRange range = {request.offset + at, length};
+    reading->places.push_back(queue_.Push(request.purpose.job, LoadOf(range),
+                                          request.purpose.urgency,
+                                          {reading, range}));
   }
 }
 
@@ -162,18 +192,29 @@ void RangedSource::Dispatch() {
   while (calls_ != nullptr &&
          queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
          (cost_in_flight_ < most_cost || queue_.in_flight() == 0)) {
-    const std::optional<Queue::Popped> part = queue_.Pop();
+    const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
       starved_ = true;
-      return;
+      return AwaitCap();
     }
     StartPart(*part);
   }
 }
 
+void RangedSource::AwaitCap() {
+  const std::int64_t next = queue_.NextAt();
+  if (next >= cap_nanos_) return;
+  cap_nanos_ = next;
+  client_->engine().At(next, [this, here = std::weak_ptr<const bool>(here_)] {
+    if (here.expired()) return;
+    cap_nanos_ = INT64_MAX;
+    Dispatch();
+  });
+}
+
 void RangedSource::SetTimer() {
   if (std::exchange(timer_set_, true)) return;
-  client_->engine().At(client_->engine().clock().NowNanos() + kTuneNanos,
+  client_->engine().At(Now() + kTuneNanos,
                        [this, here = std::weak_ptr<const bool>(here_)] {
                          if (!here.expired()) Tune();
                        });
@@ -182,7 +223,7 @@ void RangedSource::SetTimer() {
 void RangedSource::Tune() {
   timer_set_ = false;
   schedule::ConcurrencySample sample;
-  sample.now_nanos = client_->engine().clock().NowNanos();
+  sample.now_nanos = Now();
   sample.delivered = arrived_;
   sample.answers = calls_->answers();
   sample.busy = calls_->busy();
@@ -194,24 +235,25 @@ void RangedSource::Tune() {
   if (queue_.in_flight() > 0) SetTimer();
 }
 
-void RangedSource::Leave(std::uint64_t job, std::int64_t cost,
-                         std::int64_t actual) {
-  queue_.Complete(job, cost, actual);
-  cost_in_flight_ -= cost;
+void RangedSource::Leave(Queue::Id place, const schedule::Load& load,
+                         const schedule::Load& taken) {
+  queue_.Complete(place, taken, Now());
+  cost_in_flight_ -= load.cost;
 }
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
-  cost_in_flight_ += part.cost;
-  if (reading->over) return Leave(part.flow, part.cost, 1);
+  const schedule::Load load = LoadOf(range);
+  cost_in_flight_ += load.cost;
+  if (reading->over) return Leave(part.id, load, {});
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
   absl::StatusOr<Request> request = protocol_->Ask(reading->request, range);
   if (reading->buffer == nullptr || !request.ok()) {
-    Leave(part.flow, part.cost, 1);
+    Leave(part.id, load, {});
     return Fail(reading, request.ok()
                              ? absl::UnavailableError("no memory for its bytes")
                              : request.status());
@@ -223,7 +265,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.request.arrived = &arrived_;
   call.request.patience = options_.patience;
   call.authorizer = authorizer_;
-  call.job = part.flow;
+  call.job = reading->request.purpose.job;
   call.kind = RequestKind::kGet;
   call.judge = [this, raw = reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
@@ -231,13 +273,15 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.done = [this, part](const absl::StatusOr<Answer>& answer) {
     OnPart(part, answer);
   };
-  reading->underway[range.offset] = {calls_->Start(std::move(call)), part.cost};
+  reading->underway[range.offset] = {calls_->Start(std::move(call)), part.id,
+                                     range.length};
   SetTimer();
 }
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
-  Leave(part.flow, part.cost, part.cost);
+  const schedule::Load load = LoadOf(part.item.range);
+  Leave(part.id, load, load);
   const std::shared_ptr<Reading>& reading = part.item.reading;
   reading->underway.erase(part.item.range.offset);
   if (!answer.ok()) {
@@ -261,6 +305,7 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
                              " reads")));
   }
   reading->over = true;
+  tickets_.erase(request.ticket);
   readings_.erase(reading);
   const absl::Span<const std::uint8_t> bytes = reading->bytes();
   request.done(base::Bytes(std::move(reading->buffer), bytes));
@@ -270,9 +315,11 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
                         const absl::Status& error) {
   if (std::exchange(reading->over, true)) return;
   const auto held = readings_.extract(reading);  // keeps it alive
+  tickets_.erase(reading->request.ticket);
   for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
     calls_->Cancel(underway.call);
-    Leave(reading->request.purpose.job, underway.cost, underway.cost);
+    const schedule::Load load = LoadOf({offset, underway.length});
+    Leave(underway.place, load, load);
   }
   reading->request.done(base::Annotate(error, reading->request.object));
 }
@@ -281,7 +328,8 @@ void RangedSource::CancelAll() {
   while (!readings_.empty())
     Fail(*readings_.begin(),
          absl::CancelledError("the daemon is shutting down"));
-  while (queue_.Pop().has_value()) {
+  queue_.LiftCaps();
+  while (queue_.Pop(Now()).has_value()) {
   }
   calls_.reset();
   here_.reset();

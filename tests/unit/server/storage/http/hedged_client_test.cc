@@ -68,15 +68,17 @@ class HedgedClientTest : public ::testing::Test {
     });
     done.get_future().wait();
   }
-  // Until as many requests have come, time stands still; or goes by.
+  // Until as many requests have come, time stands still; or goes by, but no
+  // longer than until they are made.
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
   void AwaitAskedLater(int count) {
-    while (asked_ < count) {
+    while (Booked().requests < count) {
       clock_.Advance(kSecond / 10);
       OnEngine([] {});
     }
+    AwaitAsked(count);
   }
 
   // Starts a call that writes to buffer_; its end is in answer_.
