@@ -285,7 +285,7 @@ typedef struct forebay_loader_stats {
   uint64_t samples_delivered;
   uint64_t batches_delivered;
   uint64_t bytes_delivered; /* of batches */
-  uint64_t bytes_read;      /* from the source */
+  uint64_t bytes_read;      /* encoded, wherever they came from */
   uint64_t samples_decoded;
   uint64_t samples_substituted;
   uint64_t cpu_nanos;      /* of decoding and transforming */

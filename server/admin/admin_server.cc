@@ -79,11 +79,9 @@ std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
-    const std::string& path, const job::Introspection* jobs,
-    job::Control* control, DaemonInfoSource daemon, const base::Clock* clock) {
+    const std::string& path, Subjects subjects) {
   KeepGrpc();
-  std::unique_ptr<grpc::Service> service =
-      NewAdminService(jobs, control, std::move(daemon), clock);
+  std::unique_ptr<grpc::Service> service = NewAdminService(std::move(subjects));
   std::unique_ptr<grpc::Server> grpc_server = Build(service.get());
   if (grpc_server == nullptr) {
     return absl::InternalError("gRPC did not start");

@@ -6,10 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/admin/daemon_info.h"
-#include "server/base/clock.h"
-#include "server/job/control.h"
-#include "server/job/snapshot.h"
+#include "server/admin/subjects.h"
 
 namespace forebay::admin {
 
@@ -28,8 +25,7 @@ class AdminServer {
   // there is for the caller to know. The directory must be the caller's own,
   // of mode 0700; the socket gets 0600.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(
-      const std::string& path, const job::Introspection* jobs,
-      job::Control* control, DaemonInfoSource daemon, const base::Clock* clock);
+      const std::string& path, Subjects subjects);
 
   // Connections of other users, closed unheard.
   virtual std::uint64_t refused_peers() const = 0;

@@ -8,8 +8,10 @@
 
 #include "proto/admin.grpc.pb.h"
 #include "proto/shm_layout.h"
+#include "server/admin/cache_status.h"
 #include "server/admin/job_list.h"
 #include "server/admin/slot_reader.h"
+#include "server/admin/valid_utf8.h"
 
 namespace forebay::admin {
 namespace {
@@ -47,23 +49,26 @@ class PeekPlace {
 
 class AdminService final : public proto::Admin::Service {
  public:
-  AdminService(const job::Introspection* jobs, job::Control* control,
-               DaemonInfoSource daemon, const base::Clock* clock)
-      : jobs_(jobs),
-        control_(control),
-        daemon_(std::move(daemon)),
-        clock_(clock) {}
+  explicit AdminService(Subjects subjects) : subjects_(std::move(subjects)) {}
 
   grpc::Status GetStatus(grpc::ServerContext*, const proto::GetStatusRequest*,
                          proto::DaemonStatus* response) override {
-    *response = ToProto(daemon_(), jobs_->Snapshot());
+    *response = ToProto(subjects_.daemon(), subjects_.jobs->Snapshot());
     return grpc::Status::OK;
   }
 
   grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
                         proto::JobList* response) override {
-    const std::int64_t now = clock_->NowNanos();
-    *response = ToProto(jobs_->Snapshot());
+    const std::int64_t now = subjects_.clock->NowNanos();
+    *response = ToProto(subjects_.jobs->Snapshot(), subjects_.cache());
+    response->set_taken_at_nanos(now);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetCache(grpc::ServerContext*, const proto::GetCacheRequest*,
+                        proto::CacheStatus* response) override {
+    const std::int64_t now = subjects_.clock->NowNanos();
+    *response = ToProto(subjects_.cache(), subjects_.jobs->Snapshot());
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }
@@ -79,7 +84,7 @@ class AdminService final : public proto::Admin::Service {
       return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           "two batches are being copied out already");
     }
-    const auto batch = jobs_->Peek(request->job(), request->loader());
+    const auto batch = subjects_.jobs->Peek(request->job(), request->loader());
     if (!batch.ok()) return ToGrpc(batch.status());
     return Send(*batch, writer);
   }
@@ -87,7 +92,8 @@ class AdminService final : public proto::Admin::Service {
   grpc::Status SetJob(grpc::ServerContext*, const proto::SetJobRequest* request,
                       proto::SetJobResponse*) override {
     if (request->job().size() > kMaxNameBytes) return NameTooLong();
-    return ToGrpc(control_->Change(request->job(), FromProto(*request)));
+    return ToGrpc(
+        subjects_.control->Change(request->job(), FromProto(*request)));
   }
 
  private:
@@ -119,21 +125,14 @@ class AdminService final : public proto::Admin::Service {
                                "the client left while a batch was sent");
   }
 
-  const job::Introspection* const jobs_;
-  job::Control* const control_;
-  const DaemonInfoSource daemon_;
-  const base::Clock* const clock_;
+  const Subjects subjects_;
   std::atomic<int> peeks_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewAdminService(const job::Introspection* jobs,
-                                               job::Control* control,
-                                               DaemonInfoSource daemon,
-                                               const base::Clock* clock) {
-  return std::make_unique<AdminService>(jobs, control, std::move(daemon),
-                                        clock);
+std::unique_ptr<grpc::Service> NewAdminService(Subjects subjects) {
+  return std::make_unique<AdminService>(std::move(subjects));
 }
 
 }  // namespace forebay::admin

@@ -3,10 +3,7 @@
 
 #include <memory>
 
-#include "server/admin/daemon_info.h"
-#include "server/base/clock.h"
-#include "server/job/control.h"
-#include "server/job/snapshot.h"
+#include "server/admin/subjects.h"
 
 namespace grpc {
 class Service;
@@ -19,10 +16,7 @@ namespace forebay::admin {
 // client is slow to read, and at most two batches are copied out at a time
 // (RESOURCE_EXHAUSTED for a third). Errors are those of job::Introspection and
 // job::Control.
-std::unique_ptr<grpc::Service> NewAdminService(const job::Introspection* jobs,
-                                               job::Control* control,
-                                               DaemonInfoSource daemon,
-                                               const base::Clock* clock);
+std::unique_ptr<grpc::Service> NewAdminService(Subjects subjects);
 
 }  // namespace forebay::admin
 

@@ -28,6 +28,7 @@ struct DaemonInfo {
   std::uint64_t memory_limit = 0;    // bytes, of the budget
   std::uint64_t memory_used = 0;     // bytes reserved
   std::uint64_t memory_slots = 0;    // bytes, part of memory_used
+  std::uint64_t memory_cache = 0;    // bytes, likewise
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // of them
   std::uint64_t tasks_queued = 0;    // not yet with a worker

@@ -8,30 +8,11 @@
 
 #include "cuda/device.h"
 #include "proto/shm_layout.h"
+#include "server/admin/cache_status.h"
+#include "server/admin/valid_utf8.h"
 
 namespace forebay::admin {
 namespace {
-
-// The length of the well-formed UTF-8 sequence at `text[i]`; 0: there is none.
-std::size_t SequenceLength(const std::string& text, std::size_t i) {
-  const auto byte = [&](std::size_t k) -> unsigned {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0;
-  };
-  const unsigned lead = byte(i);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned next = byte(i + 1);
-  // Overlong forms, surrogates, and what lies above U+10FFFF.
-  if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
-      (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
 
 double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
 double CapFromProto(double cap) {
@@ -113,17 +94,8 @@ job::JobChange FromProto(const proto::SetJobRequest& request) {
   return change;
 }
 
-std::string ValidUtf8(const std::string& text) {
-  std::string valid = text;
-  for (std::size_t i = 0; i < valid.size();) {
-    const std::size_t length = SequenceLength(valid, i);
-    if (length == 0) valid[i] = '?';
-    i += length == 0 ? 1 : length;
-  }
-  return valid;
-}
-
-proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs) {
+proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
+                       const cache::Snapshot& cache) {
   proto::JobList list;
   for (const job::JobSnapshot& in : jobs) {
     proto::Job* out = list.add_jobs();
@@ -137,6 +109,7 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs) {
     for (const job::LoaderSnapshot& loader : in.loaders) {
       Fill(loader, out->add_loaders());
     }
+    *out->mutable_traffic() = TrafficOf(cache, in);
   }
   return list;
 }
@@ -155,6 +128,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_memory_limit(info.memory_limit);
   status.set_memory_used(info.memory_used);
   status.set_memory_slots(info.memory_slots);
+  status.set_memory_cache(info.memory_cache);
   status.set_workers(info.workers);
   status.set_workers_busy(info.workers_busy);
   status.set_tasks_queued(info.tasks_queued);

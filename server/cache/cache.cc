@@ -3,8 +3,8 @@
 // them), or neither (a miss). A hit is given out if the root can tell at once
 // that the object is what it was; else it waits for the answer of the source,
 // as if it were read. Who misses makes room before the read is sent:
-// candidates are drawn from the shard and, where it has too few, from those
-// after it; the oracle is asked when each is wanted, without any lock; those
+// candidates are drawn from a shard and, where it has too few, from those after
+// it; the oracle is asked when each is wanted, without any lock; those
 // that are wanted later than the newcomer go, unless they were used, or taken,
 // meanwhile. Where none are, the read goes below all the same and is answered,
 // but not kept.
@@ -22,6 +22,10 @@ namespace {
 // Fewer lose hits: the one of so many drawn that is wanted last stands, on
 // average, behind all but one in 97 of all.
 constexpr std::size_t kCandidates = 96;
+// To draw and to ask is most of what a miss costs, so that the next ones of the
+// same Read take who stands behind: of so many, the worst is still one of the
+// last in 24 of all.
+constexpr std::size_t kEvictionsOfADraw = 4;
 // Rooms are made for one newcomer before it is given up: others may take them.
 constexpr int kAttempts = 4;
 // What an entry takes besides its bytes and its object's name.
@@ -103,13 +107,14 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
 void Cache::SendBelow(std::vector<Miss> misses,
                       std::vector<storage::ReadRequest> below,
                       std::int64_t now_nanos) {
+  Draw draw;
   for (Miss& miss : misses) {
     Flight& flight = *miss.flight;
     storage::ReadRequest& request = miss.request;
     if (flight.confirms != nullptr) {
       request.offset = 0;
       request.length = 0;
-    } else if (auto charge = MakeRoom(miss.shard, miss.holding, now_nanos)) {
+    } else if (auto charge = MakeRoom(miss.holding, now_nanos, &draw)) {
       flight.charge = *std::move(charge);
     }
     CountFlight();
@@ -150,40 +155,53 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
   FlightDone();
 }
 
-std::optional<Charge> Cache::MakeRoom(std::size_t home, const Holding& newcomer,
-                                      std::int64_t now_nanos) {
+std::optional<Charge> Cache::MakeRoom(const Holding& newcomer,
+                                      std::int64_t now_nanos, Draw* draw) {
   if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
-    if (!Evict(home, newcomer, now_nanos)) return std::nullopt;
+    if (!Evict(newcomer, now_nanos, draw)) return std::nullopt;
   }
   return ledger_->Take(newcomer.bytes);
 }
 
-bool Cache::Evict(std::size_t home, const Holding& newcomer,
-                  std::int64_t now_nanos) {
-  base::PhiloxStream random(seed_, ++draws_, /*sample=*/home, /*op=*/0);
-  std::vector<Roster::Candidate> candidates;
-  candidates.reserve(kCandidates);
-  std::vector<std::size_t> shard_of;
-  shard_of.reserve(kCandidates);
-  for (std::size_t i = 0; i < kShards && candidates.size() < kCandidates; ++i) {
-    const std::size_t shard = (home + i) % kShards;
-    shards_[shard].Draw(kCandidates - candidates.size(), random, &candidates);
-    shard_of.resize(candidates.size(), shard);
+bool Cache::Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw) {
+  if (draw->next >= kEvictionsOfADraw) *draw = {};
+  const double own_rent = RentOf(newcomer, *around_.next_use, now_nanos);
+  if (draw->next == draw->order.size() ||
+      (draw->next > 0 && draw->order[draw->next].rent <= own_rent)) {
+    *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t made = 0;
-  std::vector<std::shared_ptr<const Held>>
-      evicted;  // freed by no lock's holder
-  for (const std::size_t i :
-       WhoMakesRoom(newcomer, candidates, *around_.next_use, now_nanos)) {
-    auto held = shards_[shard_of[i]].Evict(candidates[i]);
+  // Freed by no lock's holder.
+  std::vector<std::shared_ptr<const Held>> evicted;
+  while (made < newcomer.bytes && draw->next < draw->order.size()) {
+    const Bid& bid = draw->order[draw->next];
+    if (bid.rent <= own_rent) break;
+    ++draw->next;
+    const Roster::Candidate& candidate = draw->candidates[bid.candidate];
+    auto held = shards_[draw->shards[bid.candidate]].Evict(candidate);
     if (held == nullptr) continue;
-    made += candidates[i].holding.bytes;
+    made += candidate.holding.bytes;
     evicted.push_back(std::move(held));
-    if (made >= newcomer.bytes) break;
   }
   return !evicted.empty();
+}
+
+Cache::Draw Cache::DrawCandidates(std::int64_t now_nanos) {
+  const std::uint64_t number = ++draws_;
+  base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
+  Draw draw;
+  draw.candidates.reserve(kCandidates);
+  for (std::size_t i = 0; i < kShards; ++i) {
+    const std::size_t shard = (number + i) % kShards;
+    shards_[shard].Draw(kCandidates - draw.candidates.size(), random,
+                        &draw.candidates);
+    draw.shards.resize(draw.candidates.size(), shard);
+    if (draw.candidates.size() >= kCandidates) break;
+  }
+  draw.order = OrderOfLeaving(draw.candidates, *around_.next_use, now_nanos);
+  return draw;
 }
 
 void Cache::CountFlight() {

@@ -13,8 +13,10 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/eviction.h"
 #include "server/cache/ledger.h"
 #include "server/cache/next_use.h"
+#include "server/cache/roster.h"
 #include "server/cache/shard.h"
 #include "server/cache/snapshot.h"
 #include "server/storage/byte_source.h"
@@ -64,6 +66,7 @@ class Cache final : public storage::ByteSource {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
+  std::uint64_t capacity() const { return ledger_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 
@@ -79,6 +82,14 @@ class Cache final : public storage::ByteSource {
     std::uint64_t ticket = 0;  // below
   };
 
+  // Candidates for eviction, drawn together.
+  struct Draw {
+    std::vector<Roster::Candidate> candidates;
+    std::vector<std::size_t> shards;  // of each
+    std::vector<Bid> order;
+    std::size_t next = 0;  // in the order
+  };
+
   Cache(const Options& options, const Surroundings& surroundings,
         base::MemoryReservation capacity);
 
@@ -92,10 +103,11 @@ class Cache final : public storage::ByteSource {
             absl::StatusOr<base::Bytes> bytes);
 
   // Room for the newcomer; nullopt if others are wanted sooner.
-  std::optional<Charge> MakeRoom(std::size_t home, const Holding& newcomer,
-                                 std::int64_t now_nanos);
+  std::optional<Charge> MakeRoom(const Holding& newcomer,
+                                 std::int64_t now_nanos, Draw* draw);
   // Evicts who should make room for the newcomer. False: nobody should, or can.
-  bool Evict(std::size_t home, const Holding& newcomer, std::int64_t now_nanos);
+  bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw);
+  Draw DrawCandidates(std::int64_t now_nanos);
 
   void CountFlight();
   void FlightDone();

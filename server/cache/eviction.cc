@@ -9,17 +9,6 @@ namespace {
 // Bytes that could be read in the time that a request takes besides.
 constexpr double kRequestBytes = 128 << 10;
 
-struct Bid {
-  double rent = 0;
-  std::int64_t used_at_nanos = 0;
-  std::size_t candidate = 0;
-
-  bool GoesBefore(const Bid& other) const {
-    if (rent != other.rent) return rent > other.rent;
-    return used_at_nanos < other.used_at_nanos;
-  }
-};
-
 }  // namespace
 
 double Rent(const Holding& holding, std::int64_t next_use_nanos,
@@ -36,31 +25,35 @@ double Rent(const Holding& holding, std::int64_t next_use_nanos,
   return static_cast<double>(nanos) * (bytes / (bytes + kRequestBytes));
 }
 
-std::vector<std::size_t> WhoMakesRoom(
-    const Holding& newcomer, absl::Span<const Roster::Candidate> candidates,
-    const NextUse& next_use, std::int64_t now_nanos) {
+double RentOf(const Holding& holding, const NextUse& next_use,
+              std::int64_t now_nanos) {
+  std::int64_t nanos = kUnknown;
+  next_use.Ask(now_nanos, {&holding.sample, 1}, {&nanos, 1});
+  return Rent(holding, nanos, now_nanos);
+}
+
+std::vector<Bid> OrderOfLeaving(absl::Span<const Roster::Candidate> candidates,
+                                const NextUse& next_use,
+                                std::int64_t now_nanos) {
   std::vector<storage::SampleRef> samples;
-  samples.reserve(candidates.size() + 1);
+  samples.reserve(candidates.size());
   for (const Roster::Candidate& candidate : candidates) {
     samples.push_back(candidate.holding.sample);
   }
-  samples.push_back(newcomer.sample);
   std::vector<std::int64_t> nanos(samples.size());
   next_use.Ask(now_nanos, samples, absl::MakeSpan(nanos));
 
-  const double own_rent = Rent(newcomer, nanos.back(), now_nanos);
   std::vector<Bid> bids;
+  bids.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Holding& holding = candidates[i].holding;
-    const double rent = Rent(holding, nanos[i], now_nanos);
-    if (rent > own_rent) bids.push_back({rent, holding.used_at_nanos, i});
+    bids.push_back({Rent(candidates[i].holding, nanos[i], now_nanos), i});
   }
-  std::sort(bids.begin(), bids.end(),
-            [](const Bid& a, const Bid& b) { return a.GoesBefore(b); });
-  std::vector<std::size_t> leaving;
-  leaving.reserve(bids.size());
-  for (const Bid& bid : bids) leaving.push_back(bid.candidate);
-  return leaving;
+  std::sort(bids.begin(), bids.end(), [&](const Bid& a, const Bid& b) {
+    if (a.rent != b.rent) return a.rent > b.rent;
+    return candidates[a.candidate].holding.used_at_nanos <
+           candidates[b.candidate].holding.used_at_nanos;
+  });
+  return bids;
 }
 
 }  // namespace forebay::cache

@@ -22,14 +22,24 @@ namespace forebay::cache {
 double Rent(const Holding& holding, std::int64_t next_use_nanos,
             std::int64_t now_nanos);
 
-// Who of `candidates` should make room for `newcomer`, the first to go first:
-// those whose rent is above its own, by their places among them. None: it is
-// the newcomer that should not be kept. Of those that nobody wants the least
-// recently used goes first. A pure function of its arguments and of what
+// The same, of a holding that `next_use` is asked about.
+double RentOf(const Holding& holding, const NextUse& next_use,
+              std::int64_t now_nanos);
+
+// What one of several candidates for eviction costs.
+struct Bid {
+  double rent = 0;
+  std::size_t candidate = 0;  // its place among them
+};
+
+// All of `candidates`, in the order in which they should make room: the highest
+// rent goes first, and of those that nobody wants the least recently used. Who
+// is not above the newcomer's own rent should stay: then it is the newcomer
+// that should not be kept. Pure functions of their arguments and of what
 // `next_use` says.
-std::vector<std::size_t> WhoMakesRoom(
-    const Holding& newcomer, absl::Span<const Roster::Candidate> candidates,
-    const NextUse& next_use, std::int64_t now_nanos);
+std::vector<Bid> OrderOfLeaving(absl::Span<const Roster::Candidate> candidates,
+                                const NextUse& next_use,
+                                std::int64_t now_nanos);
 
 }  // namespace forebay::cache
 

@@ -37,7 +37,7 @@ Shard::Found Shard::Doubt(const ExtentView& extent,
                           std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
   // It was counted as a hit.
-  jobs_[request.purpose.job].memory.Remove(extent.length);
+  TrafficLocked(request.purpose.job).memory.Remove(extent.length);
   const auto known = table_.find(extent);
   if (known == table_.end()) {
     return MissLocked(extent, root, request, memory, now_nanos);
@@ -145,10 +145,14 @@ std::vector<Flight::Waiter> Shard::Land(Flight& flight,
   return waiters;
 }
 
+Traffic& Shard::TrafficLocked(std::uint64_t job) {
+  const auto known = jobs_.find(job);
+  return known == jobs_.end() ? forgotten_ : known->second;
+}
+
 void Shard::CountLocked(const Flight& flight) {
   for (const Flight::Waiter& waiter : flight.waiters) {
-    const auto job = jobs_.find(waiter.purpose.job);
-    Traffic& traffic = job == jobs_.end() ? forgotten_ : job->second;
+    Traffic& traffic = TrafficLocked(waiter.purpose.job);
     const bool first = &waiter == flight.waiters.data();
     (flight.confirms != nullptr ? traffic.memory
      : first                    ? traffic.source

@@ -120,6 +120,9 @@ class Shard {
   // Gives up what the entry holds; the entry stays.
   std::shared_ptr<const Held> GiveUpLocked(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where what the job has read already is counted: it may be forgotten since.
+  Traffic& TrafficLocked(std::uint64_t job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountLocked(const Flight& flight) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;

@@ -169,9 +169,13 @@ absl::Status Daemon::Listen() {
       session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
                               registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
-      admin_, admin::AdminServer::Start(
-                  runtime_dir_.AdminSocket(), registry_.get(), registry_.get(),
-                  [this] { return Info(); }, base::Clock::Monotonic()));
+      admin_,
+      admin::AdminServer::Start(runtime_dir_.AdminSocket(),
+                                {.jobs = registry_.get(),
+                                 .control = registry_.get(),
+                                 .daemon = [this] { return Info(); },
+                                 .cache = [this] { return cache_->Snapshot(); },
+                                 .clock = base::Clock::Monotonic()}));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
   if (watchdog.count() > 0) {
@@ -221,6 +225,7 @@ admin::DaemonInfo Daemon::Info() const {
   info.memory_limit = budget_.limit();
   info.memory_used = budget_.used();
   info.memory_slots = registry_->SlotBytes();
+  info.memory_cache = cache_->capacity();
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();

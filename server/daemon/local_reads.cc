@@ -12,8 +12,10 @@ using storage::local::UringSource;
 
 namespace {
 
-// Of a ring's buffers, what the kernel keeps pinned.
+// Of a ring's buffers for reads past the page cache, what the kernel keeps
+// pinned, and what is kept besides: the cache holds on to most.
 constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
+constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 
 }  // namespace
 
@@ -22,8 +24,11 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
       .threads = static_cast<int>(config.local_threads()),
       .spare_bytes = kKeptBytes - kPinnedBytes};
   if (config.io_uring() != "off") {
-    auto ring =
-        UringSource::Create({.pinned_bytes = kPinnedBytes, .pool = options});
+    LocalSourceOptions pool = options;
+    pool.spare_bytes -= kSparePageBytes;
+    auto ring = UringSource::Create({.pinned_bytes = kPinnedBytes,
+                                     .spare_page_bytes = kSparePageBytes,
+                                     .pool = pool});
     if (ring.ok()) {
       ring_ = *std::move(ring);
       scheduled_.emplace(ring_.get());

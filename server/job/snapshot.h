@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
 #include "server/base/memory_budget.h"
+#include "server/schedule/flow.h"
 
 namespace forebay::job {
 
@@ -53,6 +54,8 @@ struct LoaderSnapshot {
 };
 
 struct JobSnapshot {
+  // What the rooms below know it by; no other job ever has it.
+  schedule::Flow flow = 0;
   std::string key;
   std::string name;
   double weight = 1;

@@ -199,11 +199,10 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     attachment = attachment_.get();
   }
   auto root = OpenRoot(spec.dataset(), std::move(fds));
-  absl::StatusOr<std::shared_ptr<job::Loader>> opening = root.status();
-  if (root.ok()) {
-    opening = attachment->OpenLoader(spec, *std::move(root),
-                                     interruption_.get_token());
-  }
+  auto opening = root.ok()
+                     ? attachment->OpenLoader(spec, *std::move(root),
+                                              interruption_.get_token())
+                     : root.status();
   if (absl::IsCancelled(opening.status())) {
     return absl::UnavailableError(absl::StrCat(
         opening.status().message(), ": the daemon is shutting down"));

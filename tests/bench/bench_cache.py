@@ -4,17 +4,26 @@ The real cache, fed by the real samplers, is replayed in simulated time: loaders
 with seeds of their own read 20,000 samples of one size, and hits are counted
 after the first epoch. Clairvoyant is Belady's algorithm with bypass on the
 recorded trace: nobody can do better.
+
+Then a real daemon: two jobs that read one dataset at the same time, with room
+for all of it, must read every byte from the disk once. And one job reads files
+that the page cache holds, by a daemon that keeps them in memory and one that
+keeps nothing: what that saves of the daemon's CPU time.
 """
 
+import concurrent.futures
 import json
 import subprocess
 
-from figures import row
-from readers import program
+import photos
+from daemon import daemon
+from figures import in_turns, row
+from readers import call, program
 
 # The hit ratio may be so much below the clairvoyant one, and a hit may take so
 # many microseconds.
 MOST_BELOW, MOST_MICROSECONDS = 0.02, 2
+ROUNDS = 3
 
 
 def measured(name):
@@ -22,6 +31,36 @@ def measured(name):
     done = subprocess.run([program(f"cache/{name}")], check=True,
                           stdout=subprocess.PIPE)
     return json.loads(done.stdout)
+
+
+def bytes_read_by_two(uri):
+    """Bytes that a daemon reads from the disk for two jobs, two epochs each."""
+    with daemon('[cache]\nmemory = "50%"\n') as server, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        running = [
+            pool.submit(call, "read_forebay.py",
+                        dict(server.environment, FOREBAY_JOB=f"job-{seed}"),
+                        uri=uri, seed=seed, epochs=2, mode="none")
+            for seed in (1, 2)]
+        for each in running:
+            each.result()
+        cache = json.loads(server.ctl("cache", "--json"))
+    return int(cache["total"]["source"]["bytes"])
+
+
+def daemon_cpu_of_both(uri):
+    """Microseconds of the daemon's CPU time an image: with all files in its
+    memory, and with none."""
+    def cpu(server):
+        found = call("read_forebay.py", server.environment, uri=uri,
+                     mode="none", daemon_pid=server.pid)
+        return found["daemon_cpu_nanos"] / found["images"] / 1e3
+
+    with daemon('[cache]\nmemory = "50%"\n') as keeping, \
+            daemon('[cache]\nmemory = "0"\n') as plain:
+        cpu(keeping)  # the index is built, the files are kept
+        cpu(plain)
+        return in_turns(ROUNDS, lambda: cpu(keeping), lambda: cpu(plain))
 
 
 def run():
@@ -45,12 +84,21 @@ def run():
         rows.append(row("cache", f"LRU / clairvoyant, {case['case']}",
                         case["lru"], case["clairvoyant"], unit))
     whole = cases[-1]
+    rows.append(row("cache", f"bytes read / bytes there are, {whole['case']}",
+                    whole["bytes_read"], whole["bytes"], "bytes"))
+    folder = photos.make()
+    there_are = sum(path.stat().st_size for path in folder.rglob("*.jpg"))
+    kept, plain = daemon_cpu_of_both(str(folder))
     rows += [
-        row("cache", f"bytes read / bytes there are, {whole['case']}",
-            whole["bytes_read"], whole["bytes"], "bytes"),
+        row("cache", "bytes read from the disk / bytes there are, two jobs",
+            bytes_read_by_two(str(folder)), there_are, "bytes"),
+        row("cache", "daemon's CPU an image, from memory / from files", kept,
+            plain, "us"),
         row("cache", "a hit / bar", costs["hit_us"], MOST_MICROSECONDS, "us"),
         row("cache", "a hit / bare table under a mutex", costs["hit_us"],
             costs["bare_table_us"], "us"),
+        row("cache", "a hit of a local file / looking at the file",
+            costs["local_hit_us"], costs["look_us"], "us"),
         row("cache", "a hit beside another thread's / a hit alone",
             costs["hit_of_two_threads_us"], costs["hit_us"], "us"),
         row("cache", "a miss that evicts, 4 loaders / the kernel's copy",

@@ -1,7 +1,8 @@
 """Memory over many epochs, and what the daemon needs besides batches.
 
-Spare buffers fill up in the first epochs. From then on memory should stay: the
-means of two spans of epochs, far apart, are compared.
+Spare buffers, and a cache that holds a part of the dataset, fill up in the first
+epochs. From then on memory should stay: the means of two spans of epochs, far
+apart, are compared.
 """
 
 import statistics
@@ -15,6 +16,7 @@ WARM, SHORT, EPOCHS = 2, 12, 40  # epochs
 EARLY, LATE = slice(10, 20), slice(30, 40)
 APART = 20  # epochs from one span to the other
 LIMIT, MB = 150e6, 1e6
+CACHE_MIB = 64
 
 
 def spans(values):
@@ -25,7 +27,7 @@ def spans(values):
 def run():
     """Rows: whether daemon and trainer grow, the daemon's size."""
     uri = str(photos.make())
-    with daemon() as server:
+    with daemon(f'[cache]\nmemory = "{CACHE_MIB}MiB"\n') as server:
         found = call("read_forebay.py", server.environment, uri=uri,
                      epochs=EPOCHS, memory=True, daemon_pid=server.pid)
     ours, trainer = found["daemon_rss"], found["rss_anon"]
@@ -43,6 +45,7 @@ def run():
             trainer_late / MB, trainer_early / MB, "MB"),
         row("memory", "daemon: bytes kept / bytes read, an epoch",
             (late - early) / APART, read, "bytes/epoch"),
-        row("memory", f"daemon without slots, epoch {EPOCHS} / promise",
+        row("memory", f"daemon without slots, cache of {CACHE_MIB} MiB, epoch "
+            f"{EPOCHS} / promise",
             ours[-1] / MB, LIMIT / MB, "MB"),
     ]

@@ -94,6 +94,16 @@ class GrpcAdminClient final : public AdminClient {
     return list;
   }
 
+  absl::StatusOr<proto::CacheStatus> GetCache() override {
+    grpc::ClientContext context;
+    SetDeadline(kCallTimeout, &context);
+    proto::CacheStatus status;
+    const absl::Status result =
+        FromGrpc(stub_->GetCache(&context, {}, &status));
+    if (!result.ok()) return result;
+    return status;
+  }
+
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                    const std::string& loader) override {
     grpc::ClientContext context;

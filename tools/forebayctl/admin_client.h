@@ -31,6 +31,7 @@ class AdminClient {
 
   virtual absl::StatusOr<proto::DaemonStatus> GetStatus() = 0;
   virtual absl::StatusOr<proto::JobList> ListJobs() = 0;
+  virtual absl::StatusOr<proto::CacheStatus> GetCache() = 0;
   virtual absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                            const std::string& loader) = 0;
   virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;

@@ -53,13 +53,15 @@ Finding CheckVersions(const proto::DaemonStatus& status) {
 Finding CheckBudget(const proto::DaemonStatus& status) {
   const std::string figures = absl::StrCat(
       Size(status.memory_used()), " of ", Size(status.memory_limit()),
-      " are in use, ", Size(status.memory_slots()), " by batches.");
+      " are in use, ", Size(status.memory_slots()), " by batches, ",
+      Size(status.memory_cache()), " set aside for the cache.");
   if (static_cast<double>(status.memory_used()) >
       kNearlyFull * static_cast<double>(status.memory_limit())) {
     return {Level::kProblem, "memory",
             absl::StrCat(figures,
                          " More loaders will be refused: raise "
-                         "memory.limit or lower batch sizes.")};
+                         "memory.limit, or lower cache.memory or batch "
+                         "sizes.")};
   }
   return {Level::kOk, "memory", figures};
 }

@@ -22,6 +22,10 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
+std::string Size(const proto::ReadTally& tally) {
+  return Bytes(static_cast<double>(tally.bytes()));
+}
+
 std::string Caps(const proto::Job& job) {
   std::vector<std::string> caps;
   if (const double read = job.max_read_bytes_per_second(); read != 0)
@@ -44,6 +48,9 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"IMAGES", true},
                    {"DELIVERED", true, 2},
                    {"READ", true, 2},
+                   {"FROM MEMORY", true, 9},
+                   {"SHARED", true, 9},
+                   {"FROM SOURCE", true, 9},
                    {"SUBSTITUTED", true, 7},
                    {"PROCESSES", false, 8}});
   for (const proto::Job& job : list.jobs()) {
@@ -52,7 +59,9 @@ void Print(const proto::JobList& list, std::size_t width) {
     const std::string pids = absl::StrJoin(job.pids(), " ");
     if (job.loaders().empty()) {
       table.AddRow({job.name(), weight, caps, "-", "", "", "", "", "", "", "",
-                    "", "", pids});
+                    "", Size(job.traffic().memory()),
+                    Size(job.traffic().shared()), Size(job.traffic().source()),
+                    "", pids});
     }
     bool first = true;
     for (const proto::Loader& loader : job.loaders()) {
@@ -65,6 +74,9 @@ void Print(const proto::JobList& list, std::size_t width) {
                     Count(static_cast<double>(counters.samples_delivered())),
                     Bytes(static_cast<double>(counters.bytes_delivered())),
                     Bytes(static_cast<double>(counters.bytes_read())),
+                    first ? Size(job.traffic().memory()) : "",
+                    first ? Size(job.traffic().shared()) : "",
+                    first ? Size(job.traffic().source()) : "",
                     Count(static_cast<double>(counters.samples_substituted())),
                     first ? pids : ""});
       first = false;

@@ -50,6 +50,8 @@ void Describe(CLI::App* app, CommandLine* line) {
   AddVerb(app, "status", "How the daemon is", &RunStatus, line);
   AddVerb(app, "jobs", "Every job and its loaders", &RunJobs, line);
   AddVerb(app, "queues", "Where each loader's batches are", &RunQueues, line);
+  AddVerb(app, "cache", "What is kept of what was read, and what that saved",
+          &RunCache, line);
   AddVerb(app, "top", "What each job gets, live; q quits", &RunTop, line);
   AddVerb(app, "peek", "A picture of the batch that a job sees", &RunPeek,
           line);

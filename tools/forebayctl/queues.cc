@@ -1,10 +1,12 @@
-// forebayctl queues: where each loader's batches are, now.
+// forebayctl queues: where each loader's batches are, now, and from where its
+// job's bytes come.
 
 #include <iostream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tools/forebayctl/json.h"
+#include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -12,7 +14,10 @@
 namespace forebay::ctl {
 namespace {
 
-void Print(const proto::JobList& list, std::size_t width) {
+// What rates are taken over.
+constexpr double kSeconds = 0.5;
+
+void Print(const Observation& seen, std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
                    {"SLOTS", true, 2},
@@ -24,8 +29,14 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"READS", true, 3},
                    {"IN FLIGHT", true, 4},
                    {"DECODING", true, 3},
-                   {"TRAINER"}});
-  for (const proto::Job& job : list.jobs()) {
+                   {"TRAINER"},
+                   {"MEMORY MB/S", true, 6},
+                   {"SHARED", true, 6},
+                   {"SOURCE", true, 6}});
+  for (int i = 0; i < seen.list.jobs_size(); ++i) {
+    const proto::Job& job = seen.list.jobs(i);
+    const JobRates& rates = seen.rates[i];
+    bool first = true;  // its row has what is the job's as a whole
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(
@@ -40,7 +51,11 @@ void Print(const proto::JobList& list, std::size_t width) {
            absl::StrCat(queues.samples_to_decode()),
            !loader.running()                     ? "idle"
            : loader.counters().trainer_waiting() ? "waits"
-                                                 : "computes"});
+                                                 : "computes",
+           first ? Megabytes(rates.memory_bytes_per_second) : "",
+           first ? Megabytes(rates.shared_bytes_per_second) : "",
+           first ? Megabytes(rates.source_bytes_per_second) : ""});
+      first = false;
     }
   }
   std::cout << table.Format(width);
@@ -51,14 +66,18 @@ void Print(const proto::JobList& list, std::size_t width) {
 int RunQueues(const Options& options) {
   const auto client = AdminClient::Connect(options.runtime_dir);
   if (!client.ok()) return Complain(client.status());
-  const auto list = (*client)->ListJobs();
-  if (!list.ok()) return Complain(list.status());
   if (options.json) {
+    const auto list = (*client)->ListJobs();
+    if (!list.ok()) return Complain(list.status());
     std::cout << ToJson(*list);
-  } else if (list->jobs().empty()) {
+    return kOk;
+  }
+  const auto seen = Observe(client->get(), kSeconds);
+  if (!seen.ok()) return Complain(seen.status());
+  if (seen->list.jobs().empty()) {
     std::cout << "no jobs\n";
   } else {
-    Print(*list, TerminalWidth());
+    Print(*seen, TerminalWidth());
   }
   return kOk;
 }

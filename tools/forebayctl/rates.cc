@@ -8,19 +8,27 @@
 namespace forebay::ctl {
 namespace {
 
+const proto::Job* FindJob(const proto::JobList& list, const proto::Job& job) {
+  for (const proto::Job& candidate : list.jobs()) {
+    if (candidate.key() == job.key() && candidate.uid() == job.uid()) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
 const proto::Loader* FindLoader(const proto::JobList& list,
                                 const proto::Job& job, const std::string& name,
                                 int index) {
-  for (const proto::Job& candidate : list.jobs()) {
-    if (candidate.key() != job.key() || candidate.uid() != job.uid()) continue;
-    // Names may repeat; the order of loaders does not change.
-    if (index < candidate.loaders_size() &&
-        candidate.loaders(index).name() == name) {
-      return &candidate.loaders(index);
-    }
-    for (const proto::Loader& loader : candidate.loaders()) {
-      if (loader.name() == name) return &loader;
-    }
+  const proto::Job* candidate = FindJob(list, job);
+  if (candidate == nullptr) return nullptr;
+  // Names may repeat; the order of loaders does not change.
+  if (index < candidate->loaders_size() &&
+      candidate->loaders(index).name() == name) {
+    return &candidate->loaders(index);
+  }
+  for (const proto::Loader& loader : candidate->loaders()) {
+    if (loader.name() == name) return &loader;
   }
   return nullptr;
 }
@@ -48,6 +56,23 @@ void AddLoader(const proto::LoaderCounters& before,
   rates->trainer_wait = std::min(1.0, rates->trainer_wait + wait);
 }
 
+void SetTraffic(const proto::ReadTraffic& before,
+                const proto::ReadTraffic& after, double seconds,
+                JobRates* rates) {
+  // Then the job began anew, and counts from zero.
+  const bool anew = before.memory().bytes() > after.memory().bytes() ||
+                    before.shared().bytes() > after.shared().bytes() ||
+                    before.source().bytes() > after.source().bytes();
+  const auto rate = [&](const proto::ReadTally& from,
+                        const proto::ReadTally& to) {
+    return static_cast<double>(to.bytes() - (anew ? 0 : from.bytes())) /
+           seconds;
+  };
+  rates->memory_bytes_per_second = rate(before.memory(), after.memory());
+  rates->shared_bytes_per_second = rate(before.shared(), after.shared());
+  rates->source_bytes_per_second = rate(before.source(), after.source());
+}
+
 }  // namespace
 
 std::vector<JobRates> RatesBetween(const proto::JobList& before,
@@ -59,6 +84,11 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
   for (const proto::Job& job : after.jobs()) {
     JobRates& rates = all.emplace_back();
     rates.name = job.name();
+    if (seconds > 0) {
+      const proto::Job* earlier = FindJob(before, job);
+      SetTraffic(earlier == nullptr ? proto::ReadTraffic() : earlier->traffic(),
+                 job.traffic(), seconds, &rates);
+    }
     for (int i = 0; i < job.loaders_size(); ++i) {
       const proto::Loader& loader = job.loaders(i);
       rates.slots += loader.queues().slots();

@@ -9,11 +9,16 @@
 
 namespace forebay::ctl {
 
-// What a job did between two lists: sums over its loaders.
+// What a job did between two lists: sums over its loaders. What of its reads
+// came from where is counted when they are done, for loaders that were closed,
+// too.
 struct JobRates {
   std::string name;
   double images_per_second = 0;           // delivered
-  double bytes_read_per_second = 0;       // from the source
+  double bytes_read_per_second = 0;       // wherever they came from
+  double memory_bytes_per_second = 0;     // of them: the cache had them
+  double shared_bytes_per_second = 0;     // another had begun to read them
+  double source_bytes_per_second = 0;     // were read
   double bytes_delivered_per_second = 0;  // of batches
   double cpu_cores = 0;                   // decoding and transforming
   double trainer_wait = 0;                // 0 to 1, of the time

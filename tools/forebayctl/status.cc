@@ -40,7 +40,9 @@ void Print(const proto::DaemonStatus& status) {
           absl::StrCat(Bytes(used), " of ", Bytes(limit), " (",
                        Percent(limit > 0 ? used / limit : 0), "), of it ",
                        Bytes(static_cast<double>(status.memory_slots())),
-                       " in batches"));
+                       " in batches, ",
+                       Bytes(static_cast<double>(status.memory_cache())),
+                       " set aside for the cache"));
   AddLine(
       "workers",
       absl::StrCat(status.workers_busy(), " of ", status.workers(), " busy, ",

@@ -8,13 +8,13 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/forebayctl/json.h"
+#include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/rates.h"
 #include "tools/forebayctl/terminal.h"
 #include "tools/forebayctl/text_table.h"
@@ -28,6 +28,9 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   TextTable table({{"JOB"},
                    {"IMG/S", true},
                    {"READ MB/S", true, 1},
+                   {"FROM MEMORY", true, 4},
+                   {"SHARED", true, 4},
+                   {"FROM SOURCE", true, 4},
                    {"DELIVERED MB/S", true, 1},
                    {"CPU", true, 3},
                    {"READY", true, 2},
@@ -35,6 +38,9 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   for (const JobRates& job : rates) {
     table.AddRow({job.name, Count(job.images_per_second),
                   Megabytes(job.bytes_read_per_second),
+                  Megabytes(job.memory_bytes_per_second),
+                  Megabytes(job.shared_bytes_per_second),
+                  Megabytes(job.source_bytes_per_second),
                   Megabytes(job.bytes_delivered_per_second),
                   absl::StrFormat("%.2f", job.cpu_cores),
                   absl::StrCat(job.slots_ready, "/", job.slots),
@@ -61,6 +67,12 @@ void PrintJson(const std::vector<JobRates>& rates) {
     fields["running"].set_bool_value(job.running);
     fields["images_per_second"].set_number_value(job.images_per_second);
     fields["bytes_read_per_second"].set_number_value(job.bytes_read_per_second);
+    fields["memory_bytes_per_second"].set_number_value(
+        job.memory_bytes_per_second);
+    fields["shared_bytes_per_second"].set_number_value(
+        job.shared_bytes_per_second);
+    fields["source_bytes_per_second"].set_number_value(
+        job.source_bytes_per_second);
     fields["bytes_delivered_per_second"].set_number_value(
         job.bytes_delivered_per_second);
     fields["cpu_cores"].set_number_value(job.cpu_cores);
@@ -72,17 +84,12 @@ void PrintJson(const std::vector<JobRates>& rates) {
 }
 
 int RunOnce(const Options& options, AdminClient* client) {
-  const auto before = client->ListJobs();
-  if (!before.ok()) return Complain(before.status());
-  std::this_thread::sleep_for(
-      std::chrono::duration<double>(options.interval_seconds));
-  const auto after = client->ListJobs();
-  if (!after.ok()) return Complain(after.status());
-  const std::vector<JobRates> rates = RatesBetween(*before, *after);
+  const auto seen = Observe(client, options.interval_seconds);
+  if (!seen.ok()) return Complain(seen.status());
   if (options.json) {
-    PrintJson(rates);
+    PrintJson(seen->rates);
   } else {
-    std::cout << FormatTable(rates, TerminalWidth());
+    std::cout << FormatTable(seen->rates, TerminalWidth());
   }
   return kOk;
 }

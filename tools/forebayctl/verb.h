@@ -38,6 +38,7 @@ struct Options {
 
 // The verbs. Each runs to its end, writes its answer to standard output and its
 // complaint, one sentence, to standard error, and returns an ExitCode.
+int RunCache(const Options& options);
 int RunDoctor(const Options& options);
 int RunJobs(const Options& options);
 int RunPeek(const Options& options);

@@ -19,7 +19,7 @@ BANNED = [
      CC, ("server/base/mutex.h", "client/", "tests/"),
      "base/mutex.h, which the thread-safety analysis knows"),
     (r"\b(sleep_for|sleep_until|usleep|nanosleep|absl::SleepFor)\b|"
-     r"(?<![\w:.>])sleep\(", CC, ("tests/bench/", "tools/forebayctl/top.cc"),
+     r"(?<![\w:.>])sleep\(", CC, ("tests/bench/", "tools/forebayctl/observe.cc"),
      "wait for what happens, not for time"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now|"
      r"\bclock_gettime\(|\bgettimeofday\(|\babsl::Now\(", CC,

@@ -117,8 +117,11 @@ def run(args):
             trainer.await_word("reading")
         sheet = _peek(server, names[0], args.sheet)
         results = [trainer.result() for trainer in trainers]
+        cache = json.loads(server.ctl("cache", "--json"))
     rows = [summary(name, result) for name, result in zip(names, results)]
-    return {"uri": uri, "jobs": rows, "contact_sheet": str(sheet)}
+    return {"uri": uri, "jobs": rows, "contact_sheet": str(sheet),
+            "bytes_from_source": int(cache["total"]["source"]["bytes"]),
+            "bytes_saved": int(cache["bytes_saved"])}
 
 
 def _peek(server, job, sheet):
@@ -162,6 +165,9 @@ def main():
     except (DaemonError, TrainerError) as error:
         sys.exit(f"tools/demo: {error}")
     print_table(figures["jobs"])
+    print(f"from the disk: {figures['bytes_from_source'] / 1e6:,.0f} MB; from "
+          f"memory, or read for two at once: "
+          f"{figures['bytes_saved'] / 1e6:,.0f} MB")
     print(f"a batch of {figures['jobs'][0]['job']}: "
           f"{figures['contact_sheet']}")
     if args.json:

@@ -372,7 +372,7 @@ class DataLoader:
     def stats(self) -> dict:
         """Totals since the loader was opened (or re-attached).
 
-        samples, batches and bytes delivered; bytes_read from storage;
+        samples, batches and bytes delivered; bytes_read, cached ones too;
         samples_decoded, samples_substituted; cpu_nanos of decoding and
         transforming; wait_nanos that next() slept; batches_copied because more
         were held than the quota; batches_held now.

@@ -30,12 +30,16 @@ absl::Span<std::uint8_t> MapPiece(std::size_t bytes) {
 
 }  // namespace
 
-PagePool::PagePool(std::size_t bytes) : piece_(MapPiece(bytes)) {
+PagePool::PagePool(std::size_t bytes, std::size_t spare_bytes)
+    : piece_(MapPiece(bytes)), spare_bytes_(spare_bytes) {
   if (!piece_.empty()) free_[0] = piece_.size();
 }
 
 PagePool::~PagePool() {
   if (!piece_.empty()) munmap(piece_.data(), piece_.size());
+  base::MutexLock lock(&mutex_);
+  for (const auto& [length, buffers] : spares_)
+    for (std::uint8_t* buffer : buffers) munmap(buffer, length);
 }
 
 std::shared_ptr<std::uint8_t> PagePool::Take(std::size_t length) {
@@ -47,9 +51,39 @@ std::shared_ptr<std::uint8_t> PagePool::Take(std::size_t length) {
               pool->GiveBack(buffer, whole);
             }};
   }
-  std::uint8_t* const buffer = Map(whole);
+  std::uint8_t* buffer = TakeSpare(whole);
+  if (buffer == nullptr) buffer = Map(whole);
   if (buffer == nullptr) return nullptr;
-  return {buffer, [whole](std::uint8_t* mapped) { munmap(mapped, whole); }};
+  return {buffer, [pool = shared_from_this(), whole](std::uint8_t* mapped) {
+            pool->GiveBackMapped(mapped, whole);
+          }};
+}
+
+std::size_t PagePool::spare() const {
+  base::MutexLock lock(&mutex_);
+  return spare_;
+}
+
+std::uint8_t* PagePool::TakeSpare(std::size_t length) {
+  base::MutexLock lock(&mutex_);
+  const auto found = spares_.find(length);
+  if (found == spares_.end() || found->second.empty()) return nullptr;
+  std::uint8_t* const buffer = found->second.back();
+  found->second.pop_back();
+  spare_ -= length;
+  return buffer;
+}
+
+void PagePool::GiveBackMapped(std::uint8_t* buffer, std::size_t length) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (length <= spare_bytes_ && spare_ <= spare_bytes_ - length) {
+      spares_[length].push_back(buffer);
+      spare_ += length;
+      return;
+    }
+  }
+  munmap(buffer, length);
 }
 
 std::size_t PagePool::free() const {

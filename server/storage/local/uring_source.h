@@ -45,6 +45,8 @@ struct UringSourceOptions {
   // Memory for such reads that the kernel is to keep pinned; beyond it they
   // take memory of their own.
   std::size_t pinned_bytes = std::size_t{8} << 20;
+  // Of what they took beyond it, what is kept for the next ones.
+  std::size_t spare_page_bytes = 0;
   // The threads for what a ring cannot do; the ring shares their buffers.
   LocalSourceOptions pool;
 };

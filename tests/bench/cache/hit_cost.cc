@@ -1,9 +1,12 @@
 // What the cache costs beside the bytes: a hit, with one thread and with
-// several, against a bare table of strings under one mutex; and a miss that
-// evicts, against what the kernel takes to copy the bytes from its page cache.
-// Prints one JSON object: microseconds a read.
+// several, against a bare table of strings under one mutex; a hit of a local
+// file, which is looked at, against that look alone; and a miss that evicts,
+// against what the kernel takes to copy the bytes from its page cache. Prints
+// one JSON object: microseconds a read.
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,8 +26,10 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "server/base/fd.h"
 #include "server/cache/cache.h"
 #include "server/cache/timetable.h"
+#include "server/storage/local/local_root.h"
 #include "server/stream/itinerary.h"
 
 namespace forebay::cache {
@@ -67,10 +73,10 @@ std::string NameOf(std::uint64_t sample) {
          std::to_string(1'000'000 + sample) + ".JPEG";
 }
 
-storage::ReadRequest RequestFor(const std::shared_ptr<const AnyRoot>& root,
+storage::ReadRequest RequestFor(std::shared_ptr<const storage::Root> root,
                                 std::uint64_t sample) {
   storage::ReadRequest request;
-  request.root = root;
+  request.root = std::move(root);
   request.object = NameOf(sample);
   request.version = {kBytes, 1};
   request.length = kBytes;
@@ -97,6 +103,51 @@ double Microseconds(std::size_t reads, Work work) {
       std::chrono::steady_clock::now() - begin;
   return took.count() / static_cast<double>(reads);
 }
+
+// Files of the right length in a directory of their own: holes, all of them.
+class Files {
+ public:
+  static constexpr std::uint64_t kCount = 2'000;
+
+  Files() {
+    char path[] = "/tmp/forebay-hit-cost.XXXXXX";
+    if (mkdtemp(path) == nullptr) std::abort();
+    path_ = path;
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const std::filesystem::path file = path_ / NameOf(i);
+      std::filesystem::create_directories(file.parent_path());
+      const base::Fd fd(open(file.c_str(), O_CREAT | O_WRONLY, 0600));
+      if (ftruncate(fd.get(), kBytes) != 0) std::abort();
+    }
+    root_ = *storage::local::LocalRoot::Create(
+        base::Fd(open(path, O_RDONLY | O_DIRECTORY)), path);
+  }
+  ~Files() { std::filesystem::remove_all(path_); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  storage::ReadRequest Request(std::uint64_t sample) const {
+    storage::ReadRequest request = RequestFor(root_, sample);
+    request.version = root_->Stat(request.object)->version();
+    request.sample = {};  // kept for having been read last
+    return request;
+  }
+  double Look() const {
+    std::vector<std::string> names;
+    for (std::uint64_t i = 0; i < kCount; ++i) names.push_back(NameOf(i));
+    return Microseconds(kCount, [&] {
+      struct stat stat;
+      for (const std::string& name : names) {
+        if (fstatat(root_->directory(), name.c_str(), &stat, 0) != 0)
+          std::abort();
+      }
+    });
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::shared_ptr<const storage::local::LocalRoot> root_;
+};
 
 class Bench {
  public:
@@ -134,6 +185,17 @@ class Bench {
     });
   }
 
+  double LocalHit(const Files& files) {
+    const auto read_all = [&] {
+      std::vector<storage::ReadRequest> requests;
+      for (std::uint64_t i = 0; i < Files::kCount; ++i)
+        requests.push_back(files.Request(i));
+      return Microseconds(Files::kCount, [&] { Read(&requests); });
+    };
+    read_all();  // misses
+    return read_all();
+  }
+
   double Miss() {
     constexpr std::size_t kMisses = 50'000;
     const auto work =
@@ -148,11 +210,12 @@ class Bench {
     for (const std::uint64_t sample : order) {
       requests->push_back(RequestFor(root_, sample));
     }
-    return [this, requests] {
-      for (std::size_t i = 0; i < requests->size(); i += kBatch) {
-        cache_->Read(absl::MakeSpan(*requests).subspan(i, kBatch));
-      }
-    };
+    return [this, requests] { Read(requests.get()); };
+  }
+  void Read(std::vector<storage::ReadRequest>* requests) {
+    for (std::size_t i = 0; i < requests->size(); i += kBatch) {
+      cache_->Read(absl::MakeSpan(*requests).subspan(i, kBatch));
+    }
   }
 
   const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
@@ -223,11 +286,15 @@ int Main() {
   const double together = Median([&] { return bench.Hit(2); });
   const double bare = Median(BareTable);
   const double copy = Median(KernelCopy);
+  const double miss = bench.Miss();
+  const Files files;
+  const double local_hit = Median([&] { return bench.LocalHit(files); });
+  const double look = Median([&] { return files.Look(); });
   std::printf(
       "{\"hit_us\": %.3f, \"hit_of_two_threads_us\": %.3f, "
-      "\"bare_table_us\": %.3f, \"miss_us\": %.3f, \"kernel_copy_us\": "
-      "%.3f}\n",
-      hit, together, bare, bench.Miss(), copy);
+      "\"bare_table_us\": %.3f, \"local_hit_us\": %.3f, \"look_us\": %.3f, "
+      "\"miss_us\": %.3f, \"kernel_copy_us\": %.3f}\n",
+      hit, together, bare, local_hit, look, miss, copy);
   return 0;
 }
 

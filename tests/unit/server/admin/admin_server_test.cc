@@ -43,15 +43,17 @@ class AdminServerTest : public testing::Test {
   }
 
   absl::Status Start() {
-    auto server = AdminServer::Start(
-        path_, &jobs_, &control_,
-        [] {
-          DaemonInfo info;
-          info.version = "9.9";
-          info.memory_limit = 1 << 30;
-          return info;
-        },
-        &clock_);
+    auto server = AdminServer::Start(path_, {.jobs = &jobs_,
+                                             .control = &control_,
+                                             .daemon =
+                                                 [] {
+                                                   DaemonInfo info;
+                                                   info.version = "9.9";
+                                                   info.memory_limit = 1 << 30;
+                                                   return info;
+                                                 },
+                                             .cache = ResnetCache,
+                                             .clock = &clock_});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -97,6 +99,13 @@ TEST_F(AdminServerTest, AnswersStatusAndJobs) {
   ASSERT_TRUE(stub->ListJobs(&jobs_context, {}, &list).ok());
   EXPECT_EQ(list.taken_at_nanos(), 42);
   EXPECT_EQ(list.jobs(0).name(), "resnet");
+  EXPECT_EQ(list.jobs(0).traffic().memory().reads(), 6000);
+  grpc::ClientContext cache_context;
+  proto::CacheStatus cache;
+  ASSERT_TRUE(stub->GetCache(&cache_context, {}, &cache).ok());
+  EXPECT_EQ(cache.taken_at_nanos(), 42);
+  EXPECT_EQ(cache.entries(), 4000);
+  EXPECT_EQ(cache.jobs(0).name(), "resnet");
 }
 
 TEST_F(AdminServerTest, PeekStreamsTheBatchInChunks) {

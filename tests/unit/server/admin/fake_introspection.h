@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "proto/shm_layout.h"
 #include "server/base/mutex.h"
+#include "server/cache/snapshot.h"
 #include "server/job/snapshot.h"
 
 namespace forebay::admin {
@@ -90,6 +91,7 @@ inline job::JobSnapshot ResnetJob() {
   val.batch_size = 8;
   val.samples_per_epoch = 50;
   job::JobSnapshot job;
+  job.flow = 7;
   job.key = "slurm-17";
   job.name = "resnet";
   job.weight = 2;
@@ -97,6 +99,26 @@ inline job::JobSnapshot ResnetJob() {
   job.pids = {4711, 4712};
   job.loaders = {train, val};
   return job;
+}
+
+// What the cache says of that job, and of one that ended.
+inline cache::Snapshot ResnetCache() {
+  cache::Snapshot snapshot;
+  snapshot.capacity = std::uint64_t{1} << 30;
+  snapshot.used = std::uint64_t{1} << 28;
+  snapshot.entries = 4000;
+  snapshot.entry_bytes = 250'000'000;
+  snapshot.reads_in_flight = 3;
+  snapshot.total.memory = {9000, 450'000'000};
+  snapshot.total.shared = {1000, 50'000'000};
+  snapshot.total.source = {4200, 210'000'000};
+  snapshot.jobs[7].memory = {6000, 300'000'000};
+  snapshot.jobs[7].shared = {1000, 50'000'000};
+  snapshot.jobs[7].source = {2000, 100'000'000};
+  snapshot.evicted = {100, 5'000'000};
+  snapshot.bypassed = {200, 10'000'000};
+  snapshot.failures = 2;
+  return snapshot;
 }
 
 // A field of `bytes` zeros behind those that `slot` has.

@@ -13,7 +13,9 @@ namespace forebay::admin {
 namespace {
 
 TEST(JobListTest, CarriesEverything) {
-  const proto::JobList list = ToProto({ResnetJob()});
+  cache::Snapshot cache;
+  cache.jobs[ResnetJob().flow].shared = {3, 300};
+  const proto::JobList list = ToProto({ResnetJob()}, cache);
   ASSERT_EQ(list.jobs_size(), 1);
   const proto::Job& job = list.jobs(0);
   EXPECT_EQ(job.key(), "slurm-17");
@@ -32,13 +34,15 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(train.queues().slots_ready(), 2);
   EXPECT_EQ(train.queues().bytes_in_flight(), 188'000);
   EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
+  EXPECT_EQ(job.traffic().shared().reads(), 3);
+  EXPECT_EQ(job.traffic().shared().bytes(), 300);
 }
 
 TEST(JobListTest, NoCapIsZeroBothWays) {
   job::JobSnapshot capped = ResnetJob();
   capped.max_read = 200e6;
   capped.max_cpus = 1.5;
-  const proto::JobList list = ToProto({ResnetJob(), capped});
+  const proto::JobList list = ToProto({ResnetJob(), capped}, {});
   EXPECT_EQ(list.jobs(0).max_read_bytes_per_second(), 0);
   EXPECT_EQ(list.jobs(0).max_cpus(), 0);
   EXPECT_EQ(list.jobs(1).max_read_bytes_per_second(), 200e6);
@@ -96,18 +100,6 @@ TEST(JobListTest, StatusHasTheGpus) {
   info.gpus = {};
   info.gpus.absence = "none";
   EXPECT_EQ(ToProto(info, {}).gpus().absence(), "none");
-}
-
-TEST(JobListTest, TextIsMadeValidUtf8) {
-  EXPECT_EQ(ValidUtf8("plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80"),
-            "plain, \xC3\xA4, \xE2\x82\xAC, \xF0\x9F\x98\x80");
-  EXPECT_EQ(ValidUtf8("\xC3"), "?");                 // cut off
-  EXPECT_EQ(ValidUtf8("\xC0\xAF"), "??");            // overlong
-  EXPECT_EQ(ValidUtf8("\xED\xA0\x80"), "???");       // a surrogate
-  EXPECT_EQ(ValidUtf8("\xF4\x90\x80\x80"), "????");  // above U+10FFFF
-  EXPECT_EQ(ValidUtf8("\xFF"
-                      "a\x80"),
-            "?a?");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "server/cache/cache.h"
 #include "tests/unit/server/cache/cache_house.h"
 
@@ -26,14 +29,19 @@ class WaveringRoot final : public storage::Root {
   }
   bool StillHas(const std::string&,
                 const storage::ObjectVersion&) const override {
+    if (on_look_) on_look_();
     return sure_;
   }
   void set_sure(bool sure) { sure_ = sure; }
+  void set_on_look(std::function<void()> on_look) {
+    on_look_ = std::move(on_look);
+  }
 
  private:
   const std::string uri_;
   const std::shared_ptr<const std::string> identity_;
   bool sure_ = false;
+  std::function<void()> on_look_;
 };
 
 // What is in doubt is asked for through the root that the source knows.
@@ -132,6 +140,17 @@ TEST_F(DoubtTest, WhatHasChangedIsAnErrorAndIsGone) {
   memory_.Remove("a");
   Read();
   EXPECT_THAT(log_, HasSubstr("NOT_FOUND"));
+}
+
+TEST_F(DoubtTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
+  root_->set_on_look([this] { cache_->Forget(1); });
+  faulty_.Hold();
+  Read();
+  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.reads, 0);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  faulty_.Release();
+  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.bytes, 7);
+  EXPECT_EQ(cache_->Snapshot().total.memory.bytes, 7);
 }
 
 }  // namespace

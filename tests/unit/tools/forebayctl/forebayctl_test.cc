@@ -52,23 +52,28 @@ class ForebayctlTest : public testing::Test {
 
   void StartDaemon() {
     auto server = admin::AdminServer::Start(
-        directory_ + "/admin.sock", &jobs_, &control_,
-        [this] {
-          admin::DaemonInfo info;
-          info.version = proto::kVersion;
-          info.uptime_seconds = 303;
-          info.runtime_dir = directory_;
-          info.index_directory = directory_;
-          info.memory_limit = std::uint64_t{1} << 30;
-          info.memory_used = std::uint64_t{1} << 28;
-          info.memory_slots = std::uint64_t{1} << 27;
-          info.workers = 1;
-          info.simd_target = "AVX2";
-          info.gpus = cuda::FakeDriver(2).inventory();
-          info.warnings = warnings_;
-          return info;
-        },
-        base::Clock::Monotonic());
+        directory_ + "/admin.sock",
+        {.jobs = &jobs_,
+         .control = &control_,
+         .daemon =
+             [this] {
+               admin::DaemonInfo info;
+               info.version = proto::kVersion;
+               info.uptime_seconds = 303;
+               info.runtime_dir = directory_;
+               info.index_directory = directory_;
+               info.memory_limit = std::uint64_t{1} << 30;
+               info.memory_used = std::uint64_t{1} << 28;
+               info.memory_slots = std::uint64_t{1} << 27;
+               info.memory_cache = std::uint64_t{1} << 26;
+               info.workers = 1;
+               info.simd_target = "AVX2";
+               info.gpus = cuda::FakeDriver(2).inventory();
+               info.warnings = warnings_;
+               return info;
+             },
+         .cache = admin::ResnetCache,
+         .clock = base::Clock::Monotonic()});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -102,8 +107,9 @@ class ForebayctlTest : public testing::Test {
 };
 
 TEST_F(ForebayctlTest, WithoutADaemonEachVerbSaysSo) {
-  for (const std::string verb : {"status", "jobs", "queues", "top --once",
-                                 "peek resnet", "set resnet --weight 2"}) {
+  for (const std::string verb :
+       {"status", "jobs", "queues", "cache", "top --once", "peek resnet",
+        "set resnet --weight 2"}) {
     for (const std::string json : {"", " --json"}) {
       const Outcome outcome = Run(verb + json);
       EXPECT_EQ(outcome.code, 3) << verb;
@@ -141,7 +147,8 @@ TEST_F(ForebayctlTest, Status) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("up 5 min 03 s"), std::string::npos);
   EXPECT_NE(outcome.out.find("memory      256 MiB of 1.00 GiB (25%), of it "
-                             "128 MiB in batches\n"),
+                             "128 MiB in batches, 64.0 MiB set aside for the "
+                             "cache\n"),
             std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find(
@@ -180,23 +187,25 @@ TEST_F(ForebayctlTest, Set) {
 
 TEST_F(ForebayctlTest, JobsAndQueues) {
   StartDaemon();
-  EXPECT_EQ(
-      Run("jobs").out,
-      "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH  EPOCH  DONE  "
-      "IMAGES  DELIVERED     READ  SUBSTITUTED  PROCESSES\n"
-      "resnet       2  -     train   /data/train    1,000      4      2   50%  "
-      " "
-      "2,500   4.66 GiB  112 MiB            0  4711 4712\n"
-      "                      val     /data/val?        50      8      0  idle  "
-      "    "
-      " 0        0 B      0 B            0\n");
+  EXPECT_EQ(Run("jobs").out,
+            "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH "
+            " EPOCH  DONE  IMAGES  DELIVERED     READ  FROM MEMORY    S"
+            "HARED  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
+            "resnet       2  -     train   /data/train    1,000      4 "
+            "     2   50%   2,500   4.66 GiB  112 MiB      286 MiB  47."
+            "7 MiB     95.4 MiB            0  4711 4712\n"
+            "                      val     /data/val?        50      8 "
+            "     0  idle       0        0 B      0 B                  "
+            "                              0\n");
   EXPECT_EQ(Run("queues").out,
-            "JOB     LOADER  SLOTS  FREE  FILLING  READY  HELD  COPIED  READS  "
-            "IN FLIGHT  DECODING  TRAINER\n"
-            "resnet  train       4     0        1      2     1       0      3  "
-            "  184 KiB         1  computes\n"
-            "resnet  val         0     0        0      0     0       0      0  "
-            "      0 B         0  idle\n");
+            "JOB     LOADER  SLOTS  FREE  FILLING  READY  HELD  COPIED "
+            " READS  IN FLIGHT  DECODING  TRAINER   MEMORY MB/S  SHARED"
+            "  SOURCE\n"
+            "resnet  train       4     0        1      2     1       0 "
+            "     3    184 KiB         1  computes            0       0"
+            "       0\n"
+            "resnet  val         0     0        0      0     0       0 "
+            "     0        0 B         0  idle\n");
   const std::string json = Run("--json jobs").out;
   EXPECT_NE(json.find("\"samples_delivered\": \"2500\""), std::string::npos);
   EXPECT_NE(json.find("\"slots_ready\": 2"), std::string::npos);
@@ -204,13 +213,33 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   EXPECT_EQ(Run("jobs").out, "no jobs\n");
 }
 
+TEST_F(ForebayctlTest, Cache) {
+  StartDaemon();
+  EXPECT_EQ(Run("cache").out,
+            "memory    256 MiB of 1.00 GiB (25%), 4,000 entries, 3 read"
+            "s under way\n"
+            "saved     477 MiB that nobody had to read\n"
+            "given up  100 entries, 4.77 MiB\n"
+            "not kept  200 reads, 9.54 MiB; 2 failed\n"
+            "\n"
+            "JOB      READS  HITS  FROM MEMORY    SHARED  FROM SOURCE\n"
+            "resnet   9,000   78%      286 MiB  47.7 MiB     95.4 MiB\n"
+            "all     14,200   70%      429 MiB  47.7 MiB      200 MiB\n");
+  const std::string json = Run("--json cache").out;
+  EXPECT_NE(json.find("\"capacity\": \"1073741824\""), std::string::npos);
+  EXPECT_NE(json.find("\"bytes_saved\": \"500000000\""), std::string::npos);
+}
+
 TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {
   StartDaemon();
   EXPECT_EQ(Run("top --interval 0.1").out,
-            "JOB     IMG/S  READ MB/S  DELIVERED MB/S   CPU  READY  WAIT\n"
-            "resnet      0          0               0  0.00    2/4    0%\n");
+            "JOB     IMG/S  READ MB/S  FROM MEMORY  SHARED  FROM SOURCE"
+            "  DELIVERED MB/S   CPU  READY  WAIT\n"
+            "resnet      0          0            0       0            0"
+            "               0  0.00    2/4    0%\n");
   const std::string json = Run("top --interval 0.1 --json").out;
   EXPECT_NE(json.find("\"images_per_second\": 0"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"memory_bytes_per_second\": 0"), std::string::npos);
 }
 
 TEST_F(ForebayctlTest, PeekWritesThePicture) {

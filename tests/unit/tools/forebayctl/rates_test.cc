@@ -80,5 +80,26 @@ TEST(RatesTest, AWaitThatLastsAllTheTimeIsSeen) {
   EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].trainer_wait, 1);
 }
 
+TEST(RatesTest, TellWhereBytesCameFrom) {
+  proto::JobList before = List(1'000'000'000, 0, 0);
+  proto::JobList after = List(3'000'000'000, 10, 0);
+  const auto set = [](proto::JobList* list, std::uint64_t bytes) {
+    proto::ReadTraffic* traffic = list->mutable_jobs(0)->mutable_traffic();
+    traffic->mutable_memory()->set_bytes(bytes);
+    traffic->mutable_shared()->set_bytes(2 * bytes);
+    traffic->mutable_source()->set_bytes(3 * bytes);
+  };
+  set(&before, 1000);
+  set(&after, 5000);
+  const auto rates = RatesBetween(before, after);
+  EXPECT_DOUBLE_EQ(rates[0].memory_bytes_per_second, 2000);
+  EXPECT_DOUBLE_EQ(rates[0].shared_bytes_per_second, 4000);
+  EXPECT_DOUBLE_EQ(rates[0].source_bytes_per_second, 6000);
+  // The job began anew.
+  set(&before, 1'000'000);
+  EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].memory_bytes_per_second,
+                   2500);
+}
+
 }  // namespace
 }  // namespace forebay::ctl

@@ -81,6 +81,25 @@ TEST(PagePoolTest, BuffersOutliveTheirOwner) {
   std::memset(buffer.get(), 1, kPage);
 }
 
+TEST(PagePoolTest, KeepsSomeOfWhatItMapped) {
+  const auto pool = std::make_shared<PagePool>(0, 5 * kPage);
+  auto first = pool->Take(3 * kPage);
+  auto second = pool->Take(2 * kPage);
+  auto third = pool->Take(kPage);
+  const std::uint8_t* const kept = second.get();
+  first.reset();
+  second.reset();
+  EXPECT_EQ(pool->spare(), 5 * kPage);
+  third.reset();  // would be too much
+  EXPECT_EQ(pool->spare(), 5 * kPage);
+  const auto other = pool->Take(kPage);  // nothing of that length
+  EXPECT_EQ(pool->spare(), 5 * kPage);
+  const auto again = pool->Take(2 * kPage - 1);
+  EXPECT_EQ(again.get(), kept);
+  EXPECT_EQ(pool->spare(), 3 * kPage);
+  std::memset(again.get(), 1, 2 * kPage);
+}
+
 TEST(PagePoolTest, DoesWithoutAPiece) {
   const auto pool = std::make_shared<PagePool>(0);
   EXPECT_TRUE(pool->piece().empty());

@@ -1,0 +1,60 @@
+#include "server/admin/cache_status.h"
+
+#include "server/admin/valid_utf8.h"
+
+namespace forebay::admin {
+namespace {
+
+void Fill(const cache::Tally& in, proto::ReadTally* out) {
+  out->set_reads(in.reads);
+  out->set_bytes(in.bytes);
+}
+
+void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
+  Fill(in.memory, out->mutable_memory());
+  Fill(in.shared, out->mutable_shared());
+  Fill(in.source, out->mutable_source());
+}
+
+const cache::Traffic& Counted(const cache::Snapshot& snapshot,
+                              const job::JobSnapshot& job) {
+  static const cache::Traffic nothing;
+  const auto found = snapshot.jobs.find(job.flow);
+  return found == snapshot.jobs.end() ? nothing : found->second;
+}
+
+}  // namespace
+
+proto::ReadTraffic TrafficOf(const cache::Snapshot& snapshot,
+                             const job::JobSnapshot& job) {
+  proto::ReadTraffic traffic;
+  Fill(Counted(snapshot, job), &traffic);
+  return traffic;
+}
+
+proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
+                           const std::vector<job::JobSnapshot>& jobs) {
+  proto::CacheStatus status;
+  status.set_capacity(snapshot.capacity);
+  status.set_used(snapshot.used);
+  status.set_entries(snapshot.entries);
+  status.set_entry_bytes(snapshot.entry_bytes);
+  status.set_reads_in_flight(snapshot.reads_in_flight);
+  Fill(snapshot.total, status.mutable_total());
+  status.set_bytes_saved(snapshot.total.bytes_saved());
+  Fill(snapshot.evicted, status.mutable_evicted());
+  Fill(snapshot.bypassed, status.mutable_bypassed());
+  status.set_failures(snapshot.failures);
+  for (const job::JobSnapshot& in : jobs) {
+    proto::JobTraffic* out = status.add_jobs();
+    out->set_key(ValidUtf8(in.key));
+    out->set_name(ValidUtf8(in.name));
+    out->set_uid(in.uid);
+    const cache::Traffic& traffic = Counted(snapshot, in);
+    Fill(traffic, out->mutable_traffic());
+    out->set_bytes_saved(traffic.bytes_saved());
+  }
+  return status;
+}
+
+}  // namespace forebay::admin

@@ -1,0 +1,39 @@
+#include "server/admin/cache_status.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/server/admin/fake_introspection.h"
+
+namespace forebay::admin {
+namespace {
+
+TEST(CacheStatusTest, CarriesEverything) {
+  job::JobSnapshot idle;
+  idle.flow = 8;
+  idle.name = "idle\xff";  // not UTF-8
+  const proto::CacheStatus status = ToProto(ResnetCache(), {idle, ResnetJob()});
+  EXPECT_EQ(status.capacity(), std::uint64_t{1} << 30);
+  EXPECT_EQ(status.used(), std::uint64_t{1} << 28);
+  EXPECT_EQ(status.entries(), 4000);
+  EXPECT_EQ(status.entry_bytes(), 250'000'000);
+  EXPECT_EQ(status.reads_in_flight(), 3);
+  EXPECT_EQ(status.total().memory().reads(), 9000);
+  EXPECT_EQ(status.total().shared().bytes(), 50'000'000);
+  EXPECT_EQ(status.bytes_saved(), 500'000'000);
+  EXPECT_EQ(status.evicted().reads(), 100);
+  EXPECT_EQ(status.bypassed().bytes(), 10'000'000);
+  EXPECT_EQ(status.failures(), 2);
+  // The job that ended is in the total alone.
+  ASSERT_EQ(status.jobs_size(), 2);
+  EXPECT_EQ(status.jobs(0).name(), "idle?");
+  EXPECT_EQ(status.jobs(0).traffic().source().reads(), 0);
+  const proto::JobTraffic& resnet = status.jobs(1);
+  EXPECT_EQ(resnet.key(), "slurm-17");
+  EXPECT_EQ(resnet.uid(), 1000);
+  EXPECT_EQ(resnet.traffic().memory().reads(), 6000);
+  EXPECT_EQ(resnet.traffic().source().bytes(), 100'000'000);
+  EXPECT_EQ(resnet.bytes_saved(), 350'000'000);
+}
+
+}  // namespace
+}  // namespace forebay::admin

@@ -1,0 +1,79 @@
+// forebayctl cache: what is kept of what was read, and what that saved.
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/text_table.h"
+#include "tools/forebayctl/units.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+std::string Reads(std::uint64_t reads) {
+  return Count(static_cast<double>(reads));
+}
+
+std::string Size(std::uint64_t bytes) {
+  return Bytes(static_cast<double>(bytes));
+}
+
+std::string Share(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "-";
+  return Percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
+            TextTable* table) {
+  const std::uint64_t hits =
+      traffic.memory().reads() + traffic.shared().reads();
+  const std::uint64_t reads = hits + traffic.source().reads();
+  table->AddRow({name, Reads(reads), Share(hits, reads),
+                 Size(traffic.memory().bytes()), Size(traffic.shared().bytes()),
+                 Size(traffic.source().bytes())});
+}
+
+void Print(const proto::CacheStatus& status, std::size_t width) {
+  std::cout << "memory    " << Size(status.used()) << " of "
+            << Size(status.capacity()) << " ("
+            << Share(status.used(), status.capacity()) << "), "
+            << Reads(status.entries()) << " entries, "
+            << Reads(status.reads_in_flight()) << " reads under way\n"
+            << "saved     " << Size(status.bytes_saved())
+            << " that nobody had to read\n"
+            << "given up  " << Reads(status.evicted().reads()) << " entries, "
+            << Size(status.evicted().bytes()) << "\n"
+            << "not kept  " << Reads(status.bypassed().reads()) << " reads, "
+            << Size(status.bypassed().bytes()) << "; "
+            << Reads(status.failures()) << " failed\n\n";
+  TextTable table({{"JOB"},
+                   {"READS", true, 2},
+                   {"HITS", true},
+                   {"FROM MEMORY", true},
+                   {"SHARED", true},
+                   {"FROM SOURCE", true}});
+  for (const proto::JobTraffic& job : status.jobs()) {
+    AddRow(job.name(), job.traffic(), &table);
+  }
+  AddRow("all", status.total(), &table);
+  std::cout << table.Format(width);
+}
+
+}  // namespace
+
+int RunCache(const Options& options) {
+  const auto client = AdminClient::Connect(options.runtime_dir);
+  if (!client.ok()) return Complain(client.status());
+  const auto status = (*client)->GetCache();
+  if (!status.ok()) return Complain(status.status());
+  if (options.json) {
+    std::cout << ToJson(*status);
+  } else {
+    Print(*status, TerminalWidth());
+  }
+  return kOk;
+}
+
+}  // namespace forebay::ctl

@@ -1,0 +1,25 @@
+#ifndef FOREBAY_TOOLS_FOREBAYCTL_OBSERVE_H_
+#define FOREBAY_TOOLS_FOREBAYCTL_OBSERVE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/admin.pb.h"
+#include "tools/forebayctl/admin_client.h"
+#include "tools/forebayctl/rates.h"
+
+namespace forebay::ctl {
+
+// The jobs there are, and what they did in the time before.
+struct Observation {
+  proto::JobList list;
+  std::vector<JobRates> rates;  // of the jobs in the list
+};
+
+// Watches all jobs for so long. Not thread-safe; blocks meanwhile. Errors are
+// those of ListJobs.
+absl::StatusOr<Observation> Observe(AdminClient* client, double seconds);
+
+}  // namespace forebay::ctl
+
+#endif  // FOREBAY_TOOLS_FOREBAYCTL_OBSERVE_H_
