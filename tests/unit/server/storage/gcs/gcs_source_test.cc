@@ -38,6 +38,9 @@ TEST(GcsRootTest, TakesUris) {
       *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
   EXPECT_NE(*root->identity(),
             *(*GcsRoot::Create("gs://my-bucket/a b", "http://e"))->identity());
+  EXPECT_NE(*root->identity(),
+            *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e", "somebody"))
+                 ->identity());
   EXPECT_EQ((*GcsRoot::Create("gs://bucket", ""))->prefix(), "");
   EXPECT_EQ((*GcsRoot::Create("gs://bucket/", ""))->prefix(), "");
   for (const std::string& uri :
