@@ -54,10 +54,11 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     FOREBAY_ASSIGN_OR_RETURN(
         const std::string endpoint,
         gcs::EndpointFrom(environment_.emulator_host.c_str()));
-    FOREBAY_ASSIGN_OR_RETURN(auto root, gcs::GcsRoot::Create(uri, endpoint));
+    // Nobody looks for credentials where the URI is none.
+    FOREBAY_RETURN_IF_ERROR(gcs::GcsRoot::Create(uri, endpoint).status());
     const absl::Status status = PrepareGcs();
     if (!status.ok()) return base::Annotate(status, uri);
-    return root;
+    return gcs::GcsRoot::Create(uri, endpoint, credentials());
   }
   if (uri.starts_with("http://") || uri.starts_with("https://")) {
     FOREBAY_ASSIGN_OR_RETURN(auto root, http::HttpRoot::Create(uri));

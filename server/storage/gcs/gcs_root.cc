@@ -36,16 +36,18 @@ absl::StatusOr<std::string> EndpointFrom(const char* emulator_host) {
 }
 
 GcsRoot::GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
-                 std::string prefix)
+                 std::string prefix, std::string_view reader)
     : uri_(std::move(uri)),
       bucket_(std::move(bucket)),
       bucket_url_(std::move(bucket_url)),
       prefix_(std::move(prefix)),
       identity_(std::make_shared<const std::string>(
-          absl::StrCat(bucket_url_, "/", prefix_))) {}
+          absl::StrCat(bucket_url_, "/", prefix_) + '\0' +
+          std::string(reader))) {}
 
 absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
-    std::string_view uri, const std::string& endpoint) {
+    std::string_view uri, const std::string& endpoint,
+    std::string_view reader) {
   constexpr std::string_view kScheme = "gs://";
   std::string name(uri);
   if (!uri.starts_with(kScheme))
@@ -67,7 +69,7 @@ absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
       new GcsRoot(std::move(name), std::string(bucket),
                   absl::StrCat(endpoint, "/storage/v1/b/",
                                http::EscapeComponent(bucket), "/o"),
-                  std::move(prefix)));
+                  std::move(prefix), reader));
 }
 
 absl::StatusOr<std::string> GcsRoot::ObjectUrl(std::string_view object) const {
@@ -81,7 +83,8 @@ absl::StatusOr<std::string> GcsRoot::ObjectUrl(std::string_view object) const {
 absl::StatusOr<std::string> GcsRoot::MediaUrl(std::string_view object,
                                               std::int64_t generation) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::string url, ObjectUrl(object));
-  return absl::StrCat(url, "?alt=media&ifGenerationMatch=", generation);
+  return absl::StrCat(url, "?alt=media&generation=", generation,
+                      "&ifGenerationMatch=", generation);
 }
 
 absl::StatusOr<std::string> GcsRoot::StatUrl(std::string_view object) const {

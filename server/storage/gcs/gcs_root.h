@@ -21,12 +21,15 @@ absl::StatusOr<std::string> EndpointFrom(const char* emulator_host);
 class GcsRoot final : public Root {
  public:
   // "gs://bucket" or "gs://bucket/prefix"; a prefix is a folder: a slash
-  // follows it in objects' names. INVALID_ARGUMENT names the URI.
+  // follows it in objects' names. `reader` says with whose credentials it is
+  // read. INVALID_ARGUMENT names the URI.
   static absl::StatusOr<std::shared_ptr<const GcsRoot>> Create(
-      std::string_view uri, const std::string& endpoint);
+      std::string_view uri, const std::string& endpoint,
+      std::string_view reader = "");
 
   const std::string& uri() const override { return uri_; }
-  // Equal for equal places: all are read with the daemon's own credentials.
+  // Equal for equal places that are read with the same credentials: other ones
+  // might not be let in.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
@@ -52,7 +55,7 @@ class GcsRoot final : public Root {
 
  private:
   GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
-          std::string prefix);
+          std::string prefix, std::string_view reader);
 
   absl::StatusOr<std::string> ObjectUrl(std::string_view object) const;
 

@@ -24,7 +24,7 @@ TEST(GcsRootTest, TakesUris) {
   EXPECT_EQ(root->prefix(), "a b/c/");
   EXPECT_EQ(*root->MediaUrl("d/ü.jpg", 7),
             "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
-            "?alt=media&ifGenerationMatch=7");
+            "?alt=media&generation=7&ifGenerationMatch=7");
   EXPECT_EQ(root->ListUrl("d/", true, "a=b"),
             "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2Fd%2F"
             "&fields=nextPageToken,prefixes,items(name,size,generation)"
@@ -38,6 +38,9 @@ TEST(GcsRootTest, TakesUris) {
       *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
   EXPECT_NE(*root->identity(),
             *(*GcsRoot::Create("gs://my-bucket/a b", "http://e"))->identity());
+  EXPECT_NE(*root->identity(),
+            *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e", "somebody"))
+                 ->identity());
   EXPECT_EQ((*GcsRoot::Create("gs://bucket", ""))->prefix(), "");
   EXPECT_EQ((*GcsRoot::Create("gs://bucket/", ""))->prefix(), "");
   for (const std::string& uri :
