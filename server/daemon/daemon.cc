@@ -37,6 +37,20 @@ std::int64_t WallClockNanos() {
 // missed.
 constexpr std::uint64_t kCacheSeed = 1;
 
+admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of) {
+  storage::http::RequestCounts all = of.gets;
+  all += of.lists;
+  all += of.others;
+  return {.job = of.job,
+          .reads = of.gets.requests,
+          .lists = of.lists.requests,
+          .others = of.others.requests,
+          .retries = all.retries,
+          .hedges = all.hedges,
+          .failures = all.failures,
+          .bytes = all.bytes};
+}
+
 std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * kNanosPerSecond);
 }
@@ -247,6 +261,8 @@ admin::DaemonInfo Daemon::Info() const {
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};
   info.bucket_credentials = remote_reads_.credentials();
+  for (const storage::http::JobRequests& of : remote_reads_.requests())
+    info.remote_requests.push_back(ToInfo(of));
   info.warnings = warnings_;
   if (!disk_tier_->refusal().empty())
     info.warnings.push_back(disk_tier_->refusal());

@@ -160,6 +160,11 @@ void DiskCache::SetWeight(std::uint64_t job, double weight) {
   below_->SetWeight(job, weight);
 }
 
+// Caps are of sources: what is kept here costs them nothing.
+void DiskCache::SetCap(std::uint64_t job, double bytes_per_second) {
+  below_->SetCap(job, bytes_per_second);
+}
+
 void DiskCache::Forget(std::uint64_t job) {
   threads_.Forget(job);
   below_->Forget(job);

@@ -55,6 +55,7 @@ class DiskCache final : public storage::ByteSource {
   void Share(std::uint64_t ticket,
              const storage::ReadPurpose& purpose) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
   // Serves the hits that wait, and cancels those that come. From then on the
