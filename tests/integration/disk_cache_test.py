@@ -76,6 +76,7 @@ def test_a_daemon_killed_again_and_again_gives_right_bytes(
     chance = random.Random(SEED)
     with open_loader(photos, shuffle=True) as local:
         expected = [epoch(local) for _ in range(4)]
+
     def killing(loader, number):
         """An epoch's batches; behind one of them the daemon is killed."""
         loader.set_epoch(number)
