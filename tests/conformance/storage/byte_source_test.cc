@@ -248,7 +248,8 @@ class GcsHarness final : public ByteSourceHarness {
         client_(engine_.get(), http::RetryOptions(), 1),
         root_(*gcs::GcsRoot::Create("gs://bucket/p", server_.url())),
         source_(std::in_place, &client_, &protocol_, nullptr,
-                http::RangedSourceOptions{8, 1 << 20}) {}
+                http::RangedSourceOptions{.concurrency = 8,
+                                          .part_bytes = 1 << 20}) {}
 
   ByteSource& source() override { return *source_; }
   void DestroySource() override { source_.reset(); }
