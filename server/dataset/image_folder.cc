@@ -1,6 +1,7 @@
 #include "server/dataset/image_folder.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

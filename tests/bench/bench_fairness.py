@@ -26,7 +26,7 @@ from readers import FOLDER, program
 
 WEIGHTS = (1, 2, 4)
 LIGHT, WAIT_PART = 0.05, 0.05
-CPU_LIMIT = 'cpu.limit = "75%"\n'
+CPU_LIMIT = '[cpu]\nlimit = "75%"\n'
 WARM_SECONDS, SECONDS, LIGHT_SECONDS = 2, 10, 20
 BATCH, LIGHT_BATCH, DEPTH = 32, 8, 6
 

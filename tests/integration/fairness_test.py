@@ -75,6 +75,14 @@ def training(photos, name):
         process.wait()
 
 
+def await_decoding(name):
+    """Returns once the daemon decodes for the job."""
+    end = time.monotonic() + PATIENCE
+    while counter(name, "cpu_nanos") == 0:
+        assert time.monotonic() < end, f"nothing is decoded for {name}"
+        time.sleep(0.05)
+
+
 def cpu_shares(names, seconds):
     """What each takes of so much CPU time of the daemon, from now on."""
     before = [counter(name, "cpu_nanos") for name in names]
@@ -90,10 +98,9 @@ def cpu_shares(names, seconds):
 
 def test_weights_that_are_set_shift_the_shares(slow_daemon, photos):
     with training(photos, "a"), training(photos, "b"):
-        for name in "ab":
-            while counter(name, "cpu_nanos") == 0:
-                time.sleep(0.05)
-        cpu_shares("ab", 0.05)  # what was there before both were
+        await_decoding("a")
+        await_decoding("b")
+        cpu_shares("ab", 0.05)  # what was begun before both were there
         equal = cpu_shares("ab", 0.25)
         assert min(equal) > 0.3, equal
         ctl("set", "a", "--weight", "9")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -116,7 +117,7 @@ absl::StatusOr<std::vector<Shard>> ListRemoteShards(
   std::map<std::string, std::vector<Shard>> fitting;
   for (const std::string& one : expanded) {
     if (HasWildcard(one)) {
-      fitting[one];
+      fitting.try_emplace(one);
     } else {
       named.push_back({one, {}});
     }

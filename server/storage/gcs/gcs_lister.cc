@@ -1,6 +1,8 @@
 #include "server/storage/gcs/gcs_lister.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <system_error>
 #include <thread>
 #include <vector>

@@ -38,6 +38,13 @@ absl::Status GcsProtocol::Judge(const ReadRequest& read,
   return http::CheckRange(answer, range, read.version.size);
 }
 
+// Of an object that was replaced, the generation that was there is not found.
+absl::Status GcsProtocol::Explain(const absl::Status& error) const {
+  if (!absl::IsNotFound(error)) return error;
+  return absl::NotFoundError(
+      "was replaced or deleted since the dataset was indexed");
+}
+
 std::optional<std::uint32_t> GcsProtocol::Crc32cOf(
     const http::Answer& answer) const {
   for (const auto& [name, value] : answer.headers) {

@@ -21,6 +21,7 @@ class GcsProtocol final : public http::Protocol {
       const ReadRequest& read, const http::ByteRange& range) const override;
   absl::Status Judge(const ReadRequest& read, const http::ByteRange& range,
                      const http::Answer& answer) const override;
+  absl::Status Explain(const absl::Status& error) const override;
   std::optional<std::uint32_t> Crc32cOf(
       const http::Answer& answer) const override;
 };

@@ -34,6 +34,11 @@ class Protocol {
   virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
                              const Answer& answer) const = 0;
 
+  // What an error of ErrorOf means for such a read; has the same code.
+  virtual absl::Status Explain(const absl::Status& error) const {
+    return error;
+  }
+
   // The CRC32C of the whole object, where the answer tells.
   virtual std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const = 0;
 };

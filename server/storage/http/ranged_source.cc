@@ -36,6 +36,11 @@ schedule::ConcurrencyTunerOptions TunerOptions(int most) {
   return options;
 }
 
+schedule::Load LoadOf(const ByteRange& range) {
+  const auto bytes = static_cast<std::int64_t>(range.length);
+  return {.cost = kRequestCost + bytes, .units = bytes};
+}
+
 // The CRC32C of `bytes`.
 std::uint32_t Crc32c(absl::Span<std::uint8_t> bytes) {
   std::uint32_t crc = ~std::uint32_t{0};
@@ -57,9 +62,10 @@ struct RangedSource::Reading {
   // Parts on their way, by offset.
   struct Underway {
     HedgedClient::Id call;
-    std::int64_t cost;
+    Queue::Popped part;
   };
   std::map<std::uint64_t, Underway> underway;
+  std::vector<Queue::Id> asked;  // all parts, ever
   std::optional<std::uint32_t> object_crc32c;
   int reads = 1;
   bool over = false;
@@ -100,8 +106,25 @@ void RangedSource::Read(absl::Span<ReadRequest> requests) {
   });
 }
 
+void RangedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  client_->engine().Post([=, this] {
+    const auto found = tickets_.find(ticket);
+    if (found == tickets_.end()) return;
+    for (const Queue::Id part : found->second->asked)
+      queue_.Share(part, purpose.job, purpose.urgency, Now());
+    Dispatch();
+  });
+}
+
 void RangedSource::SetWeight(std::uint64_t job, double weight) {
   client_->engine().Post([=, this] { queue_.SetWeight(job, weight); });
+}
+
+void RangedSource::SetCap(std::uint64_t job, double bytes_per_second) {
+  client_->engine().Post([=, this] {
+    queue_.SetCap(job, bytes_per_second, Now());
+    Dispatch();
+  });
 }
 
 void RangedSource::Forget(std::uint64_t job) {
@@ -135,6 +158,8 @@ void RangedSource::Begin(ReadRequest request) {
   const auto reading = std::make_shared<Reading>();
   reading->request = std::move(request);
   readings_.insert(reading);
+  if (reading->request.ticket != 0)
+    tickets_[reading->request.ticket] = reading.get();
   const absl::Status status = Check(reading->request);
   if (!status.ok()) return Fail(reading, status);
   // Nothing can be asked for in a range of nothing; no version has other bytes.
@@ -150,9 +175,10 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
   reading->parts_left = parts;
   for (std::uint64_t at = 0; at < request.length; at += part_bytes) {
     const std::uint64_t length = std::min(part_bytes, request.length - at);
-    queue_.Push(
-        request.purpose.job, kRequestCost + static_cast<std::int64_t>(length),
-        request.purpose.urgency, {reading, {request.offset + at, length}});
+    const Part part = {reading, {request.offset + at, length}};
+    reading->asked.push_back(queue_.Push(request.purpose.job,
+                                         LoadOf(part.range),
+                                         request.purpose.urgency, part));
   }
 }
 
@@ -162,13 +188,24 @@ void RangedSource::Dispatch() {
   while (calls_ != nullptr &&
          queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
          (cost_in_flight_ < most_cost || queue_.in_flight() == 0)) {
-    const std::optional<Queue::Popped> part = queue_.Pop();
+    const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
       starved_ = true;
-      return;
+      return WakeForCaps();
     }
     StartPart(*part);
   }
+}
+
+void RangedSource::WakeForCaps() {
+  const std::int64_t at = queue_.NextAt();
+  if (at >= caps_wake_at_) return;
+  caps_wake_at_ = at;
+  client_->engine().At(at, [this, here = std::weak_ptr<const bool>(here_)] {
+    if (here.expired()) return;
+    caps_wake_at_ = INT64_MAX;
+    Dispatch();
+  });
 }
 
 void RangedSource::SetTimer() {
@@ -194,24 +231,24 @@ void RangedSource::Tune() {
   if (queue_.in_flight() > 0) SetTimer();
 }
 
-void RangedSource::Leave(std::uint64_t job, std::int64_t cost,
-                         std::int64_t actual) {
-  queue_.Complete(job, cost, actual);
-  cost_in_flight_ -= cost;
+void RangedSource::Leave(const Queue::Popped& part,
+                         const schedule::Load& actual) {
+  queue_.Complete(part.id, actual, Now());
+  cost_in_flight_ -= LoadOf(part.item.range).cost;
 }
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
-  cost_in_flight_ += part.cost;
-  if (reading->over) return Leave(part.flow, part.cost, 1);
+  cost_in_flight_ += LoadOf(range).cost;
+  if (reading->over) return Leave(part, {});
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
   absl::StatusOr<Request> request = protocol_->Ask(reading->request, range);
   if (reading->buffer == nullptr || !request.ok()) {
-    Leave(part.flow, part.cost, 1);
+    Leave(part, {});
     return Fail(reading, request.ok()
                              ? absl::UnavailableError("no memory for its bytes")
                              : request.status());
@@ -223,7 +260,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.request.arrived = &arrived_;
   call.request.patience = options_.patience;
   call.authorizer = authorizer_;
-  call.job = part.flow;
+  call.job = reading->request.purpose.job;
   call.kind = RequestKind::kGet;
   call.judge = [this, raw = reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
@@ -231,17 +268,19 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.done = [this, part](const absl::StatusOr<Answer>& answer) {
     OnPart(part, answer);
   };
-  reading->underway[range.offset] = {calls_->Start(std::move(call)), part.cost};
+  reading->underway.emplace(
+      range.offset, Reading::Underway{calls_->Start(std::move(call)), part});
   SetTimer();
 }
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
-  Leave(part.flow, part.cost, part.cost);
+  // Of what failed nobody can tell how much came.
+  Leave(part, LoadOf(part.item.range));
   const std::shared_ptr<Reading>& reading = part.item.reading;
   reading->underway.erase(part.item.range.offset);
   if (!answer.ok()) {
-    Fail(reading, answer.status());
+    Fail(reading, protocol_->Explain(answer.status()));
   } else {
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
@@ -261,6 +300,7 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
                              " reads")));
   }
   reading->over = true;
+  tickets_.erase(request.ticket);
   readings_.erase(reading);
   const absl::Span<const std::uint8_t> bytes = reading->bytes();
   request.done(base::Bytes(std::move(reading->buffer), bytes));
@@ -270,9 +310,10 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
                         const absl::Status& error) {
   if (std::exchange(reading->over, true)) return;
   const auto held = readings_.extract(reading);  // keeps it alive
+  tickets_.erase(reading->request.ticket);
   for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
     calls_->Cancel(underway.call);
-    Leave(reading->request.purpose.job, underway.cost, underway.cost);
+    Leave(underway.part, LoadOf(underway.part.item.range));
   }
   reading->request.done(base::Annotate(error, reading->request.object));
 }
@@ -281,7 +322,8 @@ void RangedSource::CancelAll() {
   while (!readings_.empty())
     Fail(*readings_.begin(),
          absl::CancelledError("the daemon is shutting down"));
-  while (queue_.Pop().has_value()) {
+  queue_.LiftCaps();
+  while (queue_.Pop(Now()).has_value()) {
   }
   calls_.reset();
   here_.reset();

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/schedule/concurrency_tuner.h"
-#include "server/schedule/fair_queue.h"
+#include "server/schedule/shared_queue.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/client.h"
@@ -39,10 +40,10 @@ struct RangedSourceState {
 
 // Reads objects over HTTP as a Protocol asks for them, as many at once as turn
 // out to get the most bytes a second. Jobs share the requests by weight and
-// bytes; within a job the most urgent goes first. A request whose answer does
-// not begin in time is made once more, beside the first. What came whole is
-// compared with its CRC32C, where the server tells that, and read again when it
-// differs.
+// bytes, within their caps; within a job the most urgent goes first. A request
+// whose answer does not begin in time is made once more, beside the first. What
+// came whole is compared with its CRC32C, where the server tells that, and read
+// again when it differs.
 //
 // Thread-safe. `client`, `protocol` and `authorizer` (which may be null) must
 // outlive it; bytes that it gave may outlive it. Destruction, on another thread
@@ -57,7 +58,9 @@ class RangedSource final : public ByteSource {
   ~RangedSource() override;
 
   void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
   void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
   // Waits for the engine's thread: not to be called on it.
@@ -70,7 +73,7 @@ class RangedSource final : public ByteSource {
     std::shared_ptr<Reading> reading;
     ByteRange range;
   };
-  using Queue = schedule::FairQueue<Part>;
+  using Queue = schedule::SharedQueue<Part>;
 
   void Begin(ReadRequest request);
   absl::Status Check(const ReadRequest& request) const;
@@ -78,9 +81,12 @@ class RangedSource final : public ByteSource {
   void Dispatch();
   // How many requests may be under way is looked at now and then.
   void SetTimer();
+  // Dispatches again when caps let more through.
+  void WakeForCaps();
+  std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
   void Tune();
   // A part is under way no longer.
-  void Leave(std::uint64_t job, std::int64_t cost, std::int64_t actual);
+  void Leave(const Queue::Popped& part, const schedule::Load& actual);
   void StartPart(const Queue::Popped& part);
   void OnPart(const Queue::Popped& part, const absl::StatusOr<Answer>& answer);
   // All parts have come.
@@ -95,12 +101,14 @@ class RangedSource final : public ByteSource {
   // All of this is touched on the engine's thread alone.
   Queue queue_;
   std::unordered_set<std::shared_ptr<Reading>> readings_;
+  std::unordered_map<std::uint64_t, Reading*> tickets_;  // of readings_
   std::unique_ptr<HedgedClient> calls_;  // null: the source is ending
   schedule::ConcurrencyTuner tuner_;
   std::int64_t cost_in_flight_ = 0;
   std::uint64_t arrived_ = 0;  // bytes, ever
   bool starved_ = false;       // since the tuner looked
   bool timer_set_ = false;
+  std::int64_t caps_wake_at_ = INT64_MAX;
   // Timers ask it whether the source is still there.
   std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };

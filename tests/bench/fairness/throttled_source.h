@@ -35,7 +35,7 @@ class ThrottledSource final : public storage::ByteSource {
   }
 
  private:
-  static constexpr double kBurstSeconds = 0.002;
+  static constexpr double kBurstSeconds = 0.02;
 
   static std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -68,7 +69,9 @@ class RegistryTest : public ::testing::Test {
 
   NotingExecutor executor_;
   NotingSource source_;
-  dataset::Catalog catalog_{{}};
+  dataset::Catalog catalog_{{.index_directory = "",
+                             .scan_threads = 1,
+                             .wall_clock = [] { return std::int64_t{0}; }}};
   Registry registry_{
       &catalog_,
       {.source = &source_, .executor = &executor_, .on_changed = {}}};

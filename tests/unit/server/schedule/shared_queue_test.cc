@@ -358,5 +358,81 @@ TEST(SharedQueueTest, AllPayEqualParts) {
   }
 }
 
+// Random operations against plain bookkeeping: nothing is lost, made up or
+// given twice, and in the end, without caps, all that waits comes out.
+TEST(SharedQueueTest, KeepsEveryItem) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  Queue queue;
+  std::map<Queue::Id, int> waiting;
+  std::vector<Queue::Id> flying;
+  std::int64_t now = 0;
+  int next_item = 0;
+  const auto pop = [&] {
+    const auto popped = queue.Pop(now);
+    if (!popped.has_value()) return false;
+    EXPECT_EQ(waiting.at(popped->id), popped->item);
+    waiting.erase(popped->id);
+    flying.push_back(popped->id);
+    return true;
+  };
+  for (int step = 0; step < 100'000; ++step) {
+    const Flow flow = random() % 5;
+    now += random() % 1'000'000;
+    switch (random() % 12) {
+      case 0:
+      case 1:
+      case 2:
+        waiting[queue.Push(flow, Same(random() % 100), random() % 5,
+                           next_item)] = next_item;
+        ++next_item;
+        break;
+      case 3:
+      case 4:
+      case 5:
+        if (!pop() && queue.NextAt() == INT64_MAX) {
+          ASSERT_TRUE(waiting.empty());
+        }
+        break;
+      case 6:
+      case 7:
+        if (flying.empty()) break;
+        std::swap(flying[random() % flying.size()], flying.back());
+        queue.Complete(flying.back(), Same(random() % 1000), now);
+        flying.pop_back();
+        break;
+      case 8:
+        if (!waiting.empty())
+          queue.Share(waiting.begin()->first + random() % 3, flow, random() % 5,
+                      now);
+        break;
+      case 9:
+        if (!flying.empty()) queue.Share(flying.front(), flow, 0, now);
+        break;
+      case 10:
+        queue.SetCap(flow, random() % 2 == 0 ? kNone : 1 + random() % 100'000,
+                     now);
+        if (random() % 4 == 0)
+          queue.SetLimit(random() % 2 == 0 ? kNone : 1 + random() % 100'000,
+                         now);
+        break;
+      case 11:
+        if (random() % 2 == 0)
+          queue.SetWeight(flow, 1 + random() % 10);
+        else
+          queue.Forget(flow);
+        break;
+    }
+    ASSERT_EQ(queue.size(), waiting.size());
+    ASSERT_EQ(queue.in_flight(), flying.size());
+  }
+  queue.LiftCaps();
+  while (pop()) {
+  }
+  EXPECT_TRUE(waiting.empty());
+  EXPECT_FALSE(queue.HasNext());
+}
+
 }  // namespace
 }  // namespace forebay::schedule

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/base/clock.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/http_protocol.h"
@@ -179,6 +181,58 @@ TEST_F(HttpSourceTest, JobsShareByWeight) {
   int second = 0;
   for (int i = 0; i < 40; ++i) second += order[i] == 2;
   EXPECT_NEAR(second, 30, 2);
+}
+
+// What came of it in that time is no more than the cap allows, however slow
+// this machine is.
+TEST_F(HttpSourceTest, ACapHoldsAndReadsGoOnByThemselves) {
+  server_.Put("a", std::string(1000, 'a'));
+  const ReadRequest request = Request("a");
+  constexpr int kReads = 30;
+  constexpr double kCap = 100'000;  // bytes a second
+  source_->SetCap(1, kCap);
+  const std::int64_t begin = base::Clock::Monotonic()->NowNanos();
+  std::latch done(kReads);
+  std::vector<ReadRequest> requests(kReads, request);
+  for (ReadRequest& one : requests) {
+    one.purpose.job = 1;
+    one.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+      EXPECT_TRUE(bytes.ok()) << bytes.status();
+      done.count_down();
+    };
+  }
+  source_->Read(absl::MakeSpan(requests));
+  done.wait();
+  const double seconds =
+      1e-9 * static_cast<double>(base::Clock::Monotonic()->NowNanos() - begin);
+  EXPECT_LE(kReads * 1000, kCap * (seconds + 0.1) * 1.001);
+}
+
+TEST_F(HttpSourceTest, AReadThatAnotherJobWantsSoonerTakesItsPlace) {
+  server_.Put("a", "0123456789");
+  constexpr int kReads = 300;
+  RangedSourceOptions options;
+  options.concurrency = 1;
+  options.part_bytes = 4;
+  source_.emplace(&*client_, &protocol_, nullptr, options);
+  std::latch done(kReads);
+  std::vector<int> order;
+  std::vector<ReadRequest> requests(kReads, Request("a"));
+  for (int i = 0; i < kReads; ++i) {
+    requests[i].purpose = {.job = 1};
+    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>& bytes) {
+      EXPECT_TRUE(bytes.ok()) << bytes.status();
+      order.push_back(i);
+      done.count_down();
+    };
+  }
+  requests[0].purpose.urgency = 9;
+  requests[0].ticket = 7;
+  source_->Read(absl::MakeSpan(requests));
+  source_->Share(7, {.job = 2});
+  source_->Share(8, {.job = 2});  // nobody knows it
+  done.wait();
+  EXPECT_NE(order.back(), 0) << "it would have come last";
 }
 
 }  // namespace
