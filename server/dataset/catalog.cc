@@ -4,13 +4,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/base/check.h"
 #include "server/base/fd.h"
 #include "server/base/status.h"
 #include "server/dataset/image_folder.h"
 #include "server/dataset/indexed_dataset.h"
+#include "server/dataset/listed_folders.h"
+#include "server/dataset/manifest/manifest_dataset.h"
+#include "server/dataset/object_look.h"
 #include "server/dataset/revalidation.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/listed_shards.h"
+#include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
+#include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 
 #define XXH_INLINE_ALL
@@ -25,6 +33,12 @@
 namespace forebay::dataset {
 namespace {
 
+// A request to a bucket takes as long as reading a megabyte does: small files
+// are read with what is between their headers.
+constexpr std::size_t kRemoteShardsAtOnce = 32;
+constexpr shards::ReadAhead kRemoteReadAhead = {.shortest = 256 << 10,
+                                                .longest = 2 << 20};
+
 // Never 0, which means that there are no links.
 std::uint64_t LinkContext(const storage::local::LocalRoot& root,
                           const proto::DatasetSpec& spec) {
@@ -35,6 +49,11 @@ std::uint64_t LinkContext(const storage::local::LocalRoot& root,
   return XXH3_64bits(paths.data(), paths.size()) | 1;
 }
 
+// Null: `root` is no folder of this host.
+const storage::local::LocalRoot* AsFolder(const storage::Root& root) {
+  return dynamic_cast<const storage::local::LocalRoot*>(&root);
+}
+
 absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
                                const proto::DatasetSpec& spec) {
   const auto fd = root.OpenDirectory("");
@@ -43,6 +62,18 @@ absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
                            StampOf(fd->get(), root.uri()));
   return IndexKey{stamp.device, stamp.inode,
                   static_cast<std::uint32_t>(spec.format())};
+}
+
+// The regular file at `path`.
+absl::StatusOr<storage::ObjectVersion> LookAt(
+    const storage::local::LocalRoot& root, const std::string& path) {
+  FOREBAY_ASSIGN_OR_RETURN(const storage::local::FileStat stat,
+                           root.Stat(path));
+  if (stat.type != storage::local::FileType::kRegular) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a regular file"));
+  }
+  return stat.version();
 }
 
 bool IsSame(const Index& a, const Index& b) {
@@ -89,11 +120,29 @@ Catalog::Catalog(CatalogOptions options)
                  ? std::nullopt
                  : std::make_optional<IndexStore>(options_.index_directory)),
       listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
-              options_.wall_clock, options_.recent_list_nanos) {
+              options_.wall_clock, options_.recent_list_nanos),
+      shards_(options_.index_directory) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": is no folder"));
+  }
+  if (spec.format() == proto::DatasetSpec::WEBDATASET) {
+    return OpenShards(std::move(root), spec, source, warnings, stop);
+  }
+  if (spec.format() == proto::DatasetSpec::MANIFEST) {
+    return OpenManifest(std::move(root), spec, source, stop);
+  }
+  return OpenFolder(std::move(root), spec, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenFolder(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     std::vector<std::string>* warnings, const std::stop_token& stop) {
   if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
@@ -102,17 +151,68 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
                      static_cast<int>(spec.format()), " is not known"));
   }
   std::shared_ptr<const Index> index;
-  if (const auto* const local =
-          dynamic_cast<const storage::local::LocalRoot*>(root.get())) {
-    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*local, spec));
+  if (const auto* const folder = AsFolder(*root)) {
+    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*folder, spec));
     FOREBAY_ASSIGN_OR_RETURN(
         index,
-        FindIndex({*local, key, LinkContext(*local, spec)}, stop, warnings));
+        FindIndex({*folder, key, LinkContext(*folder, spec)}, stop, warnings));
   } else {
     FOREBAY_ASSIGN_OR_RETURN(index, listed_.Open(*root, warnings, stop));
   }
   return std::make_shared<const IndexedDataset>(std::move(index),
                                                 std::move(root));
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  if (spec.shards().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": no shards were named"));
+  }
+  auto fields =
+      shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
+  if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
+  std::vector<std::string> patterns(spec.shards().begin(), spec.shards().end());
+  shards::ShardRequest request{
+      .root = root,
+      .name = absl::StrJoin(patterns, std::string(1, '\0')),
+      .fields = *std::move(fields),
+      .list =
+          [&](const std::stop_token& search) {
+            const auto* const folder = AsFolder(*root);
+            return folder != nullptr
+                       ? shards::ListShards(*folder, patterns, search)
+                       : shards::ListRemoteShards(*options_.lister, *root,
+                                                  patterns, search);
+          },
+      .source = &source};
+  if (AsFolder(*root) == nullptr) {
+    request.shards_at_once = kRemoteShardsAtOnce;
+    request.read_ahead = kRemoteReadAhead;
+  }
+  return shards_.Open(request, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  ObjectLook objects(options_.lister, root, stop);
+  const auto look = [&](const std::string& path) {
+    const auto* const folder = AsFolder(*root);
+    return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
+  };
+  const manifest::ManifestRequest request{
+      .root = root,
+      .path = spec.manifest(),
+      .fields = {{spec.fields().begin(), spec.fields().end()},
+                 {spec.columns().begin(), spec.columns().end()}},
+      .absolute_root = root->uri(),
+      .look = look,
+      .threads = options_.scan_threads,
+      .source = &source};
+  return manifests_.Open(request, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
@@ -238,6 +338,11 @@ void Catalog::Keep(const Request& request, const Found& found,
 }
 
 void Catalog::MarkStale(const Dataset& dataset) {
+  if (const auto* const listed =
+          dynamic_cast<const manifest::ManifestDataset*>(&dataset)) {
+    listed->MarkStale();
+    return;
+  }
   listed_.MarkStale(dataset.version());
   std::vector<IndexKey> keys;
   {

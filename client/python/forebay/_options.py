@@ -7,6 +7,7 @@ import os
 import re
 
 from . import _job, _native, errors, transforms
+from ._manifest import Manifest
 
 
 def _integer(value, name, low, high):
@@ -30,9 +31,13 @@ def _choice(value, name, choices):
 _REMOTE = ("gs://", "http://", "https://")
 
 
-def uri_of(dataset):
-    """What the daemon knows a dataset by: the absolute path of a folder, given
-    as a path or a file:// URI, or a URI that the daemon reads itself."""
+def _is_remote(uri):
+    return isinstance(uri, str) and uri.startswith(_REMOTE)
+
+
+def path_of(dataset):
+    """What the daemon knows a dataset by: the absolute path of what is given as
+    a path or a file:// URI, or a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -41,13 +46,73 @@ def uri_of(dataset):
     if isinstance(uri, str):
         if uri.startswith("file://"):
             uri = uri[len("file://"):]
-        elif uri.startswith(_REMOTE):
+        elif _is_remote(uri):
             return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
             raise errors.Unsupported(
-                f"{uri}: datasets are folders, or lie at " +
+                f"{uri}: datasets are files, or lie at " +
                 ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
     return os.path.abspath(uri)
+
+
+def _is_shards(path):
+    """Whether a path stands for tar shards rather than for a folder."""
+    name = os.fsdecode(path)
+    return (name.endswith(".tar") or any(c in name for c in "{*?[")) and (
+        not os.path.isdir(path))
+
+
+def _check_fields(fields):
+    if isinstance(fields, (str, bytes)):
+        raise errors.InvalidArgument(
+            f"fields must be a sequence such as ({fields!r},)")
+    try:
+        names = [os.fsencode(field) for field in fields]
+    except TypeError:
+        raise errors.InvalidArgument(
+            "fields must be a sequence of extensions such as "
+            f'("jpg", "cls"), not {fields!r}') from None
+    if not names:
+        raise errors.InvalidArgument("fields must name at least one")
+    return names
+
+
+def dataset_options(dataset, fields):
+    """The options that say what a dataset is, from DataLoader's arguments."""
+    if isinstance(dataset, Manifest):
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; forebay.manifest names a "
+                "manifest's columns")
+        return {
+            "format": _native.MANIFEST,
+            "uri": os.fsencode(path_of(dataset.path)),
+            "fields": [name.encode() for name in dataset.columns],
+            "columns": [name.encode() for name in dataset.columns.values()],
+        }
+    path = path_of(dataset)
+    if fields is None:
+        if not _is_shards(path):
+            return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
+                    "fields": [], "columns": []}
+        raise errors.InvalidArgument(
+            f"{os.fsdecode(path)}: fields must say what of the shards' samples "
+            'a batch is made of, such as fields=("jpg", "cls")')
+    if os.path.isdir(path):
+        raise errors.InvalidArgument(
+            f"{os.fsdecode(path)}: fields are of tar shards, but this is a "
+            "folder")
+    return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
+            "fields": _check_fields(fields), "columns": []}
+
+
+def _check_extra_roots(extra_roots, dataset):
+    roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    place = dataset.path if isinstance(dataset, Manifest) else dataset
+    if roots and _is_remote(place):
+        raise errors.InvalidArgument(
+            f"extra_roots are for links in folders; {place} has none")
+    return roots
 
 
 def check_unsupported(device, pin_memory, order, sharing, shuffle):
@@ -75,8 +140,8 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
             'shuffle="block": this version shuffles fully (True) or not at all')
 
 
-def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
-          world_size, pad, on_error, weight, name, depth, extra_roots):
+def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
+          rank, world_size, pad, on_error, weight, name, depth, extra_roots):
     """A dict of fields of _native.LoaderOptions.
 
     Raises:
@@ -91,17 +156,11 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
-    uri = uri_of(dataset)
-    extra_roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    if extra_roots and isinstance(uri, str) and uri.startswith(_REMOTE):
-        raise errors.InvalidArgument(
-            f"extra_roots are for links in folders; {uri} has none")
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "uri": os.fsencode(uri),
-        "extra_roots": extra_roots,
+        "extra_roots": _check_extra_roots(extra_roots, dataset),
         "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),
@@ -111,6 +170,7 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
+        **dataset_options(dataset, fields),
     }
     if name is not None:
         options["name"] = str(name).encode()
