@@ -14,6 +14,7 @@ namespace {
 using Queue = SharedQueue<int>;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kMillisecond = 1e6;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 Load Same(std::int64_t amount) { return {.cost = amount, .units = amount}; }
@@ -68,7 +69,7 @@ TEST(SharedQueueTest, WhoIsOverItsCapIsPassedOver) {
   EXPECT_EQ(Next(queue), -1);
   EXPECT_FALSE(queue.HasNext());
   EXPECT_EQ(queue.size(), 40);
-  EXPECT_NEAR(queue.NextAt(), kSecond / 100, 10);
+  EXPECT_NEAR(queue.NextAt(), 10 * kMillisecond, 10);
   EXPECT_EQ(Next(queue, Same(10), kSecond / 200), -1);
   EXPECT_EQ(Next(queue, Same(10), queue.NextAt()), 1);
   EXPECT_EQ(Next(queue, Same(10), kSecond / 100 + 10), -1);
@@ -108,12 +109,12 @@ TEST(SharedQueueTest, WhatAnItemReallyTookIsMadeUpFor) {
   EXPECT_FALSE(queue.Pop(0).has_value());
   queue.Complete(first->id, Same(20), 0);
   EXPECT_FALSE(queue.Pop(0).has_value()) << "80 of 100 are there";
-  EXPECT_NEAR(queue.NextAt(), kSecond / 50, 10);
+  EXPECT_NEAR(queue.NextAt(), 20 * kMillisecond, 10);
   const auto second = queue.Pop(kSecond / 50 + 10);
   ASSERT_TRUE(second.has_value());
   queue.Complete(second->id, Same(300), kSecond / 50 + 10);
   EXPECT_FALSE(queue.Pop(kSecond / 5).has_value());
-  EXPECT_NEAR(queue.NextAt(), kSecond * 32 / 100, 100);
+  EXPECT_NEAR(queue.NextAt(), 320 * kMillisecond, 100);
 }
 
 TEST(SharedQueueTest, TheLimitHoldsUpAllTogether) {
@@ -125,7 +126,7 @@ TEST(SharedQueueTest, TheLimitHoldsUpAllTogether) {
   for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
   EXPECT_EQ(counts[1], 5);
   EXPECT_EQ(Next(queue), -1);
-  EXPECT_NEAR(queue.NextAt(), kSecond / 100, 10);
+  EXPECT_NEAR(queue.NextAt(), 10 * kMillisecond, 10);
   EXPECT_NE(Next(queue, Same(10), queue.NextAt()), -1);
   queue.LiftCaps();
   for (int i = 0; i < 189; ++i) EXPECT_NE(Next(queue), -1);
@@ -175,7 +176,7 @@ TEST(SharedQueueTest, WhoMayReadTakesItForWhoMayNot) {
   // Its part came on credit: 5 are owed, and 10 are wanted.
   queue.Push(1, Same(10), 0, 2);
   EXPECT_EQ(Next(queue), -1);
-  EXPECT_NEAR(queue.NextAt(), kSecond * 15 / 100, 10);
+  EXPECT_NEAR(queue.NextAt(), 150 * kMillisecond, 10);
 }
 
 TEST(SharedQueueTest, OfAnItemThatIsDoneNobodyTakesNotice) {
