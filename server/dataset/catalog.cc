@@ -13,6 +13,7 @@
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/revalidation.h"
 #include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/listed_shards.h"
 #include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
 #include "server/storage/local/file_stat.h"
