@@ -60,7 +60,8 @@ class AdminService final : public proto::Admin::Service {
   grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
                         proto::JobList* response) override {
     const std::int64_t now = subjects_.clock->NowNanos();
-    *response = ToProto(subjects_.jobs->Snapshot(), subjects_.cache());
+    *response = ToProto(subjects_.jobs->Snapshot(), subjects_.cache(),
+                        subjects_.daemon().remote_requests);
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }
@@ -69,6 +70,9 @@ class AdminService final : public proto::Admin::Service {
                         proto::CacheStatus* response) override {
     const std::int64_t now = subjects_.clock->NowNanos();
     *response = ToProto(subjects_.cache(), subjects_.jobs->Snapshot());
+    if (const auto tier = subjects_.disk_tier()) {
+      *response->mutable_disk() = ToProto(*tier);
+    }
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }

@@ -18,6 +18,18 @@ struct LocalReadsInfo {
       refusal;  // why there is no io_uring; empty: there is, or it is off
 };
 
+// Requests to buckets and web servers since the start: see admin.proto.
+struct RemoteRequestsInfo {
+  std::uint64_t job = 0;  // a JobSnapshot's flow; 0: none's in particular
+  std::uint64_t reads = 0;
+  std::uint64_t lists = 0;
+  std::uint64_t others = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t hedges = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t bytes = 0;
+};
+
 // What the daemon says of itself as a whole, now.
 struct DaemonInfo {
   std::string version;
@@ -37,8 +49,9 @@ struct DaemonInfo {
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
   LocalReadsInfo local_reads;
-  std::string bucket_credentials;     // in whose name; empty: none opened yet
-  std::vector<std::string> warnings;  // one sentence each
+  std::string bucket_credentials;  // in whose name; empty: none opened yet
+  std::vector<RemoteRequestsInfo> remote_requests;  // one a job
+  std::vector<std::string> warnings;                // one sentence each
 };
 
 // Called from any thread, at most a few times a second; must not block for I/O.

@@ -82,6 +82,16 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
   out->set_refusal(ValidUtf8(in.refusal));
 }
 
+void Add(const RemoteRequestsInfo& in, proto::RemoteRequests* sum) {
+  sum->set_reads(sum->reads() + in.reads);
+  sum->set_lists(sum->lists() + in.lists);
+  sum->set_others(sum->others() + in.others);
+  sum->set_retries(sum->retries() + in.retries);
+  sum->set_hedges(sum->hedges() + in.hedges);
+  sum->set_failures(sum->failures() + in.failures);
+  sum->set_bytes(sum->bytes() + in.bytes);
+}
+
 }  // namespace
 
 job::JobChange FromProto(const proto::SetJobRequest& request) {
@@ -95,7 +105,8 @@ job::JobChange FromProto(const proto::SetJobRequest& request) {
 }
 
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
-                       const cache::Snapshot& cache) {
+                       const cache::Snapshot& cache,
+                       const std::vector<RemoteRequestsInfo>& requests) {
   proto::JobList list;
   for (const job::JobSnapshot& in : jobs) {
     proto::Job* out = list.add_jobs();
@@ -106,6 +117,8 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
     out->set_max_cpus(CapToProto(in.max_cpus));
     out->set_uid(in.uid);
     out->mutable_pids()->Assign(in.pids.begin(), in.pids.end());
+    for (const RemoteRequestsInfo& of : requests)
+      if (of.job == in.flow) Add(of, out->mutable_remote_requests());
     for (const job::LoaderSnapshot& loader : in.loaders) {
       Fill(loader, out->add_loaders());
     }
@@ -144,6 +157,8 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   Fill(info.gpus, status.mutable_gpus());
   Fill(info.local_reads, status.mutable_local_reads());
   status.set_bucket_credentials(ValidUtf8(info.bucket_credentials));
+  for (const RemoteRequestsInfo& of : info.remote_requests)
+    Add(of, status.mutable_remote_requests());
   for (const std::string& warning : info.warnings) {
     status.add_warnings(ValidUtf8(warning));
   }

@@ -15,7 +15,8 @@ namespace forebay::admin {
 // text made valid UTF-8 and no cap as 0, and of what they are told out of them.
 // Thread-safe; nothing blocks or fails.
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
-                       const cache::Snapshot& cache);
+                       const cache::Snapshot& cache,
+                       const std::vector<RemoteRequestsInfo>& requests = {});
 proto::DaemonStatus ToProto(const DaemonInfo& info,
                             const std::vector<job::JobSnapshot>& jobs);
 

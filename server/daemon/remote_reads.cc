@@ -146,6 +146,12 @@ absl::StatusOr<storage::ObjectVersion> RemoteReads::Stat(
   return lister->Stat(root, object, stop);
 }
 
+std::vector<http::JobRequests> RemoteReads::requests() const {
+  base::MutexLock lock(&mutex_);
+  if (client_ == nullptr) return {};
+  return client_->ledger().Snapshot();
+}
+
 std::string RemoteReads::credentials() const {
   base::MutexLock lock(&mutex_);
   return credentials_name_;

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -20,6 +21,7 @@
 #include "server/storage/http/engine.h"
 #include "server/storage/http/http_lister.h"
 #include "server/storage/http/http_protocol.h"
+#include "server/storage/http/ledger.h"
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/object_lister.h"
 #include "server/storage/root_opener.h"
@@ -61,6 +63,8 @@ class RemoteReads final : public storage::RootOpener,
       const storage::Root& root, std::string_view object,
       const std::stop_token& stop) override;
 
+  // What was asked of servers so far, by job.
+  std::vector<storage::http::JobRequests> requests() const;
   // With what buckets are read, for people; "": none was opened yet.
   std::string credentials() const;
 

@@ -17,7 +17,7 @@ from fault_proxy import FaultProxy
 from metadata_server import MetadataServer
 from raw_session import (INVALID_ARGUMENT, RawSession, loader_spec, messages,
                          text)
-from trouble import CROP, memory_used
+from trouble import CROP, ctl, memory_used
 
 BUCKET = "photographs"
 # Of the daemon's memory while it reads photographs of 96 x 72 pixels.
@@ -325,7 +325,10 @@ def test_ten_epochs_on_a_bad_network(serve, fake_gcs, bucket, photos):
                     for i, image in zip(ids, got_images):
                         assert numpy.array_equal(image, images[i])
                     used.append(memory_used(daemon))
+                asked = ctl(daemon, "jobs")["jobs"][0]["remote_requests"]
             assert max(used) <= LIMIT
+            assert int(asked["reads"]) >= 10 * len(images)
+            assert int(asked["retries"]) > 0
             assert peak(daemon.process.pid) <= LIMIT + PROGRAM
         faults = proxy.faults()
         print(faults, proxy.asked())

@@ -1,5 +1,6 @@
 // forebayctl status: how the daemon is.
 
+#include <cstdint>
 #include <iostream>
 #include <string>
 
@@ -27,6 +28,17 @@ std::string DescribeGpus(const proto::Gpus& gpus) {
   return text;
 }
 
+std::string Describe(const proto::RemoteRequests& requests) {
+  const auto count = [](std::uint64_t number) {
+    return Count(static_cast<double>(number));
+  };
+  return absl::StrCat(count(requests.reads()), " reads and ",
+                      count(requests.lists()), " lists from buckets and the ",
+                      "web, ", Bytes(static_cast<double>(requests.bytes())),
+                      ", ", count(requests.retries()), " retried, ",
+                      count(requests.hedges()), " made twice");
+}
+
 void Print(const proto::DaemonStatus& status) {
   AddLine("forebayd", absl::StrCat(status.version(), ", process ", status.pid(),
                                    ", uid ", status.uid(), ", up ",
@@ -51,6 +63,8 @@ void Print(const proto::DaemonStatus& status) {
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));
+  if (status.has_remote_requests())
+    AddLine("network", Describe(status.remote_requests()));
   AddLine("GPUs", DescribeGpus(status.gpus()));
   for (const std::string& warning : status.warnings()) {
     AddLine("warning", warning);

@@ -38,6 +38,35 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(job.traffic().shared().bytes(), 300);
 }
 
+TEST(JobListTest, RemoteRequestsAreCountedByJob) {
+  job::JobSnapshot one = ResnetJob();
+  one.flow = 7;
+  job::JobSnapshot other = ResnetJob();
+  other.flow = 8;
+  DaemonInfo info;
+  info.remote_requests = {{.lists = 3, .bytes = 30},
+                          {.job = 8,
+                           .reads = 5,
+                           .others = 1,
+                           .retries = 2,
+                           .hedges = 1,
+                           .failures = 2,
+                           .bytes = 100}};
+  const proto::JobList list = ToProto({one, other}, {}, info.remote_requests);
+  EXPECT_FALSE(list.jobs(0).has_remote_requests());
+  const proto::RemoteRequests& of = list.jobs(1).remote_requests();
+  EXPECT_EQ(of.reads(), 5);
+  EXPECT_EQ(of.others(), 1);
+  EXPECT_EQ(of.retries(), 2);
+  EXPECT_EQ(of.hedges(), 1);
+  EXPECT_EQ(of.failures(), 2);
+  EXPECT_EQ(of.bytes(), 100);
+  const proto::RemoteRequests all = ToProto(info, {}).remote_requests();
+  EXPECT_EQ(all.reads(), 5);
+  EXPECT_EQ(all.lists(), 3);
+  EXPECT_EQ(all.bytes(), 130);
+}
+
 TEST(JobListTest, NoCapIsZeroBothWays) {
   job::JobSnapshot capped = ResnetJob();
   capped.max_read = 200e6;

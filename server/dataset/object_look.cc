@@ -1,0 +1,57 @@
+#include "server/dataset/object_look.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset {
+
+absl::StatusOr<storage::ObjectVersion> ObjectLook::At(
+    const std::string& object) {
+  bool ask = false;
+  {
+    base::MutexLock lock(&mutex_);
+    ask = left_ > 0;
+    if (ask) --left_;
+  }
+  if (!ask) {
+    FOREBAY_ASSIGN_OR_RETURN(const Versions* const versions, List());
+    if (versions != nullptr) {
+      const auto found = versions->find(object);
+      if (found != versions->end()) return found->second;
+      return absl::NotFoundError(
+          absl::StrCat(object, ": there is no such object"));
+    }
+  }
+  return lister_->Stat(*root_, object, stop_);
+}
+
+absl::StatusOr<const ObjectLook::Versions*> ObjectLook::List() {
+  {
+    base::MutexLock lock(&mutex_);
+    while (listing_) changed_.Wait(&mutex_);
+    if (listed_ && absl::IsUnimplemented(status_)) return nullptr;
+    FOREBAY_RETURN_IF_ERROR(status_);
+    if (listed_) return &versions_;
+    listing_ = true;
+  }
+  base::Mutex taking;
+  Versions versions;
+  const absl::Status status = lister_->List(
+      *root_,
+      [&](storage::ListedObject object) {
+        base::MutexLock lock(&taking);
+        versions.emplace(std::move(object.name), object.version);
+      },
+      stop_);
+  base::MutexLock lock(&mutex_);
+  listing_ = false;
+  listed_ = true;
+  status_ = status;
+  versions_ = std::move(versions);
+  changed_.NotifyAll();
+  if (absl::IsUnimplemented(status)) return nullptr;
+  FOREBAY_RETURN_IF_ERROR(status);
+  return &versions_;
+}
+
+}  // namespace forebay::dataset
