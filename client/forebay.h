@@ -129,7 +129,10 @@ typedef enum forebay_format FOREBAY_INT {
 
 typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SEQUENTIAL = 1,
-  FOREBAY_SHUFFLE = 2 /* a full shuffle, keyed by seed and epoch */
+  FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
+  /* Blocks of some megabytes of consecutive samples, and the samples of every
+   * few blocks that follow each other then; keyed likewise. */
+  FOREBAY_BLOCK_SHUFFLE = 3
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */

@@ -34,6 +34,21 @@ absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
                    ": there is a transform, but no field that is an image"));
 }
 
+// Samples that together have some megabytes, on average: what is read best in
+// one go, and little beside what a page cache holds.
+std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
+  constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
+  constexpr std::uint64_t kProbes = 1000;
+  const std::uint64_t step =
+      std::max<std::uint64_t>(dataset.size() / kProbes, 1);
+  std::uint64_t bytes = 1;
+  std::uint64_t probes = 1;
+  for (std::uint64_t id = 0; id < dataset.size(); id += step, ++probes) {
+    bytes += dataset.At(id).length;
+  }
+  return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
+}
+
 // Blocks for a read where the dataset has arrays.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
@@ -76,6 +91,9 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
       registry_->OpenDataset(std::move(root), spec.dataset(), stop));
+  if (spec.sampler().block_samples() == 0) {
+    spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
+  }
   FOREBAY_ASSIGN_OR_RETURN(
       sampler::Sampler sampler,
       sampler::Sampler::Create(spec.sampler(), dataset->size()));

@@ -10,16 +10,18 @@ namespace {
 
 constexpr std::uint32_t kMaxWorldSize = std::uint32_t{1} << 20;
 
-absl::StatusOr<bool> IsShuffled(proto::SamplerSpec::Order order) {
-  switch (order) {
+absl::Status CheckOrder(const proto::SamplerSpec& spec) {
+  switch (spec.order()) {
     case proto::SamplerSpec::ORDER_UNSPECIFIED:
     case proto::SamplerSpec::SEQUENTIAL:
-      return false;
     case proto::SamplerSpec::SHUFFLE:
-      return true;
+      return absl::OkStatus();
+    case proto::SamplerSpec::BLOCK_SHUFFLE:
+      if (spec.block_samples() > 0) return absl::OkStatus();
+      return absl::InvalidArgumentError("sampler: blocks have no samples");
     default:
       return absl::InvalidArgumentError(absl::StrCat(
-          "sampler: order ", static_cast<int>(order), " is not known"));
+          "sampler: order ", static_cast<int>(spec.order()), " is not known"));
   }
 }
 
@@ -42,18 +44,29 @@ absl::StatusOr<Pad> PadOf(proto::SamplerSpec::Pad pad) {
 
 std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
   const std::uint64_t place = partition_.PlaceAt(position);
-  return permutation_ ? permutation_->At(place) : place;
+  if (const auto* full = std::get_if<Permutation>(&order_)) {
+    return full->At(place);
+  }
+  if (const auto* blocks = std::get_if<BlockOrder>(&order_)) {
+    return blocks->At(place);
+  }
+  return place;
 }
 
 std::optional<std::uint64_t> EpochOrder::PositionOf(
     std::uint64_t sample) const {
-  return partition_.PositionOf(permutation_ ? permutation_->PositionOf(sample)
-                                            : sample);
+  std::uint64_t place = sample;
+  if (const auto* full = std::get_if<Permutation>(&order_)) {
+    place = full->PositionOf(sample);
+  } else if (const auto* blocks = std::get_if<BlockOrder>(&order_)) {
+    place = blocks->PositionOf(sample);
+  }
+  return partition_.PositionOf(place);
 }
 
 absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size) {
-  FOREBAY_ASSIGN_OR_RETURN(const bool shuffle, IsShuffled(spec.order()));
+  FOREBAY_RETURN_IF_ERROR(CheckOrder(spec));
   FOREBAY_ASSIGN_OR_RETURN(const Pad pad, PadOf(spec.pad()));
   const std::uint32_t world_size =
       std::max<std::uint32_t>(spec.world_size(), 1);
@@ -74,13 +87,17 @@ absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
         "sampler: ", dataset_size, " samples are more than ", kMaxSize));
   }
   return Sampler(Partition(dataset_size, spec.rank(), world_size, pad),
-                 dataset_size, shuffle, spec.seed());
+                 dataset_size, spec.order(), spec.block_samples(), spec.seed());
 }
 
 EpochOrder Sampler::Epoch(std::uint64_t epoch) const {
-  std::optional<Permutation> permutation;
-  if (shuffle_) permutation.emplace(dataset_size_, seed_, epoch);
-  return EpochOrder(epoch, partition_, permutation);
+  EpochOrder::Order order;
+  if (order_ == proto::SamplerSpec::SHUFFLE) {
+    order.emplace<Permutation>(dataset_size_, seed_, epoch);
+  } else if (order_ == proto::SamplerSpec::BLOCK_SHUFFLE) {
+    order.emplace<BlockOrder>(dataset_size_, block_, seed_, epoch);
+  }
+  return EpochOrder(epoch, partition_, order);
 }
 
 std::uint64_t Sampler::SampleAt(std::uint64_t epoch,

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/sampler/block_order.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
 
@@ -23,14 +25,16 @@ class EpochOrder {
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
 
  private:
+  // Of the whole dataset; monostate: sequential.
+  using Order = std::variant<std::monostate, Permutation, BlockOrder>;
+
   friend class Sampler;
-  EpochOrder(std::uint64_t epoch, const Partition& partition,
-             std::optional<Permutation> permutation)
-      : epoch_(epoch), partition_(partition), permutation_(permutation) {}
+  EpochOrder(std::uint64_t epoch, const Partition& partition, Order order)
+      : epoch_(epoch), partition_(partition), order_(order) {}
 
   std::uint64_t epoch_;
   Partition partition_;
-  std::optional<Permutation> permutation_;  // nullopt: sequential
+  Order order_;
 };
 
 // Which sample stands where in each epoch of one rank, and the other way round;
@@ -59,16 +63,19 @@ class Sampler {
                                           std::uint64_t sample) const;
 
  private:
-  Sampler(const Partition& partition, std::uint64_t dataset_size, bool shuffle,
+  Sampler(const Partition& partition, std::uint64_t dataset_size,
+          proto::SamplerSpec::Order order, std::uint64_t block,
           std::uint64_t seed)
       : partition_(partition),
         dataset_size_(dataset_size),
-        shuffle_(shuffle),
+        order_(order),
+        block_(block),
         seed_(seed) {}
 
   Partition partition_;
   std::uint64_t dataset_size_;
-  bool shuffle_;
+  proto::SamplerSpec::Order order_;
+  std::uint64_t block_;
   std::uint64_t seed_;
 };
 

@@ -2,7 +2,9 @@
 them on which things go wrong."""
 
 import contextlib
+import io
 import pathlib
+import tarfile
 import threading
 
 import numpy
@@ -107,6 +109,46 @@ def test_a_bucket_is_as_the_folder_of_the_same_content(daemon, bucket, photos):
             expected = epoch(local)
             assert sorted(expected[0]) == list(range(len(local.dataset)))
             assert same(epoch(remote), expected)
+
+
+def test_shards_in_a_bucket_are_as_local_ones(daemon, fake_gcs, photos,
+                                              tmp_path):
+    paths = sorted(photos.glob("*/*.jpg"))
+    content = {}
+    for shard in range(2):
+        path = tmp_path / f"train-{shard}.tar"
+        with tarfile.open(path, "w") as tar:
+            for number, photo in enumerate(paths[shard::2]):
+                tar.add(photo, f"{number:03}.jpg")
+                info = tarfile.TarInfo(f"{number:03}.cls")
+                info.size = 1
+                tar.addfile(info, io.BytesIO(b"%d" % shard))
+        content[f"shards/{path.name}"] = path.read_bytes()
+    fake_gcs.fill(BUCKET, content)
+    for pattern in ("train-{0..1}.tar", "train-*.tar"):
+        with open_loader(tmp_path / pattern, fields=("jpg", "cls"),
+                         shuffle=True) as local, open_loader(
+                f"gs://{BUCKET}/shards/{pattern}", fields=("jpg", "cls"),
+                shuffle=True) as remote:
+            assert len(local.dataset) == len(remote.dataset) == len(paths)
+            for mine, theirs in zip(local, remote):
+                assert (mine.jpg == theirs.jpg).all()
+                assert (mine.cls == theirs.cls).all()
+
+
+def test_a_manifest_in_a_bucket(daemon, fake_gcs, photos):
+    paths = sorted(photos.glob("*/*.jpg"))
+    rows = "".join(f"{path.relative_to(photos)},{path.parent.name}\n"
+                   for path in paths)
+    content = {f"table/{path.relative_to(photos)}": path.read_bytes()
+               for path in paths}
+    content["table/train.csv"] = b"path,kind\n" + rows.encode()
+    fake_gcs.fill(BUCKET, content)
+    table = forebay.manifest(f"gs://{BUCKET}/table/train.csv", image="path",
+                             label="kind")
+    with open_loader(photos) as local, open_loader(table) as remote:
+        assert remote.dataset.classes == local.dataset.classes
+        assert same(epoch(remote), epoch(local))
 
 
 def test_two_jobs_share_a_list(daemon, bucket, proxy):

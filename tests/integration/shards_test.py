@@ -156,6 +156,23 @@ def test_shuffled_epochs_have_each_sample_once(daemon, shards, pictures):
     assert ctl(daemon, "status")["warnings"] == []
 
 
+def test_blocks_are_shuffled_and_each_sample_comes_once(shared_daemon, shards,
+                                                        pictures):
+    orders = []
+    for seed in (1, 1, 2):
+        with open_shards(shards / "*.tar", ("cls",), shuffle="block", seed=seed,
+                         transform=None) as loader:
+            state = loader.state_dict()
+            order = [int(i) for batch in loader for i in batch.sample_ids]
+        assert sorted(order) == list(range(len(pictures)))
+        orders.append(order)
+    assert orders[0] == orders[1] != orders[2]
+    with open_shards(shards / "*.tar", ("cls",), shuffle=True, seed=2,
+                     transform=None) as loader:
+        with pytest.raises(forebay.StateError):
+            loader.load_state_dict(dict(state, seed=2))
+
+
 def test_ranks_share_a_dataset(shared_daemon, shards, pictures):
     seen = []
     for rank in range(3):
@@ -325,7 +342,13 @@ def test_shard_that_is_replaced_between_epochs(shared_daemon, shards, pictures):
         assert sum(len(batch.cls) for batch in loader) == len(loader.dataset)
 
 
-def test_people_see_the_pattern(daemon, shards):
-    with open_shards(shards / "*.tar"):
-        jobs = ctl(daemon, "jobs")
-    assert str(shards / "*.tar") in json.dumps(jobs)
+def test_people_see_the_pattern_and_a_batch(daemon, shards, tmp_path):
+    fields = ("txt", "jpg", "json", "cls")
+    with open_shards(shards / "*.tar", fields) as loader:
+        batches = iter(loader)
+        held = next(batches)
+        job, = ctl(daemon, "jobs")["jobs"]
+        assert str(shards / "*.tar") in json.dumps(job)
+        ctl(daemon, "peek", job["key"], "-o", str(tmp_path / "batch.png"))
+        assert (tmp_path / "batch.png").stat().st_size > 1000
+        assert len(held.txt) == 7

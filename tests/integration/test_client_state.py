@@ -105,7 +105,7 @@ def test_distributed_reads_the_launchers_variables(daemon, photos, monkeypatch):
     ({"device": "cuda:0"}, forebay.Unsupported),
     ({"order": "coordinated"}, forebay.Unsupported),
     ({"sharing": "lockstep"}, forebay.Unsupported),
-    ({"shuffle": "block"}, forebay.Unsupported),
+    ({"shuffle": "blocks"}, forebay.InvalidArgument),
     ({"pin_memory": True}, forebay.Unsupported),
     ({"batch_size": 0}, forebay.InvalidArgument),
     ({"rank": 2, "world_size": 2}, forebay.InvalidArgument),

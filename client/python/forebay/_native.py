@@ -27,7 +27,7 @@ _EXCEPTIONS = {
  UINT16, UINT32, UINT64) = range(1, 14)
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
-SEQUENTIAL, SHUFFLE = 1, 2
+SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE = range(1, 4)
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
 ON_ERROR = {"raise": 1, "substitute": 2}
 

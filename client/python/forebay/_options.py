@@ -135,9 +135,6 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
     if shuffle not in (True, False, "block"):
         raise errors.InvalidArgument(
             f'shuffle must be True, False or "block", not {shuffle!r}')
-    if shuffle == "block":
-        raise errors.Unsupported(
-            'shuffle="block": this version shuffles fully (True) or not at all')
 
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
@@ -161,7 +158,8 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
         "extra_roots": _check_extra_roots(extra_roots, dataset),
-        "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
+        "order": (_native.BLOCK_SHUFFLE if shuffle == "block" else
+                  _native.SHUFFLE if shuffle else _native.SEQUENTIAL),
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),
         "world_size": world_size,

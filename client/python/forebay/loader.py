@@ -119,6 +119,9 @@ class DataLoader:
         bytes.
       batch_size: samples, 1 to 65536.
       shuffle: whether each epoch has a new random order, keyed by the seed.
+        "block": an order that stays near the files': blocks of some megabytes
+        of consecutive samples are put in random order, then the samples of
+        every 32 blocks that follow each other.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms; None: decode only, to uint8 NCHW.
