@@ -94,17 +94,37 @@ typedef enum forebay_dtype FOREBAY_INT {
   FOREBAY_FLOAT16 = 2,
   FOREBAY_BFLOAT16 = 3,
   FOREBAY_FLOAT32 = 4,
-  FOREBAY_INT64 = 5
+  FOREBAY_INT64 = 5,
+  FOREBAY_FLOAT64 = 6,
+  FOREBAY_INT32 = 7,
+  FOREBAY_INT16 = 8,
+  FOREBAY_INT8 = 9,
+  FOREBAY_BOOL = 10, /* a byte: 0 or 1 */
+  FOREBAY_UINT16 = 11,
+  FOREBAY_UINT32 = 12,
+  FOREBAY_UINT64 = 13
 } forebay_dtype;
 
 typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_IMAGE = 1,
-  FOREBAY_LABEL = 2,
-  FOREBAY_SAMPLE_ID = 3
+  FOREBAY_LABEL = 2, /* an integer */
+  FOREBAY_SAMPLE_ID = 3,
+  /* Of varying length, as bytes: see row_splits. */
+  FOREBAY_TEXT = 4, /* UTF-8 */
+  FOREBAY_JSON = 5, /* UTF-8; not parsed */
+  FOREBAY_BYTES = 6,
+  /* All of a .npy file; of one type and shape in all samples. */
+  FOREBAY_ARRAY = 7
 } forebay_field_kind;
 
 typedef enum forebay_format FOREBAY_INT {
-  FOREBAY_IMAGE_FOLDER = 1 /* class folders of images */
+  FOREBAY_IMAGE_FOLDER = 1, /* class folders of images */
+  /* Tar shards as webdataset writes them: consecutive members whose names are
+   * equal up to the first dot are a sample. */
+  FOREBAY_WEBDATASET = 2,
+  /* A table of samples, an image's path in each row: CSV with a line of names,
+   * or, if its name ends in .jsonl, lines of JSON objects. */
+  FOREBAY_MANIFEST = 3
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -249,9 +269,11 @@ typedef struct forebay_loader_options {
 
   /* The dataset as people know it, at most 4096 bytes; required. */
   const char* uri;
-  /* The dataset's folder; NULL: `uri` is its path, or, as "gs://bucket/prefix"
-   * or "https://...", says where the daemon reads it, with its own credentials.
-   */
+  /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
+   * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
+   * and [...]; of FOREBAY_MANIFEST that of the manifest. Or, as
+   * "gs://bucket/prefix" or "https://...", it says where the daemon reads it,
+   * with its own credentials. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8, and
@@ -269,6 +291,24 @@ typedef struct forebay_loader_options {
   int drop_last;             /* leave out a smaller last batch; default 0 */
   forebay_on_error on_error; /* default FOREBAY_RAISE */
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2 */
+
+  /* Of FOREBAY_WEBDATASET with a `root`: the shards' paths below it, likewise
+   * with braces and wildcards. */
+  const char* const* shards;
+  size_t shard_count;
+  /* Of FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
+   * extension, or several with semicolons between ("jpg;png"), of which the
+   * first that a sample has counts. By what is behind the last dot, jpg, jpeg
+   * and png are images, of which there may be one; cls, cls2, class, count,
+   * index, inx and id integers; txt, text and transcript texts; json and jsn
+   * JSON; npy arrays; all else is bytes.
+   * Of FOREBAY_MANIFEST: the fields' names, each read from the column of
+   * `columns` at its place. "image" is the image's path, relative to the
+   * manifest, and is needed; "label" is an integer, or a class by its name; all
+   * others are integers or texts. */
+  const char* const* fields;
+  size_t field_count;
+  const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {

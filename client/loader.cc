@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/dataset_place.h"
 #include "client/deadline.h"
 #include "client/packet_socket.h"
 
@@ -52,7 +53,7 @@ bool IsRemote(const forebay_loader_options& options) {
 }
 
 Status OpenFolders(const forebay_loader_options& options,
-                   std::vector<Fd>* out) {
+                   const DatasetPlace& place, std::vector<Fd>* out) {
   if (IsRemote(options)) {
     if (options.extra_root_count == 0) return Status();
     return Status(FOREBAY_INVALID_ARGUMENT,
@@ -61,8 +62,7 @@ Status OpenFolders(const forebay_loader_options& options,
                       "none");
   }
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      OpenFolder(options.root != nullptr ? options.root : options.uri,
-                 "dataset folder", out));
+      OpenFolder(place.folder.c_str(), "dataset folder", out));
   for (size_t i = 0; i < options.extra_root_count; ++i) {
     const char* const path = options.extra_roots[i];
     if (path == nullptr || path[0] != '/')
@@ -80,7 +80,9 @@ Status Loader::Create(const forebay_loader_options& options,
                       std::unique_ptr<Loader>* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
   std::vector<Fd> folders;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, &folders));
+  DatasetPlace place;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(FindPlace(options, &place));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, place, &folders));
 
   std::unique_ptr<Session> session;
   FOREBAY_CLIENT_RETURN_IF_ERROR(Session::Open(
@@ -88,7 +90,7 @@ Status Loader::Create(const forebay_loader_options& options,
       options.job_key, options.job_name != nullptr ? options.job_name : "",
       options.weight, &session));
 
-  std::string spec = EncodeLoaderSpec(options, pipeline);
+  std::string spec = EncodeLoaderSpec(options, place, pipeline);
   if (spec.size() > kMaxInlineSpec) {
     Fd memory;
     FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(spec, &memory));

@@ -20,6 +20,10 @@ enum class DatasetTag : Tag {
   kFormat = 2,
   kExtraRoots = 3,
   kExtraRootPaths = 4,
+  kShards = 5,
+  kFields = 6,
+  kManifest = 7,
+  kColumns = 8,
 };
 enum class SamplerTag : Tag {
   kOrder = 1,
@@ -37,14 +41,23 @@ enum class BatchTag : Tag {
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
 
-void WriteDataset(SpecBuilder& spec, const forebay_loader_options& options) {
+void WriteDataset(SpecBuilder& spec, const forebay_loader_options& options,
+                  const DatasetPlace& place) {
   protozero::pbf_builder<DatasetTag> dataset(spec, SpecTag::kDataset);
-  dataset.add_string(DatasetTag::kUri, options.uri);
+  dataset.add_string(DatasetTag::kUri, place.uri);
   dataset.add_enum(DatasetTag::kFormat, options.format);
   dataset.add_uint32(DatasetTag::kExtraRoots,
                      static_cast<std::uint32_t>(options.extra_root_count));
   for (size_t i = 0; i < options.extra_root_count; ++i)
     dataset.add_string(DatasetTag::kExtraRootPaths, options.extra_roots[i]);
+  for (const std::string& shards : place.shards)
+    dataset.add_string(DatasetTag::kShards, shards);
+  for (size_t i = 0; i < options.field_count; ++i)
+    dataset.add_string(DatasetTag::kFields, options.fields[i]);
+  if (place.manifest.empty()) return;
+  dataset.add_string(DatasetTag::kManifest, place.manifest);
+  for (size_t i = 0; i < options.field_count; ++i)
+    dataset.add_string(DatasetTag::kColumns, options.columns[i]);
 }
 
 void WriteSampler(SpecBuilder& spec, const forebay_loader_options& options) {
@@ -67,10 +80,11 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
 }  // namespace
 
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
+                             const DatasetPlace& place,
                              std::string_view pipeline) {
   std::string bytes;
   SpecBuilder spec(bytes);
-  WriteDataset(spec, options);
+  WriteDataset(spec, options, place);
   WriteSampler(spec, options);
   spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
   WriteBatch(spec, options);

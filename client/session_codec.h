@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/dataset_place.h"
 #include "client/forebay.h"
 #include "client/status.h"
 
@@ -28,8 +29,9 @@ std::string EncodeCloseLoader(std::uint64_t request_id,
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
 
 // A serialized proto.LoaderSpec. `pipeline`: a serialized proto.PipelineSpec.
-// The options have been checked for null strings.
+// The options have been checked for null strings; `place` is theirs.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
+                             const DatasetPlace& place,
                              std::string_view pipeline);
 
 // Answers.

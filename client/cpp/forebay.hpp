@@ -79,6 +79,15 @@ class Batch {
   std::shared_ptr<forebay_batch> handle_;
 };
 
+// What sample number `sample` of a batch has in a field of varying length; lives
+// as long as the batch.
+inline std::string_view BytesOf(const forebay_field& field,
+                                std::uint64_t sample) {
+  const std::int64_t begin = field.row_splits[sample];
+  return {static_cast<const char*>(field.data) + begin,
+          static_cast<std::size_t>(field.row_splits[sample + 1] - begin)};
+}
+
 // Options with their defaults; see forebay_loader_options.
 inline forebay_loader_options DefaultOptions() {
   forebay_loader_options options;

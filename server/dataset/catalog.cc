@@ -4,13 +4,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/base/check.h"
 #include "server/base/fd.h"
 #include "server/base/status.h"
 #include "server/dataset/image_folder.h"
 #include "server/dataset/indexed_dataset.h"
+#include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/revalidation.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
+#include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 
 #define XXH_INLINE_ALL
@@ -43,6 +48,18 @@ absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
                            StampOf(fd->get(), root.uri()));
   return IndexKey{stamp.device, stamp.inode,
                   static_cast<std::uint32_t>(spec.format())};
+}
+
+// The regular file at `path`.
+absl::StatusOr<storage::ObjectVersion> LookAt(
+    const storage::local::LocalRoot& root, const std::string& path) {
+  FOREBAY_ASSIGN_OR_RETURN(const storage::local::FileStat stat,
+                           root.Stat(path));
+  if (stat.type != storage::local::FileType::kRegular) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a regular file"));
+  }
+  return stat.version();
 }
 
 bool IsSame(const Index& a, const Index& b) {
@@ -88,6 +105,7 @@ Catalog::Catalog(CatalogOptions options)
       store_(options_.index_directory.empty()
                  ? std::nullopt
                  : std::make_optional<IndexStore>(options_.index_directory)),
+      shards_(options_.index_directory),
       listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
               options_.wall_clock, options_.recent_list_nanos) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
@@ -95,12 +113,25 @@ Catalog::Catalog(CatalogOptions options)
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-    std::vector<std::string>* warnings, const std::stop_token& stop) {
-  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root->uri(), ": dataset format ",
-                     static_cast<int>(spec.format()), " is not known"));
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  switch (spec.format()) {
+    case proto::DatasetSpec::IMAGE_FOLDER:
+      return OpenFolders(std::move(root), spec, warnings, stop);
+    case proto::DatasetSpec::WEBDATASET:
+      return OpenShards(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::MANIFEST:
+      return OpenManifest(std::move(root), spec, source, stop);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(root->uri(), ": dataset format ",
+                       static_cast<int>(spec.format()), " is not known"));
   }
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenFolders(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    std::vector<std::string>* warnings, const std::stop_token& stop) {
   std::shared_ptr<const Index> index;
   if (const auto* const local =
           dynamic_cast<const storage::local::LocalRoot*>(root.get())) {
@@ -113,6 +144,58 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
   }
   return std::make_shared<const IndexedDataset>(std::move(index),
                                                 std::move(root));
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  if (spec.shards().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": no shards were named"));
+  }
+  auto fields =
+      shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
+  if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
+  const std::vector<std::string> patterns(spec.shards().begin(),
+                                          spec.shards().end());
+  const auto* const local =
+      dynamic_cast<const storage::local::LocalRoot*>(root.get());
+  const shards::ShardRequest request{
+      .root = root,
+      .name = absl::StrJoin(patterns, std::string(1, '\0')),
+      .fields = *std::move(fields),
+      .list =
+          [&](const std::stop_token& search) {
+            return local != nullptr
+                       ? shards::ListShards(*local, patterns, search)
+                       : shards::ListRemoteShards(*options_.lister, *root,
+                                                  patterns, search);
+          },
+      .source = &source};
+  return shards_.Open(request, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  const auto* const local =
+      dynamic_cast<const storage::local::LocalRoot*>(root.get());
+  const manifest::ManifestRequest request{
+      .root = root,
+      .path = spec.manifest(),
+      .fields = {{spec.fields().begin(), spec.fields().end()},
+                 {spec.columns().begin(), spec.columns().end()}},
+      .absolute_root = local != nullptr ? local->uri() : std::string(),
+      .look =
+          [&](const std::string& path, const std::stop_token& search) {
+            return local != nullptr
+                       ? LookAt(*local, path)
+                       : options_.lister->Stat(*root, path, search);
+          },
+      .threads = options_.scan_threads,
+      .source = &source};
+  return manifests_.Open(request, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(
@@ -238,6 +321,11 @@ void Catalog::Keep(const Request& request, const Found& found,
 }
 
 void Catalog::MarkStale(const Dataset& dataset) {
+  if (const auto* const listed =
+          dynamic_cast<const manifest::ManifestDataset*>(&dataset)) {
+    listed->MarkStale();
+    return;
+  }
   listed_.MarkStale(dataset.version());
   std::vector<IndexKey> keys;
   {

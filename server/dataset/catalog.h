@@ -18,6 +18,8 @@
 #include "server/dataset/index.h"
 #include "server/dataset/index_store.h"
 #include "server/dataset/listed_folders.h"
+#include "server/dataset/manifest/manifest_catalog.h"
+#include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -37,10 +39,10 @@ struct CatalogOptions {
   std::int64_t recent_list_nanos = 60'000'000'000;
 };
 
-// All datasets of the host. Loaders of one root share its index in memory while
-// any of them uses it; after that it is found on disk. An index of a folder is
-// used again only if every directory is still as it was scanned, one of a
-// bucket as ListedFolders says.
+// All datasets of the host. Loaders of one dataset share its index in memory
+// while any of them uses it; after that it is found on disk. An index is used
+// again only if every directory, or shard, is still as it was scanned; one of a
+// bucket's folders as ListedFolders says.
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk, perhaps for minutes where a large tree is scanned, and
@@ -50,15 +52,18 @@ class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
 
-  // The dataset beneath `root`. What went wrong without harm, such as an index
-  // that could not be kept on disk, is added to `warnings`, a sentence each.
-  // Whoever asks may lose interest, by requesting `stop`; a scan goes on as
-  // long as anybody wants its result. INVALID_ARGUMENT: a format that is not
-  // known; CANCELLED: stopped; others: those of the format's scan (see
-  // image_folder.h). Errors name the path.
+  // The dataset beneath `root`, which `source` reads. What went wrong without
+  // harm, such as an index that could not be kept on disk, is added to
+  // `warnings`, a sentence each. Whoever asks may lose interest, by requesting
+  // `stop`; a scan goes on as long as anybody wants its result.
+  // INVALID_ARGUMENT: a format that is not known, or fields that are none;
+  // CANCELLED: stopped; others: those of the format's scan (see image_folder.h,
+  // shards/shard_catalog.h,
+  // manifest/manifest_catalog.h). Errors name the path.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      std::vector<std::string>* warnings, const std::stop_token& stop = {});
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop = {});
 
   // To be called when a file was not as the index says: the next Open scans.
   // Those that have the dataset open keep it as it is.
@@ -84,6 +89,16 @@ class Catalog {
   struct Request;
   struct Found;
 
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenFolders(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      std::vector<std::string>* warnings, const std::stop_token& stop);
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
       Request request, const std::stop_token& stop,
       std::vector<std::string>* warnings);
@@ -99,6 +114,8 @@ class Catalog {
 
   const CatalogOptions options_;
   const std::optional<IndexStore> store_;
+  shards::ShardCatalog shards_;
+  manifest::ManifestCatalog manifests_;
   ListedFolders listed_;
 
   base::Mutex mutex_;

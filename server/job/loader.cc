@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/base/status.h"
+#include "server/job/spec.h"
 
 namespace forebay::job {
 
@@ -68,7 +69,7 @@ LoaderSnapshot Loader::Snapshot() const {
   const arena::ClientTelling telling = channel_->Telling();
   LoaderSnapshot snapshot;
   snapshot.name = spec_.name();
-  snapshot.uri = spec_.dataset().uri();
+  snapshot.uri = NameOf(spec_.dataset());
   snapshot.dataset_size = recipe_.dataset->size();
   snapshot.batch_size = spec_.batch().batch_size();
   snapshot.epoch = state.epoch;

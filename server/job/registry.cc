@@ -104,7 +104,8 @@ absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset = catalog_->Open(std::move(root), spec, &warnings, stop);
+  auto dataset = catalog_->Open(std::move(root), spec, *machinery_.source,
+                                &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);

@@ -80,4 +80,12 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
   return absl::OkStatus();
 }
 
+std::string NameOf(const proto::DatasetSpec& spec) {
+  std::string name = spec.uri();
+  if (!spec.manifest().empty()) absl::StrAppend(&name, "/", spec.manifest());
+  if (!spec.shards().empty()) absl::StrAppend(&name, "/", spec.shards(0));
+  if (spec.shards_size() > 1) absl::StrAppend(&name, ", ...");
+  return name;
+}
+
 }  // namespace forebay::job

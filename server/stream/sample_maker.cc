@@ -52,6 +52,7 @@ absl::Status SampleMaker::Make(const Place& place,
     if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
       layout_->SetInteger(slot, i, place.index, *number);
     } else if (const auto* text = std::get_if<std::string_view>(&values[i])) {
+      status = pipeline::decode::DecodeText(BytesOf(*text)).status();
       layout_->SetBytes(slot, i, place.index, BytesOf(*text));
     } else {
       status = MakeField(place, i, std::get<dataset::Part>(values[i]), encoded,
@@ -107,10 +108,10 @@ absl::Status SampleMaker::BlameField(const Place& place, std::size_t field,
                                      const absl::Status& status) const {
   const dataset::Dataset& dataset = *recipe_->dataset;
   std::string what = dataset.At(place.id).object;
-  // Where the object is the sample, its name says it all.
-  if (const std::string name = dataset.NameOf(place.id); !name.empty()) {
-    absl::StrAppend(&what, ": ", recipe_->fields[field].name);
-  }
+  // Where the object is the image, its name says it all.
+  const bool whole = recipe_->fields[field].kind == FieldKind::kImage &&
+                     dataset.NameOf(place.id).empty();
+  if (!whole) absl::StrAppend(&what, ": ", recipe_->fields[field].name);
   return Blame(place, base::Annotate(status, what));
 }
 

@@ -42,6 +42,7 @@ void Read(absl::Span<const std::uint8_t> bytes) {
               member.length <= shard.version.size - member.offset);
       Require(member.alternative < index.fields().alternatives(field).size());
     }
+    Require(index.KeyOf(id).size() <= 255);
     largest = std::max(largest, index.ExtentOf(id).length);
   }
   Require(largest == index.largest_extent());

@@ -80,6 +80,43 @@ def test_absurd_spec(session, photos, path, value, word):
         os.close(fd)
 
 
+@pytest.mark.parametrize("more,word", [
+    ({"format": 2, "fields": [b"cls"]}, "no shards"),
+    ({"format": 2, "shards": [b"a.tar"]}, "1 to 15 fields"),
+    ({"format": 2, "shards": [b"a.tar"], "fields": [b"x"] * 16},
+     "1 to 15 fields"),
+    ({"format": 2, "shards": [b"a.tar"], "fields": [b"a\0b"]}, "no field"),
+    ({"format": 2, "shards": [b"a\0b"], "fields": [b"x"]}, "a"),
+    ({"format": 2, "shards": [b"../*"], "fields": [b"x"]}, "../*"),
+    ({"format": 2, "shards": [b"/etc/passwd"], "fields": [b"x"]}, "passwd"),
+    ({"format": 2, "shards": [b"{0..999999999}"], "fields": [b"x"]}, "{0.."),
+    ({"format": 2, "shards": [b"{" * 60000], "fields": [b"x"]}, "{"),
+    ({"format": 2, "shards": [b"city"], "fields": [b"x"]}, "regular file"),
+    ({"format": 3, "fields": [b"image"], "columns": [b"path"]}, "regular"),
+    ({"format": 3, "manifest": b"../x.csv", "fields": [b"image"],
+      "columns": [b"path"]}, "../x.csv"),
+    ({"format": 3, "manifest": b"city/000.jpg", "fields": [b"image"]},
+     "column"),
+    ({"format": 3, "manifest": b"city/000.jpg", "fields": [b"image"],
+      "columns": [b"path"]}, "city/000.jpg: line "),
+])
+def test_absurd_datasets(session, photos, more, word):
+    spec = loader_spec(photos)
+    for name, value in more.items():
+        if isinstance(value, list):
+            getattr(spec.dataset, name).extend(value)
+        else:
+            setattr(spec.dataset, name, value)
+    error, fds = session.open_loader(spec, photos)
+    assert error.DESCRIPTOR.name == "Error" and word in text(error), error
+    assert fds == []
+    # The session goes on.
+    opened, fds = session.open_loader(loader_spec(photos), photos)
+    assert opened.dataset_size == 48
+    for fd in fds:
+        os.close(fd)
+
+
 def test_batches_that_no_memory_holds(session, photos):
     spec = loader_spec(photos, batch_size=65536)
     spec.pipeline.ops[0].Clear()

@@ -11,16 +11,19 @@
 """
 
 from . import errors, transforms
+from ._dataset import Dataset
+from ._manifest import Manifest, manifest
 from ._native import lib as _lib
 from .errors import (DaemonUnavailable, DataError, ForebayError,
                      InvalidArgument, NotFound, PermissionDenied,
                      ResourceExhausted, StateError, Unsupported)
-from .loader import DataLoader, Dataset
+from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
 
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "ForebayError",
-    "InvalidArgument", "NotFound", "PermissionDenied", "ResourceExhausted",
-    "StateError", "Unsupported", "errors", "transforms",
+    "InvalidArgument", "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
+    "StateError", "Unsupported", "errors", "manifest",
+    "transforms",
 ]

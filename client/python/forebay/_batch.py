@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
+import keyword
 import math
+import re
 import sys
 from typing import Any, Callable, NamedTuple, Optional
 
-from . import _native, errors
+from . import _native, _varying, errors
 
 # Layouts that a loader remembers: a whole batch, the last one, and to spare.
 _MAX_PLANS = 64
@@ -30,17 +33,20 @@ def resolve_framework(framework):
 # with cold caches.
 
 
+_DTYPE_NAMES = {
+    getattr(_native, name.upper()): name
+    for name in ("uint8", "float16", "bfloat16", "float32", "int64", "float64",
+                 "int32", "int16", "int8", "bool", "uint16", "uint32",
+                 "uint64")
+}
+
+
 def _numpy_framework():
     import numpy
     array = numpy.ndarray
     # NumPy has no bfloat16: its bits come as uint16.
-    dtypes = {
-        _native.UINT8: numpy.dtype("uint8"),
-        _native.FLOAT16: numpy.dtype("float16"),
-        _native.BFLOAT16: numpy.dtype("uint16"),
-        _native.FLOAT32: numpy.dtype("float32"),
-        _native.INT64: numpy.dtype("int64"),
-    }
+    dtypes = {dtype: numpy.dtype(name.replace("bfloat16", "uint16"))
+              for dtype, name in _DTYPE_NAMES.items()}
 
     def maker(dtype, shape, copied):
         show = functools.partial(array, shape, dtypes[dtype])
@@ -59,12 +65,8 @@ def _torch_framework():
         return _torch_alone(torch)
     array, from_numpy = numpy.ndarray, torch.from_numpy
     # What NumPy shows, torch takes over in half the time that it needs itself.
-    dtypes = {
-        _native.UINT8: numpy.dtype("uint8"),
-        _native.FLOAT16: numpy.dtype("float16"),
-        _native.FLOAT32: numpy.dtype("float32"),
-        _native.INT64: numpy.dtype("int64"),
-    }
+    dtypes = {dtype: numpy.dtype(name) for dtype, name in _DTYPE_NAMES.items()
+              if name != "bfloat16" and hasattr(torch, name)}
     alone = _torch_alone(torch)
 
     def maker(dtype, shape, copied):
@@ -80,15 +82,14 @@ def _torch_framework():
 
 
 def _torch_alone(torch):
-    dtypes = {
-        _native.UINT8: torch.uint8,
-        _native.FLOAT16: torch.float16,
-        _native.BFLOAT16: torch.bfloat16,
-        _native.FLOAT32: torch.float32,
-        _native.INT64: torch.int64,
-    }
+    dtypes = {dtype: getattr(torch, name)
+              for dtype, name in _DTYPE_NAMES.items() if hasattr(torch, name)}
 
     def maker(dtype, shape, copied):
+        if dtype not in dtypes:
+            raise errors.Unsupported(
+                f"this torch has no {_DTYPE_NAMES[dtype]}, which an array of "
+                'the dataset is of: use framework="numpy"')
         dtype, count = dtypes[dtype], math.prod(shape)
         if count == 0:
             return lambda _, __: torch.empty(shape, dtype=dtype)
@@ -107,6 +108,18 @@ def _torch_alone(torch):
 @functools.lru_cache(maxsize=None)
 def _framework(name):
     return _torch_framework() if name == "torch" else _numpy_framework()
+
+
+def _identifiers(names):
+    """The names of a named tuple's fields, as DataLoader describes them."""
+    made = []
+    for name in names:
+        name = re.sub(r"\W", "_", name)
+        while (not name[:1].isalpha() or keyword.iskeyword(name) or
+               name in made or name == "sample_ids"):
+            name = "f_" + name
+        made.append(name)
+    return tuple(made)
 
 
 @functools.lru_cache(maxsize=None)
@@ -174,11 +187,11 @@ class Wrapper:
     def wrap(self, memory, view):
         """The batch in `memory`, which a taker took and a View describes.
 
-        Images are the leased memory itself, writable; labels and ids are
-        copied, so that keeping them keeps no batch alive.
+        Images and arrays are the leased memory itself, writable; all else is
+        copied, so that keeping it keeps no batch alive.
 
         Returns:
-          A named tuple of arrays, with the attribute `sample_ids`.
+          A named tuple of arrays and lists, with the attribute `sample_ids`.
         """
         if memory.layout != view.layout:
             view.plan = self._plan(view.native)
@@ -192,6 +205,12 @@ class Wrapper:
 
     def _plan(self, native):
         fields = native.fields[:native.info.field_count]
+        for number, field in enumerate(fields):
+            if field.row_splits_offset:
+                # How long it is differs from batch to batch, and is said by
+                # the row splits, too.
+                field = fields[number] = copy.copy(field)
+                field.shape[0] = field.bytes = 0
         key = b"".join(map(bytes, fields))
         plan = self._plans.get(key)
         if plan is None:
@@ -202,14 +221,20 @@ class Wrapper:
 
     def _new_plan(self, fields):
         names, makers, ids, make_ids = [], [], None, None
+        numbers = fields[-1]  # of the samples
         for field in fields:
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:
                 ids = field.offset, field.bytes
                 make_ids = self._maker(field.dtype, shape, True)
                 continue
-            names.append(field.name.decode())
-            copied = field.kind != _native.IMAGE
+            names.append(field.name.decode(errors="replace"))
+            if field.row_splits_offset:
+                makers.append((_varying.maker(
+                    field.kind, names[-1], numbers.shape[0],
+                    field.row_splits_offset, numbers.offset), field.offset))
+                continue
+            copied = field.kind not in (_native.IMAGE, _native.ARRAY)
             makers.append((self._maker(field.dtype, shape, copied),
                            field.offset))
-        return _Plan(_tuple_type(tuple(names)), makers, ids, make_ids)
+        return _Plan(_tuple_type(_identifiers(names)), makers, ids, make_ids)

@@ -47,9 +47,12 @@ class Connection:
         native = _native.LoaderOptions()
         self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
         options = dict(options)
-        roots = options.pop("extra_roots")
-        native.extra_roots = (c.c_char_p * len(roots))(*roots)
-        native.extra_root_count = len(roots)
+        for name, count in (("extra_roots", "extra_root_count"),
+                            ("fields", "field_count"), ("columns", None)):
+            strings = options.pop(name)
+            setattr(native, name, (c.c_char_p * len(strings))(*strings))
+            if count is not None:
+                setattr(native, count, len(strings))
         for name, value in options.items():
             setattr(native, name, value)
         pipeline = _build_pipeline(transform)

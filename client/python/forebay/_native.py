@@ -23,8 +23,10 @@ _EXCEPTIONS = {
     FORKED: errors.StateError,
 }
 
-UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64 = range(1, 6)
-IMAGE, LABEL, SAMPLE_ID = range(1, 4)
+(UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64, FLOAT64, INT32, INT16, INT8, BOOL,
+ UINT16, UINT32, UINT64) = range(1, 14)
+IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
+IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE = 1, 2
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
 ON_ERROR = {"raise": 1, "substitute": 2}
@@ -65,6 +67,11 @@ class LoaderOptions(c.Structure):
         ("drop_last", c.c_int),
         ("on_error", c.c_int),
         ("depth", c.c_uint32),
+        ("shards", c.POINTER(c.c_char_p)),
+        ("shard_count", c.c_size_t),
+        ("fields", c.POINTER(c.c_char_p)),
+        ("field_count", c.c_size_t),
+        ("columns", c.POINTER(c.c_char_p)),
     ]
 
 

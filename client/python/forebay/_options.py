@@ -7,6 +7,7 @@ import os
 import re
 
 from . import _job, _native, errors, transforms
+from ._manifest import Manifest
 
 
 def _integer(value, name, low, high):
@@ -28,11 +29,12 @@ def _choice(value, name, choices):
 
 
 _REMOTE = ("gs://", "http://", "https://")
+_REMOTE_BYTES = tuple(scheme.encode() for scheme in _REMOTE)
 
 
 def uri_of(dataset):
-    """What the daemon knows a dataset by: the absolute path of a folder, given
-    as a path or a file:// URI, or a URI that the daemon reads itself."""
+    """What the daemon knows a dataset by: the absolute path of a local one,
+    given as a path or a file:// URI, or a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -45,9 +47,60 @@ def uri_of(dataset):
             return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
             raise errors.Unsupported(
-                f"{uri}: datasets are folders, or lie at " +
+                f"{uri}: datasets are local paths, or lie at " +
                 ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
     return os.path.abspath(uri)
+
+
+def _is_shards(path):
+    """Whether a path stands for tar shards rather than for a folder."""
+    name = os.fsdecode(path)
+    return (name.endswith(".tar") or any(c in name for c in "{*?[")) and (
+        not os.path.isdir(path))
+
+
+def _check_fields(fields):
+    if isinstance(fields, (str, bytes)):
+        raise errors.InvalidArgument(
+            f"fields must be a sequence such as ({fields!r},)")
+    try:
+        names = [os.fsencode(field) for field in fields]
+    except TypeError:
+        raise errors.InvalidArgument(
+            "fields must be a sequence of extensions such as "
+            f'("jpg", "cls"), not {fields!r}') from None
+    if not names:
+        raise errors.InvalidArgument("fields must name at least one")
+    return names
+
+
+def dataset_options(dataset, fields):
+    """The options that say what a dataset is, from DataLoader's arguments."""
+    if isinstance(dataset, Manifest):
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; forebay.manifest names a "
+                "manifest's columns")
+        return {
+            "format": _native.MANIFEST,
+            "uri": os.fsencode(uri_of(dataset.path)),
+            "fields": [name.encode() for name in dataset.columns],
+            "columns": [name.encode() for name in dataset.columns.values()],
+        }
+    path = uri_of(dataset)
+    if fields is None:
+        if not _is_shards(path):
+            return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
+                    "fields": [], "columns": []}
+        raise errors.InvalidArgument(
+            f"{os.fsdecode(path)}: fields must say what of the shards' samples "
+            'a batch is made of, such as fields=("jpg", "cls")')
+    if os.path.isdir(path):
+        raise errors.InvalidArgument(
+            f"{os.fsdecode(path)}: fields are of tar shards, but this is a "
+            "folder")
+    return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
+            "fields": _check_fields(fields), "columns": []}
 
 
 def check_unsupported(device, pin_memory, order, sharing, shuffle):
@@ -75,7 +128,7 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
             'shuffle="block": this version shuffles fully (True) or not at all')
 
 
-def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
+def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, rank,
           world_size, pad, on_error, weight, name, depth, extra_roots):
     """A dict of fields of _native.LoaderOptions.
 
@@ -91,16 +144,16 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
-    uri = uri_of(dataset)
+    what = dataset_options(dataset, fields)
     extra_roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    if extra_roots and isinstance(uri, str) and uri.startswith(_REMOTE):
+    if extra_roots and what["uri"].startswith(_REMOTE_BYTES):
         raise errors.InvalidArgument(
-            f"extra_roots are for links in folders; {uri} has none")
+            "extra_roots are for links in folders; "
+            f"{os.fsdecode(what['uri'])} has none")
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "uri": os.fsencode(uri),
         "extra_roots": extra_roots,
         "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
@@ -111,6 +164,7 @@ def build(dataset, *, batch_size, shuffle, seed, drop_last, transform, rank,
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
+        **what,
     }
     if name is not None:
         options["name"] = str(name).encode()

@@ -6,9 +6,11 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import _batch, _connection, _daemon, _job, _native, _options, errors
+from ._dataset import Dataset
+from ._manifest import Manifest
 from .transforms import Transform
 
 # How long a daemon that went away may take to come back.
@@ -27,34 +29,6 @@ def _renew():
 
 
 os.register_at_fork(after_in_child=_renew)
-
-
-class Dataset:
-    """What a loader reads: a fixed, versioned set of samples.
-
-    Attributes:
-      uri: str, its folder, or where else it lies.
-      classes: list of str, the classes' names in label order.
-      version: str, 32 hexadecimal digits that change with the samples.
-    """
-
-    def __init__(self, uri, classes, version, size):
-        self.uri = uri
-        self.classes = classes
-        self.version = version
-        self._size = size
-
-    @property
-    def class_to_idx(self) -> dict:
-        """The label of each class, by name."""
-        return {name: label for label, name in enumerate(self.classes)}
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __repr__(self) -> str:
-        return (f"Dataset({self.uri!r}, {self._size} samples, "
-                f"{len(self.classes)} classes)")
 
 
 class _Position:
@@ -116,17 +90,33 @@ class DataLoader:
     """Batches of a dataset, read, decoded and augmented by the host's daemon.
 
     Each `iter()` starts the next epoch; a second one abandons the first. A
-    batch is a named tuple of the dataset's fields (`image`, `label` for a
-    folder of class folders) with the attribute `sample_ids`. Images are the
-    memory that the daemon wrote, without a copy: writable, private to this
-    process, and valid as long as something refers to it.
+    batch is a named tuple of the dataset's fields with the attribute
+    `sample_ids`: `image` and `label` for a folder of class folders; those that
+    were chosen of tar shards and manifests, by names that are made identifiers:
+    all else becomes "_" ("left.png" is `left_png`, of "jpg;png" the first is
+    the name), and what is taken or begins with no letter gets one before it
+    ("f_"). Images and arrays are the memory that the daemon wrote, without a
+    copy: writable, private to this process, and valid as long as something
+    refers to it. Texts, JSON and bytes are lists, of str, of what
+    `json.loads` makes of them, and of bytes.
 
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
 
     Args:
-      dataset: a folder (path, file:// URI) or "gs://bucket/prefix", which the
-        daemon reads as itself, with the semantics of torchvision's ImageFolder.
+      dataset: a path, a file:// URI, or "gs://bucket/prefix", which the daemon
+        reads as itself. A folder has the semantics of torchvision's
+        ImageFolder. What ends in ".tar" or has braces or wildcards
+        ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder is tar
+        shards as webdataset writes them. Or a `forebay.manifest`.
+      fields: of tar shards, what a batch is made of, in this order: members'
+        extensions, such as ("jpg", "cls"); several with semicolons between
+        ("jpg;png") stand for the first that a sample has. What is behind the
+        last dot says how a field is decoded: jpg, jpeg and png as images, of
+        which there may be one; cls, cls2, class, count, index, inx and id as
+        integers; txt, text and transcript as texts; json and jsn as JSON; npy
+        as arrays, which must all be of one type and shape; all else stays
+        bytes.
       batch_size: samples, 1 to 65536.
       shuffle: whether each epoch has a new random order, keyed by the seed.
       seed: of the order and of every augmentation.
@@ -156,10 +146,11 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Union[str, "os.PathLike[str]"],
+        dataset: Union[str, "os.PathLike[str]", Manifest],
         batch_size: int = 1,
         shuffle: Union[bool, str] = False,
         *,
+        fields: Optional[Sequence[str]] = None,
         seed: int = 0,
         drop_last: bool = False,
         transform: Optional[Transform] = None,
@@ -185,7 +176,7 @@ class DataLoader:
         if distributed:
             rank, world_size = _job.distributed_rank()
         self._options = _options.build(
-            dataset, batch_size=batch_size, shuffle=shuffle, seed=seed,
+            dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
             drop_last=drop_last, transform=transform, rank=rank,
             world_size=world_size, pad=pad, on_error=on_error, weight=weight,
             name=name, depth=depth, extra_roots=extra_roots)

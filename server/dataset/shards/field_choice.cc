@@ -5,12 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/shards/field_kind.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
 // Bounds what an index keeps of them.
-constexpr std::size_t kMostFields = 64;
 constexpr std::size_t kMostAlternatives = 64;
 constexpr std::size_t kLongestField = 1024;  // bytes
 
@@ -27,6 +28,19 @@ absl::Status CheckField(const std::string& field,
         absl::StrCat("\"", field,
                      "\" is no field: an extension such as \"jpg\", or several "
                      "such as \"jpg;png\", is wanted"));
+  }
+  if (alternatives.front().size() >= proto::kMaxFieldName) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", alternatives.front(), "\" has more than ",
+                     proto::kMaxFieldName - 1,
+                     " bytes, which is too long for the name of a field"));
+  }
+  for (const std::string& alternative : alternatives) {
+    if (KindOf(alternative) != KindOf(alternatives.front())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", field, "\" is no field: ", alternatives.front(),
+                       " and ", alternative, " are not decoded alike"));
+    }
   }
   return absl::OkStatus();
 }
@@ -56,6 +70,10 @@ absl::StatusOr<FieldChoice> FieldChoice::Create(
     choice.alternatives_.push_back(std::move(alternatives));
   }
   return choice;
+}
+
+proto::FieldKind FieldChoice::kind(std::size_t field) const {
+  return KindOf(alternatives_[field].front());
 }
 
 absl::Status FieldChoice::Choose(std::string_view shard,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/shm_layout.h"
 #include "server/dataset/shards/sample_grouping.h"
 
 namespace forebay::dataset::shards {
@@ -25,7 +26,8 @@ class FieldChoice {
  public:
   // Each field is an extension ("cls", "left.png"), or several with semicolons
   // between ("jpg;jpeg;png"), of which the first that a sample has is taken.
-  // INVALID_ARGUMENT: no fields, too many, or one that is malformed.
+  // INVALID_ARGUMENT: no fields, too many, or one that is malformed, or whose
+  // alternatives are of different kinds.
   static absl::StatusOr<FieldChoice> Create(
       const std::vector<std::string>& fields);
 
@@ -35,6 +37,8 @@ class FieldChoice {
   const std::vector<std::string>& alternatives(std::size_t field) const {
     return alternatives_[field];
   }
+
+  proto::FieldKind kind(std::size_t field) const;
 
   // Appends size() members to `chosen`. INVALID_ARGUMENT, naming `shard`, the
   // key and the field: the sample lacks it; nothing is appended.

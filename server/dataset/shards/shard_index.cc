@@ -57,12 +57,12 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndex::Create(
 
 // Fills in the size.
 absl::Status ShardIndex::CheckCounts() {
-  const std::uint64_t members = parts_.samples.members.size();
+  const std::uint64_t members = parts_.members.size();
   size_ = members / fields_.size();
   if (members % fields_.size() != 0)
     return Broken("number of members", members);
-  if (parts_.samples.alternatives.size() != size_ * alternatives_each_) {
-    return Broken("number of alternatives", parts_.samples.alternatives.size());
+  if (parts_.alternatives.size() != size_ * alternatives_each_) {
+    return Broken("number of alternatives", parts_.alternatives.size());
   }
   return absl::OkStatus();
 }
@@ -72,6 +72,9 @@ absl::Status ShardIndex::CheckShards() const {
   const std::uint64_t names = parts_.names.size();
   if (shards.empty() ? size_ > 0 : shards.front().first_sample != 0) {
     return Broken("first sample of shard", 0);
+  }
+  if (shards.empty() ? !parts_.keys.empty() : shards.front().keys_offset != 0) {
+    return Broken("keys of shard", 0);
   }
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const ShardRecord& shard = shards[i];
@@ -83,6 +86,12 @@ absl::Status ShardIndex::CheckShards() const {
     }
     if (shard.first_sample > EndOf(i) || EndOf(i) > size_) {
       return Broken("first sample of shard", i);
+    }
+    const std::uint64_t keys_end =
+        i + 1 < shards.size() ? shards[i + 1].keys_offset : parts_.keys.size();
+    if (shard.keys_offset > keys_end || keys_end > parts_.keys.size() ||
+        !IsKeyList(KeysOf(i), EndOf(i) - shard.first_sample)) {
+      return Broken("keys of shard", i);
     }
   }
   return absl::OkStatus();
@@ -117,17 +126,21 @@ void ShardIndex::Summarize() {
     Update(&state, shard.size);
     Update(&state, shard.stamp);
   }
-  const ShardSamples& samples = parts_.samples;
-  XXH3_128bits_update(&state, samples.members.data(),
-                      samples.members.size() * sizeof(MemberRecord));
-  XXH3_128bits_update(&state, samples.alternatives.data(),
-                      samples.alternatives.size());
+  XXH3_128bits_update(&state, parts_.members.data(),
+                      parts_.members.size() * sizeof(MemberRecord));
+  XXH3_128bits_update(&state, parts_.alternatives.data(),
+                      parts_.alternatives.size());
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
   static_assert(sizeof(canonical.digest) == sizeof(Version));
   std::memcpy(version_.data(), canonical.digest, sizeof(Version));
+  longest_.resize(fields_.size());
   for (std::uint64_t sample = 0; sample < size_; ++sample) {
     largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);
+    for (std::size_t field = 0; field < fields_.size(); ++field) {
+      longest_[field] =
+          std::max(longest_[field], MemberOf(sample, field).length);
+    }
   }
 }
 
@@ -140,6 +153,14 @@ std::uint64_t ShardIndex::EndOf(std::size_t shard) const {
 std::string_view ShardIndex::PathOf(const ShardRecord& shard) const {
   return std::string_view(parts_.names)
       .substr(shard.path_offset, shard.path_length);
+}
+
+std::string_view ShardIndex::KeysOf(std::size_t shard) const {
+  const std::uint64_t begin = parts_.shards[shard].keys_offset;
+  const std::uint64_t end = shard + 1 < parts_.shards.size()
+                                ? parts_.shards[shard + 1].keys_offset
+                                : parts_.keys.size();
+  return std::string_view(parts_.keys).substr(begin, end - begin);
 }
 
 Shard ShardIndex::ShardAt(std::size_t shard) const {
@@ -161,13 +182,12 @@ std::size_t ShardIndex::ShardOf(std::uint64_t sample) const {
 ChosenMember ShardIndex::MemberOf(std::uint64_t sample,
                                   std::size_t field) const {
   FOREBAY_CHECK(sample < size_ && field < fields_.size());
-  const MemberRecord& record =
-      parts_.samples.members[sample * fields_.size() + field];
+  const MemberRecord& record = parts_.members[sample * fields_.size() + field];
   ChosenMember member = {record.block * kTarBlock, record.length, 0};
   const std::size_t place = alternative_places_[field];
   if (place != kOnlyOne) {
     member.alternative =
-        parts_.samples.alternatives[sample * alternatives_each_ + place];
+        parts_.alternatives[sample * alternatives_each_ + place];
   }
   return member;
 }
@@ -183,6 +203,13 @@ ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
   return {begin, end - begin};
 }
 
+std::string ShardIndex::KeyOf(std::uint64_t sample) const {
+  const std::size_t shard = ShardOf(sample);
+  auto key = KeyAt(KeysOf(shard), sample - parts_.shards[shard].first_sample);
+  FOREBAY_CHECK(key.has_value());
+  return *std::move(key);
+}
+
 bool ShardIndex::IsOf(const FieldChoice& fields,
                       absl::Span<const Shard> shards) const {
   return fields.fields() == fields_.fields() &&
@@ -196,18 +223,18 @@ bool ShardIndex::IsOf(const FieldChoice& fields,
 }
 
 std::uint64_t ShardIndex::memory() const {
-  return sizeof(ShardIndex) + parts_.names.capacity() +
+  return sizeof(ShardIndex) + parts_.names.capacity() + parts_.keys.capacity() +
          parts_.shards.capacity() * sizeof(ShardRecord) +
-         parts_.samples.members.capacity() * sizeof(MemberRecord) +
-         parts_.samples.alternatives.capacity();
+         parts_.members.capacity() * sizeof(MemberRecord) +
+         parts_.alternatives.capacity();
 }
 
 absl::Status Pack(const Shard& shard, const FieldChoice& fields,
-                  absl::Span<const ChosenMember> chosen,
+                  std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples) {
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const ChosenMember& member = chosen[i];
-    const std::size_t field = i % fields.size();
+  FOREBAY_CHECK(chosen.size() == fields.size());
+  for (std::size_t field = 0; field < chosen.size(); ++field) {
+    const ChosenMember& member = chosen[field];
     if (member.offset > MemberRecord::kLargestOffset ||
         member.length > MemberRecord::kLargestLength) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -225,6 +252,7 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
           static_cast<std::uint8_t>(member.alternative));
     }
   }
+  samples->keys.Add(key);
   return absl::OkStatus();
 }
 
@@ -236,22 +264,29 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
   parts.fields = fields.fields();
   std::size_t members = 0;
   std::size_t alternatives = 0;
+  std::size_t keys = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    parts.shards.push_back({parts.names.size(), shards[i].path.size(),
-                            members / fields.size(), shards[i].version.size,
-                            shards[i].version.stamp});
+    parts.shards.push_back({.path_offset = parts.names.size(),
+                            .path_length = shards[i].path.size(),
+                            .first_sample = members / fields.size(),
+                            .keys_offset = keys,
+                            .size = shards[i].version.size,
+                            .stamp = shards[i].version.stamp});
     parts.names += shards[i].path;
     members += samples[i].members.size();
     alternatives += samples[i].alternatives.size();
+    keys += samples[i].keys.packed().size();
   }
-  parts.samples.members.reserve(members);
-  parts.samples.alternatives.reserve(alternatives);
+  parts.members.reserve(members);
+  parts.alternatives.reserve(alternatives);
+  parts.keys.reserve(keys);
   for (ShardSamples& some : samples) {
-    parts.samples.members.insert(parts.samples.members.end(),
-                                 some.members.begin(), some.members.end());
-    parts.samples.alternatives.insert(parts.samples.alternatives.end(),
-                                      some.alternatives.begin(),
-                                      some.alternatives.end());
+    parts.members.insert(parts.members.end(), some.members.begin(),
+                         some.members.end());
+    parts.alternatives.insert(parts.alternatives.end(),
+                              some.alternatives.begin(),
+                              some.alternatives.end());
+    parts.keys += some.keys.packed();
     some = {};
   }
   parts.names.shrink_to_fit();

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/key_list.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/tar_header.h"
 
@@ -33,6 +34,7 @@ struct ShardSamples {
   std::vector<MemberRecord> members;
   // For each sample, one for each field that has several alternatives: which.
   std::vector<std::uint8_t> alternatives;
+  KeyList keys;
 };
 
 // A shard whose samples are the next after those of the shard before it.
@@ -40,22 +42,27 @@ struct ShardRecord {
   std::uint64_t path_offset = 0;  // bytes into the names
   std::uint64_t path_length = 0;  // bytes
   std::uint64_t first_sample = 0;
-  std::uint64_t size = 0;  // its version, as stamp
+  std::uint64_t keys_offset = 0;  // bytes into the keys
+  std::uint64_t size = 0;         // its version, as stamp
   std::int64_t stamp = 0;
 };
-static_assert(sizeof(ShardRecord) == 40);
+static_assert(sizeof(ShardRecord) == 48);
 
 // What an index is made of.
 struct ShardIndexParts {
   std::vector<std::string> fields;
   std::vector<ShardRecord> shards;
-  ShardSamples samples;  // of all shards
+  // Of all shards.
+  std::vector<MemberRecord> members;
+  std::vector<std::uint8_t> alternatives;
+  std::string keys;  // a list for each shard
   std::string names;
 };
 
 // Every sample of a dataset of shards: where its fields lie, packed. Takes 8
-// bytes a field of each sample, one more where a field has alternatives, and 40
-// a shard besides its path. Immutable and thread-safe; never blocks.
+// bytes a field of each sample, one more where a field has alternatives, two
+// and what is new in its key, and 48 a shard besides its path. Immutable and
+// thread-safe; never blocks.
 class ShardIndex {
  public:
   // A place in a shard that holds all fields of a sample.
@@ -73,6 +80,8 @@ class ShardIndex {
   std::uint64_t size() const { return size_; }
   const FieldChoice& fields() const { return fields_; }
   std::size_t shard_count() const { return parts_.shards.size(); }
+  // Bytes of the longest that a sample has of `field`.
+  std::uint64_t LongestOf(std::size_t field) const { return longest_[field]; }
   // Bytes of the longest ExtentOf.
   std::uint64_t largest_extent() const { return largest_extent_; }
   // A digest (XXH3) of all that samples are: fields, shards with their
@@ -82,11 +91,13 @@ class ShardIndex {
 
   // `shard` is below shard_count().
   Shard ShardAt(std::size_t shard) const;
-  // In the three below, `sample` is less than size().
+  // In the four below, `sample` is less than size().
   std::size_t ShardOf(std::uint64_t sample) const;
   // `field` is below fields().size().
   ChosenMember MemberOf(std::uint64_t sample, std::size_t field) const;
   Extent ExtentOf(std::uint64_t sample) const;
+  // For people: goes through the shard's keys.
+  std::string KeyOf(std::uint64_t sample) const;
 
   // Whether it is of just these fields of just these shards, in their present
   // versions.
@@ -104,6 +115,7 @@ class ShardIndex {
   void Summarize();
   std::uint64_t EndOf(std::size_t shard) const;
   std::string_view PathOf(const ShardRecord& shard) const;
+  std::string_view KeysOf(std::size_t shard) const;
 
   const ShardIndexParts parts_;
   const FieldChoice fields_;
@@ -113,15 +125,17 @@ class ShardIndex {
   std::vector<std::size_t> alternative_places_;
   std::size_t alternatives_each_ = 0;
   std::uint64_t size_ = 0;
+  std::vector<std::uint64_t> longest_;  // by field
   std::uint64_t largest_extent_ = 0;
   Version version_ = {};
 };
 
-// Packs the members that were chosen, fields.size() for each sample.
+// Packs the members that were chosen of one more sample, fields.size() many.
 // RESOURCE_EXHAUSTED, naming the shard: one is too large, or lies too far
 // behind.
 absl::Status Pack(const Shard& shard, const FieldChoice& fields,
-                  absl::Span<const ChosenMember> chosen, ShardSamples* samples);
+                  std::string_view key, absl::Span<const ChosenMember> chosen,
+                  ShardSamples* samples);
 
 // The index of `shards`, each with its samples, in this order.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(

@@ -22,7 +22,7 @@ static_assert(std::is_trivially_copyable_v<ShardRecord>);
 static_assert(std::is_trivially_copyable_v<MemberRecord>);
 
 constexpr char kMagic[8] = {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'};
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 
 struct Header {
   char magic[8];
@@ -33,7 +33,7 @@ struct Header {
   std::uint64_t alternatives;
   std::uint64_t names_bytes;
   std::uint64_t fields_bytes;
-  std::uint64_t more_zero;
+  std::uint64_t keys_bytes;
 };
 static_assert(sizeof(Header) == 64);
 static_assert(sizeof(XXH128_canonical_t) == kShardIndexChecksumBytes);
@@ -80,8 +80,7 @@ absl::StatusOr<Header> CheckFile(absl::Span<const std::uint8_t> bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
     return Damaged("is something else");
   }
-  if (header.version != kFormatVersion || header.zero != 0 ||
-      header.more_zero != 0) {
+  if (header.version != kFormatVersion || header.zero != 0) {
     return Damaged("is of another version");
   }
   const std::size_t checked = bytes.size() - kShardIndexChecksumBytes;
@@ -102,20 +101,22 @@ std::string EncodeShardIndex(const ShardIndex& index) {
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.version = kFormatVersion;
   header.shards = parts.shards.size();
-  header.members = parts.samples.members.size();
-  header.alternatives = parts.samples.alternatives.size();
+  header.members = parts.members.size();
+  header.alternatives = parts.alternatives.size();
   header.names_bytes = parts.names.size();
   header.fields_bytes = fields.size();
+  header.keys_bytes = parts.keys.size();
   std::string bytes;
   bytes.reserve(sizeof(header) + header.shards * sizeof(ShardRecord) +
                 header.members * sizeof(MemberRecord) + header.alternatives +
-                header.names_bytes + header.fields_bytes +
+                header.names_bytes + header.keys_bytes + header.fields_bytes +
                 kShardIndexChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.shards);
-  AppendItems(bytes, parts.samples.members);
-  AppendItems(bytes, parts.samples.alternatives);
+  AppendItems(bytes, parts.members);
+  AppendItems(bytes, parts.alternatives);
   bytes += parts.names;
+  bytes += parts.keys;
   bytes += fields;
   const XXH128_canonical_t checksum = Checksum(bytes.data(), bytes.size());
   bytes.append(reinterpret_cast<const char*>(checksum.digest),
@@ -132,9 +133,10 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
   ShardIndexParts parts;
   std::string fields;
   if (!TakeItems(bytes, header->shards, &parts.shards) ||
-      !TakeItems(bytes, header->members, &parts.samples.members) ||
-      !TakeItems(bytes, header->alternatives, &parts.samples.alternatives) ||
+      !TakeItems(bytes, header->members, &parts.members) ||
+      !TakeItems(bytes, header->alternatives, &parts.alternatives) ||
       !TakeItems(bytes, header->names_bytes, &parts.names) ||
+      !TakeItems(bytes, header->keys_bytes, &parts.keys) ||
       !TakeItems(bytes, header->fields_bytes, &fields) || !bytes.empty()) {
     return Damaged("has counts that do not match its length");
   }

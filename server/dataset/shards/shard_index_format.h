@@ -13,14 +13,15 @@
 // The file that keeps an index of shards. Little-endian, nothing between the
 // parts:
 //
-//   header       64 bytes: magic "FBYSHARD"; version (1) and zero as u32;
+//   header       64 bytes: magic "FBYSHARD"; version (2) and zero as u32;
 //                numbers of shards, of members and of alternatives, bytes of
-//                names and of fields u64; zero u64
-//   shards       40 bytes each: path_offset, path_length, first_sample, size
-//                u64; stamp i64
+//                names, of fields and of keys u64
+//   shards       48 bytes each: path_offset, path_length, first_sample,
+//                keys_offset, size u64; stamp i64
 //   members      8 bytes each: block, length u32
 //   alternatives 1 byte each
 //   names        bytes, see ShardRecord
+//   keys         bytes, see KeyList
 //   fields       text, with blanks between
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 //

@@ -41,9 +41,12 @@ absl::Status ShardSurvey::Take(absl::Span<const std::uint8_t> bytes) {
 absl::Status ShardSurvey::Keep(absl::Span<const GroupedSample> found) {
   std::vector<ChosenMember> chosen;
   for (const GroupedSample& sample : found) {
+    chosen.clear();
     FOREBAY_RETURN_IF_ERROR(fields_->Choose(shard_.path, sample, &chosen));
+    FOREBAY_RETURN_IF_ERROR(
+        Pack(shard_, *fields_, sample.key, chosen, &samples_));
   }
-  return Pack(shard_, *fields_, chosen, &samples_);
+  return absl::OkStatus();
 }
 
 void ShardSurvey::Adapt(const TarWalk::Range& last) {

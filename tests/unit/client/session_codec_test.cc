@@ -58,7 +58,10 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
   pipeline.add_ops()->mutable_resize()->set_height(224);
 
   const proto::ClientMessage message = Parse(EncodeOpenLoader(
-      9, EncodeLoaderSpec(options, pipeline.SerializeAsString())));
+      9, EncodeLoaderSpec(
+             options,
+             {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}},
+             pipeline.SerializeAsString())));
   EXPECT_EQ(message.request_id(), 9);
   EXPECT_FALSE(message.open_loader().spec_in_memfd());
   const proto::LoaderSpec& spec = message.open_loader().spec();
@@ -77,6 +80,40 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
   EXPECT_EQ(spec.batch().on_error(), proto::BatchSpec::SUBSTITUTE);
   EXPECT_EQ(spec.batch().depth(), 4);
   EXPECT_EQ(spec.name(), "train");
+}
+
+TEST(SessionCodecTest, ShardsAndManifestsArrive) {
+  const char* const fields[] = {"image", "label"};
+  const char* const columns[] = {"path", "class"};
+  forebay_loader_options options = {};
+  options.format = FOREBAY_MANIFEST;
+  options.fields = fields;
+  options.field_count = 2;
+  options.columns = columns;
+  const auto encoded = [&](const DatasetPlace& place) {
+    return Parse(EncodeOpenLoader(9, EncodeLoaderSpec(options, place, "")))
+        .open_loader()
+        .spec()
+        .dataset();
+  };
+  const auto table = encoded({.uri = "/data",
+                              .folder = "/data",
+                              .shards = {},
+                              .manifest = "train.csv"});
+  EXPECT_EQ(table.format(), proto::DatasetSpec::MANIFEST);
+  EXPECT_EQ(table.uri(), "/data");
+  EXPECT_EQ(table.manifest(), "train.csv");
+  EXPECT_THAT(table.fields(), ElementsAre("image", "label"));
+  EXPECT_THAT(table.columns(), ElementsAre("path", "class"));
+  options.format = FOREBAY_WEBDATASET;
+  const auto shards = encoded({.uri = "/data",
+                               .folder = "/data",
+                               .shards = {"{0..9}.tar", "x"},
+                               .manifest = {}});
+  EXPECT_EQ(shards.format(), proto::DatasetSpec::WEBDATASET);
+  EXPECT_THAT(shards.shards(), ElementsAre("{0..9}.tar", "x"));
+  EXPECT_THAT(shards.fields(), ElementsAre("image", "label"));
+  EXPECT_TRUE(shards.columns().empty());
 }
 
 TEST(SessionCodecTest, OversizeSpecIsAnnounced) {

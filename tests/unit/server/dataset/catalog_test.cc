@@ -19,6 +19,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -59,14 +60,15 @@ class CatalogTest : public testing::Test {
     proto::DatasetSpec spec;
     spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
     std::vector<std::string> warnings;
-    return catalog.Open(tree_.Root("data"), spec, &warnings, stop).status();
+    return catalog.Open(tree_.Root("data"), spec, source_, &warnings, stop)
+        .status();
   }
 
   std::shared_ptr<const Dataset> Open(Catalog& catalog,
                                       std::string_view path = "data") {
     proto::DatasetSpec spec;
     spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
-    auto dataset = catalog.Open(tree_.Root(path), spec, &warnings_);
+    auto dataset = catalog.Open(tree_.Root(path), spec, source_, &warnings_);
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return *std::move(dataset);
   }
@@ -88,6 +90,8 @@ class CatalogTest : public testing::Test {
   // By default all that the test does is long past.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
+  // Folders are listed, not read.
+  mutable storage::MemorySource source_;
 };
 
 TEST_F(CatalogTest, LoadersShareTheIndexButNotTheRoot) {
@@ -117,7 +121,7 @@ TEST_F(CatalogTest, AttachesAtOnceScanOnce) {
       spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
       std::vector<std::string> warnings;
       start.arrive_and_wait();
-      auto opened = catalog.Open(root, spec, &warnings);
+      auto opened = catalog.Open(root, spec, source_, &warnings);
       if (opened.ok()) dataset = *std::move(opened);
     });
   }
@@ -270,9 +274,10 @@ TEST_F(CatalogTest, RefusesWhatItDoesNotKnow) {
   for (const int format : {0, 99}) {
     proto::DatasetSpec spec;
     spec.set_format(static_cast<proto::DatasetSpec::Format>(format));
-    EXPECT_EQ(
-        catalog.Open(tree_.Root("data"), spec, &warnings_).status().code(),
-        absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(catalog.Open(tree_.Root("data"), spec, source_, &warnings_)
+                  .status()
+                  .code(),
+              absl::StatusCode::kInvalidArgument);
   }
 }
 
@@ -341,7 +346,9 @@ TEST_F(CatalogTest, AFailedScanIsTriedAgain) {
   Catalog catalog(Options());
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
-  EXPECT_EQ(catalog.Open(tree_.Root("data"), spec, &warnings_).status().code(),
+  EXPECT_EQ(catalog.Open(tree_.Root("data"), spec, source_, &warnings_)
+                .status()
+                .code(),
             absl::StatusCode::kNotFound);
   tree_.Write("data/empty/3.jpg", "");
   EXPECT_EQ(Open(catalog)->size(), 3);

@@ -74,5 +74,18 @@ TEST(SpecTest, NamesWhatIsOutOfRange) {
   EXPECT_FALSE(CheckLoader(spec).ok());
 }
 
+TEST(SpecTest, NamesDatasetsByWhatIsRead) {
+  proto::DatasetSpec spec;
+  spec.set_uri("/data");
+  EXPECT_EQ(NameOf(spec), "/data");
+  spec.add_shards("{0..9}.tar");
+  EXPECT_EQ(NameOf(spec), "/data/{0..9}.tar");
+  spec.add_shards("b.tar");
+  EXPECT_EQ(NameOf(spec), "/data/{0..9}.tar, ...");
+  spec.clear_shards();
+  spec.set_manifest("train.csv");
+  EXPECT_EQ(NameOf(spec), "/data/train.csv");
+}
+
 }  // namespace
 }  // namespace forebay::job

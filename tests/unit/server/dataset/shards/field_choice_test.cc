@@ -30,6 +30,19 @@ TEST(FieldChoiceTest, OrdersAsAsked) {
   EXPECT_EQ(Lengths({"cls", "a.txt", "jpg", "cls"}), Numbers({2, 4, 3, 2}));
 }
 
+TEST(FieldChoiceTest, KnowsKindsByTheLastPart) {
+  using proto::FieldKind;
+  const auto choice = FieldChoice::Create(
+      {"left.png;left.jpeg", "cls", "a.b.txt", "json", "npy", "png.bin"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->kind(0), FieldKind::kImage);
+  EXPECT_EQ(choice->kind(1), FieldKind::kLabel);
+  EXPECT_EQ(choice->kind(2), FieldKind::kText);
+  EXPECT_EQ(choice->kind(3), FieldKind::kJson);
+  EXPECT_EQ(choice->kind(4), FieldKind::kArray);
+  EXPECT_EQ(choice->kind(5), FieldKind::kBytes);
+}
+
 // webdataset takes the first of the alternatives, wherever it lies.
 TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
   EXPECT_EQ(Lengths({"jpg;jpeg;png"}), Numbers({3}));
@@ -43,13 +56,13 @@ TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
 }
 
 TEST(FieldChoiceTest, NamesWhatLacks) {
-  const auto choice = FieldChoice::Create({"jpg", "json;txt"});
+  const auto choice = FieldChoice::Create({"jpg", "json;jsn"});
   ASSERT_TRUE(choice.ok()) << choice.status();
   std::vector<ChosenMember> chosen;
   const absl::Status status = choice->Choose("b/1.tar", kSample, &chosen);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "b/1.tar: sample a/7 has no field json;txt; it has png, cls, jpg, "
+            "b/1.tar: sample a/7 has no field json;jsn; it has png, cls, jpg, "
             "a.txt");
   EXPECT_TRUE(chosen.empty());
 }
@@ -66,7 +79,9 @@ TEST(FieldChoiceTest, RefusesMalformedFields) {
       {"__key__"},
       {"jpg;__x"},
       {std::string(2000, 'a')},
-      std::vector<std::string>(65, "jpg")};
+      {std::string(32, 'a')},
+      {"jpg;cls"},
+      std::vector<std::string>(16, "jpg")};
   for (const auto& fields : refused) {
     EXPECT_EQ(FieldChoice::Create(fields).status().code(),
               absl::StatusCode::kInvalidArgument);

@@ -14,9 +14,10 @@ std::string Encoded() {
   ShardIndexParts parts;
   parts.fields = {"jpg;png", "cls"};
   parts.names = "a.tarb.tar";
-  parts.shards = {{0, 5, 0, 10240, 7}, {5, 5, 1, 4096, -8}};
-  parts.samples.members = {{1, 100}, {3, 1}, {5, 200}, {1, 2}};
-  parts.samples.alternatives = {0, 1};
+  parts.shards = {{0, 5, 0, 0, 10240, 7}, {5, 5, 1, 4, 4096, -8}};
+  parts.keys = std::string("\0\2k1\0\1x", 7);
+  parts.members = {{1, 100}, {3, 1}, {5, 200}, {1, 2}};
+  parts.alternatives = {0, 1};
   auto index = ShardIndex::Create(std::move(parts));
   EXPECT_TRUE(index.ok()) << index.status();
   return EncodeShardIndex(**index);
@@ -33,16 +34,19 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ((*index)->MemberOf(1, 0).offset, 2560u);
   EXPECT_EQ((*index)->MemberOf(1, 0).alternative, 1u);
   EXPECT_EQ((*index)->fields().fields()[0], "jpg;png");
+  EXPECT_EQ((*index)->KeyOf(0), "k1");
+  EXPECT_EQ((*index)->KeyOf(1), "x");
 }
 
 TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
   const std::string bytes = Encoded();
-  EXPECT_EQ(bytes.size(), 64 + 2 * 40 + 4 * 8 + 2 + 10 + 11 + 16);
+  EXPECT_EQ(bytes.size(), 64 + 2 * 48 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
   EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(64 + 2 * 40, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(64 + 2 * 40 + 4 * 8 + 2, 21), "a.tarb.tarjpg;png cls");
+            std::string("\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(64 + 2 * 48, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(64 + 2 * 48 + 4 * 8 + 2, 28),
+            std::string("a.tarb.tar\0\2k1\0\1xjpg;png cls", 28));
 }
 
 TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {

@@ -22,7 +22,7 @@ class ShardIndexStoreTest : public testing::Test {
 
   std::shared_ptr<const ShardIndex> Index() const {
     ShardSamples samples;
-    EXPECT_TRUE(Pack(shards_[0], fields_, {{{512, 1, 0}}}, &samples).ok());
+    EXPECT_TRUE(Pack(shards_[0], fields_, "1", {{{512, 1, 0}}}, &samples).ok());
     auto index = BuildShardIndex(fields_, shards_, {samples, {}});
     EXPECT_TRUE(index.ok()) << index.status();
     return *std::move(index);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -28,8 +29,12 @@ const std::vector<Shard>& Shards() {
 ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
                     const std::vector<ChosenMember>& chosen) {
   ShardSamples samples;
-  const absl::Status status = Pack(shard, fields, chosen, &samples);
-  EXPECT_TRUE(status.ok()) << status;
+  for (std::size_t i = 0; i < chosen.size(); i += fields.size()) {
+    const absl::Status status =
+        Pack(shard, fields, absl::StrCat(shard.path, "/", 9 + i),
+             absl::MakeSpan(chosen).subspan(i, fields.size()), &samples);
+    EXPECT_TRUE(status.ok()) << status;
+  }
   return samples;
 }
 
@@ -73,6 +78,15 @@ TEST(ShardIndexTest, AnExtentHoldsAllFields) {
   EXPECT_EQ(index->largest_extent(), 3584u + 3 - 512);
 }
 
+TEST(ShardIndexTest, KnowsKeysAndTheLongestOfEachField) {
+  const auto index = Index();
+  EXPECT_EQ(index->KeyOf(0), "a/0.tar/9");
+  EXPECT_EQ(index->KeyOf(1), "a/0.tar/11");
+  EXPECT_EQ(index->KeyOf(2), "b.tar/9");
+  EXPECT_EQ(index->LongestOf(0), 700u);
+  EXPECT_EQ(index->LongestOf(1), 3u);
+}
+
 TEST(ShardIndexTest, KnowsWhatItIsOf) {
   const auto index = Index();
   const FieldChoice fields = Fields({"jpg;png", "cls"});
@@ -105,7 +119,7 @@ TEST(ShardIndexTest, VersionsDifferWithEverything) {
   EXPECT_NE(version(shard, fields, {1024, 1, 0}), first);
   EXPECT_NE(version(shard, fields, {512, 2, 0}), first);
   EXPECT_NE(version(shard, fields, {512, 1, 1}), first);
-  EXPECT_NE(version(shard, Fields({"jpg;gif"}), {512, 1, 0}), first);
+  EXPECT_NE(version(shard, Fields({"jpg;jpeg"}), {512, 1, 0}), first);
   EXPECT_NE(version({"1.tar", {10240, 7}}, fields, {512, 1, 0}), first);
   EXPECT_NE(version({"0.tar", {10241, 7}}, fields, {512, 1, 0}), first);
   EXPECT_NE(version({"0.tar", {10240, 8}}, fields, {512, 1, 0}), first);
@@ -125,13 +139,13 @@ TEST(ShardIndexTest, LargeShardsFitAndLargerDoNot) {
        {ChosenMember{last.offset + kTarBlock, 1, 0},
         ChosenMember{512, last.length + 1, 0}}) {
     ShardSamples samples;
-    const absl::Status status = Pack(shard, fields, {{member}}, &samples);
+    const absl::Status status = Pack(shard, fields, "1", {{member}}, &samples);
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(status.message()), HasSubstr("huge.tar"));
   }
 }
 
-TEST(ShardIndexTest, TakesEightBytesAFieldOfASample) {
+TEST(ShardIndexTest, TakesEightBytesAFieldOfASampleAndLittleForKeys) {
   constexpr std::uint64_t kSamples = 100000;
   const FieldChoice fields = Fields({"jpg", "cls"});
   const Shard shard = {"0.tar", {kSamples * 2048, 1}};
@@ -143,14 +157,15 @@ TEST(ShardIndexTest, TakesEightBytesAFieldOfASample) {
   auto index =
       BuildShardIndex(fields, {{shard}}, {Packed(shard, fields, chosen)});
   ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_LE((*index)->memory(), kSamples * 16 + 1024);
+  // Keys of which mostly a digit or two are new.
+  EXPECT_LE((*index)->memory(), kSamples * (16 + 4) + 1024);
 }
 
 TEST(ShardIndexTest, RefusesPartsThatDoNotFit) {
   const std::vector<void (*)(ShardIndexParts&)> spoilers = {
       [](ShardIndexParts& parts) { parts.fields.clear(); },
       [](ShardIndexParts& parts) { parts.fields[0] = "jpg"; },
-      [](ShardIndexParts& parts) { parts.fields[1] = "cls;txt"; },
+      [](ShardIndexParts& parts) { parts.fields[1] = "cls;cls2"; },
       [](ShardIndexParts& parts) { parts.fields.pop_back(); },
       [](ShardIndexParts& parts) { parts.shards.clear(); },
       [](ShardIndexParts& parts) { parts.shards[0].first_sample = 1; },
@@ -160,14 +175,18 @@ TEST(ShardIndexTest, RefusesPartsThatDoNotFit) {
       [](ShardIndexParts& parts) { parts.shards[2].path_length = 6; },
       [](ShardIndexParts& parts) { parts.shards[0].path_offset = UINT64_MAX; },
       [](ShardIndexParts& parts) { parts.shards[0].size = 4096; },
+      [](ShardIndexParts& parts) { parts.shards[0].keys_offset = 1; },
+      [](ShardIndexParts& parts) { ++parts.shards[2].keys_offset; },
+      [](ShardIndexParts& parts) { parts.shards[2].keys_offset = UINT64_MAX; },
+      [](ShardIndexParts& parts) { parts.keys[0] = 1; },
+      [](ShardIndexParts& parts) { parts.keys.pop_back(); },
+      [](ShardIndexParts& parts) { parts.keys += std::string(2, '\0'); },
       [](ShardIndexParts& parts) { parts.names[3] = '\0'; },
-      [](ShardIndexParts& parts) { parts.samples.members.pop_back(); },
-      [](ShardIndexParts& parts) { parts.samples.members[5].block = 8; },
-      [](ShardIndexParts& parts) {
-        parts.samples.members[5].length = UINT32_MAX;
-      },
-      [](ShardIndexParts& parts) { parts.samples.alternatives[0] = 2; },
-      [](ShardIndexParts& parts) { parts.samples.alternatives.push_back(0); },
+      [](ShardIndexParts& parts) { parts.members.pop_back(); },
+      [](ShardIndexParts& parts) { parts.members[5].block = 8; },
+      [](ShardIndexParts& parts) { parts.members[5].length = UINT32_MAX; },
+      [](ShardIndexParts& parts) { parts.alternatives[0] = 2; },
+      [](ShardIndexParts& parts) { parts.alternatives.push_back(0); },
   };
   ASSERT_TRUE(ShardIndex::Create(Index()->parts()).ok());
   for (std::size_t i = 0; i < spoilers.size(); ++i) {

@@ -1,0 +1,31 @@
+"""What a loader reads, as it tells of it."""
+
+from __future__ import annotations
+
+
+class Dataset:
+    """What a loader reads: a fixed, versioned set of samples.
+
+    Attributes:
+      uri: str, its path, or where else it lies.
+      classes: list of str, the classes' names in label order.
+      version: str, 32 hexadecimal digits that change with the samples.
+    """
+
+    def __init__(self, uri, classes, version, size):
+        self.uri = uri
+        self.classes = classes
+        self.version = version
+        self._size = size
+
+    @property
+    def class_to_idx(self) -> dict:
+        """The label of each class, by name."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return (f"Dataset({self.uri!r}, {self._size} samples, "
+                f"{len(self.classes)} classes)")

@@ -1,0 +1,56 @@
+"""Manifests: tables that name an image and more in each row."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict, Optional, Union
+
+from . import errors
+
+
+class Manifest:
+    """What `manifest` returns, for DataLoader.
+
+    Attributes:
+      path: the file.
+      columns: dict of str, the column of each field, by the field's name.
+    """
+
+    def __init__(self, path, columns):
+        self.path = path
+        self.columns: Dict[str, str] = columns
+
+    def __repr__(self) -> str:
+        columns = "".join(
+            f", {field}={column!r}" for field, column in self.columns.items())
+        return f"manifest({os.fspath(self.path)!r}{columns})"
+
+
+def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
+             label: Optional[str] = None, **columns: str) -> Manifest:
+    """A dataset of the images that a table names: a DataLoader's `dataset`.
+
+    The file is CSV with a line of column names (RFC 4180), or, if its name ends
+    in ".jsonl", has a JSON object in each line. It is read by the daemon.
+
+    Args:
+      path: of the file.
+      image: the column with each image's path, relative to the manifest.
+      label: the column with each image's class: an integer, or a name, which
+        becomes its index in `loader.dataset.classes`, the sorted names of all.
+      columns: further fields of a batch, by name: `caption="text"` is a field
+        `caption` of the column `text`. Integers if all of a column are, else
+        texts.
+
+    Returns:
+      What DataLoader takes as `dataset`.
+    """
+    fields = {"image": image}
+    if label is not None:
+        fields["label"] = label
+    fields.update(columns)
+    for field, column in fields.items():
+        if not isinstance(column, str):
+            raise errors.InvalidArgument(
+                f"{field} must be the name of a column, not {column!r}")
+    return Manifest(path, fields)

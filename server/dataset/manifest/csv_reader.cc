@@ -1,0 +1,93 @@
+#include "server/dataset/manifest/csv_reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::manifest {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+absl::Status Malformed(std::uint64_t line, std::string_view what) {
+  return absl::DataLossError(
+      absl::StrCat("line ", line, ": ", std::string(what)));
+}
+
+}  // namespace
+
+CsvReader::CsvReader(std::string_view text) : left_(text) {
+  if (left_.starts_with(kByteOrderMark)) {
+    left_.remove_prefix(kByteOrderMark.size());
+  }
+}
+
+absl::StatusOr<bool> CsvReader::Next(std::vector<std::string>* record) {
+  record->clear();
+  while (TakeLineEnd()) {
+  }
+  line_ = next_line_;
+  if (left_.empty()) return false;
+  for (;;) {
+    std::string& field = record->emplace_back();
+    FOREBAY_RETURN_IF_ERROR(left_.starts_with('"') ? ReadQuoted(&field)
+                                                   : ReadPlain(&field));
+    if (left_.empty() || TakeLineEnd()) return true;
+    // What ends a field is a comma, a line's end, or the text's.
+    left_.remove_prefix(1);
+  }
+}
+
+absl::Status CsvReader::ReadQuoted(std::string* field) {
+  const std::uint64_t begin = next_line_;
+  left_.remove_prefix(1);
+  for (;;) {
+    const std::size_t quote = left_.find('"');
+    if (quote == left_.npos) {
+      return Malformed(begin, "a quote is opened that nothing closes");
+    }
+    const std::string_view piece = left_.substr(0, quote);
+    next_line_ += std::count(piece.begin(), piece.end(), '\n');
+    field->append(piece);
+    left_.remove_prefix(quote + 1);
+    if (!left_.starts_with('"')) break;
+    *field += '"';
+    left_.remove_prefix(1);
+  }
+  const bool ends = left_.empty() || left_.starts_with(',') ||
+                    left_.starts_with('\n') || left_.starts_with("\r\n");
+  if (!ends) {
+    return Malformed(next_line_,
+                     "something follows the quote that ends a "
+                     "field");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::ReadPlain(std::string* field) {
+  const std::size_t end = std::min(left_.find_first_of(",\n\""), left_.size());
+  if (left_.substr(end).starts_with('"')) {
+    return Malformed(next_line_,
+                     "a quote is in a field that does not begin with one");
+  }
+  std::string_view piece = left_.substr(0, end);
+  left_.remove_prefix(end);
+  if (left_.starts_with('\n') && piece.ends_with('\r')) piece.remove_suffix(1);
+  if (piece.find('\r') != piece.npos) {
+    return Malformed(next_line_, "a carriage return ends no line");
+  }
+  *field = piece;
+  return absl::OkStatus();
+}
+
+bool CsvReader::TakeLineEnd() {
+  const std::size_t length = left_.starts_with('\n')     ? 1
+                             : left_.starts_with("\r\n") ? 2
+                                                         : 0;
+  left_.remove_prefix(length);
+  if (length > 0) ++next_line_;
+  return length > 0;
+}
+
+}  // namespace forebay::dataset::manifest

@@ -1,0 +1,255 @@
+#include "server/dataset/manifest/manifest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/mutex.h"
+#include "server/base/status.h"
+#include "server/dataset/manifest/row_reader.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset::manifest {
+namespace {
+
+constexpr std::string_view kImage = "image";
+constexpr std::string_view kLabel = "label";
+
+absl::Status CheckFields(const FieldColumns& fields) {
+  const auto& names = fields.fields;
+  if (names.empty() || names.size() > kMostFields ||
+      fields.columns.size() != names.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a manifest has 1 to ", kMostFields, " fields, each with its column"));
+  }
+  if (std::count(names.begin(), names.end(), kImage) != 1) {
+    return absl::InvalidArgumentError(
+        "one field of a manifest is the image, whose column has the paths");
+  }
+  for (const std::string& name : names) {
+    if (name.empty() || name.size() >= proto::kMaxFieldName ||
+        name.find('\0') != name.npos) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the name of a field has 1 to ", proto::kMaxFieldName - 1, " bytes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
+  return base::Annotate(status, absl::StrCat("line ", line));
+}
+
+// Below the root, the path that a manifest has.
+absl::StatusOr<std::string> PathBelowRoot(const std::string& path,
+                                          const ManifestOptions& options) {
+  if (path.empty()) return absl::DataLossError("the path is empty");
+  if (path.find('\0') != path.npos) {
+    return absl::DataLossError("the path has a zero byte in it");
+  }
+  if (path.front() != '/') return absl::StrCat(options.folder, path);
+  const std::size_t below = path.find_first_not_of('/', options.root.size());
+  if (options.root.empty() || !path.starts_with(options.root) ||
+      below == path.npos || below == options.root.size()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": is not in the manifest's folder"));
+  }
+  return path.substr(below);
+}
+
+// Hands out the numbers below `count` in order, until an error is reported:
+// then those that remain before it are done, and the first error is kept.
+// Thread-safe.
+class Numbers {
+ public:
+  explicit Numbers(std::uint64_t count) : count_(count) {}
+
+  std::optional<std::uint64_t> Next() {
+    base::MutexLock lock(&mutex_);
+    if (next_ >= count_) return std::nullopt;
+    return next_++;
+  }
+  void Report(std::uint64_t number, const absl::Status& error) {
+    base::MutexLock lock(&mutex_);
+    if (number < count_) {
+      error_ = error;
+      count_ = number;
+    }
+  }
+  absl::Status error() {
+    base::MutexLock lock(&mutex_);
+    return error_;
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t count_ ABSL_GUARDED_BY(mutex_);
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Manifest>> Manifest::Read(
+    std::string_view text, const FieldColumns& fields,
+    const ManifestOptions& options, const Look& look) {
+  FOREBAY_RETURN_IF_ERROR(CheckFields(fields));
+  std::shared_ptr<Manifest> manifest(new Manifest());
+  manifest->file_ = options.file;
+  std::vector<std::uint64_t> lines;
+  FOREBAY_RETURN_IF_ERROR(manifest->ReadTable(text, fields, options, &lines));
+  if (lines.empty()) return absl::NotFoundError("has no rows");
+  FOREBAY_RETURN_IF_ERROR(manifest->LookAtImages(lines, options, look));
+  manifest->Describe(fields);
+  manifest->Digest();
+  return manifest;
+}
+
+absl::Status Manifest::ReadTable(std::string_view text,
+                                 const FieldColumns& fields,
+                                 const ManifestOptions& options,
+                                 std::vector<std::uint64_t>* lines) {
+  const bool csv = options.format == TableFormat::kCsv;
+  for (const std::string& name : fields.fields) {
+    if (name == kImage) image_ = columns_.size();
+    columns_.emplace_back(/*texts_may_be_integers=*/csv && name != kImage);
+  }
+  const RowTaker take = [&](std::uint64_t line, absl::Span<Cell> cells) {
+    if (options.stop.stop_requested()) {
+      return absl::CancelledError("was not read to the end");
+    }
+    auto* const path = std::get_if<std::string>(&cells[image_]);
+    if (path == nullptr) {
+      return AtLine(absl::DataLossError(
+                        absl::StrCat(fields.columns[image_], " is no path")),
+                    line);
+    }
+    auto below = PathBelowRoot(*path, options);
+    if (!below.ok()) return AtLine(below.status(), line);
+    *path = *std::move(below);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (const auto added = columns_[i].Add(cells[i]); !added.ok()) {
+        return AtLine(base::Annotate(added, fields.columns[i]), line);
+      }
+    }
+    lines->push_back(line);
+    return absl::OkStatus();
+  };
+  FOREBAY_RETURN_IF_ERROR(csv ? ReadCsvRows(text, fields.columns, take)
+                              : ReadJsonRows(text, fields.columns, take));
+  for (Column& column : columns_) column.Finish();
+  return absl::OkStatus();
+}
+
+absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
+                                    const ManifestOptions& options,
+                                    const Look& look) {
+  versions_.resize(lines.size());
+  Numbers rows(lines.size());
+  const auto work = [&] {
+    while (const auto row = rows.Next()) {
+      if (options.stop.stop_requested()) {
+        rows.Report(*row, absl::CancelledError("was not looked at"));
+        return;
+      }
+      auto version =
+          look(std::string(columns_[image_].TextAt(*row)), options.stop);
+      if (version.ok()) {
+        versions_[*row] = *version;
+      } else {
+        rows.Report(*row, AtLine(version.status(), lines[*row]));
+      }
+    }
+  };
+  FOREBAY_CHECK(options.threads >= 1);
+  {
+    std::vector<std::jthread> threads;
+    const std::uint64_t useful = (lines.size() + 63) / 64;
+    for (std::uint64_t i = 1;
+         i < std::min<std::uint64_t>(options.threads, useful); ++i) {
+      threads.emplace_back(work);
+    }
+    work();
+  }
+  return rows.error();
+}
+
+void Manifest::Describe(const FieldColumns& fields) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    Field field{.name = fields.fields[i]};
+    if (i == image_) {
+      field.kind = proto::FieldKind::kImage;
+      for (const storage::ObjectVersion& version : versions_) {
+        field.longest = std::max(field.longest, version.size);
+      }
+    } else if (field.name == kLabel && !column.has_integers()) {
+      field.kind = proto::FieldKind::kLabel;
+      classes_ = column.TakeClasses();
+    } else if (column.has_integers()) {
+      field.kind = proto::FieldKind::kLabel;
+    } else {
+      field.kind = proto::FieldKind::kText;
+      field.longest = column.longest();
+    }
+    fields_.push_back(std::move(field));
+  }
+}
+
+void Manifest::Digest() {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  const auto update = [&state](std::string_view text) {
+    const std::uint64_t size = text.size();
+    XXH3_128bits_update(&state, &size, sizeof(size));
+    XXH3_128bits_update(&state, text.data(), text.size());
+  };
+  for (const Field& field : fields_) update(field.name);
+  for (const std::string& name : classes_) update(name);
+  for (std::uint64_t row = 0; row < size(); ++row) {
+    const storage::ObjectVersion& version = versions_[row];
+    XXH3_128bits_update(&state, &version.size, sizeof(version.size));
+    XXH3_128bits_update(&state, &version.stamp, sizeof(version.stamp));
+    for (const Column& column : columns_) {
+      if (column.has_integers()) {
+        const std::int64_t number = column.IntegerAt(row);
+        XXH3_128bits_update(&state, &number, sizeof(number));
+      } else {
+        update(column.TextAt(row));
+      }
+    }
+  }
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
+  static_assert(sizeof(canonical.digest) == sizeof(Version));
+  std::memcpy(version_.data(), canonical.digest, sizeof(Version));
+}
+
+Sample Manifest::At(std::uint64_t id) const {
+  FOREBAY_CHECK(id < size());
+  return {.object = std::string(columns_[image_].TextAt(id)),
+          .version = versions_[id],
+          .offset = 0,
+          .length = versions_[id].size};
+}
+
+void Manifest::ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const {
+  FOREBAY_CHECK(id < size() && values.size() == columns_.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i == image_) {
+      values[i] = Part{0, versions_[id].size};
+    } else if (columns_[i].has_integers()) {
+      values[i] = columns_[i].IntegerAt(id);
+    } else {
+      values[i] = columns_[i].TextAt(id);
+    }
+  }
+}
+
+}  // namespace forebay::dataset::manifest

@@ -1,0 +1,84 @@
+#include "server/dataset/manifest/manifest_catalog.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/bytes.h"
+#include "server/base/status.h"
+#include "server/dataset/manifest/manifest_dataset.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::manifest {
+namespace {
+
+// Held in memory as long as it is read.
+constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
+
+std::string KeyOf(const ManifestRequest& request) {
+  const std::string end(1, '\0');
+  const auto identity = request.root->identity();
+  std::string key = absl::StrCat(
+      identity == nullptr ? request.root->uri() : *identity, end, request.path);
+  for (std::size_t i = 0; i < request.fields.fields.size(); ++i) {
+    absl::StrAppend(&key, end, request.fields.fields[i], end,
+                    i < request.fields.columns.size()
+                        ? request.fields.columns[i]
+                        : std::string());
+  }
+  return key;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
+    const ManifestRequest& request, const std::stop_token& stop) {
+  auto found = search_.Find(
+      KeyOf(request), stop,
+      [&request](const ManifestPtr& known, const std::stop_token& search) {
+        return Find(request, known, search);
+      });
+  if (!found.ok()) return base::Annotate(found.status(), request.root->uri());
+  return std::make_shared<const ManifestDataset>(*std::move(found),
+                                                 request.root);
+}
+
+absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
+    const ManifestRequest& request, const ManifestPtr& known,
+    const std::stop_token& stop) {
+  FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
+                           request.look(request.path, stop));
+  if (known != nullptr && known->file().size == version.size &&
+      known->file().stamp == version.stamp && !known->stale()) {
+    return known;
+  }
+  if (version.size > kLargestFile) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(request.path, ": has ", version.size,
+                     " bytes; a manifest has at most ", kLargestFile));
+  }
+  storage::ReadRequest read;
+  read.root = request.root;
+  read.object = request.path;
+  read.version = version;
+  read.length = version.size;
+  FOREBAY_ASSIGN_OR_RETURN(
+      const base::Bytes bytes,
+      storage::ReadNow(*request.source, std::move(read), stop));
+  ManifestOptions options;
+  options.format = request.path.ends_with(".jsonl") ? TableFormat::kJsonLines
+                                                    : TableFormat::kCsv;
+  options.file = version;
+  options.root = request.absolute_root;
+  options.folder = request.path.substr(0, request.path.rfind('/') + 1);
+  options.threads = request.threads;
+  options.stop = stop;
+  auto manifest = Manifest::Read(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()),
+                       bytes.size()),
+      request.fields, options, request.look);
+  if (!manifest.ok()) return base::Annotate(manifest.status(), request.path);
+  return manifest;
+}
+
+}  // namespace forebay::dataset::manifest

@@ -1,0 +1,55 @@
+#ifndef FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_
+#define FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/manifest/manifest.h"
+#include "server/dataset/shared_search.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::manifest {
+
+// A manifest, and how to read it.
+struct ManifestRequest {
+  std::shared_ptr<const storage::Root> root;
+  std::string path;  // below the root
+  FieldColumns fields;
+  // The folder that absolute paths must lie in: see ManifestOptions.
+  std::string absolute_root;
+  // Of the manifest and of images.
+  Look look;
+  int threads = 1;  // that look at images; at least 1
+  storage::ByteSource* source = nullptr;
+};
+
+// All manifests that are open: each is shared in memory while any loader uses
+// it, the file is still the same, and no image turned out to be another.
+//
+// Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
+// look at each image, and for another Open of the same manifest, but not for
+// long once its stop is requested.
+class ManifestCatalog {
+ public:
+  // Errors name the root and the manifest: those of `look`, of the source and
+  // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large; CANCELLED:
+  // stopped.
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(
+      const ManifestRequest& request, const std::stop_token& stop);
+
+ private:
+  using ManifestPtr = std::shared_ptr<const Manifest>;
+
+  static absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
+                                          const ManifestPtr& known,
+                                          const std::stop_token& stop);
+
+  SharedSearch<std::string, Manifest> search_;
+};
+
+}  // namespace forebay::dataset::manifest
+
+#endif  // FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_

@@ -1,0 +1,36 @@
+#include "server/dataset/shards/field_kind.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace forebay::dataset::shards {
+namespace {
+
+using proto::FieldKind;
+
+struct KnownExtension {
+  std::string_view extension;
+  FieldKind kind;
+};
+constexpr KnownExtension kKnownExtensions[] = {
+    {"jpg", FieldKind::kImage},       {"jpeg", FieldKind::kImage},
+    {"png", FieldKind::kImage},       {"cls", FieldKind::kLabel},
+    {"cls2", FieldKind::kLabel},      {"class", FieldKind::kLabel},
+    {"count", FieldKind::kLabel},     {"index", FieldKind::kLabel},
+    {"inx", FieldKind::kLabel},       {"id", FieldKind::kLabel},
+    {"txt", FieldKind::kText},        {"text", FieldKind::kText},
+    {"transcript", FieldKind::kText}, {"json", FieldKind::kJson},
+    {"jsn", FieldKind::kJson},        {"npy", FieldKind::kArray},
+};
+
+}  // namespace
+
+FieldKind KindOf(std::string_view extension) {
+  const std::string_view last = extension.substr(extension.rfind('.') + 1);
+  const auto* const known = std::find_if(
+      std::begin(kKnownExtensions), std::end(kKnownExtensions),
+      [last](const KnownExtension& one) { return one.extension == last; });
+  return known == std::end(kKnownExtensions) ? FieldKind::kBytes : known->kind;
+}
+
+}  // namespace forebay::dataset::shards

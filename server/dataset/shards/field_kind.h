@@ -1,0 +1,18 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_FIELD_KIND_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_FIELD_KIND_H_
+
+#include <string_view>
+
+#include "proto/shm_layout.h"
+
+namespace forebay::dataset::shards {
+
+// What a member is, by all behind its name's last dot, as webdataset decodes
+// it: jpg, jpeg and png are images; cls, cls2, class, count, index, inx and id
+// integers; txt, text and transcript texts; json and jsn JSON; npy arrays. All
+// else is bytes. Thread-safe; never blocks.
+proto::FieldKind KindOf(std::string_view extension);
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_FIELD_KIND_H_

@@ -1,0 +1,73 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_CATALOG_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_CATALOG_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/shard.h"
+#include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/shard_index_store.h"
+#include "server/dataset/shared_search.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::shards {
+
+// A dataset of shards, and how to look at it.
+struct ShardRequest {
+  std::shared_ptr<const storage::Root> root;
+  // Tells sets of shards below equal roots apart, such as by their patterns.
+  std::string name;
+  FieldChoice fields;
+  // The shards, in their order, with their present versions.
+  std::function<absl::StatusOr<std::vector<Shard>>(const std::stop_token&)>
+      list;
+  storage::ByteSource* source = nullptr;
+};
+
+// All datasets of shards that are open. Shards are listed anew for each who
+// opens them; their index is shared in memory, and found on disk, as long as
+// they are the same in the same versions.
+//
+// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
+// for reads, and for another Open of the same shards, but not for long once its
+// stop is requested.
+class ShardCatalog {
+ public:
+  // Where indexes are kept; empty: in memory only.
+  explicit ShardCatalog(const std::string& index_directory)
+      : store_(index_directory.empty()
+                   ? std::nullopt
+                   : std::make_optional<ShardIndexStore>(index_directory)) {}
+
+  // What went wrong without harm is added to `warnings`, a sentence each.
+  // Errors name the root: those of `list` and of ScanShards; CANCELLED:
+  // stopped.
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(
+      const ShardRequest& request, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
+ private:
+  using IndexPtr = std::shared_ptr<const ShardIndex>;
+
+  absl::StatusOr<IndexPtr> Find(const ShardRequest& request,
+                                const std::string& name, const IndexPtr& known,
+                                std::vector<std::string>* warnings,
+                                const std::stop_token& stop) const;
+  IndexPtr Load(const ShardRequest& request, const std::string& name,
+                const std::vector<Shard>& shards,
+                std::vector<std::string>* warnings) const;
+
+  const std::optional<ShardIndexStore> store_;
+  SharedSearch<std::string, ShardIndex> search_;
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_CATALOG_H_

@@ -1,0 +1,39 @@
+#include "server/dataset/shards/shard_dataset.h"
+
+#include <utility>
+
+#include "server/base/check.h"
+
+namespace forebay::dataset::shards {
+
+ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
+                           std::shared_ptr<const storage::Root> root)
+    : index_(std::move(index)), root_(std::move(root)) {
+  const FieldChoice& chosen = index_->fields();
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    fields_.push_back({.name = chosen.alternatives(i).front(),
+                       .kind = chosen.kind(i),
+                       .longest = index_->LongestOf(i)});
+  }
+}
+
+Sample ShardDataset::At(std::uint64_t id) const {
+  Shard shard = index_->ShardAt(index_->ShardOf(id));
+  const ShardIndex::Extent extent = index_->ExtentOf(id);
+  return {.object = std::move(shard.path),
+          .version = shard.version,
+          .offset = extent.offset,
+          .length = extent.length};
+}
+
+void ShardDataset::ValuesOf(std::uint64_t id,
+                            absl::Span<FieldValue> values) const {
+  FOREBAY_CHECK(values.size() == fields_.size());
+  const ShardIndex::Extent extent = index_->ExtentOf(id);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ChosenMember member = index_->MemberOf(id, i);
+    values[i] = Part{member.offset - extent.offset, member.length};
+  }
+}
+
+}  // namespace forebay::dataset::shards

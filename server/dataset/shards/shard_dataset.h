@@ -1,0 +1,47 @@
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_DATASET_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_DATASET_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/shards/shard_index.h"
+
+namespace forebay::dataset::shards {
+
+// A dataset of shards by its index, which may be shared, and the root that it
+// is read through, which is its own. A field's name is the first of its
+// alternatives.
+class ShardDataset final : public Dataset {
+ public:
+  ShardDataset(std::shared_ptr<const ShardIndex> index,
+               std::shared_ptr<const storage::Root> root);
+
+  std::uint64_t size() const override { return index_->size(); }
+  const std::vector<Field>& fields() const override { return fields_; }
+  Sample At(std::uint64_t id) const override;
+  void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  std::string NameOf(std::uint64_t id) const override {
+    return index_->KeyOf(id);
+  }
+  std::uint64_t largest_sample() const override {
+    return index_->largest_extent();
+  }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const Version& version() const override { return index_->version(); }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::shared_ptr<const ShardIndex> index_;
+  const std::shared_ptr<const storage::Root> root_;
+  std::vector<Field> fields_;
+  const std::vector<std::string> classes_;  // shards name none
+};
+
+}  // namespace forebay::dataset::shards
+
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_DATASET_H_

@@ -1,0 +1,205 @@
+#include "server/dataset/manifest/manifest.h"
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace forebay::dataset::manifest {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kCsv[] =
+    "id,path,class,text,count\n"
+    "1,a/1.jpg,dog,\"one, two\",10\n"
+    "2,b.jpg,cat,,-3\n"
+    "3,/data/c.jpg,dog,drei,7\n";
+constexpr char kJson[] =
+    "{\"path\": \"a/1.jpg\", \"class\": \"dog\", \"text\": \"one, two\", "
+    "\"count\": 10}\n\n"
+    "{\"count\": -3, \"text\": \"\", \"class\": \"cat\", \"path\": \"b.jpg\"}\n"
+    "{\"path\": \"c.jpg\", \"class\": \"dog\", \"text\": \"drei\", "
+    "\"count\": 7, \"more\": [1.5]}";
+
+// Every image is as long as its path.
+absl::StatusOr<storage::ObjectVersion> Look(const std::string& path,
+                                            const std::stop_token&) {
+  if (path.find("gone") != path.npos) {
+    return absl::NotFoundError(path + ": there is no such file or directory");
+  }
+  return storage::ObjectVersion{path.size(), 5};
+}
+
+absl::StatusOr<std::shared_ptr<const Manifest>> Read(
+    std::string_view text, const FieldColumns& fields,
+    TableFormat format = TableFormat::kCsv, const std::string& folder = "") {
+  ManifestOptions options;
+  options.format = format;
+  options.root = "/data";
+  options.folder = folder;
+  options.threads = 3;
+  return Manifest::Read(text, fields, options, Look);
+}
+
+const FieldColumns kFields = {{"caption", "image", "label", "count"},
+                              {"text", "path", "class", "count"}};
+
+std::string ErrorOf(std::string_view text,
+                    TableFormat format = TableFormat::kCsv) {
+  const auto read = Read(text, {{"image", "label"}, {"path", "class"}}, format);
+  return read.ok() ? "accepted" : std::string(read.status().message());
+}
+
+TEST(ManifestTest, ReadsBothFormatsAlike) {
+  const auto csv = Read(kCsv, kFields);
+  const auto json = Read(kJson, kFields, TableFormat::kJsonLines);
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ((*csv)->version(), (*json)->version());
+  for (const auto& manifest : {*csv, *json}) {
+    ASSERT_EQ(manifest->size(), 3u);
+    EXPECT_THAT(manifest->classes(), ElementsAre("cat", "dog"));
+    ASSERT_EQ(manifest->fields().size(), 4u);
+    EXPECT_EQ(manifest->fields()[0].name, "caption");
+    EXPECT_EQ(manifest->fields()[0].kind, proto::FieldKind::kText);
+    EXPECT_EQ(manifest->fields()[0].longest, 8u);
+    EXPECT_EQ(manifest->fields()[1].kind, proto::FieldKind::kImage);
+    EXPECT_EQ(manifest->fields()[2].kind, proto::FieldKind::kLabel);
+    EXPECT_EQ(manifest->fields()[3].kind, proto::FieldKind::kLabel);
+    EXPECT_EQ(manifest->largest_image(), 7u);
+    const Sample sample = manifest->At(2);
+    EXPECT_EQ(sample.object, "c.jpg");
+    EXPECT_EQ(sample.version.size, 5u);
+    EXPECT_EQ(sample.length, 5u);
+    std::vector<FieldValue> values(4);
+    manifest->ValuesOf(0, absl::MakeSpan(values));
+    EXPECT_EQ(std::get<std::string_view>(values[0]), "one, two");
+    EXPECT_EQ(std::get<Part>(values[1]).length, 7u);
+    EXPECT_EQ(std::get<std::int64_t>(values[2]), 1);
+    EXPECT_EQ(std::get<std::int64_t>(values[3]), 10);
+    manifest->ValuesOf(1, absl::MakeSpan(values));
+    EXPECT_EQ(std::get<std::string_view>(values[0]), "");
+    EXPECT_EQ(std::get<std::int64_t>(values[3]), -3);
+  }
+}
+
+TEST(ManifestTest, IntegersAreLabelsAsTheyAre) {
+  const auto manifest = Read(kCsv, {{"image", "label"}, {"path", "count"}});
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_THAT((*manifest)->classes(), IsEmpty());
+  std::vector<FieldValue> values(2);
+  (*manifest)->ValuesOf(1, absl::MakeSpan(values));
+  EXPECT_EQ(std::get<std::int64_t>(values[1]), -3);
+}
+
+TEST(ManifestTest, PathsAreRelativeToTheManifest) {
+  const auto manifest =
+      Read("path\na.jpg\n/data//x/b.jpg\n1\n", {{"image"}, {"path"}},
+           TableFormat::kCsv, "lists/");
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ((*manifest)->At(0).object, "lists/a.jpg");
+  EXPECT_EQ((*manifest)->At(1).object, "x/b.jpg");
+  EXPECT_EQ((*manifest)->At(2).object, "lists/1");
+}
+
+TEST(ManifestTest, VersionsDifferWithEveryCell) {
+  const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
+  const auto version = [&](std::string_view text) {
+    return (*Read(text, fields))->version();
+  };
+  const Version first = version("path,class\na,x\nb,y\n");
+  EXPECT_EQ(version("class,path\nx,a\ny,b\n"), first);
+  EXPECT_NE(version("path,class\na,x\nc,y\n"), first);
+  EXPECT_NE(version("path,class\na,y\nb,x\n"), first);
+  EXPECT_NE(version("path,class\na,x\nb,z\n"), first);
+  EXPECT_NE(version("path,class\na,0\nb,1\n"), first);
+}
+
+TEST(ManifestTest, ErrorsNameTheLine) {
+  EXPECT_EQ(ErrorOf(""), "has no line of column names");
+  EXPECT_EQ(ErrorOf("path,class\n"), "has no rows");
+  EXPECT_EQ(ErrorOf("path,klass\n"),
+            "line 1: there is no column class; there is path, klass");
+  EXPECT_EQ(ErrorOf("path,class,class\n"),
+            "line 1: two columns are called class");
+  EXPECT_EQ(ErrorOf("path,class\na,b\n\nc\n"),
+            "line 4: has 1 field, but there are 2 columns");
+  EXPECT_EQ(ErrorOf("path,class\n\"a\nb\",c\nd,e,f\n"),
+            "line 4: has 3 fields, but there are 2 columns");
+  EXPECT_EQ(ErrorOf("path,class\na,b\"\n"),
+            "line 2: a quote is in a field that does not begin with one");
+  EXPECT_EQ(ErrorOf("path,class\na,b\n,c\n"), "line 3: the path is empty");
+  EXPECT_EQ(ErrorOf("path,class\n/database/a,b\n"),
+            "line 2: /database/a: is not in the manifest's folder");
+  EXPECT_EQ(ErrorOf("path,class\n/data/,b\n"),
+            "line 2: /data/: is not in the manifest's folder");
+  EXPECT_EQ(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n"),
+            "line 3: gone.jpg: there is no such file or directory");
+}
+
+TEST(ManifestTest, ErrorsOfJsonNameTheLine) {
+  const auto error = [](std::string_view text) {
+    return ErrorOf(text, TableFormat::kJsonLines);
+  };
+  const std::string good = "{\"path\": \"a\", \"class\": 1}\n";
+  EXPECT_EQ(error(good), "accepted");
+  EXPECT_EQ(error("\n \r\n"), "has no rows");
+  EXPECT_EQ(error(good + "{\n"), "line 2: is no JSON object");
+  EXPECT_EQ(error(good + "[1]"), "line 2: is no JSON object");
+  EXPECT_EQ(error(good + good + "{\"path\": \"\xff\"}"),
+            "line 3: is no JSON object");
+  EXPECT_EQ(error(good + "{\"path\": \"a\"}"), "line 2: has no class");
+  EXPECT_EQ(error("{\"path\": \"a\", \"class\": 1.5}"),
+            "line 1: class is neither a text nor an integer");
+  EXPECT_EQ(error("{\"path\": \"a\", \"class\": true}"),
+            "line 1: class is neither a text nor an integer");
+  EXPECT_EQ(error("{\"path\": \"a\", \"class\": null}"),
+            "line 1: class is neither a text nor an integer");
+  EXPECT_EQ(error("{\"path\": \"a\", \"class\": 9223372036854775808}"),
+            "line 1: class is an integer of more than 64 bits");
+  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": \"x\"}"),
+            "line 2: class: is a text, but an integer in rows before");
+  EXPECT_EQ(error("{\"path\": 7, \"class\": 1}"), "line 1: path is no path");
+  EXPECT_EQ(error("{\"path\": \"a\\u0000b\", \"class\": 1}"),
+            "line 1: the path has a zero byte in it");
+}
+
+TEST(ManifestTest, RefusesFieldsThatAreNone) {
+  const std::vector<FieldColumns> refused = {
+      {{}, {}},
+      {{"image"}, {}},
+      {{"label"}, {"class"}},
+      {{"image", "image"}, {"path", "path"}},
+      {{"image", ""}, {"path", "class"}},
+      {{"image", std::string(32, 'x')}, {"path", "class"}},
+      {std::vector<std::string>(16, "x"), std::vector<std::string>(16, "x")}};
+  for (const FieldColumns& fields : refused) {
+    EXPECT_EQ(Read(kCsv, fields).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ManifestTest, Stops) {
+  std::stop_source stop;
+  ManifestOptions options;
+  options.stop = stop.get_token();
+  int looks = 0;
+  const auto read = Manifest::Read(
+      "path\na\nb\nc\n", {{"image"}, {"path"}}, options,
+      [&](const std::string& path, const std::stop_token& looking) {
+        if (++looks == 2) stop.request_stop();
+        return Look(path, looking);
+      });
+  EXPECT_EQ(read.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(looks, 2);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::manifest

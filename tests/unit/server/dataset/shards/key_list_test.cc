@@ -1,0 +1,68 @@
+#include "server/dataset/shards/key_list.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+TEST(KeyListTest, GivesBackEveryKey) {
+  const std::vector<std::string> keys = {"a/0001",
+                                         "a/0002",
+                                         "a/0010",
+                                         "",
+                                         "b",
+                                         "b",
+                                         "ba",
+                                         std::string(255, 'x'),
+                                         std::string(254, 'x') + "y"};
+  KeyList list;
+  for (const std::string& key : keys) list.Add(key);
+  EXPECT_TRUE(IsKeyList(list.packed(), keys.size()));
+  EXPECT_FALSE(IsKeyList(list.packed(), keys.size() - 1));
+  EXPECT_FALSE(IsKeyList(list.packed(), keys.size() + 1));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(KeyAt(list.packed(), i), keys[i]);
+  }
+  EXPECT_EQ(KeyAt(list.packed(), keys.size()), std::nullopt);
+}
+
+TEST(KeyListTest, CutsLongKeysOff) {
+  KeyList list;
+  list.Add(std::string(1000, 'x'));
+  list.Add(std::string(300, 'x') + "y");
+  EXPECT_EQ(KeyAt(list.packed(), 0), std::string(255, 'x'));
+  EXPECT_EQ(KeyAt(list.packed(), 1), std::string(255, 'x'));
+}
+
+TEST(KeyListTest, ConsecutiveNumbersTakeThreeBytesOrFour) {
+  KeyList list;
+  for (int i = 0; i < 10000; ++i) {
+    list.Add("n01440764/" + std::to_string(100000 + i));
+  }
+  EXPECT_LT(list.packed().size(), 10000 * 3.2);
+}
+
+TEST(KeyListTest, NoBytesAreTooMuchForIt) {
+  constexpr std::uint32_t kSeed = 20261121;
+  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kSeed);
+  int lists = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string packed(random() % 12, '\0');
+    for (char& byte : packed) byte = static_cast<char>(random() % 4);
+    const std::uint64_t count = random() % 4;
+    if (!IsKeyList(packed, count)) continue;
+    ++lists;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      EXPECT_NE(KeyAt(packed, i), std::nullopt);
+    }
+  }
+  EXPECT_GT(lists, 100);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards
