@@ -11,8 +11,10 @@
 #include "server/dataset/image_folder.h"
 #include "server/dataset/indexed_dataset.h"
 #include "server/dataset/manifest/manifest_dataset.h"
+#include "server/dataset/object_look.h"
 #include "server/dataset/revalidation.h"
 #include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/listed_shards.h"
 #include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
 #include "server/storage/local/file_stat.h"
@@ -29,6 +31,12 @@
 
 namespace forebay::dataset {
 namespace {
+
+// A request to a bucket takes as long as reading a megabyte does: small files
+// are read with what is between their headers.
+constexpr std::size_t kRemoteShardsAtOnce = 32;
+constexpr shards::ReadAhead kRemoteReadAhead = {.shortest = 256 << 10,
+                                                .longest = 2 << 20};
 
 // Never 0, which means that there are no links.
 std::uint64_t LinkContext(const storage::local::LocalRoot& root,
@@ -115,6 +123,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
+  if (options_.lister == nullptr &&
+      dynamic_cast<const storage::local::LocalRoot*>(root.get()) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": is no folder"));
+  }
   switch (spec.format()) {
     case proto::DatasetSpec::IMAGE_FOLDER:
       return OpenFolders(std::move(root), spec, warnings, stop);
@@ -161,7 +174,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
                                           spec.shards().end());
   const auto* const local =
       dynamic_cast<const storage::local::LocalRoot*>(root.get());
-  const shards::ShardRequest request{
+  shards::ShardRequest request{
       .root = root,
       .name = absl::StrJoin(patterns, std::string(1, '\0')),
       .fields = *std::move(fields),
@@ -173,6 +186,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
                                                   patterns, search);
           },
       .source = &source};
+  if (local == nullptr) {
+    request.shards_at_once = kRemoteShardsAtOnce;
+    request.read_ahead = kRemoteReadAhead;
+  }
   return shards_.Open(request, warnings, stop);
 }
 
@@ -181,17 +198,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     storage::ByteSource& source, const std::stop_token& stop) {
   const auto* const local =
       dynamic_cast<const storage::local::LocalRoot*>(root.get());
+  ObjectLook objects(options_.lister, root, stop);
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
       .fields = {{spec.fields().begin(), spec.fields().end()},
                  {spec.columns().begin(), spec.columns().end()}},
-      .absolute_root = local != nullptr ? local->uri() : std::string(),
+      .absolute_root = root->uri(),
       .look =
-          [&](const std::string& path, const std::stop_token& search) {
-            return local != nullptr
-                       ? LookAt(*local, path)
-                       : options_.lister->Stat(*root, path, search);
+          [&](const std::string& path, const std::stop_token&) {
+            return local != nullptr ? LookAt(*local, path) : objects.At(path);
           },
       .threads = options_.scan_threads,
       .source = &source};

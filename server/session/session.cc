@@ -199,10 +199,9 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     attachment = attachment_.get();
   }
   auto root = OpenRoot(spec.dataset(), std::move(fds));
-  auto opening = root.ok()
-                     ? attachment->OpenLoader(spec, *std::move(root),
-                                              interruption_.get_token())
-                     : root.status();
+  auto opening = root.ok() ? attachment->OpenLoader(spec, *std::move(root),
+                                                    interruption_.get_token())
+                           : root.status();
   if (absl::IsCancelled(opening.status())) {
     return absl::UnavailableError(absl::StrCat(
         opening.status().message(), ": the daemon is shutting down"));

@@ -53,7 +53,8 @@ absl::StatusOr<std::string> PathBelowRoot(const std::string& path,
   if (path.find('\0') != path.npos) {
     return absl::DataLossError("the path has a zero byte in it");
   }
-  if (path.front() != '/') return absl::StrCat(options.folder, path);
+  const bool absolute = path.front() == '/' || path.find("://") != path.npos;
+  if (!absolute) return absl::StrCat(options.folder, path);
   const std::size_t below = path.find_first_not_of('/', options.root.size());
   if (options.root.empty() || !path.starts_with(options.root) ||
       below == path.npos || below == options.root.size()) {

@@ -44,6 +44,8 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
     return kept;
   }
   ShardScanOptions options;
+  options.shards_at_once = request.shards_at_once;
+  options.read_ahead = request.read_ahead;
   options.stop = stop;
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            ScanShards(*request.source, request.root, shards,

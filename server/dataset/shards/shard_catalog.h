@@ -14,6 +14,7 @@
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
 #include "server/dataset/shards/shard_index_store.h"
+#include "server/dataset/shards/shard_survey.h"
 #include "server/dataset/shared_search.h"
 #include "server/storage/byte_source.h"
 
@@ -29,6 +30,9 @@ struct ShardRequest {
   std::function<absl::StatusOr<std::vector<Shard>>(const std::stop_token&)>
       list;
   storage::ByteSource* source = nullptr;
+  // How headers are read: of so many shards at once, at least one.
+  std::size_t shards_at_once = 16;
+  ReadAhead read_ahead = {};
 };
 
 // All datasets of shards that are open. Shards are listed anew for each who
