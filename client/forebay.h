@@ -271,9 +271,8 @@ typedef struct forebay_loader_options {
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
-   * and [...]; of FOREBAY_MANIFEST that of the manifest. Or, as
-   * "gs://bucket/prefix" or "https://...", it says where the daemon reads it,
-   * with its own credentials. */
+   * and [...]; of FOREBAY_MANIFEST that of the manifest. "gs://bucket/...",
+   * "http://..." and "https://..." are read by the daemon, as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8, and

@@ -57,7 +57,7 @@ Status OpenFolders(const forebay_loader_options& options,
   if (IsRemote(options)) {
     if (options.extra_root_count == 0) return Status();
     return Status(FOREBAY_INVALID_ARGUMENT,
-                  std::string(options.uri) +
+                  place.uri +
                       ": extra roots are for links in folders; here there are "
                       "none");
   }

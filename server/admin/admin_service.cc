@@ -70,6 +70,9 @@ class AdminService final : public proto::Admin::Service {
                         proto::CacheStatus* response) override {
     const std::int64_t now = subjects_.clock->NowNanos();
     *response = ToProto(subjects_.cache(), subjects_.jobs->Snapshot());
+    if (const auto tier = subjects_.disk_tier()) {
+      *response->mutable_disk() = ToProto(*tier);
+    }
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }

@@ -57,4 +57,22 @@ proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
   return status;
 }
 
+proto::DiskTierStatus ToProto(const cache::disk::Snapshot& snapshot) {
+  proto::DiskTierStatus status;
+  status.set_off(snapshot.off);
+  status.set_capacity(snapshot.capacity);
+  status.set_used(snapshot.used);
+  status.set_entries(snapshot.entries);
+  status.set_entry_bytes(snapshot.entry_bytes);
+  status.set_waiting(snapshot.waiting);
+  Fill(snapshot.hits, status.mutable_hits());
+  Fill(snapshot.misses, status.mutable_misses());
+  Fill(snapshot.written, status.mutable_written());
+  Fill(snapshot.evicted, status.mutable_evicted());
+  Fill(snapshot.refused, status.mutable_refused());
+  status.set_damaged(snapshot.damaged);
+  status.set_failures(snapshot.failures);
+  return status;
+}
+
 }  // namespace forebay::admin

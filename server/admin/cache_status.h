@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proto/admin.pb.h"
+#include "server/cache/disk/snapshot.h"
 #include "server/cache/snapshot.h"
 #include "server/job/snapshot.h"
 
@@ -17,6 +18,7 @@ namespace forebay::admin {
 // yet, zeros.
 proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
                            const std::vector<job::JobSnapshot>& jobs);
+proto::DiskTierStatus ToProto(const cache::disk::Snapshot& snapshot);
 proto::ReadTraffic TrafficOf(const cache::Snapshot& snapshot,
                              const job::JobSnapshot& job);
 

@@ -2,9 +2,11 @@
 #define FOREBAY_SERVER_ADMIN_SUBJECTS_H_
 
 #include <functional>
+#include <optional>
 
 #include "server/admin/daemon_info.h"
 #include "server/base/clock.h"
+#include "server/cache/disk/snapshot.h"
 #include "server/cache/snapshot.h"
 #include "server/job/control.h"
 #include "server/job/snapshot.h"
@@ -13,6 +15,9 @@ namespace forebay::admin {
 
 // Called from any thread, at most a few times a second; must not block for I/O.
 using CacheInfoSource = std::function<cache::Snapshot()>;
+// Nullopt: there is no such tier.
+using DiskTierInfoSource =
+    std::function<std::optional<cache::disk::Snapshot>()>;
 
 // What the service tells of, and what it changes. All are there, belong to
 // others, and outlive it.
@@ -21,6 +26,7 @@ struct Subjects {
   job::Control* control = nullptr;
   DaemonInfoSource daemon;
   CacheInfoSource cache;
+  DiskTierInfoSource disk_tier;
   const base::Clock* clock = nullptr;
 };
 

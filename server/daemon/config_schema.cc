@@ -13,6 +13,7 @@
 #include "proto/config.pb.h"
 #include "server/base/byte_size.h"
 #include "server/base/cpu_share.h"
+#include "server/base/status.h"
 #include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 
@@ -88,6 +89,22 @@ absl::Status CheckCacheMemory(std::string_view value) {
       View(value), "\""));
 }
 
+// A share would be one of nothing: how large the disk is may change.
+absl::Status CheckDiskSize(std::string_view value) {
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  const auto bytes = base::ParseByteSize(value, /*total=*/0);
+  if (bytes.ok() && *bytes >= kLeast) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("is not a size of at least 64MiB, such as \"200GiB\": \"",
+                   View(value), "\""));
+}
+
+absl::Status CheckAbsolutePath(std::string_view value) {
+  if (value.empty() || value.front() == '/') return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be an absolute path, not \"", View(value), "\""));
+}
+
 absl::Status CheckOneOf(const std::vector<std::string>& choices,
                         std::string_view value) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) {
@@ -146,6 +163,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     return CheckSize(value);
   } else if (key == "cache.memory") {
     return CheckCacheMemory(value);
+  } else if (key == "cache.disk_size") {
+    return CheckDiskSize(value);
   } else if (key == "log.level") {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
   } else if (key == "storage.io_uring") {
@@ -155,11 +174,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     if (!cpus.ok()) return cpus.status();
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
-  } else if (key == "index.directory") {
-    if (!value.empty() && value.front() != '/') {
-      return absl::InvalidArgumentError(
-          absl::StrCat("must be an absolute path, not \"", View(value), "\""));
-    }
+  } else if (key == "index.directory" || key == "cache.directory") {
+    FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
   } else if (key == "cuda.plugin") {
     if (value != "auto" && value != "none" && !value.starts_with('/')) {
       return absl::InvalidArgumentError(

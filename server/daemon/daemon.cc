@@ -152,10 +152,16 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       spare_buffers_,
       budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  disk_tier_ = std::make_unique<DiskTier>(
+      config_.cache(),
+      cache::disk::DiskCache::Surroundings{.below = &sources_,
+                                           .budget = &budget_,
+                                           .next_use = &timetable_,
+                                           .clock = base::Clock::Monotonic()});
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
-                           {.below = &sources_,
+                           {.below = disk_tier_->source(),
                             .budget = &budget_,
                             .next_use = &timetable_,
                             .clock = base::Clock::Monotonic()}));
@@ -175,7 +181,10 @@ absl::Status Daemon::Assemble(const Resources& resources) {
 
 // Workers ask the source for more, and what reads for it tells the workers:
 // those are stopped first, and go last.
-Daemon::~Daemon() { executor_.Stop(); }
+Daemon::~Daemon() {
+  executor_.Stop();
+  if (disk_tier_ != nullptr) disk_tier_->Stop();
+}
 
 absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(
@@ -183,13 +192,14 @@ absl::Status Daemon::Listen() {
       session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
                               registry_.get(), &remote_reads_));
   FOREBAY_ASSIGN_OR_RETURN(
-      admin_,
-      admin::AdminServer::Start(runtime_dir_.AdminSocket(),
-                                {.jobs = registry_.get(),
-                                 .control = registry_.get(),
-                                 .daemon = [this] { return Info(); },
-                                 .cache = [this] { return cache_->Snapshot(); },
-                                 .clock = base::Clock::Monotonic()}));
+      admin_, admin::AdminServer::Start(
+                  runtime_dir_.AdminSocket(),
+                  {.jobs = registry_.get(),
+                   .control = registry_.get(),
+                   .daemon = [this] { return Info(); },
+                   .cache = [this] { return cache_->Snapshot(); },
+                   .disk_tier = [this] { return disk_tier_->Snapshot(); },
+                   .clock = base::Clock::Monotonic()}));
   FOREBAY_RETURN_IF_ERROR(loop_->Every(kNanosPerSecond, [this] { Tick(); }));
   const auto watchdog = service_manager_.watchdog_interval();
   if (watchdog.count() > 0) {
@@ -254,6 +264,8 @@ admin::DaemonInfo Daemon::Info() const {
   for (const storage::http::JobRequests& of : remote_reads_.requests())
     info.remote_requests.push_back(ToInfo(of));
   info.warnings = warnings_;
+  if (!disk_tier_->refusal().empty())
+    info.warnings.push_back(disk_tier_->refusal());
   for (std::string& warning : registry_->Warnings())
     info.warnings.push_back(std::move(warning));
   return info;

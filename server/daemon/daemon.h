@@ -13,6 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"
 #include "server/cache/timetable.h"
+#include "server/daemon/disk_tier.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
 #include "server/daemon/remote_reads.h"
@@ -85,6 +86,7 @@ class Daemon {
   // it goes. The sources go before the cache that reads them: what still waits
   // for them is told so, and need not be waited for.
   std::unique_ptr<cache::Cache> cache_;
+  std::unique_ptr<DiskTier> disk_tier_;
   executor::ThreadPoolExecutor executor_;
   storage::RoutedSource sources_;
   LocalReads local_reads_;

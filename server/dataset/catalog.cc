@@ -10,6 +10,7 @@
 #include "server/base/status.h"
 #include "server/dataset/image_folder.h"
 #include "server/dataset/indexed_dataset.h"
+#include "server/dataset/listed_folders.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/object_look.h"
 #include "server/dataset/revalidation.h"
@@ -46,6 +47,11 @@ std::uint64_t LinkContext(const storage::local::LocalRoot& root,
     absl::StrAppend(&paths, std::string(1, '\0'), path);
   }
   return XXH3_64bits(paths.data(), paths.size()) | 1;
+}
+
+// Null: `root` is no folder of this host.
+const storage::local::LocalRoot* AsFolder(const storage::Root& root) {
+  return dynamic_cast<const storage::local::LocalRoot*>(&root);
 }
 
 absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
@@ -113,9 +119,9 @@ Catalog::Catalog(CatalogOptions options)
       store_(options_.index_directory.empty()
                  ? std::nullopt
                  : std::make_optional<IndexStore>(options_.index_directory)),
-      shards_(options_.index_directory),
       listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
-              options_.wall_clock, options_.recent_list_nanos) {
+              options_.wall_clock, options_.recent_list_nanos),
+      shards_(options_.index_directory) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
 }
 
@@ -123,35 +129,33 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  if (options_.lister == nullptr &&
-      dynamic_cast<const storage::local::LocalRoot*>(root.get()) == nullptr) {
+  if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(root->uri(), ": is no folder"));
   }
-  switch (spec.format()) {
-    case proto::DatasetSpec::IMAGE_FOLDER:
-      return OpenFolders(std::move(root), spec, warnings, stop);
-    case proto::DatasetSpec::WEBDATASET:
-      return OpenShards(std::move(root), spec, source, warnings, stop);
-    case proto::DatasetSpec::MANIFEST:
-      return OpenManifest(std::move(root), spec, source, stop);
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat(root->uri(), ": dataset format ",
-                       static_cast<int>(spec.format()), " is not known"));
+  if (spec.format() == proto::DatasetSpec::WEBDATASET) {
+    return OpenShards(std::move(root), spec, source, warnings, stop);
   }
+  if (spec.format() == proto::DatasetSpec::MANIFEST) {
+    return OpenManifest(std::move(root), spec, source, stop);
+  }
+  return OpenFolder(std::move(root), spec, warnings, stop);
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenFolders(
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenFolder(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     std::vector<std::string>* warnings, const std::stop_token& stop) {
+  if (spec.format() != proto::DatasetSpec::IMAGE_FOLDER) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": dataset format ",
+                     static_cast<int>(spec.format()), " is not known"));
+  }
   std::shared_ptr<const Index> index;
-  if (const auto* const local =
-          dynamic_cast<const storage::local::LocalRoot*>(root.get())) {
-    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*local, spec));
+  if (const auto* const folder = AsFolder(*root)) {
+    FOREBAY_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(*folder, spec));
     FOREBAY_ASSIGN_OR_RETURN(
         index,
-        FindIndex({*local, key, LinkContext(*local, spec)}, stop, warnings));
+        FindIndex({*folder, key, LinkContext(*folder, spec)}, stop, warnings));
   } else {
     FOREBAY_ASSIGN_OR_RETURN(index, listed_.Open(*root, warnings, stop));
   }
@@ -170,23 +174,21 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
   auto fields =
       shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
   if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
-  const std::vector<std::string> patterns(spec.shards().begin(),
-                                          spec.shards().end());
-  const auto* const local =
-      dynamic_cast<const storage::local::LocalRoot*>(root.get());
+  std::vector<std::string> patterns(spec.shards().begin(), spec.shards().end());
   shards::ShardRequest request{
       .root = root,
       .name = absl::StrJoin(patterns, std::string(1, '\0')),
       .fields = *std::move(fields),
       .list =
           [&](const std::stop_token& search) {
-            return local != nullptr
-                       ? shards::ListShards(*local, patterns, search)
+            const auto* const folder = AsFolder(*root);
+            return folder != nullptr
+                       ? shards::ListShards(*folder, patterns, search)
                        : shards::ListRemoteShards(*options_.lister, *root,
                                                   patterns, search);
           },
       .source = &source};
-  if (local == nullptr) {
+  if (AsFolder(*root) == nullptr) {
     request.shards_at_once = kRemoteShardsAtOnce;
     request.read_ahead = kRemoteReadAhead;
   }
@@ -196,19 +198,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, const std::stop_token& stop) {
-  const auto* const local =
-      dynamic_cast<const storage::local::LocalRoot*>(root.get());
   ObjectLook objects(options_.lister, root, stop);
+  const auto look = [&](const std::string& path) {
+    const auto* const folder = AsFolder(*root);
+    return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
+  };
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
       .fields = {{spec.fields().begin(), spec.fields().end()},
                  {spec.columns().begin(), spec.columns().end()}},
       .absolute_root = root->uri(),
-      .look =
-          [&](const std::string& path, const std::stop_token&) {
-            return local != nullptr ? LookAt(*local, path) : objects.At(path);
-          },
+      .look = look,
       .threads = options_.scan_threads,
       .source = &source};
   return manifests_.Open(request, stop);

@@ -33,16 +33,16 @@ struct CatalogOptions {
   int scan_threads = 8;
   // Nanoseconds since the epoch.
   std::function<std::int64_t()> wall_clock;
-  // Lists what lies below roots that are no folders; null: there are none.
+  // Tells what lies below roots that are no folders; null: there are none.
   storage::ObjectLister* lister = nullptr;
-  // How long such a list is used without another, in nanoseconds.
+  // How long a list of such a root is used without another, in nanoseconds.
   std::int64_t recent_list_nanos = 60'000'000'000;
 };
 
 // All datasets of the host. Loaders of one dataset share its index in memory
 // while any of them uses it; after that it is found on disk. An index is used
-// again only if every directory, or shard, is still as it was scanned; one of a
-// bucket's folders as ListedFolders says.
+// again only if every directory, or shard, is still as it was scanned; one of
+// class folders in a bucket as ListedFolders says.
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk, perhaps for minutes where a large tree is scanned, and
@@ -58,8 +58,8 @@ class Catalog {
   // `stop`; a scan goes on as long as anybody wants its result.
   // INVALID_ARGUMENT: a format that is not known, or fields that are none;
   // CANCELLED: stopped; others: those of the format's scan (see image_folder.h,
-  // shards/shard_catalog.h,
-  // manifest/manifest_catalog.h). Errors name the path.
+  // shards/shard_catalog.h, manifest/manifest_catalog.h) and of the lister.
+  // Errors name the path.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -89,7 +89,7 @@ class Catalog {
   struct Request;
   struct Found;
 
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenFolders(
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenFolder(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
@@ -114,9 +114,9 @@ class Catalog {
 
   const CatalogOptions options_;
   const std::optional<IndexStore> store_;
+  ListedFolders listed_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;
-  ListedFolders listed_;
 
   base::Mutex mutex_;
   base::CondVar changed_;

@@ -1,8 +1,10 @@
 #include "server/job/spec.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 
 namespace forebay::job {
 namespace {
@@ -13,6 +15,11 @@ constexpr std::uint32_t kMaxDepth = 16;
 constexpr double kLeastRead = 1000;  // bytes a second
 constexpr double kLeastCpus = 0.01;
 constexpr double kMostCpus = 1024;
+
+// NaN is not.
+bool IsWithin(double value, double least, double most) {
+  return value >= least && value <= most;
+}
 
 }  // namespace
 
@@ -40,18 +47,17 @@ absl::Status CheckWeight(double weight) {
 
 absl::Status CheckChange(const JobChange& change) {
   if (change.weight.has_value()) {
-    const absl::Status status = CheckWeight(*change.weight);
-    if (!status.ok()) return status;
+    FOREBAY_RETURN_IF_ERROR(CheckWeight(*change.weight));
   }
-  // Infinity is larger than either least.
-  if (change.max_read.has_value() && !(*change.max_read >= kLeastRead)) {
+  constexpr double kNoCap = std::numeric_limits<double>::infinity();
+  if (change.max_read.has_value() &&
+      !IsWithin(*change.max_read, kLeastRead, kNoCap)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job may be kept to ", kLeastRead,
                      " bytes a second and more, not to ", *change.max_read));
   }
-  if (change.max_cpus.has_value() &&
-      !(*change.max_cpus >= kLeastCpus &&
-        (*change.max_cpus <= kMostCpus || std::isinf(*change.max_cpus)))) {
+  if (change.max_cpus.has_value() && *change.max_cpus != kNoCap &&
+      !IsWithin(*change.max_cpus, kLeastCpus, kMostCpus)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job may be kept to ", kLeastCpus, " to ", kMostCpus,
                      " CPUs, not to ", *change.max_cpus));

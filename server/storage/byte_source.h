@@ -40,6 +40,11 @@ class Root {
   // those of a bucket's generation are.
   virtual bool StillHas(const std::string& object,
                         const ObjectVersion& version) const;
+  // The same, but it says so for good: also when the daemon, or the host, was
+  // started again. Null: nothing that is read through this root is kept on a
+  // disk of this host, for want of such a name, or because it would be no
+  // nearer there.
+  virtual std::shared_ptr<const std::string> lasting_identity() const;
 };
 
 inline std::shared_ptr<const std::string> Root::identity() const {
@@ -47,6 +52,9 @@ inline std::shared_ptr<const std::string> Root::identity() const {
 }
 inline bool Root::StillHas(const std::string&, const ObjectVersion&) const {
   return true;
+}
+inline std::shared_ptr<const std::string> Root::lasting_identity() const {
+  return nullptr;
 }
 
 // For whom and how soon, so that schedulers and caches below can choose.

@@ -28,7 +28,7 @@ void Read(std::string_view text, TableFormat format) {
   options.root = "/data";
   const auto read = Manifest::Read(
       text, {{"image", "label", "text"}, {"path", "class", "text"}}, options,
-      [](const std::string& path, const std::stop_token&)
+      [](const std::string& path)
           -> absl::StatusOr<forebay::storage::ObjectVersion> {
         Require(!path.empty() && path.find('\0') == path.npos &&
                 path.front() != '/');

@@ -1,9 +1,7 @@
 """Jobs share a real daemon as their weights and caps say, and as it is told."""
 
 import contextlib
-import json
 import os
-import pathlib
 import subprocess
 import sys
 import time
@@ -11,21 +9,19 @@ import time
 import pytest
 
 from daemons import serving
+from trouble import FOREBAYCTL, ctl, until
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CTL = os.environ.get("FOREBAY_CTL",
-                     str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
-PATIENCE = 150  # seconds until a wait counts as a hang
-# So little that not even a busy machine keeps the trainers from taking it.
-CPU_LIMIT = 0.1
+# So little that a trainer has a second's worth of batches, made or in the
+# making: not even a busy machine keeps it from taking them in that time.
+CPU_LIMIT = 0.05
 BURST = 0.1  # seconds' worth of a cap
 
 TRAINER = """
 import sys
 import forebay
 from forebay import transforms as T
-with forebay.DataLoader(sys.argv[1], batch_size=16, framework="numpy",
-                        transform=T.RandomResizedCrop(64)) as loader:
+with forebay.DataLoader(sys.argv[1], batch_size=32, framework="numpy",
+                        transform=T.RandomResizedCrop(224)) as loader:
     while True:
         for batch in loader:
             del batch
@@ -43,23 +39,17 @@ def slow_daemon(tmp_path):
         yield started
 
 
-def ctl(*arguments):
-    """Runs forebayctl against the daemon of the environment; its output."""
-    return subprocess.run([CTL, *arguments], check=True, timeout=PATIENCE,
-                          stdout=subprocess.PIPE).stdout
-
-
-def job_named(name):
+def job_named(daemon, name):
     """What the daemon tells of a job; None if it knows none of that name."""
-    jobs = json.loads(ctl("--json", "jobs"))["jobs"]
+    jobs = ctl(daemon, "jobs")["jobs"]
     return next((job for job in jobs if job["name"] == name), None)
 
 
-def counter(name, key):
-    """The sum of a job's loaders' counters."""
-    job = job_named(name)
+def cpu_seconds(daemon, name):
+    """What decoding has taken for a job so far."""
+    job = job_named(daemon, name)
     loaders = job["loaders"] if job else []
-    return sum(int(loader["counters"][key]) for loader in loaders)
+    return sum(int(loader["counters"]["cpu_nanos"]) for loader in loaders) / 1e9
 
 
 @contextlib.contextmanager
@@ -75,41 +65,33 @@ def training(photos, name):
         process.wait()
 
 
-def await_decoding(name):
-    """Returns once the daemon decodes for the job."""
-    end = time.monotonic() + PATIENCE
-    while counter(name, "cpu_nanos") == 0:
-        assert time.monotonic() < end, f"nothing is decoded for {name}"
-        time.sleep(0.05)
-
-
-def cpu_shares(names, seconds):
+def cpu_shares(daemon, names, seconds):
     """What each takes of so much CPU time of the daemon, from now on."""
-    before = [counter(name, "cpu_nanos") for name in names]
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        taken = [counter(name, "cpu_nanos") - begin
-                 for name, begin in zip(names, before)]
-        if sum(taken) >= seconds * 1e9:
-            return [each / sum(taken) for each in taken]
-        time.sleep(0.05)
-    raise AssertionError(f"nothing is decoded any more: {taken}")
+    before = [cpu_seconds(daemon, name) for name in names]
+
+    def taken():
+        return [cpu_seconds(daemon, name) - begin
+                for name, begin in zip(names, before)]
+
+    until(lambda: sum(taken()) >= seconds, "the jobs are decoded for", taken)
+    found = taken()
+    return [each / sum(found) for each in found]
 
 
 def test_weights_that_are_set_shift_the_shares(slow_daemon, photos):
     with training(photos, "a"), training(photos, "b"):
-        await_decoding("a")
-        await_decoding("b")
-        cpu_shares("ab", 0.05)  # what was begun before both were there
-        equal = cpu_shares("ab", 0.25)
+        for name in "ab":
+            until(lambda: cpu_seconds(slow_daemon, name) > 0, "both read")
+        cpu_shares(slow_daemon, "ab", 0.05)  # begun before both were there
+        equal = cpu_shares(slow_daemon, "ab", 0.15)
         assert min(equal) > 0.3, equal
-        ctl("set", "a", "--weight", "9")
-        assert job_named("a")["weight"] == 9
-        cpu_shares("ab", 0.05)
-        assert cpu_shares("ab", 0.25)[0] > 0.7
-        ctl("set", "a", "--weight", "0.1")
-        cpu_shares("ab", 0.05)
-        assert cpu_shares("ab", 0.25)[0] < 0.3
+        ctl(slow_daemon, "set", "a", "--weight", "9")
+        assert job_named(slow_daemon, "a")["weight"] == 9
+        cpu_shares(slow_daemon, "ab", 0.05)
+        assert cpu_shares(slow_daemon, "ab", 0.15)[0] > 0.65
+        ctl(slow_daemon, "set", "a", "--weight", "0.1")
+        cpu_shares(slow_daemon, "ab", 0.05)
+        assert cpu_shares(slow_daemon, "ab", 0.15)[0] < 0.35
 
 
 def open_loader(photos, monkeypatch):
@@ -125,31 +107,31 @@ def test_a_cap_on_reading_holds(daemon, photos, monkeypatch):
     sizes = [path.stat().st_size for path in photos.rglob("*.jpg")]
     cap = sum(sizes) / 2  # bytes a second
     with open_loader(photos, monkeypatch) as loader:
-        ctl("set", "capped", "--max-read", f"{cap:.0f}B/s")
-        told = job_named("capped")["max_read_bytes_per_second"]
+        ctl(daemon, "set", "capped", "--max-read", f"{cap:.0f}B/s")
+        told = job_named(daemon, "capped")["max_read_bytes_per_second"]
         assert told == pytest.approx(cap, abs=1)
         begin = time.monotonic()
         assert sum(len(batch[1]) for batch in loader) == len(sizes)
         seconds = time.monotonic() - begin
         assert sum(sizes) <= cap * (seconds + BURST) + max(sizes)
-        ctl("set", "capped", "--max-read", "none")
-        assert job_named("capped")["max_read_bytes_per_second"] == 0
+        ctl(daemon, "set", "capped", "--max-read", "none")
+        assert job_named(daemon, "capped")["max_read_bytes_per_second"] == 0
         assert sum(len(batch[1]) for batch in loader) == len(sizes)
 
 
 def test_a_cap_on_cpu_holds(daemon, photos, monkeypatch):
     cap = 0.05
     with open_loader(photos, monkeypatch) as loader:
-        ctl("set", "capped", "--max-cpu", str(cap))
-        assert job_named("capped")["max_cpus"] == cap
+        ctl(daemon, "set", "capped", "--max-cpu", str(cap))
+        assert job_named(daemon, "capped")["max_cpus"] == cap
         begin, used = time.monotonic(), 0
         while used < 0.25:
             for batch in loader:
                 del batch
-            used = counter("capped", "cpu_nanos") / 1e9
+            used = cpu_seconds(daemon, "capped")
         # Two tasks may have begun before one could tell what it takes.
         assert used <= cap * (time.monotonic() - begin + BURST) + 0.05
-        ctl("set", "capped", "--max-cpu", "none")
+        ctl(daemon, "set", "capped", "--max-cpu", "none")
         assert sum(len(batch[1]) for batch in loader) > 0
 
 
@@ -159,7 +141,7 @@ def test_the_limit_of_the_host_holds(slow_daemon, photos, monkeypatch):
         while used < 0.25:
             for batch in loader:
                 del batch
-            used = counter("capped", "cpu_nanos") / 1e9
+            used = cpu_seconds(slow_daemon, "capped")
         seconds = time.monotonic() - begin
         assert used <= CPU_LIMIT * (seconds + BURST) + 0.05
 
@@ -171,7 +153,7 @@ def test_the_limit_of_the_host_holds(slow_daemon, photos, monkeypatch):
     (["--max-cpu", "0"], '"0" is not from 0.01 to 1024 CPUs'),
 ])
 def test_a_cap_that_makes_no_sense_is_refused(daemon, arguments, why):
-    done = subprocess.run([CTL, "set", "a", *arguments],
+    done = subprocess.run([FOREBAYCTL, "set", "a", *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert why in done.stderr.decode()

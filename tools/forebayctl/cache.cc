@@ -35,6 +35,25 @@ void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
                  Size(traffic.source().bytes())});
 }
 
+void PrintDisk(const proto::DiskTierStatus& disk) {
+  const std::uint64_t reads = disk.hits().reads() + disk.misses().reads();
+  std::cout << "disk      " << Size(disk.used()) << " of "
+            << Size(disk.capacity()) << " ("
+            << Share(disk.used(), disk.capacity()) << "), "
+            << Reads(disk.entries()) << " entries"
+            << (disk.off() ? "; left alone for a while: it failed" : "") << "\n"
+            << "  hits      " << Share(disk.hits().reads(), reads) << " of "
+            << Reads(reads) << " reads, " << Size(disk.hits().bytes()) << "\n"
+            << "  written   " << Size(disk.written().bytes()) << ", "
+            << Size(disk.waiting()) << " wait\n"
+            << "  given up  " << Reads(disk.evicted().reads()) << " entries, "
+            << Size(disk.evicted().bytes()) << "\n"
+            << "  not kept  " << Reads(disk.refused().reads()) << " reads, "
+            << Size(disk.refused().bytes()) << "; " << Reads(disk.damaged())
+            << " entries were damaged, " << Reads(disk.failures())
+            << " times the disk failed\n\n";
+}
+
 void Print(const proto::CacheStatus& status, std::size_t width) {
   std::cout << "memory    " << Size(status.used()) << " of "
             << Size(status.capacity()) << " ("
@@ -48,6 +67,7 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
             << "not kept  " << Reads(status.bypassed().reads()) << " reads, "
             << Size(status.bypassed().bytes()) << "; "
             << Reads(status.failures()) << " failed\n\n";
+  if (status.has_disk()) PrintDisk(status.disk());
   TextTable table({{"JOB"},
                    {"READS", true, 2},
                    {"HITS", true},

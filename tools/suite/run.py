@@ -18,6 +18,8 @@ PROGRAMS = {
     "FOREBAY_LIBRARY": ("//client:python", "client/libforebay.so"),
     "FOREBAY_CTL": ("//tools/forebayctl:forebayctl",
                     "tools/forebayctl/forebayctl"),
+    "FOREBAY_READ_BUCKET": ("//tests/cloud:read_bucket",
+                            "tests/cloud/read_bucket"),
 }
 
 

@@ -29,12 +29,15 @@ def _choice(value, name, choices):
 
 
 _REMOTE = ("gs://", "http://", "https://")
-_REMOTE_BYTES = tuple(scheme.encode() for scheme in _REMOTE)
 
 
-def uri_of(dataset):
-    """What the daemon knows a dataset by: the absolute path of a local one,
-    given as a path or a file:// URI, or a URI that the daemon reads itself."""
+def _is_remote(uri):
+    return isinstance(uri, str) and uri.startswith(_REMOTE)
+
+
+def path_of(dataset):
+    """What the daemon knows a dataset by: the absolute path of what is given as
+    a path or a file:// URI, or a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -43,11 +46,11 @@ def uri_of(dataset):
     if isinstance(uri, str):
         if uri.startswith("file://"):
             uri = uri[len("file://"):]
-        elif uri.startswith(_REMOTE):
+        elif _is_remote(uri):
             return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
             raise errors.Unsupported(
-                f"{uri}: datasets are local paths, or lie at " +
+                f"{uri}: datasets are files, or lie at " +
                 ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
     return os.path.abspath(uri)
 
@@ -83,11 +86,11 @@ def dataset_options(dataset, fields):
                 "manifest's columns")
         return {
             "format": _native.MANIFEST,
-            "uri": os.fsencode(uri_of(dataset.path)),
+            "uri": os.fsencode(path_of(dataset.path)),
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    path = uri_of(dataset)
+    path = path_of(dataset)
     if fields is None:
         if not _is_shards(path):
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
@@ -101,6 +104,15 @@ def dataset_options(dataset, fields):
             "folder")
     return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
             "fields": _check_fields(fields), "columns": []}
+
+
+def _check_extra_roots(extra_roots, dataset):
+    roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    place = dataset.path if isinstance(dataset, Manifest) else dataset
+    if roots and _is_remote(place):
+        raise errors.InvalidArgument(
+            f"extra_roots are for links in folders; {place} has none")
+    return roots
 
 
 def check_unsupported(device, pin_memory, order, sharing, shuffle):
@@ -128,8 +140,8 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
             'shuffle="block": this version shuffles fully (True) or not at all')
 
 
-def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, rank,
-          world_size, pad, on_error, weight, name, depth, extra_roots):
+def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
+          rank, world_size, pad, on_error, weight, name, depth, extra_roots):
     """A dict of fields of _native.LoaderOptions.
 
     Raises:
@@ -144,17 +156,11 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, r
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
-    what = dataset_options(dataset, fields)
-    extra_roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    if extra_roots and what["uri"].startswith(_REMOTE_BYTES):
-        raise errors.InvalidArgument(
-            "extra_roots are for links in folders; "
-            f"{os.fsdecode(what['uri'])} has none")
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "extra_roots": extra_roots,
+        "extra_roots": _check_extra_roots(extra_roots, dataset),
         "order": _native.SHUFFLE if shuffle else _native.SEQUENTIAL,
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),
@@ -164,7 +170,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform, r
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
-        **what,
+        **dataset_options(dataset, fields),
     }
     if name is not None:
         options["name"] = str(name).encode()

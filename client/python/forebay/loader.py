@@ -104,11 +104,11 @@ class DataLoader:
     opens a session of its own at its next `iter()`.
 
     Args:
-      dataset: a path, a file:// URI, or "gs://bucket/prefix", which the daemon
-        reads as itself. A folder has the semantics of torchvision's
-        ImageFolder. What ends in ".tar" or has braces or wildcards
-        ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder is tar
-        shards as webdataset writes them. Or a `forebay.manifest`.
+      dataset: a path or file:// URI, or a place that the daemon reads as itself:
+        "gs://bucket/...", or (shards and manifests) "https://...". A folder has
+        the semantics of torchvision's ImageFolder. What ends in ".tar" or has braces or
+        wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder
+        is tar shards as webdataset writes them. Or a `forebay.manifest`.
       fields: of tar shards, what a batch is made of, in this order: members'
         extensions, such as ("jpg", "cls"); several with semicolons between
         ("jpg;png") stand for the first that a sample has. What is behind the
@@ -137,7 +137,7 @@ class DataLoader:
         call. NumPy has no bfloat16: such batches come as uint16.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
-      extra_roots: folders that links inside a folder may lead to, at most 8.
+      extra_roots: folders that links inside the dataset may lead to, at most 8.
       autostart: start a daemon for this user if none listens.
 
     Raises:
@@ -363,7 +363,7 @@ class DataLoader:
     def stats(self) -> dict:
         """Totals since the loader was opened (or re-attached).
 
-        samples, batches and bytes delivered; bytes_read, cached ones too;
+        samples, batches and bytes delivered; bytes_read from storage;
         samples_decoded, samples_substituted; cpu_nanos of decoding and
         transforming; wait_nanos that next() slept; batches_copied because more
         were held than the quota; batches_held now.

@@ -159,8 +159,7 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
         rows.Report(*row, absl::CancelledError("was not looked at"));
         return;
       }
-      auto version =
-          look(std::string(columns_[image_].TextAt(*row)), options.stop);
+      auto version = look(std::string(columns_[image_].TextAt(*row)));
       if (version.ok()) {
         versions_[*row] = *version;
       } else {

@@ -27,10 +27,10 @@ struct FieldColumns {
 
 enum class TableFormat { kCsv, kJsonLines };
 
-// What a path in a manifest is below the root; may block, but not for long once
-// `stop` is requested. Called on several threads at once.
+// What a path in a manifest is below the root; may block. Called on several
+// threads at once.
 using Look = std::function<absl::StatusOr<storage::ObjectVersion>(
-    const std::string& path, const std::stop_token& stop)>;
+    const std::string& path)>;
 
 struct ManifestOptions {
   TableFormat format = TableFormat::kCsv;

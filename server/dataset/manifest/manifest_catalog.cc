@@ -47,7 +47,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
     const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
-                           request.look(request.path, stop));
+                           request.look(request.path));
   if (known != nullptr && known->file().size == version.size &&
       known->file().stamp == version.stamp && !known->stale()) {
     return known;

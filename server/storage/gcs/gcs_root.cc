@@ -81,8 +81,7 @@ absl::StatusOr<std::string> GcsRoot::ObjectUrl(std::string_view object) const {
 absl::StatusOr<std::string> GcsRoot::MediaUrl(std::string_view object,
                                               std::int64_t generation) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::string url, ObjectUrl(object));
-  return absl::StrCat(url, "?alt=media&generation=", generation,
-                      "&ifGenerationMatch=", generation);
+  return absl::StrCat(url, "?alt=media&ifGenerationMatch=", generation);
 }
 
 absl::StatusOr<std::string> GcsRoot::StatUrl(std::string_view object) const {

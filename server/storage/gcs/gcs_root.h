@@ -31,6 +31,10 @@ class GcsRoot final : public Root {
     return identity_;
   }
   const std::string& bucket() const { return bucket_; }
+  // URLs last.
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return identity();
+  }
   // What all names of objects below it begin with: "", or up to a slash.
   const std::string& prefix() const { return prefix_; }
 

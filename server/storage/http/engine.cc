@@ -33,6 +33,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
                     static_cast<long>(options.kept_connections));
   std::unique_ptr<Engine> engine(new Engine(options, multi));
   engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
+  // From here, so that whoever looks finds it by that name.
+  pthread_setname_np(engine->thread_.native_handle(), "forebay-net");
   return engine;
 }
 
@@ -86,7 +88,6 @@ void Engine::At(std::int64_t nanos, std::function<void()> task) {
 }
 
 void Engine::Run() {
-  pthread_setname_np(pthread_self(), "forebay-net");
   for (;;) {
     {
       base::MutexLock lock(&mutex_);

@@ -23,6 +23,10 @@ class HttpRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
+  // URLs last.
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return identity();
+  }
 
   // INVALID_ARGUMENT: the name leads elsewhere. Only the reason is given.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;

@@ -28,17 +28,17 @@ constexpr std::uint64_t kMaxParts = 64;
 // How often it is looked at how many requests at once are best.
 constexpr std::int64_t kTuneNanos = 50'000'000;
 
+schedule::Load LoadOf(const ByteRange& range) {
+  const auto bytes = static_cast<std::int64_t>(range.length);
+  return {kRequestCost + bytes, bytes};
+}
+
 schedule::ConcurrencyTunerOptions TunerOptions(int most) {
   schedule::ConcurrencyTunerOptions options;
   options.min = std::min(options.min, most);
   options.initial = std::min(options.initial, most);
   options.max = most;
   return options;
-}
-
-schedule::Load LoadOf(const ByteRange& range) {
-  const auto bytes = static_cast<std::int64_t>(range.length);
-  return {.cost = kRequestCost + bytes, .units = bytes};
 }
 
 // The CRC32C of `bytes`.
@@ -62,10 +62,11 @@ struct RangedSource::Reading {
   // Parts on their way, by offset.
   struct Underway {
     HedgedClient::Id call;
-    Queue::Popped part;
+    Queue::Id place;
+    std::uint64_t length;
   };
   std::map<std::uint64_t, Underway> underway;
-  std::vector<Queue::Id> asked;  // all parts, ever
+  std::vector<Queue::Id> places;  // in the queue, also of parts that left it
   std::optional<std::uint32_t> object_crc32c;
   int reads = 1;
   bool over = false;
@@ -110,8 +111,10 @@ void RangedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   client_->engine().Post([=, this] {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
-    for (const Queue::Id part : found->second->asked)
-      queue_.Share(part, purpose.job, purpose.urgency, Now());
+    const std::shared_ptr<Reading> reading = found->second.lock();
+    if (reading == nullptr) return;
+    for (const Queue::Id place : reading->places)
+      queue_.Share(place, purpose.job, purpose.urgency, Now());
     Dispatch();
   });
 }
@@ -158,8 +161,8 @@ void RangedSource::Begin(ReadRequest request) {
   const auto reading = std::make_shared<Reading>();
   reading->request = std::move(request);
   readings_.insert(reading);
-  if (reading->request.ticket != 0)
-    tickets_[reading->request.ticket] = reading.get();
+  if (const std::uint64_t ticket = reading->request.ticket; ticket != 0)
+    tickets_[ticket] = reading;
   const absl::Status status = Check(reading->request);
   if (!status.ok()) return Fail(reading, status);
   // Nothing can be asked for in a range of nothing; no version has other bytes.
@@ -173,12 +176,13 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
       std::min((request.length - 1) / options_.part_bytes + 1, kMaxParts);
   const std::uint64_t part_bytes = (request.length - 1) / parts + 1;
   reading->parts_left = parts;
+  reading->places.clear();
   for (std::uint64_t at = 0; at < request.length; at += part_bytes) {
     const std::uint64_t length = std::min(part_bytes, request.length - at);
-    const Part part = {reading, {request.offset + at, length}};
-    reading->asked.push_back(queue_.Push(request.purpose.job,
-                                         LoadOf(part.range),
-                                         request.purpose.urgency, part));
+    const ByteRange range = {request.offset + at, length};
+    reading->places.push_back(queue_.Push(request.purpose.job, LoadOf(range),
+                                          request.purpose.urgency,
+                                          {reading, range}));
   }
 }
 
@@ -191,26 +195,26 @@ void RangedSource::Dispatch() {
     const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
       starved_ = true;
-      return WakeForCaps();
+      return AwaitCap();
     }
     StartPart(*part);
   }
 }
 
-void RangedSource::WakeForCaps() {
-  const std::int64_t at = queue_.NextAt();
-  if (at >= caps_wake_at_) return;
-  caps_wake_at_ = at;
-  client_->engine().At(at, [this, here = std::weak_ptr<const bool>(here_)] {
+void RangedSource::AwaitCap() {
+  const std::int64_t next = queue_.NextAt();
+  if (next >= cap_nanos_) return;
+  cap_nanos_ = next;
+  client_->engine().At(next, [this, here = std::weak_ptr<const bool>(here_)] {
     if (here.expired()) return;
-    caps_wake_at_ = INT64_MAX;
+    cap_nanos_ = INT64_MAX;
     Dispatch();
   });
 }
 
 void RangedSource::SetTimer() {
   if (std::exchange(timer_set_, true)) return;
-  client_->engine().At(client_->engine().clock().NowNanos() + kTuneNanos,
+  client_->engine().At(Now() + kTuneNanos,
                        [this, here = std::weak_ptr<const bool>(here_)] {
                          if (!here.expired()) Tune();
                        });
@@ -219,7 +223,7 @@ void RangedSource::SetTimer() {
 void RangedSource::Tune() {
   timer_set_ = false;
   schedule::ConcurrencySample sample;
-  sample.now_nanos = client_->engine().clock().NowNanos();
+  sample.now_nanos = Now();
   sample.delivered = arrived_;
   sample.answers = calls_->answers();
   sample.busy = calls_->busy();
@@ -231,24 +235,25 @@ void RangedSource::Tune() {
   if (queue_.in_flight() > 0) SetTimer();
 }
 
-void RangedSource::Leave(const Queue::Popped& part,
-                         const schedule::Load& actual) {
-  queue_.Complete(part.id, actual, Now());
-  cost_in_flight_ -= LoadOf(part.item.range).cost;
+void RangedSource::Leave(Queue::Id place, const schedule::Load& load,
+                         const schedule::Load& taken) {
+  queue_.Complete(place, taken, Now());
+  cost_in_flight_ -= load.cost;
 }
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
-  cost_in_flight_ += LoadOf(range).cost;
-  if (reading->over) return Leave(part, {});
+  const schedule::Load load = LoadOf(range);
+  cost_in_flight_ += load.cost;
+  if (reading->over) return Leave(part.id, load, {});
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
   absl::StatusOr<Request> request = protocol_->Ask(reading->request, range);
   if (reading->buffer == nullptr || !request.ok()) {
-    Leave(part, {});
+    Leave(part.id, load, {});
     return Fail(reading, request.ok()
                              ? absl::UnavailableError("no memory for its bytes")
                              : request.status());
@@ -268,19 +273,19 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.done = [this, part](const absl::StatusOr<Answer>& answer) {
     OnPart(part, answer);
   };
-  reading->underway.emplace(
-      range.offset, Reading::Underway{calls_->Start(std::move(call)), part});
+  reading->underway[range.offset] = {calls_->Start(std::move(call)), part.id,
+                                     range.length};
   SetTimer();
 }
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
-  // Of what failed nobody can tell how much came.
-  Leave(part, LoadOf(part.item.range));
+  const schedule::Load load = LoadOf(part.item.range);
+  Leave(part.id, load, load);
   const std::shared_ptr<Reading>& reading = part.item.reading;
   reading->underway.erase(part.item.range.offset);
   if (!answer.ok()) {
-    Fail(reading, protocol_->Explain(answer.status()));
+    Fail(reading, answer.status());
   } else {
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
@@ -313,7 +318,8 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
   tickets_.erase(reading->request.ticket);
   for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
     calls_->Cancel(underway.call);
-    Leave(underway.part, LoadOf(underway.part.item.range));
+    const schedule::Load load = LoadOf({offset, underway.length});
+    Leave(underway.place, load, load);
   }
   reading->request.done(base::Annotate(error, reading->request.object));
 }

@@ -27,8 +27,8 @@ struct RangedSourceOptions {
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   // No more are made while so much is to come.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
-  Patience patience;
-  HedgeOptions hedge;
+  Patience patience = {};
+  HedgeOptions hedge = {};
 };
 
 // How a source does at present.
@@ -40,10 +40,11 @@ struct RangedSourceState {
 
 // Reads objects over HTTP as a Protocol asks for them, as many at once as turn
 // out to get the most bytes a second. Jobs share the requests by weight and
-// bytes, within their caps; within a job the most urgent goes first. A request
-// whose answer does not begin in time is made once more, beside the first. What
-// came whole is compared with its CRC32C, where the server tells that, and read
-// again when it differs.
+// bytes, within their caps; within a job the most urgent goes first, and a read
+// that several want takes the most urgent one's place. A request whose answer
+// does not begin in time is made once more, beside the first. What came whole
+// is compared with its CRC32C, where the server tells that, and read again when
+// it differs.
 //
 // Thread-safe. `client`, `protocol` and `authorizer` (which may be null) must
 // outlive it; bytes that it gave may outlive it. Destruction, on another thread
@@ -81,12 +82,14 @@ class RangedSource final : public ByteSource {
   void Dispatch();
   // How many requests may be under way is looked at now and then.
   void SetTimer();
-  // Dispatches again when caps let more through.
-  void WakeForCaps();
-  std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
   void Tune();
-  // A part is under way no longer.
-  void Leave(const Queue::Popped& part, const schedule::Load& actual);
+  // Looks again when a cap lets the next part through.
+  void AwaitCap();
+  // A part is under way no longer; `taken` is what it was charged for in the
+  // end.
+  void Leave(Queue::Id place, const schedule::Load& load,
+             const schedule::Load& taken);
+  std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
   void StartPart(const Queue::Popped& part);
   void OnPart(const Queue::Popped& part, const absl::StatusOr<Answer>& answer);
   // All parts have come.
@@ -101,14 +104,14 @@ class RangedSource final : public ByteSource {
   // All of this is touched on the engine's thread alone.
   Queue queue_;
   std::unordered_set<std::shared_ptr<Reading>> readings_;
-  std::unordered_map<std::uint64_t, Reading*> tickets_;  // of readings_
+  std::unordered_map<std::uint64_t, std::weak_ptr<Reading>> tickets_;
   std::unique_ptr<HedgedClient> calls_;  // null: the source is ending
   schedule::ConcurrencyTuner tuner_;
   std::int64_t cost_in_flight_ = 0;
   std::uint64_t arrived_ = 0;  // bytes, ever
   bool starved_ = false;       // since the tuner looked
   bool timer_set_ = false;
-  std::int64_t caps_wake_at_ = INT64_MAX;
+  std::int64_t cap_nanos_ = INT64_MAX;  // when caps are looked at
   // Timers ask it whether the source is still there.
   std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };

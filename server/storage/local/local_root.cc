@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
+#include "server/storage/local/mount.h"
 
 // The kernel keeps every open beneath its directory (RESOLVE_BENEATH). It
 // refuses a link that leaves, with EXDEV; only then do we look for that link
@@ -131,6 +132,22 @@ absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
   return identity;
 }
 
+// Null: what one of them holds lies on this host, or nobody knows where.
+std::shared_ptr<const std::string> LastingIdentityOf(
+    const std::vector<ExtraRoot>& roots) {
+  std::string identity = "remote";
+  for (const ExtraRoot& root : roots) {
+    const auto mount = MountOf(root.directory.get());
+    struct stat stat;
+    if (!mount.has_value() || !IsNetworkFileSystem(*mount) ||
+        fstat(root.directory.get(), &stat) != 0)
+      return nullptr;
+    absl::StrAppend(&identity, " ", mount->type, " ", mount->source, " ",
+                    stat.st_ino, " ", root.path, std::string(1, '\0'));
+  }
+  return std::make_shared<const std::string>(std::move(identity));
+}
+
 absl::Status TooManyLinks(std::string_view path) {
   return FileError(ELOOP, path);
 }
@@ -157,8 +174,10 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
         {std::move(extra.directory), NormalizedAbsolute(extra.path)});
   }
   FOREBAY_ASSIGN_OR_RETURN(std::string identity, IdentityOf(roots));
+  auto lasting_identity = LastingIdentityOf(roots);
   return std::shared_ptr<const LocalRoot>(new LocalRoot(
-      std::move(uri), std::move(identity), std::move(roots), on_this_host));
+      std::move(uri), std::move(identity), std::move(lasting_identity),
+      std::move(roots), on_this_host));
 }
 
 absl::Status LocalRoot::Supported() {

@@ -60,6 +60,11 @@ class LocalRoot final : public Root {
   // true where the file may belong to another host.
   bool StillHas(const std::string& object,
                 const ObjectVersion& version) const override;
+  // Of directories that all lie on network file systems: by where those come
+  // from, for the numbers of devices are given out anew whenever a host starts.
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return lasting_identity_;
+  }
 
   // Opens for reading. What was opened need not be a regular file: look before
   // reading; reads do not block for a peer.
@@ -91,10 +96,12 @@ class LocalRoot final : public Root {
     std::string path;
   };
 
-  LocalRoot(std::string uri, std::string identity, std::vector<ExtraRoot> roots,
-            bool on_this_host)
+  LocalRoot(std::string uri, std::string identity,
+            std::shared_ptr<const std::string> lasting_identity,
+            std::vector<ExtraRoot> roots, bool on_this_host)
       : uri_(std::move(uri)),
         identity_(std::make_shared<const std::string>(std::move(identity))),
+        lasting_identity_(std::move(lasting_identity)),
         roots_(std::move(roots)),
         on_this_host_(on_this_host) {}
 
@@ -107,6 +114,7 @@ class LocalRoot final : public Root {
 
   const std::string uri_;
   const std::shared_ptr<const std::string> identity_;
+  const std::shared_ptr<const std::string> lasting_identity_;
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
   const bool on_this_host_;
 };

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "server/cache/cache.h"
+#include "server/cache/disk/disk_cache.h"
+#include "server/cache/disk/volume.h"
 #include "server/cache/timetable.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/gcs_root.h"
@@ -175,6 +177,38 @@ class ScheduledHarness final : public ByteSourceHarness {
   std::optional<ScheduledSource> source_;
 };
 
+// Decorates a source of objects in memory. Much of what the suite reads more
+// than once comes from the disk.
+class DiskCacheHarness final : public ByteSourceHarness {
+ public:
+  DiskCacheHarness()
+      : source_(*cache::disk::DiskCache::Create(
+            {.store = {.capacity = kCapacity}},
+            *cache::disk::Directory::Lock(scratch_.Path("tier")),
+            {.below = &inner_,
+             .budget = &budget_,
+             .next_use = &timetable_,
+             .clock = base::Clock::Monotonic()})) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return inner_.root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return inner_.Put(object, content);
+  }
+  void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ private:
+  static constexpr std::uint64_t kCapacity = std::uint64_t{64} << 20;
+
+  const local::ScratchDir scratch_;
+  base::MemoryBudget budget_{kCapacity};
+  cache::Timetable timetable_;
+  MemorySource inner_;
+  std::unique_ptr<cache::disk::DiskCache> source_;
+};
+
 // A web server on this host.
 class HttpHarness final : public ByteSourceHarness {
  public:
@@ -260,6 +294,8 @@ INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
 INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,
                          ::testing::Values(&Make<CacheHarness>));
+INSTANTIATE_TEST_SUITE_P(DiskCache, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<DiskCacheHarness>));
 INSTANTIATE_TEST_SUITE_P(Scheduled, ByteSourceConformanceTest,
                          ::testing::Values(&Make<ScheduledHarness>));
 

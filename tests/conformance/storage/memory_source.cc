@@ -14,6 +14,10 @@ class MemoryRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
+  // Lasts as long as the test.
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return identity_;
+  }
 
  private:
   const std::string uri_ = "memory:";

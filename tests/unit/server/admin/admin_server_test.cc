@@ -53,6 +53,7 @@ class AdminServerTest : public testing::Test {
                                                    return info;
                                                  },
                                              .cache = ResnetCache,
+                                             .disk_tier = ResnetDiskTier,
                                              .clock = &clock_});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
@@ -106,6 +107,7 @@ TEST_F(AdminServerTest, AnswersStatusAndJobs) {
   EXPECT_EQ(cache.taken_at_nanos(), 42);
   EXPECT_EQ(cache.entries(), 4000);
   EXPECT_EQ(cache.jobs(0).name(), "resnet");
+  EXPECT_EQ(cache.disk().entries(), 5'000'000);
 }
 
 TEST_F(AdminServerTest, PeekStreamsTheBatchInChunks) {

@@ -35,5 +35,22 @@ TEST(CacheStatusTest, CarriesEverything) {
   EXPECT_EQ(resnet.bytes_saved(), 350'000'000);
 }
 
+TEST(CacheStatusTest, CarriesEverythingOfTheTierOnDisk) {
+  const proto::DiskTierStatus status = ToProto(*ResnetDiskTier());
+  EXPECT_TRUE(status.off());
+  EXPECT_EQ(status.capacity(), std::uint64_t{1} << 40);
+  EXPECT_EQ(status.used(), std::uint64_t{1} << 39);
+  EXPECT_EQ(status.entries(), 5'000'000);
+  EXPECT_EQ(status.entry_bytes(), 500'000'000'000);
+  EXPECT_EQ(status.waiting(), 1 << 20);
+  EXPECT_EQ(status.hits().reads(), 3000);
+  EXPECT_EQ(status.misses().bytes(), 50'000'000);
+  EXPECT_EQ(status.written().reads(), 2000);
+  EXPECT_EQ(status.evicted().bytes(), 500'000);
+  EXPECT_EQ(status.refused().reads(), 20);
+  EXPECT_EQ(status.damaged(), 3);
+  EXPECT_EQ(status.failures(), 4);
+}
+
 }  // namespace
 }  // namespace forebay::admin

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "proto/shm_layout.h"
 #include "server/base/mutex.h"
+#include "server/cache/disk/snapshot.h"
 #include "server/cache/snapshot.h"
 #include "server/job/snapshot.h"
 
@@ -118,6 +120,25 @@ inline cache::Snapshot ResnetCache() {
   snapshot.evicted = {100, 5'000'000};
   snapshot.bypassed = {200, 10'000'000};
   snapshot.failures = 2;
+  return snapshot;
+}
+
+// A tier that has failed.
+inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
+  cache::disk::Snapshot snapshot;
+  snapshot.off = true;
+  snapshot.capacity = std::uint64_t{1} << 40;
+  snapshot.used = std::uint64_t{1} << 39;
+  snapshot.entries = 5'000'000;
+  snapshot.entry_bytes = 500'000'000'000;
+  snapshot.waiting = 1 << 20;
+  snapshot.hits = {3000, 150'000'000};
+  snapshot.misses = {1000, 50'000'000};
+  snapshot.written = {2000, 100'000'000};
+  snapshot.evicted = {10, 500'000};
+  snapshot.refused = {20, 1'000'000};
+  snapshot.damaged = 3;
+  snapshot.failures = 4;
   return snapshot;
 }
 

@@ -236,6 +236,8 @@ TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
 TEST(CacheTest, HandsWeightsOnAndForgetsJobs) {
   CacheHouse house(kPlenty);
   house.cache().SetWeight(4, 2.5);
+  house.cache().SetCap(4, 1e6);
+  EXPECT_THAT(house.below().caps(), ElementsAre(Pair(4, 1e6)));
   EXPECT_THAT(house.below().weights(), ElementsAre(Pair(4, 2.5)));
   house.Text(house.Request("a", house.memory().Put("a", "1234"), 4));
   EXPECT_THAT(house.cache().Snapshot().jobs, SizeIs(1));

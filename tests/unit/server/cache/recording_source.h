@@ -43,9 +43,14 @@ class RecordingSource final : public storage::ByteSource {
     base::MutexLock lock(&mutex_);
     weights_[job] = weight;
   }
+  void SetCap(std::uint64_t job, double bytes_per_second) override {
+    base::MutexLock lock(&mutex_);
+    caps_[job] = bytes_per_second;
+  }
   void Forget(std::uint64_t job) override {
     base::MutexLock lock(&mutex_);
     weights_.erase(job);
+    caps_.erase(job);
   }
 
   std::vector<Noted> reads() const {
@@ -65,6 +70,10 @@ class RecordingSource final : public storage::ByteSource {
     base::MutexLock lock(&mutex_);
     return weights_;
   }
+  std::map<std::uint64_t, double> caps() const {
+    base::MutexLock lock(&mutex_);
+    return caps_;
+  }
 
  private:
   storage::ByteSource* const inner_;
@@ -74,6 +83,7 @@ class RecordingSource final : public storage::ByteSource {
   std::vector<std::pair<std::uint64_t, storage::ReadPurpose>> shares_
       ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::cache

@@ -156,6 +156,22 @@ TEST(ConfigTest, RefusesCacheMemoryThatIsNone) {
                   bad + "\" (line 1)");
 }
 
+TEST(ConfigTest, RefusesACacheOnDiskThatCannotBe) {
+  for (const char* good : {"64MiB", "200GiB", "4TiB"})
+    EXPECT_EQ(Refusal(std::string("cache.disk_size = '") + good + "'"),
+              "accepted")
+        << good;
+  for (const char* bad : {"", "0", "63MiB", "50%", "100%", "all"})
+    EXPECT_EQ(Refusal(std::string("cache.disk_size = '") + bad + "'"),
+              std::string("f.toml: cache.disk_size is not a size of at least "
+                          "64MiB, such as \"200GiB\": \"") +
+                  bad + "\" (line 1)");
+  EXPECT_EQ(Refusal("cache.directory = '/ssd'"), "accepted");
+  EXPECT_EQ(Refusal("cache.directory = 'ssd'"),
+            "f.toml: cache.directory must be an absolute path, not \"ssd\" "
+            "(line 1)");
+}
+
 TEST(ConfigTest, BrokenTomlNamesTheLine) {
   const std::string refusal = Refusal("[cpu]\nworkers = = 2\n");
   EXPECT_EQ(refusal.find("f.toml: "), 0) << refusal;

@@ -73,6 +73,7 @@ class ForebayctlTest : public testing::Test {
                return info;
              },
          .cache = admin::ResnetCache,
+         .disk_tier = [this] { return disk_tier_; },
          .clock = base::Clock::Monotonic()});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -100,6 +101,7 @@ class ForebayctlTest : public testing::Test {
   }
 
   std::string directory_;
+  std::optional<cache::disk::Snapshot> disk_tier_;
   std::vector<std::string> warnings_;
   admin::FakeIntrospection jobs_;
   admin::FakeControl control_;
@@ -228,6 +230,28 @@ TEST_F(ForebayctlTest, Cache) {
   const std::string json = Run("--json cache").out;
   EXPECT_NE(json.find("\"capacity\": \"1073741824\""), std::string::npos);
   EXPECT_NE(json.find("\"bytes_saved\": \"500000000\""), std::string::npos);
+}
+
+TEST_F(ForebayctlTest, CacheOnDisk) {
+  disk_tier_ = admin::ResnetDiskTier();
+  StartDaemon();
+  EXPECT_NE(
+      Run("cache").out.find(
+          "failed\n"
+          "\n"
+          "disk      512 GiB of 1.00 TiB (50%), 5,000,000 entries; left alone "
+          "for a while: it failed\n"
+          "  hits      75% of 4,000 reads, 143 MiB\n"
+          "  written   95.4 MiB, 1.00 MiB wait\n"
+          "  given up  10 entries, 488 KiB\n"
+          "  not kept  20 reads, 977 KiB; 3 entries were damaged, 4 times the "
+          "disk failed\n"
+          "\n"
+          "JOB"),
+      std::string::npos)
+      << Run("cache").out;
+  EXPECT_NE(Run("--json cache").out.find("\"damaged\": \"3\""),
+            std::string::npos);
 }
 
 TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {

@@ -29,8 +29,7 @@ constexpr char kJson[] =
     "\"count\": 7, \"more\": [1.5]}";
 
 // Every image is as long as its path.
-absl::StatusOr<storage::ObjectVersion> Look(const std::string& path,
-                                            const std::stop_token&) {
+absl::StatusOr<storage::ObjectVersion> Look(const std::string& path) {
   if (path.find("gone") != path.npos) {
     return absl::NotFoundError(path + ": there is no such file or directory");
   }
@@ -191,12 +190,11 @@ TEST(ManifestTest, Stops) {
   ManifestOptions options;
   options.stop = stop.get_token();
   int looks = 0;
-  const auto read = Manifest::Read(
-      "path\na\nb\nc\n", {{"image"}, {"path"}}, options,
-      [&](const std::string& path, const std::stop_token& looking) {
-        if (++looks == 2) stop.request_stop();
-        return Look(path, looking);
-      });
+  const auto read = Manifest::Read("path\na\nb\nc\n", {{"image"}, {"path"}},
+                                   options, [&](const std::string& path) {
+                                     if (++looks == 2) stop.request_stop();
+                                     return Look(path);
+                                   });
   EXPECT_EQ(read.status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(looks, 2);
 }

@@ -24,7 +24,7 @@ TEST(GcsRootTest, TakesUris) {
   EXPECT_EQ(root->prefix(), "a b/c/");
   EXPECT_EQ(*root->MediaUrl("d/ü.jpg", 7),
             "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
-            "?alt=media&generation=7&ifGenerationMatch=7");
+            "?alt=media&ifGenerationMatch=7");
   EXPECT_EQ(root->ListUrl("d/", true, "a=b"),
             "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2Fd%2F"
             "&fields=nextPageToken,prefixes,items(name,size,generation)"

@@ -202,6 +202,40 @@ TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {
   EXPECT_EQ(client_->Await(call).status(), badges.error);
 }
 
+TEST_F(ClientTest, ABadgeMayEndWhenMuchHasGoneWrong) {
+  Renew(5);
+  Badges badges;
+  std::atomic<int> asked = 0;
+  const HttpServer server(
+      [&asked](const HttpServer::Asked& request, HttpServer::Peer& peer) {
+        const bool good = request.headers.at("authorization") == "Bearer 2";
+        peer.Answer(++asked < 3 ? 503 : good ? 200 : 401, "", "");
+      });
+  Call call;
+  call.request.url = server.url();
+  call.authorizer = &badges;
+  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_EQ(asked, 4);
+}
+
+TEST_F(ClientTest, BooksWhatItAsksFor) {
+  Renew(5);
+  Script({Fault::k503, Fault::kTruncate});
+  std::vector<int> seen;
+  Call call = To("/");
+  call.job = 7;
+  call.kind = RequestKind::kList;
+  call.saw = [&seen](const Answer& answer) { seen.push_back(answer.status); };
+  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_EQ(seen, (std::vector<int>{503, 200, 200}));
+  const RequestCounts lists = client_->ledger().Of(7).lists;
+  EXPECT_EQ(lists.requests, 3u);
+  EXPECT_EQ(lists.retries, 2u);
+  EXPECT_EQ(lists.failures, 2u);
+  EXPECT_EQ(lists.hedges, 0u);
+  EXPECT_GE(lists.bytes, 5u);
+}
+
 TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
   Renew(5);
   std::latch asked(1);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -159,6 +160,105 @@ TEST_F(HttpSourceTest, NamesWhichLeaveTheRootAreRefused) {
 TEST_F(HttpSourceTest, StatTellsWhatIsWrong) {
   const absl::Status gone = StatObject(&*client_, *root_, "missing").status();
   EXPECT_EQ(gone, absl::NotFoundError("missing: there is no such object"));
+}
+
+TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = Request("a");
+  for (const auto& [options, expected] :
+       std::vector<std::pair<RangedSourceOptions, std::size_t>>{
+           {{.concurrency = 5}, 5},
+           // A request counts as so many bytes, even if it is for a few.
+           {{.concurrency = 50, .max_bytes = 300 << 10}, 3},
+           {{.concurrency = 50, .max_bytes = 1}, 1}}) {
+    source_.emplace(&*client_, &protocol_, nullptr, options);
+    std::latch now(1);
+    server_.SetFaults([&now](const HttpServer::Asked&) {
+      now.wait();
+      return Fault::kNone;
+    });
+    std::latch done(60);
+    std::vector<ReadRequest> requests(60, request);
+    for (ReadRequest& one : requests)
+      one.done = [&done](const absl::StatusOr<base::Bytes>& bytes) {
+        EXPECT_TRUE(bytes.ok());
+        done.count_down();
+      };
+    source_->Read(absl::MakeSpan(requests));
+    const RangedSourceState state = source_->State();
+    EXPECT_LE(state.in_flight, expected);
+    EXPECT_EQ(state.in_flight + state.waiting, 60u);
+    now.count_down();
+    done.wait();
+    EXPECT_EQ(source_->State().in_flight, 0u);
+    server_.SetFaults(nullptr);
+  }
+}
+
+TEST_F(HttpSourceTest, EachJobsRequestsAreBooked) {
+  server_.Put("a", RandomText(2'500, 1));
+  ReadRequest request = Request("a");
+  request.purpose.job = 9;
+  EXPECT_TRUE(Read(request).ok());
+  const RequestCounts gets = client_->ledger().Of(9).gets;
+  EXPECT_EQ(gets.requests, 3u);
+  EXPECT_EQ(gets.bytes, 2'500u);
+  source_->Forget(9);
+  source_->State();  // comes after it
+  EXPECT_EQ(client_->ledger().Of(9).gets.requests, 0u);
+}
+
+TEST_F(HttpSourceTest, AReadThatOthersWantTakesTheMostUrgentPlace) {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = Request("a");
+  source_.emplace(&*client_, &protocol_, nullptr, RangedSourceOptions{1, 1000});
+  std::latch now(1);
+  server_.SetFaults([&now](const HttpServer::Asked&) {
+    now.wait();
+    return Fault::kNone;
+  });
+  std::vector<int> order;
+  std::latch done(10);
+  std::vector<ReadRequest> requests(10, request);
+  for (int i = 0; i < 10; ++i) {
+    requests[i].purpose = {.job = 1, .urgency = 5};
+    requests[i].ticket = 100 + i;
+    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>&) {
+      order.push_back(i);
+      done.count_down();
+    };
+  }
+  source_->Read(absl::MakeSpan(requests));
+  source_->Share(108, {.job = 1, .urgency = 0});
+  source_->Share(107, {.job = 1, .urgency = 3});
+  source_->Share(100, {.job = 1, .urgency = 0});  // is under way
+  source_->Share(7, {.job = 1, .urgency = 0});    // is not known
+  source_->State();                               // comes after them
+  now.count_down();
+  done.wait();
+  EXPECT_EQ(order, (std::vector<int>{0, 8, 7, 1, 2, 3, 4, 5, 6, 9}));
+}
+
+TEST_F(HttpSourceTest, WhoIsOverItsCapWaits) {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = Request("a");
+  source_->SetCap(1, 1e-3);  // bytes a second
+  std::latch first(1);
+  std::latch others(2);
+  std::vector<ReadRequest> requests(3, request);
+  for (ReadRequest& one : requests) {
+    one.purpose.job = 1;
+    one.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+      EXPECT_TRUE(bytes.ok());
+      first.try_wait() ? others.count_down() : first.count_down();
+    };
+  }
+  source_->Read(absl::MakeSpan(requests));
+  first.wait();
+  EXPECT_TRUE(Read(request).ok());  // for another job
+  EXPECT_EQ(source_->State().waiting, 2u);
+  source_->SetCap(1, std::numeric_limits<double>::infinity());
+  others.wait();
 }
 
 TEST_F(HttpSourceTest, JobsShareByWeight) {

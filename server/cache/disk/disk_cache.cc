@@ -1,0 +1,183 @@
+#include "server/cache/disk/disk_cache.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+// Of spent buffers, for the next reads.
+constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
+
+Key KeyOf(const std::string& root, const storage::ReadRequest& request) {
+  return {root, request.object, request.version, request.offset,
+          request.length};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Create(
+    const Options& options, std::unique_ptr<Volume> volume,
+    const Surroundings& surroundings) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      base::MemoryReservation memory,
+      surroundings.budget->Reserve(
+          kSpareBytes + options.read_threads * ReadThreads::kScratchBytes,
+          "the reads of the cache on disk"));
+  FOREBAY_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                           Store::Open(options.store, std::move(volume),
+                                       {.budget = surroundings.budget,
+                                        .next_use = surroundings.next_use,
+                                        .clock = surroundings.clock}));
+  return std::unique_ptr<DiskCache>(new DiskCache(
+      options, surroundings.below, std::move(memory), std::move(store)));
+}
+
+DiskCache::DiskCache(const Options& options, storage::ByteSource* below,
+                     base::MemoryReservation memory,
+                     std::unique_ptr<Store> store)
+    : below_(below),
+      memory_(std::move(memory)),
+      buffers_(std::make_shared<storage::local::BufferPool>(kSpareBytes)),
+      store_(std::move(store)),
+      threads_(options.read_threads,
+               [this](ReadThreads::Read read, const PageBuffer& scratch) {
+                 Serve(std::move(read), scratch);
+               }) {}
+
+DiskCache::~DiskCache() {
+  base::MutexLock lock(&mutex_);
+  while (flights_ > 0) all_landed_.Wait(&mutex_);
+}
+
+void DiskCache::Stop() { threads_.Stop(); }
+
+void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
+  std::vector<storage::ReadRequest> below;
+  for (storage::ReadRequest& taken : requests) {
+    storage::ReadRequest request = std::move(taken);
+    const auto root =
+        request.root == nullptr ? nullptr : request.root->lasting_identity();
+    // Some servers tell no version: it may be another one's tomorrow.
+    if (root == nullptr || request.version.stamp == 0) {
+      below.push_back(std::move(request));
+      continue;
+    }
+    const Key key = KeyOf(*root, request);
+    if (!store_->Takes(key)) {
+      below.push_back(std::move(request));
+    } else if (auto found = store_->Find(key, request.sample)) {
+      BeginFlight();
+      ReadThreads::Read hit = {std::move(request), *std::move(found)};
+      if (hit.request.root->StillHas(hit.request.object, hit.request.version)) {
+        Queue(std::move(hit));
+      } else {
+        below.push_back(Asking(std::move(hit)));
+      }
+    } else {
+      below.push_back(Keeping(std::move(request)));
+    }
+  }
+  if (!below.empty()) below_->Read(absl::MakeSpan(below));
+}
+
+void DiskCache::Queue(ReadThreads::Read hit) {
+  if (threads_.Push(std::move(hit))) return;
+  // It was not taken.
+  // NOLINTNEXTLINE(bugprone-use-after-move): only what Push took has moved
+  const storage::ReadRequest& request = hit.request;
+  request.done(absl::CancelledError(
+      absl::StrCat(request.object, ": the daemon is shutting down")));
+  EndFlight();
+}
+
+storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
+  storage::ReadRequest ask;
+  ask.root = hit.request.root;
+  ask.object = hit.request.object;
+  ask.version = hit.request.version;
+  ask.purpose = hit.request.purpose;
+  ask.sample = hit.request.sample;
+  ask.ticket = hit.request.ticket;
+  ask.done = [this, shared = std::make_shared<ReadThreads::Read>(
+                        std::move(hit))](absl::StatusOr<base::Bytes> bytes) {
+    if (bytes.ok()) {
+      Queue(std::move(*shared));
+      return;
+    }
+    shared->request.done(std::move(bytes));
+    EndFlight();
+  };
+  return ask;
+}
+
+void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
+  storage::ReadRequest& request = read.request;
+  const auto root = request.root->lasting_identity();
+  auto bytes =
+      store_->Read(read.found, KeyOf(*root, request), scratch, *buffers_);
+  if (bytes.ok()) {
+    request.done(std::move(bytes));
+  } else {
+    storage::ReadRequest again = Keeping(std::move(request));
+    below_->Read({&again, 1});
+  }
+  EndFlight();
+}
+
+storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
+  BeginFlight();
+  Store::Entry entry;
+  entry.root = request.root->lasting_identity();
+  entry.object = request.object;
+  entry.version = request.version;
+  entry.offset = request.offset;
+  entry.sample = request.sample;
+  entry.told_nanos = request.purpose.next_use_nanos;
+  request.done = [this, entry = std::move(entry),
+                  done = std::move(request.done)](
+                     absl::StatusOr<base::Bytes> bytes) mutable {
+    if (bytes.ok()) {
+      entry.bytes = *bytes;
+      store_->Keep(std::move(entry));
+    }
+    done(std::move(bytes));
+    EndFlight();
+  };
+  return request;
+}
+
+void DiskCache::Share(std::uint64_t ticket,
+                      const storage::ReadPurpose& purpose) {
+  below_->Share(ticket, purpose);
+}
+
+void DiskCache::SetWeight(std::uint64_t job, double weight) {
+  threads_.SetWeight(job, weight);
+  below_->SetWeight(job, weight);
+}
+
+// Caps are of sources: what is kept here costs them nothing.
+void DiskCache::SetCap(std::uint64_t job, double bytes_per_second) {
+  below_->SetCap(job, bytes_per_second);
+}
+
+void DiskCache::Forget(std::uint64_t job) {
+  threads_.Forget(job);
+  below_->Forget(job);
+}
+
+void DiskCache::BeginFlight() {
+  base::MutexLock lock(&mutex_);
+  ++flights_;
+}
+
+void DiskCache::EndFlight() {
+  base::MutexLock lock(&mutex_);
+  if (--flights_ == 0) all_landed_.NotifyAll();
+}
+
+}  // namespace forebay::cache::disk

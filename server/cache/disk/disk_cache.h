@@ -1,0 +1,98 @@
+#ifndef FOREBAY_SERVER_CACHE_DISK_DISK_CACHE_H_
+#define FOREBAY_SERVER_CACHE_DISK_DISK_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "server/base/clock.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/cache/disk/read_threads.h"
+#include "server/cache/disk/snapshot.h"
+#include "server/cache/disk/store.h"
+#include "server/cache/disk/volume.h"
+#include "server/cache/next_use.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/buffer_pool.h"
+
+namespace forebay::cache::disk {
+
+// The cache's second tier: keeps on a disk of this host what was read from
+// farther away, also when the daemon or the host is started again. Only roots
+// with a lasting identity are kept: what lies on a disk of this host gains
+// nothing here. What it gives was checked, byte for byte, against what was
+// asked for; whatever is wrong with its disk, the source below is read.
+//
+// Thread-safe. Owned by the daemon; the source below, the budget, the oracle
+// and the clock outlive it, as does what it handed out. Read does not block,
+// but for what a root's StillHas takes.
+// Create and destruction block for the disk; destruction waits for the reads
+// under way, here and below. Errors are those of the source below. Create:
+// RESOURCE_EXHAUSTED (the budget), UNAVAILABLE (the volume cannot be read).
+class DiskCache final : public storage::ByteSource {
+ public:
+  struct Options {
+    Store::Options store;
+    int read_threads = 8;
+  };
+  struct Surroundings {
+    storage::ByteSource* below = nullptr;
+    base::MemoryBudget* budget = nullptr;
+    const NextUse* next_use = nullptr;
+    const base::Clock* clock = nullptr;
+  };
+
+  static absl::StatusOr<std::unique_ptr<DiskCache>> Create(
+      const Options& options, std::unique_ptr<Volume> volume,
+      const Surroundings& surroundings);
+  ~DiskCache() override;
+
+  void Read(absl::Span<storage::ReadRequest> requests) override;
+  void Share(std::uint64_t ticket,
+             const storage::ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
+  void Forget(std::uint64_t job) override;
+
+  // Serves the hits that wait, and cancels those that come. From then on the
+  // source below is read only by who calls Read, and may go before this does
+  // when nobody does so any more. By one thread.
+  void Stop();
+
+  disk::Snapshot Snapshot() const { return store_->Snapshot(); }
+
+ private:
+  DiskCache(const Options& options, storage::ByteSource* below,
+            base::MemoryReservation memory, std::unique_ptr<Store> store);
+
+  // Has a counted flight served.
+  void Queue(ReadThreads::Read hit);
+  // A read of no bytes, after which the hit is served if it still is one.
+  storage::ReadRequest Asking(ReadThreads::Read hit);
+  // On one of the threads.
+  void Serve(ReadThreads::Read read, const PageBuffer& scratch);
+  // The same request, of which the store keeps what comes.
+  storage::ReadRequest Keeping(storage::ReadRequest request);
+
+  void BeginFlight();
+  void EndFlight();
+
+  storage::ByteSource* const below_;
+  const base::MemoryReservation memory_;
+  const std::shared_ptr<storage::local::BufferPool> buffers_;
+  const std::unique_ptr<Store> store_;
+
+  base::Mutex mutex_;
+  base::CondVar all_landed_;
+  std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  ReadThreads threads_;  // the last: they use the rest
+};
+
+}  // namespace forebay::cache::disk
+
+#endif  // FOREBAY_SERVER_CACHE_DISK_DISK_CACHE_H_

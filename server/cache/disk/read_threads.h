@@ -1,0 +1,59 @@
+#ifndef FOREBAY_SERVER_CACHE_DISK_READ_THREADS_H_
+#define FOREBAY_SERVER_CACHE_DISK_READ_THREADS_H_
+
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/cache/disk/index.h"
+#include "server/cache/disk/segment_file.h"
+#include "server/schedule/fair_queue.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache::disk {
+
+// The threads that wait for the tier's disk, forebay-ssd-N. Jobs share them by
+// weight and bytes; within a job the most urgent read goes first.
+//
+// Thread-safe. Owned by the tier. Push does not block. Stop, and destruction,
+// serve what waits first. No errors.
+class ReadThreads {
+ public:
+  static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
+
+  struct Read {
+    storage::ReadRequest request;
+    Index::Found found;
+  };
+  // Called on the threads, with a scratch of the thread's.
+  using Serve = std::function<void(Read read, const PageBuffer& scratch)>;
+
+  ReadThreads(int threads, Serve serve);
+  ~ReadThreads();
+
+  // Takes the read, unless it was stopped: false.
+  bool Push(Read&& read);
+  void Stop();  // by one thread
+  void SetWeight(std::uint64_t job, double weight);
+  void Forget(std::uint64_t job);
+
+ private:
+  using Popped = schedule::FairQueue<Read>::Popped;
+
+  void Work(int thread);
+  std::optional<Popped> Await();
+
+  const Serve serve_;
+  base::Mutex mutex_;
+  base::CondVar read_or_end_;
+  schedule::FairQueue<Read> queue_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay::cache::disk
+
+#endif  // FOREBAY_SERVER_CACHE_DISK_READ_THREADS_H_

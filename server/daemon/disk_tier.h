@@ -1,0 +1,45 @@
+#ifndef FOREBAY_SERVER_DAEMON_DISK_TIER_H_
+#define FOREBAY_SERVER_DAEMON_DISK_TIER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "proto/config.pb.h"
+#include "server/cache/disk/disk_cache.h"
+#include "server/cache/disk/snapshot.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::daemon {
+
+// The cache's second tier, if the configuration wants one and its directory can
+// be had; else reads go to the source below. Logs which, and why.
+//
+// Thread-safe. Owns the tier; what it was made with outlives it. Construction
+// and destruction block for the disk. No errors: there is always a source.
+class DiskTier {
+ public:
+  DiskTier(const proto::CacheConfig& config,
+           const cache::disk::DiskCache::Surroundings& surroundings);
+
+  storage::ByteSource* source() {
+    return tier_ != nullptr ? tier_.get() : below_;
+  }
+  // Before the source below goes: as DiskCache's.
+  void Stop() {
+    if (tier_ != nullptr) tier_->Stop();
+  }
+  // Nullopt: there is no tier.
+  std::optional<cache::disk::Snapshot> Snapshot() const;
+  // Why there is none: a sentence. Empty: there is, or none is wanted.
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  storage::ByteSource* const below_;
+  std::unique_ptr<cache::disk::DiskCache> tier_;
+  std::string refusal_;
+};
+
+}  // namespace forebay::daemon
+
+#endif  // FOREBAY_SERVER_DAEMON_DISK_TIER_H_

@@ -1,0 +1,254 @@
+// What the cache's second tier takes for an entry that it writes or reads,
+// beside bare writes and reads of the same bytes: past the page cache, on the
+// same disk, the writes one behind the other and of the same size, the reads by
+// as many threads in a random order. Prints one JSON object: microseconds an
+// entry, of time and of CPU.
+//
+// Usage: entry_cost DIRECTORY
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/base/philox.h"
+#include "server/cache/disk/disk_cache.h"
+#include "server/cache/disk/record.h"
+#include "server/cache/disk/segment_file.h"
+#include "server/cache/disk/volume.h"
+#include "server/cache/timetable.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::uint64_t kEntries = 6'000;
+constexpr std::uint64_t kBytes = 25 * kPageBytes;  // 100 KiB
+constexpr std::uint64_t kWrite = std::uint64_t{2} << 20;
+constexpr std::uint64_t kCapacity = std::uint64_t{1} << 30;
+constexpr int kThreads = 8;
+constexpr std::uint64_t kAtOnce = 64;
+
+class AnyRoot final : public storage::Root {
+ public:
+  const std::string& uri() const override { return *name_; }
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return name_;
+  }
+
+ private:
+  const std::shared_ptr<const std::string> name_ =
+      std::make_shared<const std::string>("https://host/bucket/train/");
+};
+
+// Gives bytes of the right length at once: all the same ones.
+class InstantSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      ++reads_;
+      request.done(base::Bytes(content_, *content_));
+    }
+  }
+  std::uint64_t reads() const { return reads_; }
+
+ private:
+  std::atomic<std::uint64_t> reads_ = 0;
+  const std::shared_ptr<const std::vector<std::uint8_t>> content_ =
+      std::make_shared<const std::vector<std::uint8_t>>(kBytes, 0x5a);
+};
+
+// Lets so many through at once.
+class Window {
+ public:
+  void Enter() {
+    base::MutexLock lock(&mutex_);
+    while (inside_ == kAtOnce) left_.Wait(&mutex_);
+    ++inside_;
+  }
+  void Leave() {
+    base::MutexLock lock(&mutex_);
+    --inside_;
+    left_.NotifyAll();
+  }
+  void AwaitAll() {
+    base::MutexLock lock(&mutex_);
+    while (inside_ > 0) left_.Wait(&mutex_);
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar left_;
+  std::uint64_t inside_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+double CpuMicros() {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const auto micros = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e6 +
+           static_cast<double>(time.tv_usec);
+  };
+  return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+struct Cost {
+  double micros = 0;  // an entry
+  double cpu = 0;
+};
+
+template <typename Work>
+Cost CostOf(Work work) {
+  const double cpu = CpuMicros();
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::micro> took =
+      std::chrono::steady_clock::now() - begin;
+  return {took.count() / kEntries, (CpuMicros() - cpu) / kEntries};
+}
+
+std::vector<std::uint64_t> RandomOrder() {
+  base::PhiloxStream random(/*seed=*/1, /*epoch=*/0, /*sample=*/0, /*op=*/0);
+  std::vector<std::uint64_t> order(kEntries);
+  for (std::uint64_t i = 0; i < kEntries; ++i) order[i] = i;
+  for (std::uint64_t i = kEntries - 1; i > 0; --i) {
+    std::swap(order[i], order[random.NextUint32() % (i + 1)]);
+  }
+  return order;
+}
+
+class Tier {
+ public:
+  explicit Tier(const std::string& path)
+      : cache_(*DiskCache::Create(
+            {.store = {.capacity = kCapacity}, .read_threads = kThreads},
+            *Directory::Lock(path),
+            {.below = &source_,
+             .budget = &budget_,
+             .next_use = &timetable_,
+             .clock = base::Clock::Monotonic()})) {}
+
+  // As fast as the disk takes it: nothing is refused.
+  Cost Write() {
+    return CostOf([this] {
+      for (std::uint64_t i = 0; i < kEntries; ++i) {
+        while (cache_->Snapshot().waiting > (24 << 20)) {
+          std::this_thread::yield();
+        }
+        Read(i);
+      }
+      while (cache_->Snapshot().waiting > 0) std::this_thread::yield();
+    });
+  }
+  Cost Read() {
+    const Cost cost = CostOf([this] {
+      for (const std::uint64_t entry : RandomOrder()) Read(entry);
+      window_.AwaitAll();
+    });
+    if (source_.reads() != kEntries) std::abort();
+    return cost;
+  }
+
+ private:
+  void Read(std::uint64_t entry) {
+    window_.Enter();
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = "class/sample" + std::to_string(entry) + ".jpg";
+    request.version = {kBytes, 1};
+    request.length = kBytes;
+    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
+      if (!bytes.ok() || bytes->size() != kBytes) std::abort();
+      window_.Leave();
+    };
+    cache_->Read({&request, 1});
+  }
+
+  const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
+  Window window_;
+  base::MemoryBudget budget_{std::uint64_t{1} << 30};
+  InstantSource source_;
+  Timetable timetable_;
+  std::unique_ptr<DiskCache> cache_;
+};
+
+// The same bytes in one file.
+class Bare {
+ public:
+  explicit Bare(const std::string& path)
+      : directory_(*Directory::Lock(path)),
+        file_{base::Fd(directory_->Create("bare", kFile)), 0, kFile} {
+    if (!file_.fd) std::abort();
+  }
+
+  Cost Write() {
+    const PageBuffer buffer(kWrite);
+    std::fill(buffer.span().begin(), buffer.span().end(), 0x5a);
+    return CostOf([&] {
+      for (std::uint64_t at = 0; at < kFile; at += kWrite) {
+        if (!WritePages(*directory_, file_, buffer.span(), at).ok()) {
+          std::abort();
+        }
+      }
+    });
+  }
+  Cost Read() {
+    return CostOf([this] {
+      const std::vector<std::uint64_t> order = RandomOrder();
+      std::atomic<std::uint64_t> next = 0;
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&] {
+          const PageBuffer buffer(kBytes);
+          for (std::uint64_t i = next++; i < kEntries; i = next++) {
+            if (!ReadPages(*directory_, file_, buffer.span(), order[i] * kBytes)
+                     .ok()) {
+              std::abort();
+            }
+          }
+        });
+      }
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kFile = RoundUp(kEntries * kBytes, kWrite);
+
+  const std::unique_ptr<Directory> directory_;
+  const SegmentFile file_;
+};
+
+void Print(const char* name, const Cost& cost, const char* end) {
+  std::printf("\"%s_us\": %.2f, \"%s_cpu_us\": %.2f%s", name, cost.micros, name,
+              cost.cpu, end);
+}
+
+int Main(const std::string& path) {
+  Tier tier(path + "/tier");
+  Bare bare(path + "/bare");
+  std::printf("{");
+  Print("write", tier.Write(), ", ");
+  Print("bare_write", bare.Write(), ", ");
+  Print("read", tier.Read(), ", ");
+  Print("bare_read", bare.Read(), "}\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  return forebay::cache::disk::Main(argv[1]);
+}

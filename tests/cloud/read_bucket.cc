@@ -1,0 +1,180 @@
+// Lists a bucket once and then reads all of its objects a number of times, as
+// the daemon's source does, with the patience of a test. Prints a line of JSON
+// for each object read, {"round", "name", "size", "sha256"} or {"round",
+// "name", "error"}, and in the end what was asked for.
+
+#include <openssl/sha.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <latch>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "server/base/clock.h"
+#include "server/storage/gcs/credentials.h"
+#include "server/storage/gcs/gcs_protocol.h"
+#include "server/storage/gcs/gcs_root.h"
+#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/listing.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/ranged_source.h"
+
+namespace forebay::tests {
+namespace {
+
+using Json = nlohmann::json;
+using storage::ObjectVersion;
+using storage::ReadRequest;
+using storage::gcs::GcsRoot;
+using storage::http::Client;
+using storage::http::Engine;
+using storage::http::RangedSource;
+
+constexpr std::int64_t kMillis = 1'000'000;
+constexpr std::uint64_t kJob = 5;
+
+struct Options {
+  std::string endpoint;
+  std::string uri;
+  std::string metadata_host;
+  int rounds = 1;
+  std::uint64_t part_bytes = 8 << 20;
+};
+
+struct Object {
+  std::string name;
+  ObjectVersion version;
+};
+
+void Print(const Json& line) {
+  std::printf("%s\n", line.dump().c_str());
+  std::fflush(stdout);
+}
+
+std::string Sha256(absl::Span<const std::uint8_t> bytes) {
+  std::uint8_t digest[SHA256_DIGEST_LENGTH];
+  SHA256(bytes.data(), bytes.size(), digest);
+  std::string hex;
+  for (const std::uint8_t byte : digest) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", byte);
+    hex += digits;
+  }
+  return hex;
+}
+
+int Complain(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
+
+// Reads all objects at once; prints what comes, on the engine's thread.
+void ReadAll(RangedSource* source, const std::shared_ptr<const GcsRoot>& root,
+             const std::vector<Object>& objects, int round) {
+  std::latch finished(static_cast<std::ptrdiff_t>(objects.size()));
+  std::vector<ReadRequest> requests(objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    requests[i].root = root;
+    requests[i].object = objects[i].name;
+    requests[i].version = objects[i].version;
+    requests[i].length = objects[i].version.size;
+    requests[i].purpose.job = kJob;
+    requests[i].done = [&finished, round, name = objects[i].name](
+                           const absl::StatusOr<base::Bytes>& bytes) {
+      Json line = {{"round", round}, {"name", name}};
+      if (bytes.ok()) {
+        line["size"] = bytes->size();
+        line["sha256"] = Sha256(bytes->span());
+      } else {
+        line["error"] = bytes.status().ToString();
+      }
+      Print(line);
+      finished.count_down();
+    };
+  }
+  source->Read(absl::MakeSpan(requests));
+  finished.wait();
+}
+
+Json ToJson(const storage::http::RequestCounts& counts) {
+  return {{"requests", counts.requests},
+          {"retries", counts.retries},
+          {"hedges", counts.hedges},
+          {"failures", counts.failures},
+          {"bytes", counts.bytes}};
+}
+
+// Faults pass sooner in tests.
+storage::http::RetryOptions Retries() {
+  storage::http::RetryOptions options;
+  options.first_delay_nanos = 10 * kMillis;
+  options.max_delay_nanos = 10'000 * kMillis;
+  options.retries_per_second = 1e4;
+  options.retry_burst = 1e4;
+  return options;
+}
+
+// Exit status.
+int Run(const Options& options) {
+  const auto root = GcsRoot::Create(options.uri, options.endpoint);
+  auto engine = Engine::Create();
+  if (!root.ok()) return Complain(root.status());
+  if (!engine.ok()) return Complain(engine.status());
+
+  // Destroyed after the client, whose calls use it.
+  std::unique_ptr<storage::gcs::KeptToken> token;
+  std::unique_ptr<storage::gcs::TokenSource> credentials;
+  Client client(engine->get(), Retries(), 1);
+  const base::Clock* const wall = base::Clock::Wall();
+  if (!options.metadata_host.empty()) {
+    storage::gcs::CredentialsEnvironment environment;
+    environment.metadata_host = options.metadata_host;
+    auto found = storage::gcs::FindCredentials(environment, &client, wall);
+    if (!found.ok()) return Complain(found.status());
+    credentials = *std::move(found);
+    token = std::make_unique<storage::gcs::KeptToken>(credentials.get(), wall);
+  }
+  std::vector<Object> objects;
+  const absl::Status listed = storage::gcs::ListObjects(
+      &client, token.get(), **root, [&objects](const auto& object) {
+        objects.push_back({object.name, object.version});
+        return true;
+      });
+  if (!listed.ok()) return Complain(listed);
+
+  const storage::gcs::GcsProtocol protocol;
+  storage::http::RangedSourceOptions source_options;
+  source_options.part_bytes = options.part_bytes;
+  source_options.patience.window_nanos = 500 * kMillis;
+  {
+    RangedSource source(&client, &protocol, token.get(), source_options);
+    for (int round = 0; round < options.rounds; ++round)
+      ReadAll(&source, *root, objects, round);
+  }
+  const auto asked = client.ledger().Of(kJob);
+  const auto of_all = client.ledger().Of(0);
+  Print({{"gets", ToJson(asked.gets)}, {"lists", ToJson(of_all.lists)}});
+  return 0;
+}
+
+}  // namespace
+}  // namespace forebay::tests
+
+int main(int argc, char** argv) {
+  CLI::App app("Reads a bucket's objects as the daemon does.");
+  forebay::tests::Options options;
+  app.add_option("endpoint", options.endpoint, "The server's URL")->required();
+  app.add_option("uri", options.uri, "gs://BUCKET/PREFIX")->required();
+  app.add_option("--rounds", options.rounds, "How often all is read");
+  app.add_option("--part-bytes", options.part_bytes, "Of a request, at most");
+  app.add_option("--metadata", options.metadata_host,
+                 "HOST:PORT of a metadata server; else nobody asks");
+  CLI11_PARSE(app, argc, argv);
+  return forebay::tests::Run(options);
+}

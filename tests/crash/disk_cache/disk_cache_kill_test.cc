@@ -1,0 +1,140 @@
+// A process that writes a tier is killed at moments nobody chose, again and
+// again; the tier that is opened then gives right bytes or none, and its files
+// take no more than they may.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <latch>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/base/fd.h"
+#include "server/base/memory_budget.h"
+#include "server/cache/disk/disk_cache.h"
+#include "server/cache/disk/segment_format.h"
+#include "server/cache/disk/volume.h"
+#include "tests/crash/disk_cache/generated_source.h"
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr int kRounds = 25;
+
+// Runs the writer until it has made so many reads, and kills it.
+void RunAndKill(const std::string& path, std::uint64_t seed,
+                std::uint64_t reads) {
+  std::array<int, 2> ends;
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const base::Fd from(ends[0]);
+  base::Fd to(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, to.get(), STDOUT_FILENO);
+  std::string program = "tests/crash/disk_cache/writer";
+  std::string directory = path;
+  std::string number = std::to_string(seed);
+  std::array<char*, 4> arguments = {program.data(), directory.data(),
+                                    number.data(), nullptr};
+  pid_t writer = 0;
+  const int error = posix_spawn(&writer, program.c_str(), &actions, nullptr,
+                                arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ASSERT_EQ(error, 0);
+  to.Close();
+  std::array<char, 512> told;
+  for (std::uint64_t left = reads; left > 0;) {
+    const ssize_t got = read(from.get(), told.data(),
+                             std::min<std::uint64_t>(told.size(), left));
+    if (got <= 0) break;
+    left -= got;
+  }
+  EXPECT_EQ(kill(writer, SIGKILL), 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(writer, &status, 0), writer);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+}
+
+std::uint64_t SegmentBytesIn(const std::string& path) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (SerialOf(entry.path().filename().string()).has_value()) {
+      bytes += entry.file_size();
+    }
+  }
+  return bytes;
+}
+
+// Opens the tier and reads all that there is. How much of it the tier had.
+std::uint64_t ReadAll(const std::string& path) {
+  GeneratedSource below;
+  const NoNextUse next_use;
+  base::MemoryBudget budget(std::uint64_t{1} << 30);
+  auto cache = DiskCache::Create(
+      {.store = {.capacity = kKilledCapacity, .segment_bytes = kKilledSegment},
+       .read_threads = 2},
+      *Directory::Lock(path),
+      {.below = &below,
+       .budget = &budget,
+       .next_use = &next_use,
+       .clock = base::Clock::Monotonic()});
+  EXPECT_TRUE(cache.ok()) << cache.status();
+  if (!cache.ok()) return 0;
+  constexpr std::uint64_t kAll = kGeneratedObjects * kGeneratedStamps;
+  std::latch done(kAll);
+  std::atomic<int> wrong = 0;
+  for (std::uint64_t i = 0; i < kAll; ++i) {
+    const std::uint64_t object = i / kGeneratedStamps;
+    const auto stamp = static_cast<std::int64_t>(i % kGeneratedStamps);
+    auto request = GeneratedRequest(object, stamp);
+    request.purpose.next_use_nanos = INT64_MAX;  // nothing makes way for it
+    request.done = [&, object, stamp](const absl::StatusOr<base::Bytes>& b) {
+      const std::string truth = GeneratedContent(object, stamp);
+      if (!b.ok() || b->size() != truth.size() ||
+          std::memcmp(b->data(), truth.data(), truth.size()) != 0) {
+        ++wrong;
+      }
+      done.count_down();
+    };
+    (*cache)->Read({&request, 1});
+  }
+  done.wait();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ((*cache)->Snapshot().hits.reads + below.reads(), kAll);
+  return (*cache)->Snapshot().hits.reads;
+}
+
+TEST(DiskCacheKillTest, GivesRightBytesOrNoneAfterEveryKill) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const storage::local::ScratchDir scratch;
+  const std::string path = scratch.Path("tier");
+  std::uint64_t hits = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    RunAndKill(path, random(), 1 + random() % 1500);
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);
+    // Every other time, the next writer finds what the dead one left.
+    if (round % 2 == 0) continue;
+    hits += ReadAll(path);
+    ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);
+  }
+  EXPECT_GT(hits, kRounds);
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

@@ -1,0 +1,47 @@
+#ifndef FOREBAY_TESTS_CRASH_DISK_CACHE_GENERATED_SOURCE_H_
+#define FOREBAY_TESTS_CRASH_DISK_CACHE_GENERATED_SOURCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/cache/next_use.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache::disk {
+
+// Of the tier that is killed, and of the one that is opened after it.
+inline constexpr std::uint64_t kKilledCapacity = std::uint64_t{8} << 20;
+inline constexpr std::uint64_t kKilledSegment = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kGeneratedObjects = 400;
+inline constexpr std::int64_t kGeneratedStamps = 2;  // versions of each
+
+// A request for one of the objects in one of its versions, which is wanted
+// again at once. Every process asks for the same.
+storage::ReadRequest GeneratedRequest(std::uint64_t object, std::int64_t stamp);
+
+// What each byte of that must be.
+std::string GeneratedContent(std::uint64_t object, std::int64_t stamp);
+
+// Gives what GeneratedContent says. Thread-safe; reads are done before Read
+// returns.
+class GeneratedSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override;
+  std::uint64_t reads() const { return reads_; }
+
+ private:
+  std::atomic<std::uint64_t> reads_ = 0;
+};
+
+// Knows of nothing.
+class NoNextUse final : public NextUse {
+ public:
+  void Ask(std::int64_t now_nanos, absl::Span<const storage::SampleRef> samples,
+           absl::Span<std::int64_t> nanos) const override;
+};
+
+}  // namespace forebay::cache::disk
+
+#endif  // FOREBAY_TESTS_CRASH_DISK_CACHE_GENERATED_SOURCE_H_

@@ -1,0 +1,17 @@
+// A header x-goog-hash: whatever it says, reading it ends, and finds a checksum
+// only where one is named.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "server/storage/gcs/gcs_protocol.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view value(reinterpret_cast<const char*>(data), size);
+  const auto crc = forebay::storage::gcs::ParseHashHeader(value);
+  if (crc.has_value() && value.find("crc32c=") == value.npos) std::abort();
+  return 0;
+}

@@ -1,0 +1,308 @@
+#include "server/cache/disk/disk_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/server/cache/disk/disk_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPlenty = std::uint64_t{64} << 20;
+constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TEST(DiskCacheTest, KeepsWhatWasReadOverARestart) {
+  DiskHouse house(kPlenty);
+  std::vector<storage::ReadRequest> requests;
+  for (const std::size_t length : {1, 15, 16, 4096, 47'000, 3'000'000}) {
+    const std::string name = "class a/ü" + std::to_string(length);
+    requests.push_back(house.Request(name, house.Put(name, length)));
+    EXPECT_EQ(house.Text(requests.back()), house.Truth(requests.back()));
+  }
+  house.Reopen();
+  EXPECT_EQ(house.cache().Snapshot().entries, requests.size());
+  for (const storage::ReadRequest& request : requests) {
+    EXPECT_EQ(house.Text(request), house.Truth(request));
+    EXPECT_EQ(house.below().times(request.object), 1);
+  }
+  const Snapshot snapshot = house.cache().Snapshot();
+  EXPECT_EQ(snapshot.hits.reads, requests.size());
+  EXPECT_EQ(snapshot.hits.bytes, 1 + 15 + 16 + 4096 + 47'000 + 3'000'000);
+  EXPECT_EQ(snapshot.misses.reads, 0);
+  EXPECT_EQ(snapshot.damaged, 0);
+}
+
+TEST(DiskCacheTest, GivesItBackWhileItIsOpen) {
+  DiskHouse house(kPlenty);
+  const auto request = house.Request("a", house.Put("a", 1000));
+  house.ReadAndSettle(request);
+  EXPECT_EQ(house.cache().Snapshot().written.reads, 1);
+  house.memory().Remove("a");
+  EXPECT_EQ(house.Text(request).size(), 1000);
+  EXPECT_EQ(house.cache().Snapshot().hits.reads, 1);
+  EXPECT_EQ(house.cache().Snapshot().misses.reads, 1);
+}
+
+TEST(DiskCacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
+  DiskHouse house(kPlenty);
+  storage::MemorySource other;
+  const auto first = house.memory().Put("a", "first");
+  EXPECT_EQ(house.ReadAndSettle(house.Request("a", first)), "first");
+  auto part = house.Request("a", first);
+  part.offset = 1;
+  part.length = 2;
+  EXPECT_EQ(house.ReadAndSettle(part), "ir");
+  part.length = 3;
+  EXPECT_EQ(house.ReadAndSettle(part), "irs");
+  const auto second = house.memory().Put("a", "other");
+  EXPECT_EQ(house.ReadAndSettle(house.Request("a", second)), "other");
+  house.Reopen();
+  // What it was is known by what it was.
+  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
+  EXPECT_EQ(house.Text(part), "irs");
+  EXPECT_EQ(house.Text(house.Request("a", second)), "other");
+  EXPECT_THAT(house.Text(house.Request("b", second)), HasSubstr("NOT_FOUND"));
+  auto elsewhere = house.Request("a", second);
+  elsewhere.root = other.root();
+  EXPECT_THAT(house.Text(elsewhere), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(house.below().times("a"), 4 + 1);
+}
+
+TEST(DiskCacheTest, KeepsNothingOfARootWithoutALastingIdentity) {
+  class Near final : public storage::Root {
+   public:
+    const std::string& uri() const override { return uri_; }
+    std::shared_ptr<const std::string> identity() const override {
+      return std::make_shared<const std::string>("near");
+    }
+
+   private:
+    const std::string uri_ = "near";
+  };
+  DiskHouse house(kPlenty);
+  auto request = house.Request("a", house.Put("a", 10));
+  request.root = std::make_shared<Near>();
+  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
+  request.root = nullptr;
+  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(house.cache().Snapshot().misses.reads, 0);
+  EXPECT_THAT(house.Segments(), IsEmpty());
+}
+
+// Files of another host, which have to be asked for.
+class Elsewhere final : public storage::ByteSource {
+ public:
+  class Far final : public storage::Root {
+   public:
+    const std::string& uri() const override { return *name_; }
+    std::shared_ptr<const std::string> lasting_identity() const override {
+      return name_;
+    }
+    bool StillHas(const std::string&,
+                  const storage::ObjectVersion&) const override {
+      return false;
+    }
+
+   private:
+    const std::shared_ptr<const std::string> name_ =
+        std::make_shared<const std::string>("far");
+  };
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& taken : requests) {
+      const storage::ReadRequest request = std::move(taken);
+      log += request.length == 0 ? '?' : '!';
+      if (is_gone) {
+        request.done(absl::NotFoundError("a: is gone"));
+      } else {
+        const auto* text = reinterpret_cast<const std::uint8_t*>("content");
+        request.done(base::Bytes(nullptr, {text, request.length}));
+      }
+    }
+  }
+
+  std::string log;
+  bool is_gone = false;
+};
+
+TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
+  DiskHouse house(kPlenty);
+  house.Close();
+  Elsewhere below;
+  auto cache = *DiskCache::Create({.store = {.capacity = kPlenty}},
+                                  *Directory::Lock(house.path()),
+                                  {.below = &below,
+                                   .budget = &house.budget(),
+                                   .next_use = &house.next_use(),
+                                   .clock = &house.clock()});
+  const auto read = [&] {
+    storage::ReadRequest request;
+    request.root = std::make_shared<Elsewhere::Far>();
+    request.object = "a";
+    request.version = {7, 1};
+    request.length = 7;
+    std::promise<std::string> text;
+    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+      text.set_value(CacheHouse::TextOf(bytes));
+    };
+    cache->Read({&request, 1});
+    while (cache->Snapshot().waiting > 0) std::this_thread::yield();
+    return text.get_future().get();
+  };
+  EXPECT_EQ(read(), "content");
+  EXPECT_EQ(read(), "content");
+  below.is_gone = true;
+  EXPECT_EQ(read(), "NOT_FOUND: a: is gone");
+  EXPECT_EQ(below.log, "!??");
+  EXPECT_EQ(cache->Snapshot().hits.reads, 1);
+}
+
+TEST(DiskCacheTest, ServesNoMoreHitsOnceItWasStopped) {
+  DiskHouse house(kPlenty);
+  const auto request = house.Request("a", house.Put("a", 10));
+  house.ReadAndSettle(request);
+  house.cache().Stop();
+  EXPECT_EQ(house.Text(request), "CANCELLED: a: the daemon is shutting down");
+  EXPECT_EQ(house.below().times("a"), 1);
+}
+
+TEST(DiskCacheTest, KeepsNothingOfWhichNoVersionIsKnown) {
+  DiskHouse house(kPlenty);
+  auto request = house.Request("a", house.Put("a", 10));
+  request.version.stamp = 0;
+  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_EQ(house.cache().Snapshot().misses.reads, 0);
+}
+
+TEST(DiskCacheTest, PassesOnWhatCannotBeKept) {
+  DiskHouse house(8 * kSmallSegment, kSmallSegment);
+  const auto empty = house.Request("empty", house.Put("empty", 0));
+  const auto huge = house.Request("huge", house.Put("huge", kSmallSegment));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(house.ReadAndSettle(empty), "");
+    EXPECT_EQ(house.ReadAndSettle(huge), house.Truth(huge));
+  }
+  EXPECT_EQ(house.below().times("empty"), 2);
+  EXPECT_EQ(house.below().times("huge"), 2);
+  EXPECT_THAT(house.Segments(), IsEmpty());
+}
+
+TEST(DiskCacheTest, WritesNothingThatNobodyWantsAgain) {
+  DiskHouse house(kPlenty);
+  house.next_use().Want(1, kNever);
+  const auto request = house.Request("a", house.Put("a", 10), 1);
+  house.ReadAndSettle(request);
+  EXPECT_THAT(house.Segments(), IsEmpty());
+  EXPECT_EQ(house.cache().Snapshot().refused.reads, 1);
+}
+
+TEST(DiskCacheTest, ErrorsAreNotKept) {
+  DiskHouse house(kPlenty);
+  const auto request = house.Request("a", house.Put("a", 10));
+  house.faulty().Fail("a", absl::UnavailableError("a: scripted"));
+  EXPECT_EQ(house.ReadAndSettle(request), "UNAVAILABLE: a: scripted");
+  EXPECT_EQ(house.ReadAndSettle(request), house.Truth(request));
+}
+
+TEST(DiskCacheTest, MoreThanMayWaitIsNotKept) {
+  DiskHouse house(kPlenty);
+  house.set_waiting_bytes(100'000);
+  house.Reopen();
+  const auto large = house.Request("large", house.Put("large", 100'000));
+  const auto small = house.Request("small", house.Put("small", 10'000));
+  EXPECT_EQ(house.ReadAndSettle(large), house.Truth(large));
+  EXPECT_EQ(house.ReadAndSettle(small), house.Truth(small));
+  EXPECT_EQ(house.cache().Snapshot().refused.bytes, 100'000);
+  EXPECT_EQ(house.cache().Snapshot().written.reads, 1);
+}
+
+TEST(DiskCacheTest, GoesOnInTheSegmentThatWasOpen) {
+  DiskHouse house(kPlenty);
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    house.Text(house.Request(name, house.Put(name, 1000)));
+    house.Reopen();
+    EXPECT_EQ(house.cache().Snapshot().entries, i + 1);
+  }
+  EXPECT_THAT(house.Segments(), SizeIs(1));
+}
+
+TEST(DiskCacheTest, TakesNoMoreThanItsCapacity) {
+  DiskHouse house(8 * kSmallSegment, kSmallSegment);
+  for (int i = 0; i < 60; ++i) {
+    house.clock().Advance(1201 * kSecond);
+    const std::string name = "a" + std::to_string(i);
+    const auto request = house.Request(name, house.Put(name, 20'000));
+    EXPECT_EQ(house.ReadAndSettle(request), house.Truth(request));
+    EXPECT_LE(house.Segments().size(), 8);
+    EXPECT_EQ(house.cache().Snapshot().used,
+              house.Segments().size() * kSmallSegment);
+  }
+  EXPECT_GT(house.cache().Snapshot().evicted.reads, 30);
+}
+
+TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
+  DiskHouse house(kPlenty);
+  constexpr std::uint64_t kMost = (256 << 10) / Index::kEntryBytes;
+  const auto version = house.Put("a", 8000);
+  for (std::uint64_t offset = 0; offset < 8000; ++offset) {
+    if (offset == 6000) house.clock().Advance(1201 * kSecond);
+    auto request = house.Request("a", version);
+    request.offset = offset;
+    request.length = 1;
+    house.Text(request);
+  }
+  house.Settle();
+  const Snapshot snapshot = house.cache().Snapshot();
+  EXPECT_LE(snapshot.entries, kMost);
+  EXPECT_GT(snapshot.entries, kMost / 2);
+  EXPECT_GT(snapshot.refused.reads, 500);
+  EXPECT_GT(snapshot.evicted.reads, 100);
+}
+
+TEST(DiskCacheTest, LeavesFilesAloneThatAreNotItsOwn) {
+  DiskHouse house(kPlenty);
+  std::ofstream(house.path() + "/notes.txt") << "mine";
+  std::filesystem::create_directory(house.path() + "/segment-folder");
+  house.Reopen();
+  EXPECT_TRUE(std::filesystem::exists(house.path() + "/notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(house.path() + "/segment-folder"));
+}
+
+TEST(DiskCacheTest, OneAtATime) {
+  DiskHouse house(kPlenty);
+  EXPECT_EQ(house.TryOpen().status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(DiskCacheTest, CountsItsMemory) {
+  DiskHouse house(kPlenty);
+  EXPECT_GT(house.budget().used(), std::uint64_t{32} << 20);
+  house.Close();
+  EXPECT_EQ(house.budget().used(), 0);
+  const auto all =
+      *house.budget().Reserve(DiskHouse::kMemory - (8 << 20), "a test");
+  EXPECT_EQ(house.TryOpen().status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(DiskCacheTest, PassesOnWhatConcernsJobs) {
+  DiskHouse house(kPlenty);
+  house.cache().SetWeight(1, 3);
+  house.cache().SetCap(1, 1e6);
+  house.cache().Share(5, {.job = 2, .urgency = 7});
+  EXPECT_EQ(house.below().weights().at(1), 3);
+  EXPECT_EQ(house.below().caps().at(1), 1e6);
+  ASSERT_THAT(house.below().shares(), SizeIs(1));
+  EXPECT_EQ(house.below().shares()[0].first, 5);
+  house.cache().Forget(1);
+  EXPECT_THAT(house.below().weights(), IsEmpty());
+  EXPECT_THAT(house.below().caps(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

@@ -1,0 +1,138 @@
+// A tier that is smaller than its dataset, read in shuffled epochs: for one
+// loader it comes near what it can hold, which nobody can beat, without being
+// written over and over; for two it does better than keeping what it has.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <latch>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "server/cache/forecast.h"
+#include "server/cache/timetable.h"
+#include "tests/unit/server/cache/disk/disk_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::uint64_t kSamples = 3'000;
+constexpr std::size_t kBytes = 1'000;
+constexpr std::size_t kBatch = 50;
+constexpr std::uint64_t kEpochs = 6;
+constexpr std::int64_t kPeriod = 1'000'000'000;  // nanoseconds a sample
+constexpr std::uint64_t kSegment = 16 * kPageBytes;
+
+// One loader's order: a sample a period, epoch after epoch.
+class Order final : public Forecast {
+ public:
+  explicit Order(std::uint32_t seed) {
+    std::mt19937 random(seed);
+    for (std::uint64_t epoch = 0; epoch <= kEpochs; ++epoch) {
+      std::vector<std::uint64_t> order(kSamples);
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::uint64_t sample : order) {
+        reads_of_[sample].push_back(static_cast<std::int64_t>(samples_.size()) *
+                                    kPeriod);
+        samples_.push_back(sample);
+      }
+    }
+  }
+  std::uint64_t At(std::uint64_t position) const { return samples_[position]; }
+
+  void Lower(std::int64_t now_nanos, absl::Span<const std::uint64_t> samples,
+             absl::Span<std::int64_t> nanos) const override {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto& reads = reads_of_[samples[i]];
+      const auto next = std::upper_bound(reads.begin(), reads.end(), now_nanos);
+      if (next == reads.end()) continue;
+      nanos[i] = std::min(nanos[i], *next - now_nanos);
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> samples_;
+  std::vector<std::vector<std::int64_t>> reads_of_ =
+      std::vector<std::vector<std::int64_t>>(kSamples);
+};
+
+class DiskHitRatioTest : public testing::Test {
+ protected:
+  struct Found {
+    double hits = 0;     // over reads, after the first epoch
+    double room = 0;     // entries that are kept, over samples
+    double written = 0;  // entries, in multiples of those kept
+  };
+
+  Found Run(int loaders) {
+    DiskHouse house(kSamples * 1'200 / 2, kSegment);
+    house.Close();
+    Timetable timetable;
+    std::vector<std::shared_ptr<const Order>> orders;
+    std::vector<std::unique_ptr<Timetable::Listing>> listings;
+    for (int i = 0; i < loaders; ++i) {
+      orders.push_back(std::make_shared<const Order>(i));
+      listings.push_back(
+          std::make_unique<Timetable::Listing>(&timetable, 1, orders.back()));
+    }
+    auto cache = *DiskCache::Create({.store = {.capacity = kSamples * 1'200 / 2,
+                                               .segment_bytes = kSegment,
+                                               .seed = 1}},
+                                    *Directory::Lock(house.path()),
+                                    {.below = &house.memory(),
+                                     .budget = &house.budget(),
+                                     .next_use = &timetable,
+                                     .clock = &house.clock()});
+    std::vector<storage::ObjectVersion> versions;
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      versions.push_back(house.Put(std::to_string(i), kBytes));
+    }
+    Snapshot begin;
+    for (std::uint64_t at = 0; at < kEpochs * kSamples; at += kBatch) {
+      if (at == kSamples) begin = cache->Snapshot();
+      house.clock().Advance(kBatch * kPeriod);  // they are read at its end
+      for (const auto& order : orders) {
+        std::latch done(kBatch);
+        std::vector<storage::ReadRequest> requests;
+        for (std::size_t i = 0; i < kBatch; ++i) {
+          const std::uint64_t sample = order->At(at + i);
+          requests.push_back(
+              house.Request(std::to_string(sample), versions[sample]));
+          requests.back().sample = {1, sample};
+          requests.back().done = [&](const absl::StatusOr<base::Bytes>& b) {
+            EXPECT_TRUE(b.ok());
+            done.count_down();
+          };
+        }
+        cache->Read(absl::MakeSpan(requests));
+        done.wait();
+        while (cache->Snapshot().waiting > 0) std::this_thread::yield();
+      }
+    }
+    const Snapshot end = cache->Snapshot();
+    const auto reads = static_cast<double>((kEpochs - 1) * kSamples * loaders);
+    const auto entries = static_cast<double>(end.entries);
+    return {static_cast<double>(end.hits.reads - begin.hits.reads) / reads,
+            entries / kSamples,
+            static_cast<double>(end.written.reads) / entries};
+  }
+};
+
+TEST_F(DiskHitRatioTest, OneLoaderHitsWhatThereIsRoomFor) {
+  const Found found = Run(1);
+  RecordProperty("hits", std::to_string(found.hits));
+  EXPECT_GT(found.room, 0.3);
+  EXPECT_GT(found.hits, 0.9 * found.room) << found.room;
+  EXPECT_LT(found.written, 2.5);
+}
+
+TEST_F(DiskHitRatioTest, TwoLoadersHitMoreThanThat) {
+  const Found found = Run(2);
+  RecordProperty("hits", std::to_string(found.hits));
+  EXPECT_GT(found.hits, found.room) << found.written;
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

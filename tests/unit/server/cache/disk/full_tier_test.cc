@@ -1,0 +1,135 @@
+// A tier that is full: what makes way, and for what.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/server/cache/disk/disk_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+using ::testing::SizeIs;
+
+// Segments with room for one entry of kLarge.
+constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
+constexpr std::size_t kLarge = 40'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Four segments of one entry each, wanted one second after the other.
+class FullTierTest : public testing::Test {
+ protected:
+  FullTierTest() {
+    for (std::uint64_t sample = 1; sample <= 4; ++sample) {
+      Want(sample, static_cast<std::int64_t>(sample) * kSecond);
+      house_.ReadAndSettle(Sample(sample));
+    }
+  }
+
+  void Want(std::uint64_t sample, std::int64_t at_nanos) {
+    house_.next_use().Want(sample, at_nanos);
+  }
+  storage::ReadRequest Sample(std::uint64_t sample) {
+    const std::string name = "sample" + std::to_string(sample);
+    if (!versions_.contains(sample)) {
+      versions_[sample] = house_.Put(name, kLarge);
+    }
+    return house_.Request(name, versions_[sample], sample);
+  }
+  // Which of them a read would find, in their order.
+  std::string Kept() {
+    std::string kept;
+    for (const auto& [sample, version] : versions_) {
+      const auto before = house_.cache().Snapshot().hits.reads;
+      Want(sample, kNever);  // what is read for this is not kept
+      EXPECT_EQ(house_.ReadAndSettle(Sample(sample)),
+                house_.Truth(Sample(sample)));
+      if (house_.cache().Snapshot().hits.reads > before) {
+        kept += std::to_string(sample);
+      }
+    }
+    return kept;
+  }
+
+  DiskHouse house_{4 * kSmallSegment, kSmallSegment};
+  std::map<std::uint64_t, storage::ObjectVersion> versions_;
+};
+
+TEST_F(FullTierTest, WhatIsWantedLaterIsNotWritten) {
+  Want(5, 9 * kSecond);
+  house_.ReadAndSettle(Sample(5));
+  EXPECT_EQ(house_.cache().Snapshot().refused.reads, 1);
+  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 0);
+  EXPECT_EQ(Kept(), "1234");
+}
+
+TEST_F(FullTierTest, WhatIsWantedLastMakesWay) {
+  Want(5, kSecond / 2);
+  house_.ReadAndSettle(Sample(5));
+  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 1);
+  EXPECT_THAT(house_.Segments(), SizeIs(4));
+  EXPECT_EQ(Kept(), "1235");
+}
+
+TEST_F(FullTierTest, WhatNobodyWantsAnyMoreMakesWayForAnything) {
+  Want(2, kNever);
+  Want(5, 9 * kSecond);
+  house_.ReadAndSettle(Sample(5));
+  EXPECT_EQ(Kept(), "1345");
+}
+
+TEST_F(FullTierTest, AfterARestartTheLeastRecentlyUsedMakesWay) {
+  house_.Reopen();
+  house_.clock().Advance(100 * kSecond);
+  Want(1, 200 * kSecond);
+  for (const std::uint64_t sample : {2, 3, 4}) {
+    auto request = Sample(sample);
+    request.sample = {};
+    house_.ReadAndSettle(request);
+  }
+  // Of no use for twice as long as the newcomer can wait.
+  Want(5, 140 * kSecond);
+  house_.ReadAndSettle(Sample(5));
+  EXPECT_EQ(Kept(), "2345");
+}
+
+TEST_F(FullTierTest, NewcomersOfUnknownUseWaitUntilSomethingIsStale) {
+  house_.Reopen();
+  house_.clock().Advance(1199 * kSecond);
+  auto request = Sample(5);
+  request.sample = {};
+  house_.ReadAndSettle(request);
+  EXPECT_EQ(house_.cache().Snapshot().refused.reads, 1);
+  house_.clock().Advance(2 * kSecond);
+  house_.ReadAndSettle(request);
+  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 1);
+  EXPECT_EQ(house_.cache().Snapshot().entries, 4);
+}
+
+TEST_F(FullTierTest, WhoStillReadsASegmentThatGoesFindsWhatWasThere) {
+  // Both reads are begun before the newcomer takes the segment's place; which
+  // is first, nobody knows: the bytes are right either way.
+  std::promise<std::string> promise;
+  auto request = Sample(4);
+  const std::string truth = house_.Truth(request);
+  request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+    promise.set_value(CacheHouse::TextOf(bytes));
+  };
+  house_.cache().Read({&request, 1});
+  Want(5, kSecond / 2);
+  house_.ReadAndSettle(Sample(5));
+  EXPECT_EQ(promise.get_future().get(), truth);
+}
+
+TEST_F(FullTierTest, ASmallerTierKeepsTheNewest) {
+  house_.Close();
+  house_.set_capacity(2 * kSmallSegment);
+  house_.Open();
+  EXPECT_THAT(house_.Segments(), SizeIs(2));
+  EXPECT_EQ(house_.cache().Snapshot().used, 2 * kSmallSegment);
+  EXPECT_EQ(Kept(), "34");
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

@@ -1,0 +1,117 @@
+#include "server/cache/disk/segment_format.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::uint64_t kSerial = 42;
+constexpr std::uint64_t kBytes = 16 * kPageBytes;
+
+std::vector<std::uint8_t> BytesOf(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+TEST(SegmentFormatTest, ItsNameIsItsSerial) {
+  EXPECT_EQ(SegmentName(42), "segment-000000000000002a");
+  for (const std::uint64_t serial :
+       {std::uint64_t{0}, std::uint64_t{42}, UINT64_MAX}) {
+    EXPECT_EQ(SerialOf(SegmentName(serial)), serial);
+  }
+  for (const char* name :
+       {"", "segment-", "segment-2a", "segment-000000000000002A",
+        "segment-000000000000002a~", "segment-00000000000000002a", "lock",
+        "xsegment-000000000000002a", "segment-0000000000000-2a"}) {
+    EXPECT_FALSE(SerialOf(name).has_value()) << name;
+  }
+}
+
+TEST(SegmentFormatTest, AHeadIsOfOneSegment) {
+  std::vector<std::uint8_t> head = BytesOf(EncodeHead(kSerial, kBytes));
+  EXPECT_EQ(head.size(), kPageBytes);
+  EXPECT_TRUE(IsHead(head, kSerial, kBytes));
+  EXPECT_FALSE(IsHead(head, kSerial + 1, kBytes));
+  EXPECT_FALSE(IsHead(head, kSerial, kBytes + kPageBytes));
+  for (std::size_t bit = 0; bit < std::size_t{32} * 8; ++bit) {
+    head[bit / 8] ^= 1u << bit % 8;
+    EXPECT_FALSE(IsHead(head, kSerial, kBytes)) << bit;
+    head[bit / 8] ^= 1u << bit % 8;
+  }
+  EXPECT_FALSE(IsHead({}, kSerial, kBytes));
+  for (const std::uint64_t odd :
+       {std::uint64_t{0}, kPageBytes, kBytes + 1, 2 * kMaxSegmentBytes}) {
+    EXPECT_FALSE(IsHead(BytesOf(EncodeHead(kSerial, odd)), kSerial, odd));
+  }
+}
+
+TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
+  for (const std::size_t count : {0, 1, 254, 255, 256, 700}) {
+    std::vector<RecordPlace> places;
+    for (std::size_t i = 0; i < count; ++i) {
+      places.push_back(
+          {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 80});
+    }
+    const auto footer = BytesOf(EncodeFooter(kSerial, places));
+    EXPECT_EQ(footer.size(), FooterBytes(count));
+    EXPECT_EQ(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
+                            kSerial, kBytes),
+              footer.size());
+    const auto parsed = ParseFooter(footer, kSerial, kBytes);
+    ASSERT_TRUE(parsed.has_value()) << count;
+    ASSERT_EQ(parsed->size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ((*parsed)[i].fingerprint, i * 977);
+      EXPECT_EQ((*parsed)[i].offset, 4096 + 16 * i);
+      EXPECT_EQ((*parsed)[i].bytes, 80);
+    }
+    EXPECT_FALSE(ParseFooter(footer, kSerial + 1, kBytes).has_value());
+  }
+}
+
+TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
+  std::vector<std::uint8_t> footer =
+      BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{{1, 4096, 80}}));
+  const std::size_t used = 16 + 24;
+  for (std::size_t bit = (footer.size() - used) * 8; bit < footer.size() * 8;
+       ++bit) {
+    footer[bit / 8] ^= 1u << bit % 8;
+    EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value()) << bit;
+    footer[bit / 8] ^= 1u << bit % 8;
+  }
+  EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
+}
+
+TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
+  const std::uint32_t end = kBytes - kPageBytes;
+  for (const RecordPlace& place :
+       std::vector<RecordPlace>{{1, 4080, 80},
+                                {1, 4097, 80},
+                                {1, 4096, 64},
+                                {1, 4096, 81},
+                                {1, end - 64, 80},
+                                {1, 4096, 0xffff'fff0}}) {
+    const auto footer =
+        BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{place}));
+    EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value())
+        << place.offset << " " << place.bytes;
+  }
+  const auto footer = BytesOf(
+      EncodeFooter(kSerial, std::vector<RecordPlace>{{1, end - 80, 80}}));
+  EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
+}
+
+TEST(SegmentFormatTest, AFooterIsNeverLargerThanItsSegment) {
+  const std::vector<RecordPlace> places(3 * 256, RecordPlace{1, 4096, 80});
+  const auto footer = BytesOf(EncodeFooter(kSerial, places));
+  EXPECT_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
+                             kSerial, footer.size())
+                   .has_value());
+  EXPECT_FALSE(
+      ParseFooter(footer, kSerial, footer.size() - kPageBytes).has_value());
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

@@ -1,0 +1,267 @@
+// Requests that are made twice, on a server that is late on purpose.
+
+#include "server/storage/http/hedged_client.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/base/mutex.h"
+#include "tests/unit/server/storage/http/faults.h"
+#include "tests/unit/server/storage/http/http_server.h"
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+const std::string kText = "hello, hello";
+
+class HedgedClientTest : public ::testing::Test {
+ protected:
+  using Step = std::function<void(HttpServer::Peer&)>;
+
+  HedgedClientTest() : engine_(*Engine::Create({16, &clock_})) {
+    RetryOptions options;
+    options.attempts = 4;
+    options.first_delay_nanos = 0;  // no test waits
+    client_.emplace(engine_.get(), options, 1);
+    calls_ = std::make_unique<HedgedClient>(&*client_, HedgeOptions());
+  }
+  ~HedgedClientTest() override {
+    OnEngine([this] { calls_.reset(); });
+    client_.reset();
+    engine_.reset();
+  }
+
+  // The n-th request meets the n-th of these, those after them a good answer.
+  void Script(std::vector<Step> steps) { steps_ = std::move(steps); }
+  static void Good(HttpServer::Peer& peer) {
+    SendWith(Fault::kNone, {200, "", kText}, peer);
+  }
+  static Step Spoilt(Fault fault) {
+    return [fault](HttpServer::Peer& peer) {
+      SendWith(fault, {200, "", kText}, peer);
+    };
+  }
+  // No answer; counts when the client has hung up.
+  Step Silent() {
+    return [this](HttpServer::Peer& peer) {
+      peer.AwaitHangUp();
+      ++hung_up_;
+    };
+  }
+
+  void OnEngine(const std::function<void()>& task) {
+    std::promise<void> done;
+    engine_->Post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  // Until as many requests have come, time stands still; or goes by, but no
+  // longer than until they are made.
+  void AwaitAsked(int count) {
+    while (asked_ < count) std::this_thread::yield();
+  }
+  void AwaitAskedLater(int count) {
+    while (Booked().requests < count) {
+      clock_.Advance(kSecond / 10);
+      OnEngine([] {});
+    }
+    AwaitAsked(count);
+  }
+
+  // Starts a call that writes to buffer_; its end is in answer_.
+  HedgedClient::Id Start() {
+    answer_ = promise_.emplace().get_future();
+    buffer_.assign(kText.size(), '-');
+    Call call;
+    call.request.url = server_.url() + "/";
+    call.request.into = {reinterpret_cast<std::uint8_t*>(buffer_.data()),
+                         buffer_.size()};
+    call.done = [this](absl::StatusOr<Answer> answer) {
+      promise_->set_value(std::move(answer));
+    };
+    call.job = 3;
+    call.kind = RequestKind::kGet;
+    HedgedClient::Id id = 0;
+    OnEngine([&] { id = calls_->Start(call); });
+    return id;
+  }
+  void ExpectGood() {
+    const auto answer = answer_.get();
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(buffer_, kText);
+  }
+  RequestCounts Booked() const { return client_->ledger().Of(3).gets; }
+
+  std::vector<Step> steps_;
+  std::atomic<int> asked_ = 0;
+  std::atomic<int> hung_up_ = 0;
+  base::FakeClock clock_;
+  HttpServer server_{[this](const HttpServer::Asked&, HttpServer::Peer& peer) {
+    const std::size_t number = asked_++;
+    number < steps_.size() ? steps_[number](peer) : Good(peer);
+  }};
+  std::unique_ptr<Engine> engine_;
+  std::optional<Client> client_;
+  std::unique_ptr<HedgedClient> calls_;
+  std::string buffer_;
+  std::optional<std::promise<absl::StatusOr<Answer>>> promise_;
+  std::future<absl::StatusOr<Answer>> answer_;
+};
+
+TEST_F(HedgedClientTest, WhatIsAnsweredInTimeIsAskedOnce) {
+  Start();
+  ExpectGood();
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(Booked().requests, 1u);
+  EXPECT_EQ(Booked().bytes, kText.size());
+}
+
+TEST_F(HedgedClientTest, WhatIsLateIsAskedAgainAndTheFirstGivenUp) {
+  Script({Silent(), Good});
+  Start();
+  AwaitAsked(1);
+  EXPECT_EQ(asked_, 1);
+  AwaitAskedLater(2);
+  ExpectGood();
+  while (hung_up_ < 1) std::this_thread::yield();
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(Booked().requests, 2u);
+  EXPECT_EQ(Booked().hedges, 1u);
+  EXPECT_EQ(Booked().retries, 0u);
+  EXPECT_EQ(Booked().failures, 0u);
+}
+
+TEST_F(HedgedClientTest, TheFirstMayComeFirstAfterAll) {
+  std::promise<void> now;
+  Script({[&](HttpServer::Peer& peer) {
+            now.get_future().wait();
+            Good(peer);
+          },
+          Silent()});
+  Start();
+  AwaitAskedLater(2);
+  now.set_value();
+  ExpectGood();
+  while (hung_up_ < 1) std::this_thread::yield();
+  EXPECT_EQ(Booked().hedges, 1u);
+}
+
+TEST_F(HedgedClientTest, ASecondThatFailsDoesNoHarm) {
+  std::promise<void> now;
+  Script({[&](HttpServer::Peer& peer) {
+            now.get_future().wait();
+            Good(peer);
+          },
+          Spoilt(Fault::k503)});
+  Start();
+  AwaitAskedLater(2);
+  while (Booked().failures < 1) std::this_thread::yield();
+  now.set_value();
+  ExpectGood();
+  EXPECT_EQ(asked_, 2);
+}
+
+TEST_F(HedgedClientTest, ASecondThatBreaksOffIsTakenOverByTheFirst) {
+  std::promise<void> now;
+  Script({[&](HttpServer::Peer& peer) {
+            now.get_future().wait();
+            Good(peer);
+          },
+          Spoilt(Fault::kResetInBody)});
+  Start();
+  AwaitAskedLater(2);
+  while (Booked().failures < 1) std::this_thread::yield();
+  now.set_value();
+  ExpectGood();
+}
+
+TEST_F(HedgedClientTest, AfterBothHaveBrokenOffItIsAskedAnew) {
+  // The first is sent away while the second is written, which then breaks off.
+  std::promise<void> first;
+  std::promise<void> second;
+  Script({[&](HttpServer::Peer& peer) {
+            first.get_future().wait();
+            Good(peer);
+          },
+          [&](HttpServer::Peer& peer) {
+            peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhell");
+            second.get_future().wait();
+            peer.Reset();
+          }});
+  Start();
+  AwaitAskedLater(2);
+  while (buffer_.find('h') == buffer_.npos) OnEngine([] {});
+  first.set_value();
+  // The first is gone when its connection is not used any more.
+  std::uint64_t answers = 0;
+  for (int i = 0; i < 1000; ++i) OnEngine([&] { answers = calls_->answers(); });
+  EXPECT_EQ(answers, 0u);
+  second.set_value();
+  ExpectGood();
+}
+
+TEST_F(HedgedClientTest, ErrorsThatLastEndBoth) {
+  std::promise<void> now;
+  Script({[&](HttpServer::Peer& peer) {
+            now.get_future().wait();
+            peer.Answer(412, "", "");
+          },
+          Silent()});
+  Start();
+  AwaitAskedLater(2);
+  now.set_value();
+  EXPECT_EQ(answer_.get().status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  while (hung_up_ < 1) std::this_thread::yield();
+}
+
+TEST_F(HedgedClientTest, ABusyServerIsAskedOnce) {
+  Script({Spoilt(Fault::k503), Silent()});
+  Start();
+  AwaitAsked(2);  // the second is the first's next attempt
+  OnEngine([this] { EXPECT_EQ(calls_->busy(), 1u); });
+  for (int i = 0; i < 9; ++i) {
+    clock_.Advance(kSecond / 10);
+    OnEngine([] {});
+  }
+  EXPECT_EQ(Booked().hedges, 0u);
+  AwaitAskedLater(3);
+  ExpectGood();
+  EXPECT_EQ(Booked().hedges, 1u);
+}
+
+TEST_F(HedgedClientTest, CancelledCallsAreGoneWithBothRequests) {
+  Script({Silent(), Silent()});
+  const HedgedClient::Id id = Start();
+  AwaitAskedLater(2);
+  OnEngine([&] { calls_->Cancel(id); });
+  while (hung_up_ < 2) std::this_thread::yield();
+  EXPECT_EQ(answer_.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+}
+
+TEST_F(HedgedClientTest, ItsEndEndsItsCalls) {
+  Script({Silent(), Silent()});
+  Start();
+  AwaitAskedLater(2);
+  OnEngine([&] { calls_.reset(); });
+  while (hung_up_ < 2) std::this_thread::yield();
+  clock_.Advance(100 * kSecond);  // timers that are left find nobody
+  OnEngine([] {});
+}
+
+}  // namespace
+}  // namespace forebay::storage::http
