@@ -137,8 +137,8 @@ def test_rows_may_have_whole_uris(daemon, fake_gcs, photos):
                            "t.csv": b"path\ngs://uris/a/b.jpg\na/b.jpg\n",
                            "bad.csv": b"path\ngs://other/a/b.jpg\n"})
     with forebay.DataLoader(forebay.manifest("gs://uris/t.csv", image="path"),
-                            batch_size=2, framework="numpy",
-                            autostart=False) as loader:
+                            batch_size=2, framework="numpy", autostart=False,
+                            transform=T.CenterCrop(CROP)) as loader:
         images = next(iter(loader)).image
     assert numpy.array_equal(images[0], images[1])
     with pytest.raises(forebay.ForebayError) as caught:
