@@ -142,8 +142,8 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
   if (bytes.ok() && flight->confirms != nullptr) {
     kept = flight->confirms;
   } else if (bytes.ok() && flight->charge.bytes() > 0) {
-    kept = std::make_shared<const Held>(
-        Held{std::move(flight->charge), *std::move(bytes)});
+    kept =
+        std::make_shared<const Held>(Held{std::move(flight->charge), *bytes});
   }
   if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
   flight->charge.Release();
