@@ -40,16 +40,16 @@ absl::Status TryToRead(LocalReads* reads) {
 TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
   const absl::Status probe = storage::local::Ring::Probe();
   if (!probe.ok()) GTEST_SKIP() << probe;
-  proto::StorageConfig config;
-  config.set_io_uring("auto");
-  LocalReads reads(config);
+  LocalReads reads(proto::StorageConfig::default_instance());
   EXPECT_TRUE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
 }
 
-TEST(LocalReadsTest, ReadsByThreadsUnlessToldOtherwise) {
-  LocalReads reads(proto::StorageConfig::default_instance());
+TEST(LocalReadsTest, ReadsByThreadsWhereToldSo) {
+  proto::StorageConfig config;
+  config.set_io_uring("off");
+  LocalReads reads(config);
   EXPECT_FALSE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
