@@ -27,7 +27,7 @@ std::shared_ptr<const OpenFiles::File> OpenFiles::Keep(
   Drop(request);
   if (entries_.size() >= most_ && !MakeRoom())
     return std::make_shared<const File>(std::move(file));
-  const std::shared_ptr<const File> kept = Share(std::move(file));
+  std::shared_ptr<const File> kept = Share(std::move(file));
   entries_.push_front(
       {request.root, {request.root.get(), request.object}, kept});
   places_[entries_.front().key] = entries_.begin();

@@ -226,7 +226,8 @@ void UringSource::Opened(Task task) {
   if (task.direct != nullptr && (!status.ok() || stat.st_nlink == 0)) {
     open_files_.Drop(task.read.item);
     task.direct.reset();
-    return Open(std::move(task), **LocalRootOf(task.read.item));
+    const LocalRoot& root = **LocalRootOf(task.read.item);
+    return Open(std::move(task), root);
   }
   if (!status.ok()) return Finish(std::move(task), std::move(status));
   if (task.past_cache && PreparePastCache(&task, stat)) {
