@@ -251,7 +251,10 @@ TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
   constexpr std::uint64_t kMost = (256 << 10) / Index::kEntryBytes;
   const auto version = house.Put("a", 8000);
   for (std::uint64_t offset = 0; offset < 8000; ++offset) {
-    if (offset == 6000) house.clock().Advance(1201 * kSecond);
+    if (offset == 6000) {
+      house.Settle();
+      house.clock().Advance(1201 * kSecond);
+    }
     auto request = house.Request("a", version);
     request.offset = offset;
     request.length = 1;
