@@ -13,7 +13,6 @@
 namespace {
 
 using forebay::dataset::FieldValue;
-using forebay::dataset::Sample;
 using forebay::dataset::manifest::Manifest;
 using forebay::dataset::manifest::ManifestOptions;
 using forebay::dataset::manifest::TableFormat;

@@ -95,7 +95,7 @@ TEST_F(RemoteReadsTest, EachPlaceIsReadInItsOwnWay) {
   int listed = 0;
   EXPECT_TRUE(reads_
                   .List(*Open("gs://bucket/p"),
-                        [&](storage::ListedObject) { ++listed; }, {})
+                        [&](const storage::ListedObject&) { ++listed; }, {})
                   .ok());
   EXPECT_EQ(listed, 1);
   EXPECT_EQ(NetThreads(), 1);

@@ -13,7 +13,6 @@ namespace forebay::dataset::manifest {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr char kCsv[] =

@@ -50,7 +50,8 @@ TEST_F(HttpListerTest, SaysWhatIsWrong) {
   EXPECT_THAT(
       std::string(lister_.Stat(*root_, "a", {}).status().message()),
       HasSubstr("a: the server tells neither an ETag nor when it was last"));
-  const absl::Status list = lister_.List(*root_, [](ListedObject) {}, {});
+  const absl::Status list =
+      lister_.List(*root_, [](const ListedObject&) {}, {});
   EXPECT_EQ(list, absl::UnimplementedError(
                       "a web server does not list its files: name them"));
 }
