@@ -16,8 +16,8 @@ import photos
 from figures import in_turns, row
 from readers import program
 
-ROUNDS = 3
-BLOCK, DEPTH, SECONDS = 100 << 10, 64, 5
+ROUNDS = 6
+BLOCK, DEPTH, SECONDS = 100 << 10, 64, 4
 FILES, FILE_BYTES = 8, 256 << 20
 # What ours may take a read beside what fio takes.
 CPU_ALLOWANCE = 5.0

@@ -26,7 +26,8 @@ def row(bench, metric, value, reference, unit):
 def in_turns(rounds, *measures):
     """Calls measures one after the other, again and again.
 
-    So a machine that gets slower or faster meanwhile treats all alike.
+    So a machine that gets slower or faster meanwhile treats all alike. Each
+    second round goes backwards: some disks favour who comes after somebody.
 
     Args:
       rounds: how often each is called.
@@ -36,7 +37,9 @@ def in_turns(rounds, *measures):
       A list: the median of each measure.
     """
     found = [[] for _ in measures]
+    turns = list(zip(found, measures))
     for _ in range(rounds):
-        for values, measure in zip(found, measures):
+        for values, measure in turns:
             values.append(measure())
+        turns.reverse()
     return [statistics.median(values) for values in found]
