@@ -1,22 +1,13 @@
 #include "server/dataset/index_format.h"
 
-#include <bit>
 #include <cstring>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "server/base/status.h"
+#include "server/dataset/index_file.h"
 
 namespace forebay::dataset {
 namespace {
-
-static_assert(std::endian::native == std::endian::little);
-static_assert(std::is_trivially_copyable_v<IndexDirectory>);
-static_assert(std::is_trivially_copyable_v<IndexRecord>);
 
 constexpr char kMagic[8] = {'F', 'B', 'Y', 'I', 'N', 'D', 'E', 'X'};
 constexpr std::uint32_t kFormatVersion = 1;
@@ -33,37 +24,6 @@ struct Header {
   std::uint64_t zero;
 };
 static_assert(sizeof(Header) == 64);
-static_assert(sizeof(XXH128_canonical_t) == kIndexChecksumBytes);
-
-XXH128_canonical_t Checksum(const void* data, std::size_t size) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
-  return canonical;
-}
-
-template <typename Item>
-void AppendItems(std::string& bytes, const std::vector<Item>& items) {
-  bytes.append(reinterpret_cast<const char*>(items.data()),
-               items.size() * sizeof(Item));
-}
-
-// Takes `count` items off the front of `bytes`, which has as many.
-template <typename Item>
-std::vector<Item> TakeItems(absl::Span<const std::uint8_t>& bytes,
-                            std::uint64_t count) {
-  std::vector<Item> items(count);
-  if (count > 0) {
-    std::memcpy(static_cast<void*>(items.data()), bytes.data(),
-                count * sizeof(Item));
-  }
-  bytes.remove_prefix(count * sizeof(Item));
-  return items;
-}
-
-absl::Status Damaged(std::string_view reason) {
-  return absl::DataLossError(absl::StrCat(
-      "the index file ", absl::string_view(reason.data(), reason.size())));
-}
 
 }  // namespace
 
@@ -81,54 +41,39 @@ std::string EncodeIndex(const Index& index, std::uint32_t format) {
   std::string bytes;
   bytes.reserve(sizeof(header) + header.directories * sizeof(IndexDirectory) +
                 header.samples * sizeof(IndexRecord) + header.names_bytes +
-                kIndexChecksumBytes);
+                kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.directories);
   AppendItems(bytes, parts.records);
   bytes += parts.names;
-  const XXH128_canonical_t checksum = Checksum(bytes.data(), bytes.size());
-  bytes.append(reinterpret_cast<const char*>(checksum.digest),
-               sizeof(checksum.digest));
+  SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> DecodeIndex(
     absl::Span<const std::uint8_t> bytes, std::uint32_t format) {
   Header header;
-  if (bytes.size() < sizeof(header) + kIndexChecksumBytes) {
-    return Damaged("is too short");
+  if (bytes.size() < sizeof(header) + kIndexFileChecksumBytes) {
+    return DamagedIndexFile("is too short");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
-    return Damaged("is something else");
+    return DamagedIndexFile("is something else");
   }
   if (header.version != kFormatVersion || header.format != format ||
       header.zero != 0) {
-    return Damaged("is of another version");
+    return DamagedIndexFile("is of another version");
   }
-  const std::size_t checked = bytes.size() - kIndexChecksumBytes;
-  const XXH128_canonical_t checksum = Checksum(bytes.data(), checked);
-  if (std::memcmp(checksum.digest, bytes.data() + checked,
-                  kIndexChecksumBytes) != 0) {
-    return Damaged("does not match its checksum");
-  }
-  bytes = bytes.subspan(sizeof(header), checked - sizeof(header));
-  // Each count is bounded by the bytes there are before it is multiplied.
-  const std::uint64_t size = bytes.size();
-  if (header.directories > size / sizeof(IndexDirectory) ||
-      header.samples > size / sizeof(IndexRecord) ||
-      header.names_bytes > size ||
-      header.directories * sizeof(IndexDirectory) +
-              header.samples * sizeof(IndexRecord) + header.names_bytes !=
-          size) {
-    return Damaged("has counts that do not match its length");
-  }
+  FOREBAY_ASSIGN_OR_RETURN(bytes, UnsealIndexFile(bytes));
+  bytes.remove_prefix(sizeof(header));
   IndexParts parts;
   parts.scanned_at_nanos = header.scanned_at_nanos;
   parts.link_context = header.link_context;
-  parts.directories = TakeItems<IndexDirectory>(bytes, header.directories);
-  parts.records = TakeItems<IndexRecord>(bytes, header.samples);
-  parts.names.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!TakeItems(bytes, header.directories, &parts.directories) ||
+      !TakeItems(bytes, header.samples, &parts.records) ||
+      !TakeItems(bytes, header.names_bytes, &parts.names) || !bytes.empty()) {
+    return DamagedIndexFile("has counts that do not match its length");
+  }
   return Index::Create(std::move(parts));
 }
 

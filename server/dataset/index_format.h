@@ -26,8 +26,6 @@
 
 namespace forebay::dataset {
 
-inline constexpr std::size_t kIndexChecksumBytes = 16;
-
 // The bytes of the file. `format` is a proto::DatasetSpec::Format. Thread-safe;
 // never blocks.
 std::string EncodeIndex(const Index& index, std::uint32_t format);

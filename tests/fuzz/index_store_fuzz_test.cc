@@ -7,20 +7,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
+#include "server/dataset/index_file.h"
 #include "server/dataset/index_format.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace {
 
 using forebay::dataset::DecodeIndex;
 using forebay::dataset::EncodeIndex;
 using forebay::dataset::Index;
-using forebay::dataset::kIndexChecksumBytes;
+using forebay::dataset::kIndexFileChecksumBytes;
+using forebay::dataset::SealIndexFile;
 
 constexpr std::uint32_t kFormat = 1;
 
@@ -56,14 +54,10 @@ void Read(absl::Span<const std::uint8_t> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   Read({data, size});
-  if (size < kIndexChecksumBytes) return 0;
+  if (size < kIndexFileChecksumBytes) return 0;
   // With a fitting checksum, so that what lies behind it is reached.
-  std::vector<std::uint8_t> sealed(data, data + size);
-  XXH128_canonical_t checksum;
-  XXH128_canonicalFromHash(&checksum,
-                           XXH3_128bits(data, size - kIndexChecksumBytes));
-  std::memcpy(&sealed[size - kIndexChecksumBytes], checksum.digest,
-              kIndexChecksumBytes);
-  Read(sealed);
+  std::string sealed(data, data + size - kIndexFileChecksumBytes);
+  SealIndexFile(sealed);
+  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
   return 0;
 }

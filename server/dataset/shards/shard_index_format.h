@@ -1,7 +1,6 @@
 #ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_FORMAT_H_
 #define FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_FORMAT_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,8 +28,6 @@
 // index, but not one that makes a reader go out of bounds.
 
 namespace forebay::dataset::shards {
-
-inline constexpr std::size_t kShardIndexChecksumBytes = 16;
 
 // The bytes of the file. Thread-safe; never blocks.
 std::string EncodeShardIndex(const ShardIndex& index);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
+#include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 
 namespace forebay::storage::gcs {
@@ -100,18 +100,7 @@ class GcsSourceTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::string> Read(ReadRequest request) {
-    std::latch done(1);
-    absl::StatusOr<std::string> result;
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok())
-        result.emplace(bytes->span().begin(), bytes->span().end());
-      else
-        result = bytes.status();
-      done.count_down();
-    };
-    source_->Read({&request, 1});
-    done.wait();
-    return result;
+    return ReadText(*source_, std::move(request));
   }
 
   GcsServer server_;

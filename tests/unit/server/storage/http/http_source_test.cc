@@ -19,6 +19,7 @@
 #include "server/storage/http/http_protocol.h"
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/ranged_source.h"
+#include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/http/object_server.h"
 
 namespace forebay::storage::http {
@@ -55,18 +56,7 @@ class HttpSourceTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::string> Read(ReadRequest request) {
-    std::latch done(1);
-    absl::StatusOr<std::string> result;
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok())
-        result.emplace(bytes->span().begin(), bytes->span().end());
-      else
-        result = bytes.status();
-      done.count_down();
-    };
-    source_->Read({&request, 1});
-    done.wait();
-    return result;
+    return ReadText(*source_, std::move(request));
   }
 
   ObjectServer server_;

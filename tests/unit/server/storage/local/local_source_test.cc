@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/storage/local/local_root.h"
+#include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
@@ -77,18 +78,7 @@ class LocalSourceTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::string> Read(ReadRequest request) {
-    std::latch done(1);
-    absl::StatusOr<std::string> result;
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok())
-        result.emplace(bytes->span().begin(), bytes->span().end());
-      else
-        result = bytes.status();
-      done.count_down();
-    };
-    source_->Read({&request, 1});
-    done.wait();
-    return result;
+    return ReadText(*source_, std::move(request));
   }
 
   void ExpectError(ReadRequest request, absl::StatusCode code,

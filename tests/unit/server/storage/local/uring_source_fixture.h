@@ -19,6 +19,7 @@
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
 #include "server/storage/local/uring_source.h"
+#include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/refused_call.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
@@ -86,18 +87,7 @@ class UringSourceTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::string> Read(ReadRequest request) {
-    std::latch done(1);
-    absl::StatusOr<std::string> result;
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok())
-        result.emplace(bytes->span().begin(), bytes->span().end());
-      else
-        result = bytes.status();
-      done.count_down();
-    };
-    source_->Read({&request, 1});
-    done.wait();
-    return result;
+    return ReadText(*source_, std::move(request));
   }
 
   void ExpectError(ReadRequest request, absl::StatusCode code,
