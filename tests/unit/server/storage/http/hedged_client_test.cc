@@ -68,12 +68,14 @@ class HedgedClientTest : public ::testing::Test {
     });
     done.get_future().wait();
   }
-  // Until as many requests have come, time stands still; or goes by, but no
-  // longer than until they are made.
+  // Until as many requests have come, time stands still; or goes by for the
+  // last of them, but no longer than until it is made. It goes by only when
+  // those before it are at the server, which answers in the order of arrival.
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
   void AwaitAskedLater(int count) {
+    AwaitAsked(count - 1);
     while (Booked().requests < count) {
       clock_.Advance(kSecond / 10);
       OnEngine([] {});
