@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_CACHE_SNAPSHOT_H_
 #define FOREBAY_SERVER_CACHE_SNAPSHOT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -29,14 +30,21 @@ struct Traffic {
   Tally memory;  // hits
   Tally shared;  // waited for a read that another had begun
   Tally source;  // read below
+  // Of those, what was read before anybody wanted it. It is found in memory
+  // later, or waited for, and counted there too.
+  Tally ahead;
 
   void Add(const Traffic& other) {
     memory.Add(other.memory);
     shared.Add(other.shared);
     source.Add(other.source);
+    ahead.Add(other.ahead);
   }
   // What nobody had to read.
-  std::uint64_t bytes_saved() const { return memory.bytes + shared.bytes; }
+  std::uint64_t bytes_saved() const {
+    const std::uint64_t found = memory.bytes + shared.bytes;
+    return found - std::min(found, ahead.bytes);
+  }
 };
 
 // All of a cache at about one moment; totals count since it was made.

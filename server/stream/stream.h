@@ -147,7 +147,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const schedule::Flow flow_;
   const BatchLayout layout_;
   const SampleMaker maker_;
-  const Requester requester_;
+  Requester requester_ ABSL_GUARDED_BY(mutex_);
   const Provision provision_;
   const std::shared_ptr<Itinerary> itinerary_;
   const cache::Timetable::Listing listing_;  // of the itinerary
