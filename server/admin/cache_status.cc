@@ -13,6 +13,7 @@ void Fill(const cache::Tally& in, proto::ReadTally* out) {
 void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
   Fill(in.memory, out->mutable_memory());
   Fill(in.shared, out->mutable_shared());
+  Fill(in.disk, out->mutable_disk());
   Fill(in.source, out->mutable_source());
 }
 
