@@ -47,7 +47,8 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << "  written   " << Size(disk.written().bytes()) << ", "
             << Size(disk.waiting()) << " wait\n"
             << "  given up  " << Reads(disk.evicted().reads()) << " entries, "
-            << Size(disk.evicted().bytes()) << "\n"
+            << Size(disk.evicted().bytes()) << "; "
+            << Reads(disk.carried().reads()) << " of them written once more\n"
             << "  not kept  " << Reads(disk.refused().reads()) << " reads, "
             << Size(disk.refused().bytes()) << "; " << Reads(disk.damaged())
             << " entries were damaged, " << Reads(disk.failures())

@@ -49,6 +49,7 @@ TEST(CacheStatusTest, CarriesEverythingOfTheTierOnDisk) {
   EXPECT_EQ(status.misses().bytes(), 50'000'000);
   EXPECT_EQ(status.written().reads(), 2000);
   EXPECT_EQ(status.evicted().bytes(), 500'000);
+  EXPECT_EQ(status.carried().reads(), 4);
   EXPECT_EQ(status.refused().reads(), 20);
   EXPECT_EQ(status.damaged(), 3);
   EXPECT_EQ(status.failures(), 4);

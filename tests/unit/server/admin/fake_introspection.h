@@ -138,6 +138,7 @@ inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
   snapshot.misses = {1000, 50'000'000};
   snapshot.written = {2000, 100'000'000};
   snapshot.evicted = {10, 500'000};
+  snapshot.carried = {4, 200'000};
   snapshot.refused = {20, 1'000'000};
   snapshot.damaged = 3;
   snapshot.failures = 4;

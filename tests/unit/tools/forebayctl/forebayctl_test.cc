@@ -246,7 +246,7 @@ TEST_F(ForebayctlTest, CacheOnDisk) {
           "for a while: it failed\n"
           "  hits      75% of 4,000 reads, 143 MiB\n"
           "  written   95.4 MiB, 1.00 MiB wait\n"
-          "  given up  10 entries, 488 KiB\n"
+          "  given up  10 entries, 488 KiB; 4 of them written once more\n"
           "  not kept  20 reads, 977 KiB; 3 entries were damaged, 4 times the "
           "disk failed\n"
           "\n"
