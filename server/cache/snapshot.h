@@ -29,20 +29,22 @@ struct Tally {
 struct Traffic {
   Tally memory;  // hits
   Tally shared;  // waited for a read that another had begun
-  Tally source;  // read below
-  // Of those, what was read before anybody wanted it. It is found in memory
-  // later, or waited for, and counted there too.
+  Tally disk;    // hits of the tier below
+  Tally source;  // read
+  // Of disk and source, what was read before anybody wanted it. It is found in
+  // memory later, or waited for, and counted there too.
   Tally ahead;
 
   void Add(const Traffic& other) {
     memory.Add(other.memory);
     shared.Add(other.shared);
+    disk.Add(other.disk);
     source.Add(other.source);
     ahead.Add(other.ahead);
   }
-  // What nobody had to read.
+  // What no source had to give.
   std::uint64_t bytes_saved() const {
-    const std::uint64_t found = memory.bytes + shared.bytes;
+    const std::uint64_t found = memory.bytes + shared.bytes + disk.bytes;
     return found - std::min(found, ahead.bytes);
   }
 };

@@ -74,6 +74,12 @@ struct SampleRef {
   std::uint64_t sample = 0;
 };
 
+// What gave the bytes of a read.
+enum class Origin : std::uint8_t {
+  kSource,  // where they lie
+  kKept,    // a cache on the way there
+};
+
 struct ReadRequest {
   std::shared_ptr<const Root> root;
   std::string object;  // path below the root
@@ -90,6 +96,9 @@ struct ReadRequest {
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;
+  // Of who wants to know it, for as long as `done` is there: kSource, unless a
+  // cache below says otherwise before it calls `done`. Null: nobody.
+  Origin* origin = nullptr;
   // Called exactly once, on any thread, perhaps before Read returns; must not
   // block. Gets all `length` bytes or an error.
   std::function<void(absl::StatusOr<base::Bytes>)> done;

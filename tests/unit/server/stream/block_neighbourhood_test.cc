@@ -138,7 +138,7 @@ class RequesterTest : public ::testing::Test {
                         recipe.dataset->size());
     auto pool = *arena::SlotPool::Create(1, 4096);
     line.Start(3, 0);
-    line.Begin(pool);
+    line.Begin(pool, 1);
     std::vector<storage::ReadRequest> requests;
     while (Place* const place = line.Next()) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
