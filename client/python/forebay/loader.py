@@ -124,7 +124,8 @@ class DataLoader:
         every 32 blocks that follow each other. Where the cache has room for
         these (`cache.memory`; about 170 MiB), each block is read as a whole, a
         group ahead of the trainer: for shards that are too large for the cache
-        and far away, or on disks that are bad at random reads.
+        and far away, or on disks that are bad at random reads; where random
+        reads are fast, True is faster.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms; None: decode only, to uint8 NCHW.
