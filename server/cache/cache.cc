@@ -2,37 +2,20 @@
 // whether the bytes are there (a hit), on their way (join whoever waits for
 // them), or neither (a miss). A hit is given out if the root can tell at once
 // that the object is what it was; else it waits for the answer of the source,
-// as if it were read. Who misses makes room before the read is sent:
-// candidates are drawn from a shard and, where it has too few, from those after
-// it; the oracle is asked when each is wanted, without any lock; those
-// that are wanted later than the newcomer go, unless they were used, or taken,
-// meanwhile. Where none are, the read goes below all the same and is answered,
-// but not kept.
+// as if it were read. Who misses makes room before the read is sent: the
+// landlord draws candidates from a shard and, where it has too few, from those
+// after it; those that are wanted later than the newcomer go. Where none are,
+// the read goes below all the same and is answered, but not kept. Then what
+// lies beside it and is wanted soon is looked at: what is missing and finds
+// room goes below with it, as a flight that nobody waits for yet.
 #include "server/cache/cache.h"
 
 #include <utility>
 
-#include "server/base/philox.h"
 #include "server/base/status.h"
-#include "server/cache/eviction.h"
+#include "server/cache/extent.h"
 
 namespace forebay::cache {
-namespace {
-
-// Fewer lose hits: the one of so many drawn that is wanted last stands, on
-// average, behind all but one in 97 of all.
-constexpr std::size_t kCandidates = 96;
-// To draw and to ask is most of what a miss costs, so that the next ones of the
-// same Read take who stands behind: of so many, the worst is still one of the
-// last in 24 of all.
-constexpr std::size_t kEvictionsOfADraw = 4;
-// Rooms are made for one newcomer before it is given up: others may take them.
-constexpr int kAttempts = 4;
-// What an entry takes besides its bytes and its object's name.
-constexpr std::uint64_t kEntryBytes = 512;
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation capacity,
@@ -45,9 +28,10 @@ absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
 Cache::Cache(const Options& options, const Surroundings& surroundings,
              base::MemoryReservation capacity)
     : around_(surroundings),
-      seed_(options.seed),
       ledger_(std::make_shared<Ledger>(std::move(capacity))),
-      shards_(kShards) {}
+      shards_(kShards),
+      landlord_(&shards_, ledger_, surroundings.next_use, options.seed),
+      read_ahead_(&shards_, &landlord_, surroundings.next_use) {}
 
 Cache::~Cache() {
   base::MutexLock lock(&mutex_);
@@ -55,30 +39,32 @@ Cache::~Cache() {
 }
 
 std::uint64_t Cache::MemoryFor(const storage::ReadRequest& request) {
-  return storage::HeldBytes(request.length) + request.object.size() +
-         kEntryBytes;
+  return cache::MemoryFor(request);
 }
 
 void Cache::Read(absl::Span<storage::ReadRequest> requests) {
   const std::int64_t now = around_.clock->NowNanos();
-  std::vector<Miss> misses;
-  std::vector<storage::ReadRequest> below;
+  Findings findings;
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.root->identity() == nullptr) {
       request.ticket = ++last_ticket_;  // unlike those of our own reads
-      below.push_back(std::move(request));
+      findings.below.push_back(std::move(request));
     } else {
-      LookUp(request, now, &misses);
+      LookUp(request, now, &findings);
     }
   }
-  if (!misses.empty() || !below.empty()) {
-    SendBelow(std::move(misses), std::move(below), now);
+  if (!findings.misses.empty()) MakeRooms(now, &findings.misses);
+  if (!findings.occasions.empty()) {
+    read_ahead_.Begin(findings.occasions, now, &findings.misses);
+  }
+  if (!findings.misses.empty() || !findings.below.empty()) {
+    SendBelow(std::move(findings.misses), std::move(findings.below));
   }
 }
 
 void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
-                   std::vector<Miss>* misses) {
+                   Findings* findings) {
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request);
   const std::size_t shard = extent.hash % kShards;
@@ -93,34 +79,48 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     found =
         shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos);
   }
+  if (request.neighbourhood != nullptr) {
+    const bool is_missed =
+        found.missed != nullptr && found.missed->confirms == nullptr;
+    if (is_missed || request.neighbours_due) {
+      findings->occasions.push_back({request.root, request.neighbourhood,
+                                     request.sample.sample, request.purpose.job,
+                                     is_missed, request.neighbours_due});
+    }
+  }
   if (found.hit != nullptr) {
     const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
     request.done(base::Bytes(std::move(found.hit), span));
   } else if (found.missed != nullptr) {
-    misses->push_back(
+    findings->misses.push_back(
         {shard, std::move(found.missed), std::move(request), holding});
   } else if (found.joined != 0) {
     around_.below->Share(found.joined, request.purpose);
   }
 }
 
-void Cache::SendBelow(std::vector<Miss> misses,
-                      std::vector<storage::ReadRequest> below,
-                      std::int64_t now_nanos) {
-  Draw draw;
-  for (Miss& miss : misses) {
-    Flight& flight = *miss.flight;
-    storage::ReadRequest& request = miss.request;
-    if (flight.confirms != nullptr) {
-      request.offset = 0;
-      request.length = 0;
-    } else if (auto charge = MakeRoom(miss.holding, now_nanos, &draw)) {
-      flight.charge = *std::move(charge);
+void Cache::MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses) {
+  Landlord::Draw draw;
+  for (Miss& miss : *misses) {
+    if (miss.flight->confirms != nullptr) {
+      miss.request.offset = 0;
+      miss.request.length = 0;
+    } else if (auto charge =
+                   landlord_.MakeRoom(miss.holding, now_nanos, &draw)) {
+      miss.flight->charge = *std::move(charge);
     }
+  }
+}
+
+void Cache::SendBelow(std::vector<Miss> misses,
+                      std::vector<storage::ReadRequest> below) {
+  for (Miss& miss : misses) {
+    storage::ReadRequest& request = miss.request;
     CountFlight();
     miss.ticket = request.ticket = ++last_ticket_;
-    request.purpose = shards_[miss.shard].Depart(flight);
-    request.origin = &flight.origin;
+    request.purpose = shards_[miss.shard].Depart(*miss.flight);
+    request.neighbourhood = nullptr;
+    request.origin = &miss.flight->origin;
     request.done = [this, shard = miss.shard,
                     flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
       Land(shard, flight, std::move(bytes));
@@ -154,55 +154,6 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
     std::exchange(waiter.done, nullptr)(bytes);
   }
   FlightDone();
-}
-
-std::optional<Charge> Cache::MakeRoom(const Holding& newcomer,
-                                      std::int64_t now_nanos, Draw* draw) {
-  if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
-    if (!Evict(newcomer, now_nanos, draw)) return std::nullopt;
-  }
-  return ledger_->Take(newcomer.bytes);
-}
-
-bool Cache::Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw) {
-  if (draw->next >= kEvictionsOfADraw) *draw = {};
-  const double own_rent = RentOf(newcomer, *around_.next_use, now_nanos);
-  if (draw->next == draw->order.size() ||
-      (draw->next > 0 && draw->order[draw->next].rent <= own_rent)) {
-    *draw = DrawCandidates(now_nanos);
-  }
-  std::uint64_t made = 0;
-  // Freed by no lock's holder.
-  std::vector<std::shared_ptr<const Held>> evicted;
-  while (made < newcomer.bytes && draw->next < draw->order.size()) {
-    const Bid& bid = draw->order[draw->next];
-    if (bid.rent <= own_rent) break;
-    ++draw->next;
-    const Roster::Candidate& candidate = draw->candidates[bid.candidate];
-    auto held = shards_[draw->shards[bid.candidate]].Evict(candidate);
-    if (held == nullptr) continue;
-    made += candidate.holding.bytes;
-    evicted.push_back(std::move(held));
-  }
-  return !evicted.empty();
-}
-
-Cache::Draw Cache::DrawCandidates(std::int64_t now_nanos) {
-  const std::uint64_t number = ++draws_;
-  base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
-  Draw draw;
-  draw.candidates.reserve(kCandidates);
-  for (std::size_t i = 0; i < kShards; ++i) {
-    const std::size_t shard = (number + i) % kShards;
-    shards_[shard].Draw(kCandidates - draw.candidates.size(), random,
-                        &draw.candidates);
-    draw.shards.resize(draw.candidates.size(), shard);
-    if (draw.candidates.size() >= kCandidates) break;
-  }
-  draw.order = OrderOfLeaving(draw.candidates, *around_.next_use, now_nanos);
-  return draw;
 }
 
 void Cache::CountFlight() {

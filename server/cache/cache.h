@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -13,10 +12,11 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
-#include "server/cache/eviction.h"
+#include "server/cache/landlord.h"
 #include "server/cache/ledger.h"
+#include "server/cache/miss.h"
 #include "server/cache/next_use.h"
-#include "server/cache/roster.h"
+#include "server/cache/read_ahead.h"
 #include "server/cache/shard.h"
 #include "server/cache/snapshot.h"
 #include "server/storage/byte_source.h"
@@ -24,10 +24,11 @@
 namespace forebay::cache {
 
 // Keeps in memory what was read, for whoever wants it next, and makes one read
-// of several that want the same bytes at once. When there is no room for more,
-// what is wanted last makes way; if that is what was just read, it is not kept.
-// What is kept is given out only while its object is what it was: as the root
-// says, or, where that cannot tell at once, the source.
+// of several that want the same bytes at once. With what is read comes what
+// lies beside it and is wanted soon, where the reader can tell. When there is
+// no room for more, what is wanted last makes way; if that is what was just
+// read, it is not kept. What is kept is given out only while its object is what
+// it was: as the root says, or, where that cannot tell at once, the source.
 //
 // Thread-safe. Owned by the daemon; the budget, the clock and the oracle
 // outlive it, and so does the source below as long as anybody reads. What it
@@ -73,50 +74,33 @@ class Cache final : public storage::ByteSource {
  private:
   static constexpr std::size_t kShards = 16;
 
-  // A miss on its way below.
-  struct Miss {
-    std::size_t shard = 0;
-    std::shared_ptr<Flight> flight;
-    storage::ReadRequest request;  // without its `done`
-    Holding holding;
-    std::uint64_t ticket = 0;  // below
-  };
-
-  // Candidates for eviction, drawn together.
-  struct Draw {
-    std::vector<Roster::Candidate> candidates;
-    std::vector<std::size_t> shards;  // of each
-    std::vector<Bid> order;
-    std::size_t next = 0;  // in the order
-  };
-
   Cache(const Options& options, const Surroundings& surroundings,
         base::MemoryReservation capacity);
 
-  // Answers the request, or has it wait; a miss is added to `misses`.
+  // What comes of the requests of one Read.
+  struct Findings {
+    std::vector<Miss> misses;
+    std::vector<ReadAhead::Occasion> occasions;
+    std::vector<storage::ReadRequest> below;  // as they came
+  };
+
+  // Answers the request, or has it wait.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
-              std::vector<Miss>* misses);
+              Findings* findings);
+  void MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses);
   void SendBelow(std::vector<Miss> misses,
-                 std::vector<storage::ReadRequest> below,
-                 std::int64_t now_nanos);
+                 std::vector<storage::ReadRequest> below);
   void Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
             absl::StatusOr<base::Bytes> bytes);
-
-  // Room for the newcomer; nullopt if others are wanted sooner.
-  std::optional<Charge> MakeRoom(const Holding& newcomer,
-                                 std::int64_t now_nanos, Draw* draw);
-  // Evicts who should make room for the newcomer. False: nobody should, or can.
-  bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw);
-  Draw DrawCandidates(std::int64_t now_nanos);
 
   void CountFlight();
   void FlightDone();
 
   const Surroundings around_;
-  const std::uint64_t seed_;
   const std::shared_ptr<Ledger> ledger_;
   std::vector<Shard> shards_;  // kShards of them
-  std::atomic<std::uint64_t> draws_ = 0;
+  Landlord landlord_;
+  ReadAhead read_ahead_;
   std::atomic<std::uint64_t> last_ticket_ = 0;
 
   base::Mutex mutex_;

@@ -46,7 +46,8 @@ std::vector<Bid> OrderOfLeaving(absl::Span<const Roster::Candidate> candidates,
   std::vector<Bid> bids;
   bids.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    bids.push_back({Rent(candidates[i].holding, nanos[i], now_nanos), i});
+    bids.push_back(
+        {Rent(candidates[i].holding, nanos[i], now_nanos), nanos[i], i});
   }
   std::sort(bids.begin(), bids.end(), [&](const Bid& a, const Bid& b) {
     if (a.rent != b.rent) return a.rent > b.rent;

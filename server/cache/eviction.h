@@ -29,7 +29,8 @@ double RentOf(const Holding& holding, const NextUse& next_use,
 // What one of several candidates for eviction costs.
 struct Bid {
   double rent = 0;
-  std::size_t candidate = 0;  // its place among them
+  std::int64_t next_use_nanos = 0;  // as NextUse says
+  std::size_t candidate = 0;        // its place among them
 };
 
 // All of `candidates`, in the order in which they should make room: the highest

@@ -6,6 +6,17 @@
 #include <xxhash.h>
 
 namespace forebay::cache {
+namespace {
+
+// What an entry takes besides its bytes and its object's name.
+constexpr std::uint64_t kEntryBytes = 512;
+
+}  // namespace
+
+std::uint64_t MemoryFor(const storage::ReadRequest& request) {
+  return storage::HeldBytes(request.length) + request.object.size() +
+         kEntryBytes;
+}
 
 ExtentView ViewOf(const std::string& root,
                   const storage::ReadRequest& request) {

@@ -11,6 +11,9 @@
 
 namespace forebay::cache {
 
+// Bytes of memory that keeping what is asked for takes.
+std::uint64_t MemoryFor(const storage::ReadRequest& request);
+
 // What the cache knows bytes by, without what it takes to keep that: to look
 // them up costs no allocation. Valid as long as what it was made of.
 struct ExtentView {

@@ -17,6 +17,8 @@ struct Holding {
   std::int64_t used_at_nanos = 0;
   // When its reader said that it wants it again, for where nobody can be asked.
   std::int64_t wanted_at_nanos = INT64_MAX;
+  // Whether it was read before anybody wanted it, and nobody has since.
+  bool is_ahead = false;
 };
 
 // Bytes that were just used at `now_nanos`, by a reader that wants them again

@@ -6,6 +6,12 @@
 #include "server/base/check.h"
 
 namespace forebay::cache {
+namespace {
+
+// Who leads a flight that nobody waited for when it was sent.
+constexpr std::size_t kNobody = SIZE_MAX;
+
+}  // namespace
 
 Shard::Found Shard::Look(const ExtentView& extent,
                          const std::shared_ptr<const std::string>& root,
@@ -26,6 +32,7 @@ Shard::Found Shard::Look(const ExtentView& extent,
   Holding& holding = roster_.At(entry.handle);
   Touch(&holding, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) holding.sample = request.sample;
+  holding.is_ahead = false;
   jobs_[request.purpose.job].memory.Add(extent.length);
   found.hit = entry.held;
   return found;
@@ -60,22 +67,49 @@ Shard::Found Shard::Doubt(const ExtentView& extent,
   return instead;
 }
 
+void Shard::InsertLocked(const ExtentView& extent,
+                         const std::shared_ptr<const std::string>& root,
+                         const std::shared_ptr<Flight>& flight) {
+  Entry entry;
+  entry.flight = flight;
+  const auto inserted =
+      table_.emplace(Extent{.root = root,
+                            .object = std::string(extent.object),
+                            .version = extent.version,
+                            .offset = extent.offset,
+                            .length = extent.length,
+                            .hash = extent.hash},
+                     std::move(entry));
+  flight->extent = &inserted.first->first;
+}
+
+bool Shard::Knows(const ExtentView& extent) const {
+  base::MutexLock lock(&mutex_);
+  return table_.contains(extent);
+}
+
+std::shared_ptr<Flight> Shard::BeginAhead(
+    const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+    const storage::ReadRequest& request, const Holding& holding,
+    Charge* charge) {
+  base::MutexLock lock(&mutex_);
+  if (table_.contains(extent)) return nullptr;
+  auto flight = std::make_shared<Flight>();
+  flight->charge = std::move(*charge);
+  flight->ahead = request.purpose;
+  flight->holding = holding;
+  InsertLocked(extent, root, flight);
+  jobs_.try_emplace(request.purpose.job);
+  return flight;
+}
+
 Shard::Found Shard::MissLocked(const ExtentView& extent,
                                const std::shared_ptr<const std::string>& root,
                                storage::ReadRequest& request,
                                std::uint64_t memory, std::int64_t now_nanos) {
   auto flight = std::make_shared<Flight>();
   flight->holding.bytes = memory;
-  Entry entry;
-  entry.flight = flight;
-  const auto inserted = table_.emplace(Extent{.root = root,
-                                              .object = request.object,
-                                              .version = extent.version,
-                                              .offset = extent.offset,
-                                              .length = extent.length,
-                                              .hash = extent.hash},
-                                       std::move(entry));
-  flight->extent = &inserted.first->first;
+  InsertLocked(extent, root, flight);
   JoinLocked(*flight, request, now_nanos);
   Found found;
   found.missed = std::move(flight);
@@ -86,12 +120,17 @@ void Shard::JoinLocked(Flight& flight, storage::ReadRequest& request,
                        std::int64_t now_nanos) {
   Touch(&flight.holding, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) flight.holding.sample = request.sample;
+  flight.holding.is_ahead = false;
   jobs_.try_emplace(request.purpose.job);
   flight.waiters.push_back({request.purpose, std::move(request.done)});
 }
 
 storage::ReadPurpose Shard::Depart(Flight& flight) {
   base::MutexLock lock(&mutex_);
+  if (flight.waiters.empty()) {
+    flight.lead = kNobody;
+    return *flight.ahead;
+  }
   const auto most_urgent =
       std::min_element(flight.waiters.begin(), flight.waiters.end(),
                        [](const auto& a, const auto& b) {
@@ -151,13 +190,22 @@ Traffic& Shard::TrafficLocked(std::uint64_t job) {
 }
 
 void Shard::CountLocked(const Flight& flight) {
+  const auto read_below = [&flight](Traffic& traffic) -> Tally& {
+    return flight.origin == storage::Origin::kKept ? traffic.disk
+                                                   : traffic.source;
+  };
+  if (flight.ahead.has_value()) {
+    Traffic& traffic = TrafficLocked(flight.ahead->job);
+    read_below(traffic).Add(flight.extent->length);
+    traffic.ahead.Add(flight.extent->length);
+  }
   for (const Flight::Waiter& waiter : flight.waiters) {
     Traffic& traffic = TrafficLocked(waiter.purpose.job);
-    const bool first = &waiter == flight.waiters.data();
-    (flight.confirms != nullptr                ? traffic.memory
-     : !first                                  ? traffic.shared
-     : flight.origin == storage::Origin::kKept ? traffic.disk
-                                               : traffic.source)
+    const bool first =
+        &waiter == flight.waiters.data() && !flight.ahead.has_value();
+    (flight.confirms != nullptr ? traffic.memory
+     : first                    ? read_below(traffic)
+                                : traffic.shared)
         .Add(flight.extent->length);
   }
 }

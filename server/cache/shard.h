@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -45,9 +46,11 @@ struct Flight {
   storage::Origin origin = storage::Origin::kSource;
   // What was kept, where nothing is read but whether the object is what it was.
   std::shared_ptr<const Held> confirms;
+  // For whom it is read, if nobody waited for it when it was begun.
+  std::optional<storage::ReadPurpose> ahead;
 
   // The shard's mutex guards these.
-  std::vector<Waiter> waiters;  // who began it comes first
+  std::vector<Waiter> waiters;  // who began it comes first, unless `ahead`
   std::size_t lead = 0;         // the waiter for whom it was sent
   Holding holding;              // what it is to be kept as
   std::uint64_t ticket = 0;     // below; 0: not there yet
@@ -80,6 +83,15 @@ class Shard {
               const std::shared_ptr<const std::string>& root,
               storage::ReadRequest& request, std::uint64_t memory,
               std::int64_t now_nanos);
+  // Whether the bytes are there, or under way.
+  bool Knows(const ExtentView& extent) const;
+  // Begins a flight that nobody waits for yet, for the request's purpose; takes
+  // the charge. Null, and nothing is taken: the bytes are known. The caller is
+  // to read what it got, and then to Land.
+  std::shared_ptr<Flight> BeginAhead(
+      const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+      const storage::ReadRequest& request, const Holding& holding,
+      Charge* charge);
   // The flight is about to be sent below: for whom that is.
   storage::ReadPurpose Depart(Flight& flight);
   // It has been sent, under that ticket. Returns who waits besides.
@@ -112,6 +124,10 @@ class Shard {
   };
   using Table = absl::node_hash_map<Extent, Entry, ExtentHash, ExtentEqual>;
 
+  void InsertLocked(const ExtentView& extent,
+                    const std::shared_ptr<const std::string>& root,
+                    const std::shared_ptr<Flight>& flight)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Found MissLocked(const ExtentView& extent,
                    const std::shared_ptr<const std::string>& root,
                    storage::ReadRequest& request, std::uint64_t memory,

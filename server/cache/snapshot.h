@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_CACHE_SNAPSHOT_H_
 #define FOREBAY_SERVER_CACHE_SNAPSHOT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -30,16 +31,21 @@ struct Traffic {
   Tally shared;  // waited for a read that another had begun
   Tally disk;    // hits of the tier below
   Tally source;  // read
+  // Of the last two, what was read before anybody wanted it. It is found in
+  // memory later, or waited for, and counted there too.
+  Tally ahead;
 
   void Add(const Traffic& other) {
     memory.Add(other.memory);
     shared.Add(other.shared);
     disk.Add(other.disk);
     source.Add(other.source);
+    ahead.Add(other.ahead);
   }
   // What no source had to give.
   std::uint64_t bytes_saved() const {
-    return memory.bytes + shared.bytes + disk.bytes;
+    const std::uint64_t found = memory.bytes + shared.bytes + disk.bytes;
+    return found - std::min(found, ahead.bytes);
   }
 };
 

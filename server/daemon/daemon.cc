@@ -153,7 +153,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
       spare_buffers_,
       budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
   FOREBAY_ASSIGN_OR_RETURN(
-      coalesced_, storage::CoalescedSource::Create(&sources_, &budget_));
+      coalesced_, storage::CoalescedSource::Create(
+                      &sources_, &budget_,
+                      storage::CoalescedSourceOptions::For(resources.memory)));
   disk_tier_ = std::make_unique<DiskTier>(
       config_.cache(),
       cache::disk::DiskCache::Surroundings{.below = coalesced_.get(),

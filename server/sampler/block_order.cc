@@ -48,11 +48,39 @@ Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
   return Permutation(BeginOf(group + 1) - BeginOf(group), key, epoch_);
 }
 
-std::uint64_t BlockOrder::At(std::uint64_t position) const {
+std::uint64_t BlockOrder::GroupAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < size_);
   // As if no block were short; then it may be one group more.
-  std::uint64_t group = position / block_ / kGroup;
-  if (position >= BeginOf(group + 1)) ++group;
+  const std::uint64_t group = position / block_ / kGroup;
+  return position >= BeginOf(group + 1) ? group + 1 : group;
+}
+
+Block BlockOrder::NumbersOf(std::uint64_t block) const {
+  const std::uint64_t begin = block * block_;
+  return {begin, begin + std::min(block_, size_ - begin)};
+}
+
+Block BlockOrder::BlockOf(std::uint64_t id) const {
+  FOREBAY_CHECK(id < size_);
+  return NumbersOf(id / block_);
+}
+
+std::optional<Block> BlockOrder::DueAt(
+    std::uint64_t position, std::optional<std::uint64_t> previous) const {
+  const std::uint64_t group = GroupAt(position);
+  const std::uint64_t begin = BeginOf(group);
+  const std::uint64_t step = (position - begin) / block_;
+  if (previous.has_value() && *previous >= begin &&
+      (*previous - begin) / block_ == step) {
+    return std::nullopt;
+  }
+  const std::uint64_t place = (group + 1) * kGroup + step;
+  if (place >= blocks_.size()) return std::nullopt;
+  return NumbersOf(blocks_.At(place));
+}
+
+std::uint64_t BlockOrder::At(std::uint64_t position) const {
+  const std::uint64_t group = GroupAt(position);
   const std::uint64_t begin = BeginOf(group);
   const std::uint64_t point = begin + WithinGroup(group).At(position - begin);
   // Where it would be if no block were short.

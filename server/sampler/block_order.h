@@ -2,10 +2,19 @@
 #define FOREBAY_SERVER_SAMPLER_BLOCK_ORDER_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "server/sampler/permutation.h"
 
 namespace forebay::sampler {
+
+// Numbers that follow each other: `begin` to `end` - 1.
+struct Block {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  bool operator==(const Block&) const = default;
+};
 
 // A pseudo-random order of 0 to size - 1 in which numbers that follow each
 // other stay near each other: blocks of consecutive numbers are put in random
@@ -30,7 +39,19 @@ class BlockOrder {
   // Where `id` stands: PositionOf(At(p)) == p.
   std::uint64_t PositionOf(std::uint64_t id) const;
 
+  // The block that `id`, below the size, is in.
+  Block BlockOf(std::uint64_t id) const;
+
+  // Which block of the next group is due when a reader comes to `position` from
+  // `previous` (nullopt: from before the group), if any: as many steps as a
+  // group has blocks lead through it, and with each one block is due, so that
+  // the next group is there in time and was read at an even pace.
+  std::optional<Block> DueAt(std::uint64_t position,
+                             std::optional<std::uint64_t> previous) const;
+
  private:
+  Block NumbersOf(std::uint64_t block) const;
+  std::uint64_t GroupAt(std::uint64_t position) const;
   std::uint64_t BeginOf(std::uint64_t group) const;
   Permutation WithinGroup(std::uint64_t group) const;
 

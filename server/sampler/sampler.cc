@@ -64,6 +64,23 @@ std::optional<std::uint64_t> EpochOrder::PositionOf(
   return partition_.PositionOf(place);
 }
 
+std::optional<Block> EpochOrder::BlockOf(std::uint64_t sample) const {
+  const auto* const blocks = std::get_if<BlockOrder>(&order_);
+  if (blocks == nullptr) return std::nullopt;
+  return blocks->BlockOf(sample);
+}
+
+std::optional<Block> EpochOrder::DueAt(std::uint64_t position) const {
+  const auto* const blocks = std::get_if<BlockOrder>(&order_);
+  if (blocks == nullptr) return std::nullopt;
+  const std::uint64_t place = partition_.PlaceAt(position);
+  if (position == 0) return blocks->DueAt(place, std::nullopt);
+  const std::uint64_t previous = partition_.PlaceAt(position - 1);
+  // Behind the end, where padding repeats the begin, nothing is due.
+  if (previous > place) return std::nullopt;
+  return blocks->DueAt(place, previous);
+}
+
 absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size) {
   FOREBAY_RETURN_IF_ERROR(CheckOrder(spec));

@@ -24,6 +24,13 @@ class EpochOrder {
   std::uint64_t SampleAt(std::uint64_t position) const;
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
 
+  // Where the order is one of blocks (else nullopt): the samples that lie
+  // together with this one, all ranks'.
+  std::optional<Block> BlockOf(std::uint64_t sample) const;
+  // And a block of later ones that should be read by the time that this rank
+  // comes to `position`, if that is the time for one.
+  std::optional<Block> DueAt(std::uint64_t position) const;
+
  private:
   // Of the whole dataset; monostate: sequential.
   using Order = std::variant<std::monostate, Permutation, BlockOrder>;

@@ -17,9 +17,6 @@
 namespace forebay::storage {
 namespace {
 
-// Of spent copies, for the next ones.
-constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
-
 std::uint64_t EndOf(const ReadRequest& request) {
   return request.offset + request.length;
 }
@@ -37,12 +34,21 @@ bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {
 
 }  // namespace
 
+CoalescedSourceOptions CoalescedSourceOptions::For(std::uint64_t memory) {
+  const std::uint64_t part =
+      std::min<std::uint64_t>(memory / 64, std::uint64_t{16} << 20);
+  CoalescedSourceOptions options;
+  options.most_bytes = part / 8 * 3;  // of which nearly half is held
+  options.spare_bytes = part / 2;
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<CoalescedSource>> CoalescedSource::Create(
     ByteSource* below, base::MemoryBudget* budget,
     const CoalescedSourceOptions& options) {
   FOREBAY_ASSIGN_OR_RETURN(
       base::MemoryReservation memory,
-      budget->Reserve(kSpareBytes + HeldBytes(options.most_bytes),
+      budget->Reserve(options.spare_bytes + HeldBytes(options.most_bytes),
                       "reads of several samples at once"));
   return std::unique_ptr<CoalescedSource>(
       new CoalescedSource(below, std::move(memory), options));
@@ -54,7 +60,7 @@ CoalescedSource::CoalescedSource(ByteSource* below,
     : below_(below),
       memory_(std::move(memory)),
       options_(options),
-      buffers_(std::make_shared<local::BufferPool>(kSpareBytes)) {}
+      buffers_(std::make_shared<local::BufferPool>(options.spare_bytes)) {}
 
 CoalescedSource::~CoalescedSource() {
   base::MutexLock lock(&mutex_);

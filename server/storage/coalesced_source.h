@@ -23,6 +23,12 @@ struct CoalescedSourceOptions {
   std::uint64_t most_bytes = std::uint64_t{6} << 20;
   // Bytes between two requests that are read for nothing.
   std::uint64_t most_gap = std::uint64_t{32} << 10;
+  // Of spent copies, for the next ones.
+  std::uint64_t spare_bytes = std::uint64_t{8} << 20;
+
+  // For a host that has so much memory for all: together they take one part in
+  // 64 of it, at most 16 MiB.
+  static CoalescedSourceOptions For(std::uint64_t memory);
 };
 
 // Makes one read of those that come together, are of one job, and lie near each

@@ -73,7 +73,7 @@ class Intake {
   std::uint64_t Window() const;
   void Asked(bool full);
 
-  const Requester requester_;
+  Requester requester_;
   Depth depth_;
   ReadWindow window_;
   ReadRoom room_;

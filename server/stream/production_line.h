@@ -32,6 +32,7 @@ class ProductionLine {
                  std::uint64_t seed, std::uint64_t dataset_size);
 
   std::uint64_t epoch() const { return order_.epoch(); }
+  const sampler::EpochOrder& order() const { return order_; }
   std::uint64_t batches_per_epoch() const;
   // Samples of the epoch that no batch has begun yet.
   std::uint64_t samples_left() const {

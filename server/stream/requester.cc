@@ -18,7 +18,7 @@ std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const ProductionLine& line,
-                                           const Pace& pace) const {
+                                           const Pace& pace) {
   dataset::Sample source = recipe_->dataset->At(place->id);
   place->held = storage::HeldBytes(source.length);
   storage::ReadRequest request;
@@ -33,7 +33,23 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   if (const auto samples = line.SamplesUntilReuse(place->id)) {
     request.purpose.next_use_nanos = pace.TimeOf(*samples);
   }
+  Introduce(*place, line.order(), &request);
   return request;
+}
+
+void Requester::Introduce(const Place& place, const sampler::EpochOrder& order,
+                          storage::ReadRequest* request) {
+  if (!order.BlockOf(place.id).has_value()) return;
+  const std::uint64_t position = place.batch->first_sample + place.index;
+  // A substitute, and what is seen once more behind the epoch's end, stand
+  // where their neighbours do not.
+  if (order.PositionOf(place.id) != position) return;
+  if (neighbourhood_ == nullptr || neighbourhood_->epoch() != order.epoch()) {
+    neighbourhood_ = std::make_shared<const BlockNeighbourhood>(
+        recipe_->dataset, dataset_number_, order);
+  }
+  request->neighbourhood = neighbourhood_;
+  request->neighbours_due = order.DueAt(position).has_value();
 }
 
 }  // namespace forebay::stream

@@ -2,10 +2,12 @@
 #define FOREBAY_SERVER_STREAM_REQUESTER_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
+#include "server/stream/block_neighbourhood.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
 #include "server/stream/recipe.h"
@@ -18,9 +20,9 @@ namespace forebay::stream {
 // other harm.
 std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 
-// Says what to read for a place, for whom, and how soon it is needed. Immutable
-// and thread-safe. The recipe belongs to the stream, which outlives it. Never
-// blocks; no errors.
+// Says what to read for a place, for whom, how soon it is needed, and who lies
+// beside it. Not thread-safe: the stream guards it. The recipe belongs to the
+// stream, which outlives it. Never blocks; no errors.
 class Requester {
  public:
   Requester(const Recipe* recipe, schedule::Flow flow)
@@ -33,12 +35,18 @@ class Requester {
   // Fills in what the dataset says of the place's sample. The request lacks its
   // `done`.
   storage::ReadRequest RequestFor(Place* place, const ProductionLine& line,
-                                  const Pace& pace) const;
+                                  const Pace& pace);
 
  private:
+  // Says whose neighbour the place's sample is, where the order has blocks.
+  void Introduce(const Place& place, const sampler::EpochOrder& order,
+                 storage::ReadRequest* request);
+
   const Recipe* const recipe_;
   const schedule::Flow flow_;
   const std::uint64_t dataset_number_;
+  // Of the epoch that was asked about last.
+  std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
 };
 
 }  // namespace forebay::stream

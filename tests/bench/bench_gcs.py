@@ -34,7 +34,7 @@ BUCKET = "bench"
 
 
 @contextlib.contextmanager
-def _link(server, *options):
+def link(server, *options):
     """A running link: its URL, and its process's number."""
     port = urllib.parse.urlparse(server.url).port
     with subprocess.Popen(
@@ -105,11 +105,11 @@ def run():
         raise RuntimeError(missing())
     with tempfile.TemporaryDirectory() as temporary:
         _fill(pathlib.Path(temporary))
-        with FakeGcs(temporary) as server, _link(server) as (url, link), \
-                _link(server, "--stalled", str(STALLED), "--stall-seconds",
-                      str(STALL_SECONDS)) as (stalling_url, _):
+        with FakeGcs(temporary) as server, link(server) as (url, pid), \
+                link(server, "--stalled", str(STALLED), "--stall-seconds",
+                     str(STALL_SECONDS)) as (stalling_url, _):
             best = max(CONNECTIONS, key=lambda count: _bare(url, count, 2))
-            watch, found = _Watch(server.pid, link), []
+            watch, found = _Watch(server.pid, pid), []
 
             def ours(address):
                 found.append(watch.around(lambda: _ours(address)))

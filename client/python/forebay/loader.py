@@ -121,7 +121,10 @@ class DataLoader:
       shuffle: whether each epoch has a new random order, keyed by the seed.
         "block": an order that stays near the files': blocks of some megabytes
         of consecutive samples are put in random order, then the samples of
-        every 32 blocks that follow each other.
+        every 32 blocks that follow each other. Where the cache has room for
+        these (`cache.memory`; about 170 MiB), each block is read as a whole, a
+        group ahead of the trainer: for shards that are too large for the cache
+        and far away, or on disks that are bad at random reads.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms; None: decode only, to uint8 NCHW.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -74,6 +75,39 @@ TEST(BlockOrderTest, OneGroupOfBlocksIsReadAtATime) {
     begin += length;
   }
   EXPECT_EQ(done.size(), blocks);
+}
+
+// Who goes through the order step by step is told of each block once, a group
+// ahead: of all but the first group's.
+TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
+  std::mt19937_64 random = PrintedGenerator();
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    const std::uint64_t size = 1 + random() % 20'000;
+    const std::uint64_t block = 1 + random() % 60;
+    const BlockOrder order(size, block, random(), random());
+    std::set<std::uint64_t> known;
+    const auto meet = [&](const Block& met) {
+      ASSERT_EQ(met.begin % block, 0);
+      ASSERT_EQ(met.end, std::min(met.begin + block, size));
+      ASSERT_TRUE(known.insert(met.begin).second);
+    };
+    const std::uint64_t blocks = (size + block - 1) / block;
+    // The first group, of which nobody tells; the short block may be in it.
+    for (std::uint64_t i = 0;
+         i < size && known.size() < std::min(kGroup, blocks); ++i) {
+      known.insert(order.BlockOf(order.At(i)).begin);
+    }
+    std::optional<std::uint64_t> previous;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const Block own = order.BlockOf(order.At(i));
+      ASSERT_LE(own.begin, order.At(i));
+      ASSERT_GT(own.end, order.At(i));
+      ASSERT_TRUE(known.contains(own.begin)) << size << " " << block;
+      if (const auto due = order.DueAt(i, previous)) meet(*due);
+      previous = i;
+    }
+    EXPECT_EQ(known.size(), blocks);
+  }
 }
 
 TEST(BlockOrderTest, BlocksAndTheirSamplesAreShuffled) {

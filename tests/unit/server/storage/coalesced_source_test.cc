@@ -325,6 +325,21 @@ TEST(CoalescedSourceBudgetTest, WhatItNeedsIsReserved) {
   EXPECT_EQ(budget.used(), 0);
 }
 
+TEST(CoalescedSourceBudgetTest, SmallHostsGiveItLess) {
+  MemorySource memory;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  for (const std::uint64_t limit :
+       {kMiB, 64 * kMiB, 150 * kMiB, 64 * 1024 * kMiB}) {
+    base::MemoryBudget budget(limit);
+    const auto options = CoalescedSourceOptions::For(limit);
+    const auto source = *CoalescedSource::Create(&memory, &budget, options);
+    EXPECT_LE(budget.used(), limit / 64 + 4096);
+    EXPECT_LE(budget.used(), 16 * kMiB);
+    EXPECT_GE(options.most_bytes, limit >= 64 * kMiB ? 300'000 : 0);
+  }
+  EXPECT_GE(CoalescedSourceOptions::For(2048 * kMiB).most_bytes, 5 * kMiB);
+}
+
 // Whatever is asked for: each gets its bytes, nothing below is larger than it
 // may be, and all that is asked for is asked for.
 TEST_F(CoalescedSourceTest, AnyExtentsGetTheirBytes) {

@@ -1,0 +1,71 @@
+#ifndef FOREBAY_SERVER_CACHE_LANDLORD_H_
+#define FOREBAY_SERVER_CACHE_LANDLORD_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/cache/eviction.h"
+#include "server/cache/ledger.h"
+#include "server/cache/next_use.h"
+#include "server/cache/roster.h"
+#include "server/cache/shard.h"
+
+namespace forebay::cache {
+
+// Makes room for newcomers: draws some of what is kept, asks the oracle when
+// each is wanted, and gives up what is wanted later than the newcomer, unless
+// it was used, or taken, meanwhile.
+//
+// Thread-safe. Owned by the cache; the shards and the oracle outlive it, and
+// charges may outlive it. Never blocks; calls the oracle, and frees what is
+// given up, without any lock. No errors.
+class Landlord {
+ public:
+  // Candidates for eviction, drawn together: who needs room several times in a
+  // row keeps it between the calls.
+  class Draw {
+   private:
+    friend class Landlord;
+    std::vector<Roster::Candidate> candidates_;
+    std::vector<std::size_t> shards_;  // of each
+    std::vector<Bid> order_;
+    std::size_t next_ = 0;  // in the order
+  };
+
+  // Of what is wanted within so many nanoseconds, none is given up that was
+  // read ahead. Negative: it is treated like the rest.
+  using Horizon = std::int64_t;
+
+  Landlord(std::vector<Shard>* shards, std::shared_ptr<Ledger> ledger,
+           const NextUse* next_use, std::uint64_t seed)
+      : shards_(shards),
+        ledger_(std::move(ledger)),
+        next_use_(next_use),
+        seed_(seed) {}
+
+  // Room for the newcomer; nullopt if others are wanted sooner.
+  std::optional<Charge> MakeRoom(const Holding& newcomer,
+                                 std::int64_t now_nanos, Draw* draw,
+                                 Horizon horizon = -1);
+
+ private:
+  // Evicts who should make room for the newcomer. False: nobody should, or can.
+  bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw,
+             Horizon horizon);
+  Draw DrawCandidates(std::int64_t now_nanos);
+
+  std::vector<Shard>* const shards_;
+  const std::shared_ptr<Ledger> ledger_;
+  const NextUse* const next_use_;
+  const std::uint64_t seed_;
+  std::atomic<std::uint64_t> draws_ = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_LANDLORD_H_

@@ -1,0 +1,25 @@
+#ifndef FOREBAY_SERVER_CACHE_MISS_H_
+#define FOREBAY_SERVER_CACHE_MISS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "server/cache/roster.h"
+#include "server/cache/shard.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache {
+
+// A flight on its way below.
+struct Miss {
+  std::size_t shard = 0;
+  std::shared_ptr<Flight> flight;
+  storage::ReadRequest request;  // without its `done`
+  Holding holding;               // what it would be kept as
+  std::uint64_t ticket = 0;      // below
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_MISS_H_

@@ -1,0 +1,131 @@
+#include "server/cache/read_ahead.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "server/cache/extent.h"
+#include "server/cache/roster.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr int kPassed = 32;
+
+// Within what time all are wanted that the reader wants, and those that others
+// want about as soon. Of some the oracle says what others want of them, or that
+// they were asked for just now: the median of the reader's paces is its own.
+Landlord::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
+                            const std::vector<std::int64_t>& nanos) {
+  std::vector<double> paces;
+  std::uint64_t farthest = 0;
+  for (std::size_t i = 0; i < nanos.size(); ++i) {
+    const std::uint64_t distance = neighbours[i].distance;
+    if (distance == 0 || nanos[i] == kNever || nanos[i] == kUnknown) continue;
+    farthest = std::max(farthest, distance);
+    paces.push_back(static_cast<double>(nanos[i]) /
+                    static_cast<double>(distance));
+  }
+  if (paces.empty()) return -1;
+  const auto middle =
+      paces.begin() + static_cast<std::ptrdiff_t>(paces.size() / 2);
+  std::nth_element(paces.begin(), middle, paces.end());
+  // The paces of ranks differ a little.
+  const double horizon = 2 * *middle * static_cast<double>(farthest);
+  constexpr std::int64_t kMost = INT64_MAX / 4;
+  return horizon < static_cast<double>(kMost)
+             ? static_cast<std::int64_t>(horizon)
+             : kMost;
+}
+
+}  // namespace
+
+void ReadAhead::Begin(const std::vector<Occasion>& occasions,
+                      std::int64_t now_nanos, std::vector<Miss>* misses) {
+  // Of one number the first has all that the others have.
+  std::set<std::pair<const storage::Neighbourhood*, std::uint64_t>> begun;
+  Landlord::Draw draw;
+  for (const Occasion& occasion : occasions) {
+    if (passing_ > 0) {
+      --passing_;
+      continue;
+    }
+    const storage::Neighbourhood& all = *occasion.neighbourhood;
+    bool has_room = true;
+    if (occasion.is_missed &&
+        begun.emplace(&all, all.NumberOf(occasion.sample)).second) {
+      has_room = BeginAll(occasion, all.NeighboursOf(occasion.sample),
+                          now_nanos, &draw, misses);
+    }
+    if (has_room && occasion.is_due) {
+      has_room = BeginAll(occasion, all.DueBy(occasion.sample), now_nanos,
+                          &draw, misses);
+    }
+    if (!has_room) {
+      passing_ = kPassed;
+      return;
+    }
+  }
+}
+
+bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
+                         std::int64_t now_nanos, Landlord::Draw* draw,
+                         std::vector<Miss>* misses) {
+  std::vector<std::int64_t> nanos;
+  const Landlord::Horizon horizon = KeepWanted(&neighbours, now_nanos, &nanos);
+  const std::shared_ptr<const std::string> root = occasion.root->identity();
+  for (std::size_t i = 0; i < neighbours.size(); ++i) {
+    storage::ReadRequest request;
+    request.root = occasion.root;
+    request.object = std::move(neighbours[i].object);
+    request.version = neighbours[i].version;
+    request.offset = neighbours[i].offset;
+    request.length = neighbours[i].length;
+    request.sample = neighbours[i].sample;
+    request.purpose.job = occasion.job;
+    // When it is needed, if that is known.
+    request.purpose.urgency =
+        static_cast<std::uint64_t>(nanos[i] < 0 ? INT64_MAX : nanos[i]);
+    request.purpose.next_use_nanos = nanos[i] < 0 ? INT64_MAX : nanos[i];
+    const ExtentView extent = ViewOf(*root, request);
+    Shard& shard = (*shards_)[extent.hash % shards_->size()];
+    if (shard.Knows(extent)) continue;
+    Holding holding = {.sample = request.sample, .bytes = MemoryFor(request)};
+    Touch(&holding, now_nanos, request.purpose.next_use_nanos);
+    holding.is_ahead = true;
+    auto charge = landlord_->MakeRoom(holding, now_nanos, draw, horizon);
+    if (!charge.has_value()) return false;
+    auto flight = shard.BeginAhead(extent, root, request, holding, &*charge);
+    if (flight == nullptr) continue;  // somebody has begun to, meanwhile
+    misses->push_back({extent.hash % shards_->size(), std::move(flight),
+                       std::move(request), holding});
+  }
+  return true;
+}
+
+Landlord::Horizon ReadAhead::KeepWanted(
+    Neighbours* neighbours, std::int64_t now_nanos,
+    std::vector<std::int64_t>* nanos) const {
+  std::vector<storage::SampleRef> samples;
+  samples.reserve(neighbours->size());
+  for (const storage::Neighbour& each : *neighbours) {
+    samples.push_back(each.sample);
+  }
+  nanos->resize(samples.size());
+  next_use_->Ask(now_nanos, samples, absl::MakeSpan(*nanos));
+  const Landlord::Horizon horizon = HorizonOf(*neighbours, *nanos);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < nanos->size(); ++i) {
+    const bool is_own = (*neighbours)[i].distance > 0;
+    const bool is_soon = (*nanos)[i] != kUnknown && (*nanos)[i] <= horizon;
+    if (!is_own && !is_soon) continue;
+    (*nanos)[kept] = (*nanos)[i];
+    if (kept != i) (*neighbours)[kept] = std::move((*neighbours)[i]);
+    ++kept;
+  }
+  neighbours->resize(kept);
+  nanos->resize(kept);
+  return horizon;
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,75 @@
+#ifndef FOREBAY_SERVER_CACHE_READ_AHEAD_H_
+#define FOREBAY_SERVER_CACHE_READ_AHEAD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "server/cache/landlord.h"
+#include "server/cache/miss.h"
+#include "server/cache/next_use.h"
+#include "server/cache/shard.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/neighbourhood.h"
+
+namespace forebay::cache {
+
+// Begins to read what lies beside a sample that is read, and is wanted soon:
+// of what its reader's neighbourhood lists, all that the reader wants itself,
+// and what others want about as soon. It is read with the sample, to be kept,
+// while nobody waits for it yet.
+//
+// What is read ahead must not go before it is used, or it would be read twice:
+// it takes free room, and that of what is wanted later, but not of what was
+// read ahead itself and is wanted as soon as it is. So where the cache is too
+// small, what has no room is left to be read when it is wanted.
+//
+// Thread-safe. Owned by the cache; all that it is made with outlives it. Never
+// blocks; asks neighbourhoods and the oracle without any lock. No errors.
+class ReadAhead {
+ public:
+  // One whose neighbours are to be read.
+  struct Occasion {
+    std::shared_ptr<const storage::Root> root;
+    std::shared_ptr<const storage::Neighbourhood> neighbourhood;
+    std::uint64_t sample = 0;
+    std::uint64_t job = 0;
+    bool is_missed = false;  // it is read itself
+    bool is_due = false;     // as the request's neighbours_due
+  };
+
+  ReadAhead(std::vector<Shard>* shards, Landlord* landlord,
+            const NextUse* next_use)
+      : shards_(shards), landlord_(landlord), next_use_(next_use) {}
+
+  // Adds to `misses` the flights that it began, with their charges. Occasions
+  // come in the order in which their samples are wanted.
+  void Begin(const std::vector<Occasion>& occasions, std::int64_t now_nanos,
+             std::vector<Miss>* misses);
+
+ private:
+  using Neighbours = std::vector<storage::Neighbour>;
+
+  // False: there was no room for one.
+  bool BeginAll(const Occasion& occasion, Neighbours neighbours,
+                std::int64_t now_nanos, Landlord::Draw* draw,
+                std::vector<Miss>* misses);
+  // When each is wanted; shortens the list by who is not wanted soon. Returns
+  // within what time all are that stay.
+  Landlord::Horizon KeepWanted(Neighbours* neighbours, std::int64_t now_nanos,
+                               std::vector<std::int64_t>* nanos) const;
+
+  std::vector<Shard>* const shards_;
+  Landlord* const landlord_;
+  const NextUse* const next_use_;
+  // Occasions that are let pass: where there was no room, there is none for a
+  // while, and it takes time to find that out.
+  std::atomic<int> passing_ = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_READ_AHEAD_H_

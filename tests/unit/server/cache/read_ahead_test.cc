@@ -1,0 +1,297 @@
+// What the cache reads beside what it is asked for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/storage/neighbourhood.h"
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+constexpr std::uint64_t kBytes = 100;
+
+std::string NameOf(std::uint64_t sample) {
+  return (sample < 10 ? "s0" : "s") + std::to_string(sample);
+}
+
+// Blocks of ten samples, which the reader wants one after the other, but for
+// those from `foreign` on, which it does not want itself.
+class Tens final : public storage::Neighbourhood {
+ public:
+  Tens(std::vector<storage::ObjectVersion> versions, std::uint64_t foreign)
+      : versions_(std::move(versions)), foreign_(foreign) {}
+
+  std::uint64_t NumberOf(std::uint64_t sample) const override {
+    return sample / 10;
+  }
+  std::vector<storage::Neighbour> NeighboursOf(
+      std::uint64_t sample) const override {
+    return List(sample + 1, (sample / 10 + 1) * 10, sample);
+  }
+  std::vector<storage::Neighbour> DueBy(std::uint64_t sample) const override {
+    return List((sample / 10 + 1) * 10, (sample / 10 + 2) * 10, sample);
+  }
+
+ private:
+  std::vector<storage::Neighbour> List(std::uint64_t begin, std::uint64_t end,
+                                       std::uint64_t from) const {
+    std::vector<storage::Neighbour> list;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      list.push_back({.sample = {1, i},
+                      .object = NameOf(i),
+                      .version = versions_[i],
+                      .offset = 0,
+                      .length = kBytes,
+                      .distance = i < foreign_ ? i - from : 0});
+    }
+    return list;
+  }
+
+  const std::vector<storage::ObjectVersion> versions_;
+  const std::uint64_t foreign_;
+};
+
+// Sixty samples, each an object, wanted one after the other.
+class House {
+ public:
+  explicit House(std::uint64_t capacity = kPlenty,
+                 std::uint64_t foreign = kSamples)
+      : house_(capacity) {
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      versions_.push_back(house_.memory().Put(NameOf(i), ContentOf(i)));
+      Want(i, static_cast<std::int64_t>(1000 * (i + 1)));
+    }
+    tens_ = std::make_shared<const Tens>(versions_, foreign);
+  }
+
+  static std::string ContentOf(std::uint64_t sample) {
+    return std::string(kBytes, static_cast<char>('0' + sample));
+  }
+  storage::ReadRequest Plain(std::uint64_t sample, std::uint64_t job = 1) {
+    auto request = house_.Request(NameOf(sample), versions_[sample], job);
+    request.sample = {1, sample};
+    return request;
+  }
+  storage::ReadRequest Request(std::uint64_t sample, std::uint64_t job = 1,
+                               bool due = false) {
+    auto request = Plain(sample, job);
+    request.neighbourhood = tens_;
+    request.neighbours_due = due;
+    return request;
+  }
+  void Want(std::uint64_t sample, std::int64_t in_nanos) {
+    house_.next_use().Want(sample, in_nanos == kNever
+                                       ? kNever
+                                       : house_.clock().NowNanos() + in_nanos);
+  }
+  std::vector<std::string> Asked() {
+    std::vector<std::string> names;
+    const auto reads = house_.below().reads();
+    for (; seen_ < reads.size(); ++seen_) names.push_back(reads[seen_].object);
+    return names;
+  }
+  CacheHouse* operator->() { return &house_; }
+
+ private:
+  static constexpr std::uint64_t kSamples = 60;
+
+  CacheHouse house_;
+  std::vector<storage::ObjectVersion> versions_;
+  std::shared_ptr<const storage::Neighbourhood> tens_;
+  std::size_t seen_ = 0;
+};
+
+// What one sample takes of a cache.
+constexpr std::uint64_t kEach = storage::HeldBytes(kBytes) + 3 + 512;
+
+TEST(ReadAheadTest, AMissBringsItsNeighboursInOnce) {
+  House house;
+  EXPECT_EQ(house->Text(house.Request(6)), House::ContentOf(6));
+  EXPECT_THAT(house.Asked(), ElementsAre("s06", "s07", "s08", "s09"));
+  for (std::uint64_t i : {7, 8, 9}) {
+    EXPECT_EQ(house->Text(house.Request(i)), House::ContentOf(i));
+  }
+  EXPECT_EQ(house->Text(house.Request(5)), House::ContentOf(5));
+  EXPECT_THAT(house.Asked(), ElementsAre("s05"));
+}
+
+TEST(ReadAheadTest, ItsBytesAreReadOnceAndFoundOnce) {
+  House house;
+  house->Text(house.Request(6));
+  Snapshot snapshot = house->cache().Snapshot();
+  EXPECT_EQ(snapshot.jobs.at(1).source.bytes, 4 * kBytes);
+  EXPECT_EQ(snapshot.jobs.at(1).ahead.bytes, 3 * kBytes);
+  EXPECT_EQ(snapshot.jobs.at(1).bytes_saved(), 0);
+  for (std::uint64_t i : {7, 8, 9}) house->Text(house.Request(i));
+  snapshot = house->cache().Snapshot();
+  EXPECT_EQ(snapshot.total.source.bytes, 4 * kBytes);
+  EXPECT_EQ(snapshot.total.memory.bytes, 3 * kBytes);
+  EXPECT_EQ(snapshot.total.bytes_saved(), 0);
+  // Who comes second saves it.
+  for (std::uint64_t i : {6, 7, 8, 9}) house->Text(house.Request(i, 2));
+  EXPECT_EQ(house->cache().Snapshot().jobs.at(2).bytes_saved(), 4 * kBytes);
+}
+
+TEST(ReadAheadTest, OfOneReadEachBlockIsBroughtInOnce) {
+  House house;
+  std::string log;
+  std::vector<storage::ReadRequest> requests;
+  for (std::uint64_t i : {1, 2, 25, 3}) {
+    requests.push_back(house.Request(i));
+    requests.back().done = [&log](const absl::StatusOr<base::Bytes>& bytes) {
+      log += bytes.ok() ? 'y' : 'n';
+    };
+  }
+  house->cache().Read(absl::MakeSpan(requests));
+  EXPECT_EQ(log, "yyyy");
+  EXPECT_THAT(house.Asked(),
+              ElementsAre("s01", "s02", "s25", "s03", "s04", "s05", "s06",
+                          "s07", "s08", "s09", "s26", "s27", "s28", "s29"));
+}
+
+TEST(ReadAheadTest, WhatIsDueIsReadAlsoWhereTheSampleIsThere) {
+  House house;
+  house->Text(house.Plain(3));
+  house.Asked();
+  EXPECT_EQ(house->Text(house.Request(3)), House::ContentOf(3));
+  EXPECT_THAT(house.Asked(), IsEmpty());
+  EXPECT_EQ(house->Text(house.Request(3, 1, /*due=*/true)),
+            House::ContentOf(3));
+  EXPECT_THAT(house.Asked(), SizeIs(10));
+  EXPECT_EQ(house->Text(house.Request(12)), House::ContentOf(12));
+  EXPECT_THAT(house.Asked(), IsEmpty());
+}
+
+TEST(ReadAheadTest, WhoWantsItMeanwhileJoins) {
+  House house;
+  house->faulty().Hold();
+  std::string log;
+  auto first = house.Request(7);
+  first.purpose.urgency = 5;
+  first.done = Into(&log, "7");
+  house->cache().Read({&first, 1});
+  auto second = house.Plain(9, 2);
+  second.purpose.urgency = 3;
+  second.done = Into(&log, "9");
+  house->cache().Read({&second, 1});
+  const auto reads = house->below().reads();
+  ASSERT_THAT(reads, SizeIs(3));
+  EXPECT_EQ(reads[0].purpose.urgency, 5);
+  EXPECT_EQ(reads[2].object, "s09");
+  EXPECT_EQ(reads[2].purpose.job, 1);
+  EXPECT_GT(reads[2].purpose.urgency, 5);
+  const auto shares = house->below().shares();
+  ASSERT_THAT(shares, SizeIs(1));
+  EXPECT_EQ(shares[0].first, reads[2].ticket);
+  EXPECT_EQ(shares[0].second.job, 2);
+  EXPECT_EQ(shares[0].second.urgency, 3);
+  house->faulty().Release();
+  EXPECT_EQ(log,
+            "7:" + House::ContentOf(7) + " 9:" + House::ContentOf(9) + " ");
+  const Snapshot snapshot = house->cache().Snapshot();
+  EXPECT_EQ(snapshot.jobs.at(1).source.reads, 3);
+  EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
+  EXPECT_EQ(snapshot.jobs.at(2).source.reads, 0);
+  EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two were read for nobody yet
+}
+
+TEST(ReadAheadTest, AFailureIsTheNextOnesBusiness) {
+  House house;
+  house->faulty().Fail("s08", absl::UnavailableError("s08: passing"));
+  EXPECT_EQ(house->Text(house.Request(7)), House::ContentOf(7));
+  EXPECT_EQ(house->cache().Snapshot().failures, 1);
+  EXPECT_EQ(house->cache().Snapshot().entries, 2);
+  EXPECT_EQ(house->Text(house.Request(8)), House::ContentOf(8));
+  EXPECT_EQ(house->below().times("s08"), 2);
+}
+
+TEST(ReadAheadTest, WhoFindsNoRoomIsLeftOut) {
+  House house(5 * kEach);
+  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
+  EXPECT_THAT(house.Asked(), ElementsAre("s00", "s01", "s02", "s03", "s04"));
+  EXPECT_EQ(house->cache().Snapshot().used, 5 * kEach);
+  EXPECT_EQ(house->Text(house.Request(9)), House::ContentOf(9));
+  EXPECT_THAT(house.Asked(), ElementsAre("s09"));
+}
+
+TEST(ReadAheadTest, WithoutACacheNothingIsReadAhead) {
+  House house(0);
+  EXPECT_EQ(house->Text(house.Request(0, 1, /*due=*/true)),
+            House::ContentOf(0));
+  EXPECT_THAT(house.Asked(), ElementsAre("s00"));
+}
+
+// What was read ahead and is wanted stays; what nobody wants goes.
+TEST(ReadAheadTest, NeighboursMakeNoRoomForEachOther) {
+  House house(10 * kEach);
+  house.Want(0, kNever);
+  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
+  EXPECT_THAT(house.Asked(), SizeIs(10));
+  for (std::uint64_t i = 6; i < 10; ++i) house.Want(i, kNever);
+  // Sooner than what is there, but not much.
+  for (std::uint64_t i = 20; i < 30; ++i) {
+    house.Want(i, static_cast<std::int64_t>(500 + i - 20));
+  }
+  for (std::uint64_t i = 1; i < 6; ++i) house.Want(i, 1000);
+  house->Text(house.Request(20));
+  // s20 itself, and whom 0 and 6 to 9 left room for.
+  EXPECT_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
+  for (std::uint64_t i = 1; i < 6; ++i) {
+    EXPECT_EQ(house->Text(house.Plain(i)), House::ContentOf(i));
+  }
+  EXPECT_THAT(house.Asked(), IsEmpty());
+}
+
+// Another rank may want what this one does not.
+TEST(ReadAheadTest, WhatOthersWantAsSoonComesToo) {
+  House house(kPlenty, /*foreign=*/5);
+  house.Want(7, kNever);
+  house.Want(8, 1'000'000);
+  house.Want(9, 1'000'000);
+  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
+  EXPECT_THAT(house.Asked(),
+              ElementsAre("s00", "s01", "s02", "s03", "s04", "s05", "s06"));
+}
+
+TEST(ReadAheadTest, WhatWasHeldUnseenIsCountedToWhoHadItRead) {
+  House house;
+  house->faulty().Hold();
+  auto request = house.Request(8, 3);
+  request.done = [](const absl::StatusOr<base::Bytes>&) {};
+  house->cache().Read({&request, 1});
+  house->cache().Forget(3);
+  house->faulty().Release();
+  const Snapshot snapshot = house->cache().Snapshot();
+  EXPECT_EQ(snapshot.jobs.count(3), 0);
+  EXPECT_EQ(snapshot.total.source.reads, 2);
+}
+
+TEST(ReadAheadTest, TheCacheOutlivesWhatNobodyWaitsFor) {
+  House house;
+  house->faulty().Hold();
+  std::string log;
+  auto request = house.Request(7);
+  request.done = Into(&log, "7");
+  house->cache().Read({&request, 1});
+  std::jthread destroyer([&house] { house->DestroyCache(); });
+  house->faulty().Release();
+  destroyer.join();
+  EXPECT_EQ(log, "7:" + House::ContentOf(7) + " ");
+  EXPECT_EQ(house->budget().used(), 0);
+}
+
+}  // namespace
+}  // namespace forebay::cache

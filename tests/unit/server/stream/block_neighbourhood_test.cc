@@ -1,0 +1,201 @@
+#include "server/stream/block_neighbourhood.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "server/arena/slot_pool.h"
+#include "server/sampler/sampler.h"
+#include "server/stream/pace.h"
+#include "server/stream/production_line.h"
+#include "server/stream/requester.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kNumber = 5;
+
+sampler::Sampler Blocks(std::uint64_t size, std::uint64_t block,
+                        std::uint32_t rank = 0, std::uint32_t world_size = 1) {
+  proto::SamplerSpec spec;
+  spec.set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
+  spec.set_block_samples(block);
+  spec.set_seed(7);
+  spec.set_rank(rank);
+  spec.set_world_size(world_size);
+  return *sampler::Sampler::Create(spec, size);
+}
+
+std::set<std::uint64_t> IdsOf(const std::vector<storage::Neighbour>& list) {
+  std::set<std::uint64_t> ids;
+  for (const storage::Neighbour& each : list) ids.insert(each.sample.sample);
+  EXPECT_EQ(ids.size(), list.size());
+  return ids;
+}
+
+// Of every sample, by every rank: whoever is in its block and was not seen by
+// this rank before it, and how much later this rank sees it.
+TEST(BlockNeighbourhoodTest, NeighboursAreTheRestOfTheBlock) {
+  constexpr std::uint32_t kSeed = 20261122;
+  std::cout << "seed " << kSeed << "\n";
+  std::mt19937 random(kSeed);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const std::uint64_t size = 1 + random() % 300;
+    const std::uint64_t block = 1 + random() % 20;
+    const std::uint32_t world = 1 + random() % 4;
+    const std::uint32_t rank = random() % world;
+    const sampler::EpochOrder order =
+        Blocks(size, block, rank, world).Epoch(random() % 5);
+    const auto dataset = std::make_shared<FakeDataset>(size);
+    const BlockNeighbourhood found(dataset, kNumber, order);
+    EXPECT_EQ(found.epoch(), order.epoch());
+    for (std::uint64_t id = 0; id < size; ++id) {
+      const auto position = order.PositionOf(id);
+      const auto list = found.NeighboursOf(id);
+      if (!position.has_value()) {
+        EXPECT_TRUE(list.empty());
+        continue;
+      }
+      std::set<std::uint64_t> expected;
+      for (std::uint64_t other = 0; other < size; ++other) {
+        if (other / block != id / block) continue;
+        EXPECT_EQ(found.NumberOf(other), found.NumberOf(id));
+        const auto seen_at = order.PositionOf(other);
+        if (!seen_at.has_value() || *seen_at > *position)
+          expected.insert(other);
+      }
+      EXPECT_EQ(IdsOf(list), expected);
+      for (const storage::Neighbour& each : list) {
+        const auto seen_at = order.PositionOf(each.sample.sample);
+        EXPECT_EQ(each.distance,
+                  seen_at.has_value() ? *seen_at - *position : 0);
+        EXPECT_EQ(each.sample.dataset, kNumber);
+        EXPECT_EQ(each.object, dataset->At(each.sample.sample).object);
+        EXPECT_EQ(each.length, 100);
+      }
+    }
+  }
+}
+
+// All ranks together are told of every block but those of the first group.
+TEST(BlockNeighbourhoodTest, LaterBlocksAreDueInTime) {
+  constexpr std::uint64_t kSize = 3000;
+  constexpr std::uint64_t kBlock = 20;
+  for (const std::uint32_t world : {1U, 4U}) {
+    std::set<std::uint64_t> told;
+    std::set<std::uint64_t> first_group;
+    for (std::uint32_t rank = 0; rank < world; ++rank) {
+      const sampler::EpochOrder order =
+          Blocks(kSize, kBlock, rank, world).Epoch(1);
+      const BlockNeighbourhood found(std::make_shared<FakeDataset>(kSize),
+                                     kNumber, order);
+      std::set<std::uint64_t> own = {};
+      for (std::uint64_t position = 0; position < kSize / world; ++position) {
+        const std::uint64_t id = order.SampleAt(position);
+        const std::set<std::uint64_t> due = IdsOf(found.DueBy(id));
+        EXPECT_EQ(due.empty(), !order.DueAt(position).has_value());
+        for (const std::uint64_t each : due) {
+          EXPECT_TRUE(own.insert(each).second);
+          EXPECT_GT(order.PositionOf(each).value_or(position + 1), position);
+        }
+        if (position * world < 32 * kBlock - kBlock) {
+          first_group.insert(id / kBlock);
+        }
+      }
+      told.insert(own.begin(), own.end());
+    }
+    std::set<std::uint64_t> blocks;
+    for (const std::uint64_t id : told) blocks.insert(id / kBlock);
+    EXPECT_EQ(blocks.size() + first_group.size(), kSize / kBlock);
+  }
+}
+
+TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
+  constexpr std::uint64_t kSize = 10'000;
+  const sampler::EpochOrder order = Blocks(kSize, kSize).Epoch(0);
+  const BlockNeighbourhood found(std::make_shared<FakeDataset>(kSize), kNumber,
+                                 order);
+  const std::uint64_t first = order.SampleAt(0);
+  const auto list = found.NeighboursOf(first);
+  EXPECT_LE(list.size(), BlockNeighbourhood::kMost);
+  for (const storage::Neighbour& each : list) {
+    EXPECT_EQ(found.NumberOf(each.sample.sample), found.NumberOf(first));
+  }
+}
+
+class RequesterTest : public ::testing::Test {
+ protected:
+  std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
+    Requester requester(&recipe, 1);
+    ProductionLine line(recipe.sampler, recipe.batch, 0,
+                        recipe.dataset->size());
+    auto pool = *arena::SlotPool::Create(1, 4096);
+    line.Start(3, 0);
+    line.Begin(pool, 1);
+    std::vector<storage::ReadRequest> requests;
+    while (Place* const place = line.Next()) {
+      if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
+      requests.push_back(requester.RequestFor(place, line, Pace()));
+    }
+    return requests;
+  }
+
+  std::size_t substituted_ = SIZE_MAX;
+};
+
+TEST_F(RequesterTest, ShufflesInBlocksHaveNeighbours) {
+  substituted_ = 4;
+  const auto requests =
+      RequestsOf(FakeRecipe(100, 10, [](proto::LoaderSpec& spec) {
+        spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
+        spec.mutable_sampler()->set_block_samples(2);
+      }));
+  ASSERT_EQ(requests.size(), 10);
+  int due = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(requests[i].neighbourhood != nullptr, i != 4);
+    if (i != 4) {
+      EXPECT_EQ(requests[i].neighbourhood, requests[0].neighbourhood);
+      EXPECT_EQ(
+          !requests[i].neighbourhood->DueBy(requests[i].sample.sample).empty(),
+          requests[i].neighbours_due);
+    }
+    due += requests[i].neighbours_due ? 1 : 0;
+  }
+  // Of each two samples one, but for the one that was put in.
+  EXPECT_EQ(due, 4);
+}
+
+TEST_F(RequesterTest, OtherOrdersHaveNone) {
+  for (const storage::ReadRequest& request : RequestsOf(FakeRecipe(100, 10))) {
+    EXPECT_EQ(request.neighbourhood, nullptr);
+    EXPECT_FALSE(request.neighbours_due);
+  }
+}
+
+// Behind the end of an epoch padding repeats its begin, which has passed.
+TEST_F(RequesterTest, NothingComesAfterPadding) {
+  const auto requests =
+      RequestsOf(FakeRecipe(7, 10, [](proto::LoaderSpec& spec) {
+        spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
+        spec.mutable_sampler()->set_block_samples(2);
+        spec.mutable_sampler()->set_rank(3);
+        spec.mutable_sampler()->set_world_size(4);
+      }));
+  ASSERT_EQ(requests.size(), 2);
+  EXPECT_FALSE(requests[1].neighbours_due);
+  for (const storage::Neighbour& each :
+       requests[1].neighbourhood->NeighboursOf(requests[1].sample.sample)) {
+    EXPECT_EQ(each.distance, 0);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::stream

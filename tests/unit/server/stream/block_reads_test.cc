@@ -1,0 +1,264 @@
+// A dataset that is shuffled in blocks, from the order to the reads below: how
+// many requests that takes, and how much is read for nothing, with a cache of
+// any size.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/base/memory_budget.h"
+#include "server/cache/cache.h"
+#include "server/cache/timetable.h"
+#include "server/sampler/sampler.h"
+#include "server/storage/coalesced_source.h"
+#include "server/stream/block_neighbourhood.h"
+#include "server/stream/itinerary.h"
+#include "tests/conformance/storage/memory_source.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kDataset = 5;  // its number
+constexpr std::uint64_t kSamples = 3200;
+constexpr std::uint64_t kSampleBytes = 5000;
+constexpr std::uint64_t kStride = 6000;  // of which the rest are no sample's
+constexpr std::uint64_t kBlock = 20;
+constexpr std::uint64_t kGroup = 32 * kBlock;  // samples
+constexpr std::uint64_t kBatch = 50;
+constexpr std::int64_t kPeriodNanos = 1'000'000;
+
+// Samples side by side in one shard.
+class Shard final : public dataset::Dataset {
+ public:
+  explicit Shard(storage::MemorySource* memory)
+      : content_(Content()),
+        stored_(memory->Put("shard", content_)),
+        root_(memory->root()) {}
+
+  std::uint64_t size() const override { return kSamples; }
+  const std::vector<dataset::Field>& fields() const override { return fields_; }
+  dataset::Sample At(std::uint64_t id) const override {
+    return {.object = "shard",
+            .version = stored_,
+            .offset = id * kStride,
+            .length = kSampleBytes};
+  }
+  void ValuesOf(std::uint64_t,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = dataset::Part{0, kSampleBytes};
+  }
+  std::uint64_t largest_sample() const override { return kSampleBytes; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const dataset::Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+  bool IsSample(std::uint64_t id, const base::Bytes& bytes) const {
+    const std::string text(reinterpret_cast<const char*>(bytes.data()),
+                           bytes.size());
+    return text == content_.substr(id * kStride, kSampleBytes);
+  }
+
+ private:
+  static std::string Content() {
+    std::string content(kSamples * kStride, '\0');
+    for (std::size_t i = 0; i < content.size(); ++i) {
+      content[i] = static_cast<char>(i / 100 * 7 + i);
+    }
+    return content;
+  }
+
+  const std::string content_;
+  const storage::ObjectVersion stored_;
+  const std::shared_ptr<const storage::Root> root_;
+  const std::vector<dataset::Field> fields_ = {
+      {"bytes", proto::FieldKind::kBytes, kSampleBytes}};
+  const std::vector<std::string> classes_;
+  const dataset::Version version_ = {};
+};
+
+// Counts what is asked for.
+class CountingSource final : public storage::ByteSource {
+ public:
+  explicit CountingSource(storage::ByteSource* inner) : inner_(inner) {}
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (const storage::ReadRequest& request : requests) {
+      ++requests_;
+      bytes_ += request.length;
+    }
+    inner_->Read(requests);
+  }
+  std::uint64_t requests() const { return requests_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  storage::ByteSource* const inner_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// What one of some ranks asks for, as a stream does.
+class Rank {
+ public:
+  Rank(std::uint32_t rank, std::uint32_t world_size, const Shard& shard,
+       cache::Timetable* timetable)
+      : shard_(&shard),
+        sampler_(Make(rank, world_size)),
+        itinerary_(std::make_shared<Itinerary>(sampler_)),
+        listing_(timetable, kDataset, itinerary_) {}
+
+  void Start(std::uint64_t epoch, const std::shared_ptr<const Shard>& shard,
+             std::int64_t now) {
+    order_ = std::make_shared<const sampler::EpochOrder>(sampler_.Epoch(epoch));
+    neighbourhood_ =
+        std::make_shared<const BlockNeighbourhood>(shard, kDataset, *order_);
+    position_ = 0;
+    itinerary_->Start(epoch, 0, now);
+  }
+  // False: the epoch is over.
+  bool Step(cache::Cache& cache, std::int64_t now, int* good) {
+    const std::uint64_t left = sampler_.samples_per_epoch() - position_;
+    std::vector<storage::ReadRequest> requests;
+    for (std::uint64_t i = 0; i < std::min(left, kBatch); ++i, ++position_) {
+      requests.push_back(RequestFor(order_->SampleAt(position_), good));
+    }
+    itinerary_->Advance(position_, kPeriodNanos, now);
+    cache.Read(absl::MakeSpan(requests));
+    return position_ < sampler_.samples_per_epoch();
+  }
+
+ private:
+  static sampler::Sampler Make(std::uint32_t rank, std::uint32_t world_size) {
+    proto::SamplerSpec spec;
+    spec.set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
+    spec.set_block_samples(kBlock);
+    spec.set_rank(rank);
+    spec.set_world_size(world_size);
+    return *sampler::Sampler::Create(spec, kSamples);
+  }
+  storage::ReadRequest RequestFor(std::uint64_t id, int* good) const {
+    const dataset::Sample sample = shard_->At(id);
+    storage::ReadRequest request;
+    request.root = shard_->root();
+    request.object = sample.object;
+    request.version = sample.version;
+    request.offset = sample.offset;
+    request.length = sample.length;
+    request.sample = {kDataset, id};
+    request.neighbourhood = neighbourhood_;
+    request.neighbours_due = order_->DueAt(position_).has_value();
+    request.done = [shard = shard_, id,
+                    good](const absl::StatusOr<base::Bytes>& bytes) {
+      if (bytes.ok() && shard->IsSample(id, *bytes)) ++*good;
+    };
+    return request;
+  }
+
+  const Shard* const shard_;
+  const sampler::Sampler sampler_;
+  const std::shared_ptr<Itinerary> itinerary_;
+  const cache::Timetable::Listing listing_;
+  std::shared_ptr<const sampler::EpochOrder> order_;
+  std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
+  std::uint64_t position_ = 0;
+};
+
+struct Outcome {
+  double requests = 0;  // below, for each sample
+  double bytes = 0;     // below, over those of all samples
+  double reads = 0;     // that the cache asked for, for each sample
+};
+
+// Two epochs with room for so many groups; all ranks are on this host but those
+// from `here` on.
+Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
+  constexpr std::uint64_t kEpochs = 2;
+  base::FakeClock clock;
+  cache::Timetable timetable;
+  storage::MemorySource memory;
+  const auto shard = std::make_shared<const Shard>(&memory);
+  CountingSource counting(&memory);
+  const auto capacity = static_cast<std::uint64_t>(
+      groups * kGroup * (storage::HeldBytes(kSampleBytes) + 600));
+  base::MemoryBudget budget(capacity + (std::uint64_t{64} << 20));
+  const auto coalesced = *storage::CoalescedSource::Create(&counting, &budget);
+  const auto cache = *cache::Cache::Create({.capacity = capacity, .seed = 1},
+                                           {.below = coalesced.get(),
+                                            .budget = &budget,
+                                            .next_use = &timetable,
+                                            .clock = &clock});
+  std::vector<std::unique_ptr<Rank>> ranks;
+  for (std::uint32_t i = 0; i < here; ++i) {
+    ranks.push_back(std::make_unique<Rank>(i, world_size, *shard, &timetable));
+  }
+  int good = 0;
+  for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    for (const auto& rank : ranks) rank->Start(epoch, shard, clock.NowNanos());
+    for (bool going = true; going;) {
+      for (const auto& rank : ranks) {
+        going = rank->Step(*cache, clock.NowNanos(), &good);
+      }
+      clock.Advance(kBatch * kPeriodNanos);
+    }
+  }
+  const double samples =
+      static_cast<double>(kEpochs * kSamples) * here / world_size;
+  EXPECT_EQ(good, samples);
+  const Outcome outcome = {
+      .requests = static_cast<double>(counting.requests()) / samples,
+      .bytes = static_cast<double>(counting.bytes()) / (samples * kSampleBytes),
+      .reads =
+          static_cast<double>(cache->Snapshot().total.source.reads) / samples};
+  std::cout << "room for " << groups << " groups, " << here << " of "
+            << world_size << " ranks: " << outcome.requests
+            << " requests a sample, " << outcome.bytes
+            << " bytes for each that is wanted, " << outcome.reads
+            << " reads of each sample\n";
+  return outcome;
+}
+
+// Between samples a fifth more lies than they have; it is read with them.
+constexpr double kWithGaps = 1.0 * kStride / kSampleBytes;
+
+TEST(BlockReadsTest, BlocksAreReadAsAWholeWhereThereIsRoom) {
+  for (const double groups : {1.2, 2.0}) {
+    const Outcome outcome = Simulate(groups, 1, 1);
+    EXPECT_LT(outcome.requests, 2.5 / kBlock);
+    EXPECT_LE(outcome.bytes, kWithGaps);
+    EXPECT_LE(outcome.reads, 1);
+  }
+}
+
+TEST(BlockReadsTest, NothingIsReadTwiceWhereThereIsNone) {
+  for (const double groups : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    const Outcome outcome = Simulate(groups, 1, 1);
+    EXPECT_LE(outcome.requests, 1 - groups / 2);
+    EXPECT_LE(outcome.bytes, kWithGaps);
+    EXPECT_LE(outcome.reads, 1.01);
+  }
+}
+
+TEST(BlockReadsTest, RanksOfOneHostReadForEachOther) {
+  const Outcome outcome = Simulate(2, 4, 4);
+  EXPECT_LT(outcome.requests, 2.5 / kBlock);
+  EXPECT_LE(outcome.bytes, kWithGaps);
+  EXPECT_LE(outcome.reads, 1);
+}
+
+TEST(BlockReadsTest, WhatOtherHostsWantIsNotRead) {
+  const Outcome outcome = Simulate(2, 4, 1);
+  EXPECT_LE(outcome.requests, 1);
+  EXPECT_LE(outcome.bytes, kWithGaps);
+  EXPECT_LE(outcome.reads, 1);
+}
+
+}  // namespace
+}  // namespace forebay::stream
