@@ -31,7 +31,7 @@ struct Traffic {
   Tally shared;  // waited for a read that another had begun
   Tally disk;    // hits of the tier below
   Tally source;  // read
-  // Of the last two, what was read before anybody wanted it. It is found in
+  // Of disk and source, what was read before anybody wanted it. It is found in
   // memory later, or waited for, and counted there too.
   Tally ahead;
 

@@ -36,7 +36,7 @@ bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {
 
 CoalescedSourceOptions CoalescedSourceOptions::For(std::uint64_t memory) {
   const std::uint64_t part =
-      std::min<std::uint64_t>(memory / 64, std::uint64_t{16} << 20);
+      std::min<std::uint64_t>(memory / 128, std::uint64_t{16} << 20);
   CoalescedSourceOptions options;
   options.most_bytes = part / 8 * 3;  // of which nearly half is held
   options.spare_bytes = part / 2;

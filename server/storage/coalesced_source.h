@@ -27,7 +27,7 @@ struct CoalescedSourceOptions {
   std::uint64_t spare_bytes = std::uint64_t{8} << 20;
 
   // For a host that has so much memory for all: together they take one part in
-  // 64 of it, at most 16 MiB.
+  // 128 of it, at most 16 MiB.
   static CoalescedSourceOptions For(std::uint64_t memory);
 };
 

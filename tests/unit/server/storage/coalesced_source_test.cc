@@ -333,9 +333,9 @@ TEST(CoalescedSourceBudgetTest, SmallHostsGiveItLess) {
     base::MemoryBudget budget(limit);
     const auto options = CoalescedSourceOptions::For(limit);
     const auto source = *CoalescedSource::Create(&memory, &budget, options);
-    EXPECT_LE(budget.used(), limit / 64 + 4096);
+    EXPECT_LE(budget.used(), limit / 128 + 4096);
     EXPECT_LE(budget.used(), 16 * kMiB);
-    EXPECT_GE(options.most_bytes, limit >= 64 * kMiB ? 300'000 : 0);
+    EXPECT_GE(options.most_bytes, limit >= 64 * kMiB ? 150'000 : 0);
   }
   EXPECT_GE(CoalescedSourceOptions::For(2048 * kMiB).most_bytes, 5 * kMiB);
 }
