@@ -190,6 +190,10 @@ Traffic& Shard::TrafficLocked(std::uint64_t job) {
 }
 
 void Shard::CountLocked(const Flight& flight) {
+  const auto read_below = [&flight](Traffic& traffic) -> Tally& {
+    return flight.origin == storage::Origin::kKept ? traffic.disk
+                                                   : traffic.source;
+  };
   if (flight.ahead.has_value()) {
     Traffic& traffic = TrafficLocked(flight.ahead->job);
     (flight.origin == storage::Origin::kKept ? traffic.disk : traffic.source)
