@@ -196,18 +196,16 @@ void Shard::CountLocked(const Flight& flight) {
   };
   if (flight.ahead.has_value()) {
     Traffic& traffic = TrafficLocked(flight.ahead->job);
-    (flight.origin == storage::Origin::kKept ? traffic.disk : traffic.source)
-        .Add(flight.extent->length);
+    read_below(traffic).Add(flight.extent->length);
     traffic.ahead.Add(flight.extent->length);
   }
   for (const Flight::Waiter& waiter : flight.waiters) {
     Traffic& traffic = TrafficLocked(waiter.purpose.job);
     const bool first =
         &waiter == flight.waiters.data() && !flight.ahead.has_value();
-    (flight.confirms != nullptr                ? traffic.memory
-     : !first                                  ? traffic.shared
-     : flight.origin == storage::Origin::kKept ? traffic.disk
-                                               : traffic.source)
+    (flight.confirms != nullptr ? traffic.memory
+     : first                    ? read_below(traffic)
+                                : traffic.shared)
         .Add(flight.extent->length);
   }
 }
