@@ -12,6 +12,8 @@
 
 namespace forebay::storage {
 
+class Neighbourhood;
+
 // What an object must still be when it is read.
 struct ObjectVersion {
   std::uint64_t size = 0;  // bytes
@@ -86,6 +88,11 @@ struct ReadRequest {
   std::uint64_t length = 0;  // bytes; offset + length <= version.size
   ReadPurpose purpose;
   SampleRef sample;
+  // Who is wanted soon after the sample, for whoever keeps bytes: these may
+  // then be read with it. Null: nobody knows.
+  std::shared_ptr<const Neighbourhood> neighbourhood;
+  // Whether some are due now, also where the sample's own bytes are there.
+  bool neighbours_due = false;
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;

@@ -19,8 +19,6 @@
 namespace forebay::storage::http {
 namespace {
 
-// What a request costs beside its bytes, in bytes.
-constexpr std::int64_t kRequestCost = 128 << 10;
 // How often an object whose checksum does not fit is read.
 constexpr int kReads = 3;
 // Of one read.
@@ -34,11 +32,6 @@ schedule::ConcurrencyTunerOptions TunerOptions(int most) {
   options.initial = std::min(options.initial, most);
   options.max = most;
   return options;
-}
-
-schedule::Load LoadOf(const ByteRange& range) {
-  const auto bytes = static_cast<std::int64_t>(range.length);
-  return {.cost = kRequestCost + bytes, .units = bytes};
 }
 
 // The CRC32C of `bytes`.
@@ -137,7 +130,8 @@ void RangedSource::Forget(std::uint64_t job) {
 RangedSourceState RangedSource::State() {
   std::promise<RangedSourceState> state;
   client_->engine().Post([this, &state] {
-    state.set_value({tuner_.limit(), queue_.in_flight(), queue_.size()});
+    state.set_value(
+        {tuner_.limit(), queue_.in_flight(), queue_.size(), meter_.cost()});
   });
   return state.get_future().get();
 }
@@ -183,11 +177,9 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
 }
 
 void RangedSource::Dispatch() {
-  const auto most_cost = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(options_.max_bytes, INT64_MAX));
   while (calls_ != nullptr &&
          queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
-         (cost_in_flight_ < most_cost || queue_.in_flight() == 0)) {
+         (bytes_in_flight_ < options_.max_bytes || queue_.in_flight() == 0)) {
     const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
       starved_ = true;
@@ -227,6 +219,7 @@ void RangedSource::Tune() {
   sample.starved = std::exchange(starved_, false);
   sample.latency_nanos = calls_->usual_nanos();
   tuner_.OnSample(sample);
+  meter_.Look(sample.now_nanos, tuner_.limit(), sample.starved);
   Dispatch();
   if (queue_.in_flight() > 0) SetTimer();
 }
@@ -234,13 +227,18 @@ void RangedSource::Tune() {
 void RangedSource::Leave(const Queue::Popped& part,
                          const schedule::Load& actual) {
   queue_.Complete(part.id, actual, Now());
-  cost_in_flight_ -= LoadOf(part.item.range).cost;
+  bytes_in_flight_ -= part.item.range.length;
+}
+
+schedule::Load RangedSource::LoadOf(const ByteRange& range) const {
+  const auto bytes = static_cast<std::int64_t>(range.length);
+  return {.cost = meter_.cost() + bytes, .units = bytes};
 }
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
-  cost_in_flight_ += LoadOf(range).cost;
+  bytes_in_flight_ += range.length;
   if (reading->over) return Leave(part, {});
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
@@ -282,6 +280,7 @@ void RangedSource::OnPart(const Queue::Popped& part,
   if (!answer.ok()) {
     Fail(reading, protocol_->Explain(answer.status()));
   } else {
+    meter_.Ended(static_cast<std::int64_t>(part.item.range.length));
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
     if (--reading->parts_left == 0) Complete(reading);

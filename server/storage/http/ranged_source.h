@@ -18,6 +18,7 @@
 #include "server/storage/http/hedged_client.h"
 #include "server/storage/http/message.h"
 #include "server/storage/http/protocol.h"
+#include "server/storage/http/request_meter.h"
 
 namespace forebay::storage::http {
 
@@ -25,7 +26,7 @@ struct RangedSourceOptions {
   int concurrency = 256;  // requests at once, at most; at least 1
   // Longer reads are made in several requests at once.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
-  // No more are made while so much is to come.
+  // No more are made while so many bytes are to come.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
   Patience patience = {};
   HedgeOptions hedge = {};
@@ -36,14 +37,17 @@ struct RangedSourceState {
   int concurrency = 0;        // requests at once that it found to be best
   std::size_t in_flight = 0;  // requests that are under way or tried again
   std::size_t waiting = 0;    // for their turn
+  // What one costs beside its bytes, in bytes.
+  std::int64_t request_cost = 0;
 };
 
 // Reads objects over HTTP as a Protocol asks for them, as many at once as turn
-// out to get the most bytes a second. Jobs share the requests by weight and
-// bytes, within their caps; within a job the most urgent goes first. A request
-// whose answer does not begin in time is made once more, beside the first. What
-// came whole is compared with its CRC32C, where the server tells that, and read
-// again when it differs.
+// out to get the most bytes a second. Jobs share the requests by weight, by
+// bytes and what a request costs besides (which is measured), within their
+// caps; within a job the most urgent goes first. A request whose answer does
+// not begin in time is made once more, beside the first. What came whole is
+// compared with its CRC32C, where the server tells that, and read again when it
+// differs.
 //
 // Thread-safe. `client`, `protocol` and `authorizer` (which may be null) must
 // outlive it; bytes that it gave may outlive it. Destruction, on another thread
@@ -85,6 +89,8 @@ class RangedSource final : public ByteSource {
   void WakeForCaps();
   std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
   void Tune();
+  // What a part costs, as far as is known now.
+  schedule::Load LoadOf(const ByteRange& range) const;
   // A part is under way no longer.
   void Leave(const Queue::Popped& part, const schedule::Load& actual);
   void StartPart(const Queue::Popped& part);
@@ -104,7 +110,8 @@ class RangedSource final : public ByteSource {
   std::unordered_map<std::uint64_t, Reading*> tickets_;  // of readings_
   std::unique_ptr<HedgedClient> calls_;  // null: the source is ending
   schedule::ConcurrencyTuner tuner_;
-  std::int64_t cost_in_flight_ = 0;
+  RequestMeter meter_;
+  std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t arrived_ = 0;  // bytes, ever
   bool starved_ = false;       // since the tuner looked
   bool timer_set_ = false;

@@ -158,8 +158,7 @@ TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
   for (const auto& [options, expected] :
        std::vector<std::pair<RangedSourceOptions, std::size_t>>{
            {{.concurrency = 5}, 5},
-           // A request counts as so many bytes, even if it is for a few.
-           {{.concurrency = 50, .max_bytes = 300 << 10}, 3},
+           {{.concurrency = 50, .max_bytes = 25}, 3},
            {{.concurrency = 50, .max_bytes = 1}, 1}}) {
     source_.emplace(&*client_, &protocol_, nullptr, options);
     std::latch now(1);

@@ -1,0 +1,93 @@
+// What a source finds out about the cost of a server's requests.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <latch>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/http_protocol.h"
+#include "server/storage/http/http_root.h"
+#include "server/storage/http/ranged_source.h"
+#include "server/storage/http/request_meter.h"
+#include "tests/unit/server/storage/http/object_server.h"
+
+namespace forebay::storage::http {
+namespace {
+
+// Requests whose time, on a clock of the test's, is a wait and what their bytes
+// take, some at once.
+class RequestCostTest : public ::testing::Test {
+ protected:
+  static constexpr int kAtOnce = 4;
+  static constexpr std::int64_t kWaitNanos = 200'000'000;
+  static constexpr std::int64_t kNanosAByte = 1'000;
+
+  // Reads objects of these sizes, all wanted from the beginning; what a request
+  // then is found to cost.
+  std::int64_t Measure(const std::vector<std::size_t>& sizes) {
+    Client client(engine_.get(), {}, 1);
+    const auto root = *HttpRoot::Create(server_.url());
+    for (const std::size_t size : sizes)
+      server_.Put(std::to_string(size), std::string(size, 'a'));
+    RangedSource source(
+        &client, &protocol_, nullptr,
+        {.concurrency = kAtOnce, .hedge = {.share = 1e-9, .burst = 1e-9}});
+    std::latch done(static_cast<std::ptrdiff_t>(sizes.size()));
+    std::vector<ReadRequest> requests(sizes.size());
+    std::map<std::size_t, ObjectVersion> versions;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      requests[i].root = root;
+      requests[i].object = std::to_string(sizes[i]);
+      auto& version = versions[sizes[i]];
+      if (version.size == 0)
+        version = *StatObject(&client, *root, requests[i].object);
+      requests[i].version = version;
+      requests[i].length = sizes[i];
+      requests[i].done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+        EXPECT_TRUE(bytes.ok()) << bytes.status();
+        done.count_down();
+      };
+    }
+    server_.SetFaults([this](const HttpServer::Asked& asked) {
+      const std::int64_t size =
+          std::stoll(asked.target.substr(asked.target.rfind('/') + 1));
+      clock_.Advance((kWaitNanos + size * kNanosAByte) / kAtOnce);
+      return Fault::kNone;
+    });
+    source.Read(absl::MakeSpan(requests));
+    done.wait();
+    return source.State().request_cost;
+  }
+
+  base::FakeClock clock_;
+  ObjectServer server_;
+  const HttpProtocol protocol_;
+  const std::unique_ptr<Engine> engine_ = *Engine::Create({.clock = &clock_});
+};
+
+TEST_F(RequestCostTest, IsWhatTheWaitWouldHaveBrought) {
+  std::mt19937 random(1);
+  std::vector<std::size_t> sizes;
+  for (int stretch = 0; stretch < 20; ++stretch) {
+    const unsigned large = random() % 50;  // of 50
+    for (unsigned i = 0; i < 50; ++i)
+      sizes.push_back(random() % 50 < large ? 200'000 : 1'000);
+  }
+  EXPECT_NEAR(static_cast<double>(Measure(sizes)), 200'000, 60'000);
+}
+
+TEST_F(RequestCostTest, StaysWhereAllAreAlike) {
+  EXPECT_EQ(Measure(std::vector<std::size_t>(500, 1'000)),
+            RequestMeter::kFirstCost);
+}
+
+}  // namespace
+}  // namespace forebay::storage::http

@@ -1,0 +1,102 @@
+#include "server/storage/http/request_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <random>
+#include <vector>
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::int64_t kLookNanos = 50'000'000;
+
+// A server to which each connection waits for a while, then gets its bytes at a
+// rate of its own.
+struct FarServer {
+  std::int64_t latency_nanos = 100'000'000;
+  std::int64_t nanos_a_byte = 500;
+
+  // Makes `requests` of `size()` bytes. `look` is called as RangedSource does.
+  void Serve(int connections, int requests,
+             const std::function<std::int64_t()>& size, RequestMeter* meter,
+             const std::function<void(std::int64_t now)>& look) const {
+    struct Flight {
+      std::int64_t ends;
+      std::int64_t bytes;
+      bool operator>(const Flight& other) const { return ends > other.ends; }
+    };
+    std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights;
+    const auto start = [&](std::int64_t now) {
+      const std::int64_t bytes = size();
+      flights.push({now + latency_nanos + bytes * nanos_a_byte, bytes});
+    };
+    for (int i = 0; i < connections; ++i) start(0);
+    std::int64_t next_look = kLookNanos;
+    for (; requests > 0; --requests) {
+      const Flight flight = flights.top();
+      flights.pop();
+      for (; next_look <= flight.ends; next_look += kLookNanos) look(next_look);
+      meter->Ended(flight.bytes);
+      start(flight.ends);
+    }
+  }
+};
+
+class RequestMeterTest : public ::testing::Test {
+ protected:
+  void SetUp() override { RecordProperty("seed", static_cast<int>(seed_)); }
+
+  // Of every size from 4 KB to 1 MB, the small ones more often.
+  std::function<std::int64_t()> Mixed() {
+    return [this] { return std::int64_t{4000} << random_() % 9; };
+  }
+  std::function<void(std::int64_t)> Looks(int at_once, bool starved = false) {
+    return [=, this](std::int64_t now) { meter_.Look(now, at_once, starved); };
+  }
+
+  const std::uint32_t seed_ = std::random_device()();
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, seed_};
+  std::mt19937 random_{seed_};
+  RequestMeter meter_;
+};
+
+TEST_F(RequestMeterTest, ARequestOfAFarServerCostsTheBytesOfItsWait) {
+  for (const int connections : {4, 16, 64}) {
+    meter_ = RequestMeter();
+    FarServer().Serve(connections, 20'000, Mixed(), &meter_,
+                      Looks(connections));
+    EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 80'000)
+        << connections;
+  }
+}
+
+TEST_F(RequestMeterTest, ARequestOfANearServerCostsLittle) {
+  const FarServer near = {.latency_nanos = 5'000'000};
+  near.Serve(16, 20'000, Mixed(), &meter_, Looks(16));
+  EXPECT_LT(meter_.cost(), 60'000);
+}
+
+TEST_F(RequestMeterTest, EqualSizesTellNothing) {
+  FarServer().Serve(
+      16, 5'000, [] { return 100'000; }, &meter_, Looks(16));
+  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+}
+
+TEST_F(RequestMeterTest, NeitherDoesASourceThatLacksWork) {
+  FarServer().Serve(16, 5'000, Mixed(), &meter_, Looks(16, true));
+  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+}
+
+TEST_F(RequestMeterTest, NorOneWhoseNumberOfRequestsChanges) {
+  int at_once = 16;
+  FarServer().Serve(16, 5'000, Mixed(), &meter_, [&](std::int64_t now) {
+    meter_.Look(now, at_once ^= 1, false);
+  });
+  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+}
+
+}  // namespace
+}  // namespace forebay::storage::http
