@@ -98,11 +98,13 @@ bool DiskCache::IsTooSlow() {
     if (!patience_.RunOut(now) || !slow_.Failed(now)) return false;
   }
   spdlog::warn("the cache on disk is slow: it is not read for a while");
-  for (ReadThreads::Read& hit : threads_.TakeWaiting()) {
-    storage::ReadRequest instead = Keeping(std::move(hit.request));
-    below_->Read({&instead, 1});
-    EndFlight();
+  std::vector<ReadThreads::Read> hits = threads_.TakeWaiting();
+  std::vector<storage::ReadRequest> below;
+  for (ReadThreads::Read& hit : hits) {
+    below.push_back(Keeping(std::move(hit.request)));
   }
+  if (!below.empty()) below_->Read(absl::MakeSpan(below));
+  for (std::size_t i = 0; i < hits.size(); ++i) EndFlight();
   return true;
 }
 
