@@ -293,7 +293,8 @@ typedef struct forebay_loader_options {
   uint32_t batch_size;       /* samples, 1 to 65536; default 1 */
   int drop_last;             /* leave out a smaller last batch; default 0 */
   forebay_on_error on_error; /* default FOREBAY_RAISE */
-  uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2 */
+  uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
+                   * while the trainer is so slow that they would only wait */
 
   /* Of FOREBAY_WEBDATASET with a `root`: the shards' paths below it, likewise
    * with braces and wildcards. */

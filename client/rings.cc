@@ -60,7 +60,9 @@ bool Rings::HasEntry() const {
 WaitResult Rings::Wait(std::int64_t nanos) {
   if (HasEntry()) return WaitResult::kReady;
   const std::int64_t start = NowNanos();
-  release_->waiting.store(1, std::memory_order_relaxed);
+  release_->waiting.store(1, std::memory_order_seq_cst);
+  // A daemon that has nothing to do may not know that all has been taken.
+  Notify();
   const int error = proto::FutexWait(&ready_->tail, head_, nanos);
   release_->waiting.store(0, std::memory_order_relaxed);
   release_->wait_nanos.fetch_add(NowNanos() - start, std::memory_order_relaxed);

@@ -32,8 +32,8 @@ class Rings {
 
   // Whether an entry is there to be taken.
   bool HasEntry() const;
-  // Sleeps until there is one, at most `nanos`; what it slept is added to the
-  // loader's waiting time.
+  // Sleeps until there is one, at most `nanos`, and lets the daemon know; what
+  // it slept is added to the loader's waiting time.
   WaitResult Wait(std::int64_t nanos);
   // The next entry; only if HasEntry.
   proto::ReadyEntry Take();
@@ -44,7 +44,7 @@ class Rings {
 
   // Pushes a release without telling anyone.
   void Push(proto::Release release) { release_->Push(release); }
-  // Tells the daemon that there are releases. Any thread.
+  // Tells the daemon that there is news, unless it looks for that. Any thread.
   void Notify();
 
   void CountCopy() {

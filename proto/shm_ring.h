@@ -17,8 +17,10 @@
 //
 // A daemon that has work for this loader looks into the release ring between
 // two pieces of it, and says so in `looking`; one that has none must be told by
-// the eventfd. Either side first writes its own word and then reads the
-// other's, in sequential order, so that no release is overlooked.
+// the eventfd of releases, and when the client begins to wait, for it prepares
+// no more than what it has seen to be taken. Either side first writes its own
+// word and then reads the other's, in sequential order, so that nothing is
+// overlooked.
 
 #include <atomic>
 #include <cstdint>
@@ -55,7 +57,8 @@ struct ReadyRing {
   std::uint32_t magic;
   std::uint32_t version;
   alignas(64) std::atomic<std::uint32_t> tail;
-  // 1: releases are found without a write to the eventfd; 0: they are not.
+  // 1: what the client does is seen without a write to the eventfd; 0: it is
+  // not.
   std::atomic<std::uint32_t> looking;
   alignas(64) std::uint32_t error_code;  // absl::StatusCode
   char error_text[kMaxErrorText];        // NUL-terminated

@@ -41,6 +41,8 @@ void Fill(const job::LoaderQueues& in, proto::LoaderQueues* out) {
   out->set_reads_in_flight(in.reads_in_flight);
   out->set_samples_to_decode(in.samples_to_decode);
   out->set_bytes_in_flight(in.bytes_in_flight);
+  out->set_depth(in.depth);
+  out->set_window_bytes(in.window_bytes);
 }
 
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {

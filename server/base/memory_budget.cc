@@ -22,6 +22,19 @@ void MemoryReservation::Release() {
     std::exchange(budget_, nullptr)->GiveBack(std::exchange(bytes_, 0));
 }
 
+void MemoryReservation::Add(MemoryReservation other) {
+  if (other.budget_ == nullptr) return;
+  FOREBAY_CHECK(budget_ == nullptr || budget_ == other.budget_);
+  budget_ = std::exchange(other.budget_, nullptr);
+  bytes_ += std::exchange(other.bytes_, 0);
+}
+
+void MemoryReservation::ShrinkTo(std::uint64_t bytes) {
+  FOREBAY_CHECK(bytes <= bytes_);
+  if (budget_ != nullptr) budget_->GiveBack(bytes_ - bytes);
+  bytes_ = bytes;
+}
+
 absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
                                                         std::string_view what) {
   MutexLock lock(&mutex_);
@@ -31,6 +44,14 @@ absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
         ": it needs ", bytes >> 20, " MiB, and ", used_ >> 20, " of ",
         limit_ >> 20, " MiB are in use (memory.limit)"));
   }
+  used_ += bytes;
+  return MemoryReservation(this, bytes);
+}
+
+std::optional<MemoryReservation> MemoryBudget::ReserveSpare(
+    std::uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  if (bytes > (limit_ - used_) / 2) return std::nullopt;
   used_ += bytes;
   return MemoryReservation(this, bytes);
 }

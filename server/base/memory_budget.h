@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_BASE_MEMORY_BUDGET_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,10 @@ class MemoryReservation {
 
   std::uint64_t bytes() const { return bytes_; }
   void Release();
+  // Makes one of two, of the same budget.
+  void Add(MemoryReservation other);
+  // Gives back all but `bytes`, of which it has at least as many.
+  void ShrinkTo(std::uint64_t bytes);
 
  private:
   friend class MemoryBudget;
@@ -47,6 +52,9 @@ class MemoryBudget {
   // passed.
   absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes,
                                             std::string_view what);
+  // For who can do without: nullopt unless as much is left for those who
+  // cannot.
+  std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const;

@@ -56,6 +56,7 @@ absl::Status Loader::TakeReleases() {
 
 void Loader::ReclaimIfIdle(std::int64_t idle_nanos) {
   base::MutexLock lock(&control_);
+  stream_->Rest();
   if (stream_->Snapshot(member_).running) used_at_nanos_ = clock_->NowNanos();
   if (clock_->NowNanos() - used_at_nanos_ >= idle_nanos) stream_->Reclaim();
 }
@@ -93,9 +94,11 @@ LoaderSnapshot Loader::Snapshot() const {
                      .slots_filling = state.slot_counts.filling,
                      .slots_ready = ready,
                      .slots_leased = published - ready,
-                     .reads_in_flight = state.reads_in_flight,
+                     .depth = state.intake.depth,
+                     .reads_in_flight = state.intake.reads_in_flight,
                      .samples_to_decode = state.samples_to_decode,
-                     .bytes_in_flight = state.bytes_in_flight};
+                     .bytes_in_flight = state.intake.bytes_in_flight,
+                     .window_bytes = state.intake.window};
   return snapshot;
 }
 

@@ -35,9 +35,11 @@ struct LoaderQueues {
   std::uint32_t slots_filling = 0;
   std::uint32_t slots_ready = 0;
   std::uint32_t slots_leased = 0;
+  std::uint32_t depth = 0;  // batches that may be in the making or ready
   std::uint32_t reads_in_flight = 0;
   std::uint32_t samples_to_decode = 0;
   std::uint64_t bytes_in_flight = 0;
+  std::uint64_t window_bytes = 0;  // that may be
 };
 
 struct LoaderSnapshot {

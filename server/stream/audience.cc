@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "proto/shm_ring.h"
+
 namespace forebay::stream {
 
 arena::Holder Audience::Join(arena::Channel* channel) {
@@ -64,10 +66,29 @@ void Audience::StartEpoch(std::uint64_t first_sample) {
   for (Member& member : members_) member.StartEpoch(first_sample);
 }
 
-void Audience::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
-  for (Member& member : members_) {
-    member.Publish(entry, bytes);
+bool Audience::Publish(const Batch& batch, const BatchLayout& layout,
+                       arena::SlotPool& pool) {
+  const std::vector<arena::Holder> holders = Holders();
+  if (holders.empty()) {
+    pool.Abandon(batch.slot);
+    return false;
   }
+  const std::uint64_t count = batch.places.size();
+  const std::uint32_t generation = pool.generation(batch.slot);
+  const std::uint64_t bytes =
+      layout.Complete(batch.data, {.generation = generation,
+                                   .sample_count = count,
+                                   .epoch = batch.epoch,
+                                   .first_sample = batch.first_sample});
+  pool.Publish(batch.slot, holders);
+  const proto::ReadyEntry entry = {.kind = proto::ReadyKind::kBatch,
+                                   .slot = batch.slot,
+                                   .generation = generation,
+                                   .reserved = 0,
+                                   .sample_count = count,
+                                   .epoch = batch.epoch};
+  for (Member& member : members_) member.Publish(entry, bytes);
+  return true;
 }
 
 void Audience::Close(const absl::Status& status, std::uint64_t epoch) {

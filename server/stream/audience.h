@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/shm_ring.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
+#include "server/stream/batch.h"
+#include "server/stream/batch_layout.h"
 #include "server/stream/member.h"
 
 namespace forebay::stream {
@@ -23,7 +24,6 @@ class Audience {
   // Null if there is none, or it was removed.
   Member* Find(arena::Holder member);
 
-  std::vector<arena::Holder> Holders() const;
   // Entries that the slowest member has not taken.
   std::size_t Untaken();
   // Batches that the fastest member has not taken.
@@ -37,11 +37,16 @@ class Audience {
   void TakeReleases(arena::SlotPool* pool);
 
   void StartEpoch(std::uint64_t first_sample);
-  void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
+  // Completes a batch and leases its slot to all. False if there is nobody: the
+  // slot is free again.
+  bool Publish(const Batch& batch, const BatchLayout& layout,
+               arena::SlotPool& pool);
   // The closing entry of an epoch: its error, or its end.
   void Close(const absl::Status& status, std::uint64_t epoch);
 
  private:
+  std::vector<arena::Holder> Holders() const;
+
   std::vector<Member> members_;
   arena::Holder last_ = 0;
   bool looking_ = false;

@@ -28,11 +28,12 @@ struct Batch {
   std::uint32_t slot = 0;
   std::uint8_t* data = nullptr;  // the slot's memory
   std::uint64_t epoch = 0;
-  std::uint64_t first_sample = 0;  // its position in the epoch
-  std::vector<Place> places;       // never resized
-  std::uint32_t handed_out = 0;    // places before it have been asked for
-  std::uint32_t remaining = 0;     // places that are not done
-  absl::Status status;             // of the first place that failed
+  std::uint64_t first_sample = 0;   // its position in the epoch
+  std::vector<Place> places;        // never resized
+  std::uint32_t handed_out = 0;     // places before it have been asked for
+  std::uint32_t remaining = 0;      // places that are not done
+  std::int64_t asked_at_nanos = 0;  // when its first place was
+  absl::Status status;              // of the first place that failed
   std::uint32_t failed_place = 0;
   // Set when nobody wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;

@@ -53,8 +53,8 @@ bool ProductionLine::LeavesTailOut() const {
   return batch_.drop_last() && samples_left() < batch_.batch_size();
 }
 
-void ProductionLine::Begin(arena::SlotPool& pool) {
-  while (samples_left() > 0 && !LeavesTailOut()) {
+void ProductionLine::Begin(arena::SlotPool& pool, std::size_t most) {
+  while (HasMore() && batches_.size() < most) {
     const auto slot = pool.Take();
     if (!slot.has_value()) return;
     const std::uint64_t count =
@@ -141,7 +141,7 @@ std::unique_ptr<Batch> ProductionLine::TakeComplete() {
 }
 
 bool ProductionLine::Exhausted() const {
-  return batches_.empty() && (samples_left() == 0 || LeavesTailOut());
+  return batches_.empty() && !HasMore();
 }
 
 std::optional<std::uint64_t> ProductionLine::SamplesUntilReuse(

@@ -39,8 +39,10 @@ class ProductionLine {
   }
 
   void Start(std::uint64_t epoch, std::uint64_t first_sample);
-  // Begins as many batches as there are free slots.
-  void Begin(arena::SlotPool& pool);
+  // Whether there is another batch to begin.
+  bool HasMore() const { return samples_left() > 0 && !LeavesTailOut(); }
+  // Begins batches in free slots until `most` are in the making.
+  void Begin(arena::SlotPool& pool, std::size_t most);
 
   // Places to be read.
   std::size_t waiting() const;

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STREAM_PROVISION_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
@@ -13,8 +14,8 @@ namespace forebay::stream {
 inline constexpr std::uint32_t kLeaseQuota = 2;
 
 // The memory that a stream needs while it lives, reserved: slots for batches,
-// and a window for the encoded bytes in flight, in which any sample fits.
-// Immutable value; the budget must outlive it. Never blocks. Reserve fails with
+// and a window for the encoded bytes in flight, in which any sample fits. A
+// value; the budget must outlive it. Never blocks. Reserve fails with
 // RESOURCE_EXHAUSTED.
 class Provision {
  public:
@@ -23,7 +24,8 @@ class Provision {
                                            std::uint64_t slot_bytes);
 
   std::uint32_t slots() const { return slots_; }
-  std::uint64_t read_window() const { return read_window_.bytes(); }
+  // The window, which then belongs to the caller.
+  base::MemoryReservation TakeReadWindow() { return std::move(read_window_); }
 
  private:
   Provision() = default;

@@ -1,17 +1,16 @@
-// How a stream works. A free slot begins a batch on the production line. Its
-// places are read in order while the read window has room (PlanLocked), whoever
-// finishes a sample asking for more. Places whose bytes have come wait in the
-// backlog until a worker's task decodes some of them, straight into the slot.
-// When the front batch has no place left it is published; batches behind it
-// wait for their turn.
+// How a stream works. A free slot begins a batch on the production line, if the
+// trainer's consumption wants so many; its places are read in order while the
+// read window has room (PlanLocked), whoever finishes a sample asking for more.
+// Places whose bytes have come wait in the backlog until a worker's task
+// decodes some of them, straight into the slot. When the front batch has no
+// place left it is published; batches behind it wait for their turn.
 #include "server/stream/stream.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/check.h"
+#include "proto/shm_ring.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 
@@ -42,10 +41,11 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       flow_(flow),
       layout_(layout),
       maker_(&recipe_, &layout_),
-      requester_(&recipe_, flow),
       provision_(std::move(provision)),
+      intake_(&recipe_, flow, machinery_.budget, provision_.slots(),
+              provision_.TakeReadWindow()),
       itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
-      listing_(machinery_.timetable, requester_.dataset_number(), itinerary_),
+      listing_(machinery_.timetable, intake_.dataset_number(), itinerary_),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}
@@ -118,6 +118,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     line_.Start(epoch, first_sample);
     itinerary_->Start(epoch, first_sample, Now());
     pace_.StartEpoch();
+    intake_.StartEpoch();
     audience_.StartEpoch(first_sample);
     requests = PlanLocked();
     PublishCompleteLocked();  // an epoch without samples ends at once
@@ -132,6 +133,16 @@ void Stream::Stop() {
   itinerary_->Pause();
   if (pool_.has_value()) line_.Abandon(*pool_);
   PlanLocked();  // nothing any more
+}
+
+void Stream::Rest() {
+  Requests requests;
+  {
+    base::MutexLock lock(&mutex_);
+    intake_.Rest();
+    requests = PlanLocked();
+  }
+  Send(std::move(requests));
 }
 
 bool Stream::Reclaim() {
@@ -165,7 +176,7 @@ Stream::Requests Stream::PlanLocked() {
   Requests requests;
   PlanReadsLocked(&requests);
   const auto busy = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return running_ && (reads_in_flight_ > 0 || !backlog_.empty());
+    return running_ && (intake_.reads_in_flight() > 0 || !backlog_.empty());
   };
   while (audience_.SetLooking(busy()) && !busy()) {
     // What was released before the members knew.
@@ -178,27 +189,22 @@ Stream::Requests Stream::PlanLocked() {
 
 void Stream::PlanReadsLocked(Requests* requests) {
   if (!running_) return;
-  line_.Begin(*pool_);
-  // Asking in bulk keeps wake-ups rare: not for every bit of room.
-  const std::uint64_t window = provision_.read_window();
-  if (bytes_in_flight_ > window - window / 4) return;
+  const std::size_t ready = audience_.Ready();
+  intake_.Begin(ready, line_, *pool_);
+  if (!intake_.HasRoom()) return;
   requests->reserve(line_.waiting());
-  pace_.SetReady(audience_.Ready() * recipe_.batch.batch_size());
-  while (Place* const place = line_.Next()) {
-    storage::ReadRequest request = requester_.RequestFor(place, line_, pace_);
-    if (bytes_in_flight_ > 0 && bytes_in_flight_ + place->held > window) {
-      line_.PutBack(place);
-      break;
-    }
-    bytes_in_flight_ += place->held;
-    ++reads_in_flight_;
+  pace_.SetReady(ready * recipe_.batch.batch_size());
+  const std::int64_t now = Now();
+  intake_.Ask(now);
+  while (auto read = intake_.Next(line_, pace_)) {
     // As small as it is, the function needs no memory of its own.
-    request.done = [this, place](absl::StatusOr<base::Bytes> bytes) {
-      OnRead(place, std::move(bytes));
-    };
-    requests->push_back(std::move(request));
+    read->request.done =
+        [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
+          OnRead(place, std::move(bytes));
+        };
+    requests->push_back(std::move(read->request));
   }
-  itinerary_->Advance(line_.samples_handed_out(), pace_.TimeOf(1), Now());
+  itinerary_->Advance(line_.samples_handed_out(), pace_.TimeOf(1), now);
 }
 
 void Stream::Send(Requests requests) {
@@ -214,7 +220,8 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   {
     base::MutexLock lock(&mutex_);
     self = alive_;
-    if (--reads_in_flight_ == 0) alive_ = nullptr;
+    intake_.Arrived(*place);
+    if (intake_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
     if (status.ok()) {
       counters_.bytes_read += bytes->size();
@@ -280,7 +287,7 @@ void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
     base::MutexLock lock(&mutex_);
     for (const ReadSample& sample : samples) {
       --samples_to_decode_;
-      bytes_in_flight_ -= sample.place->held;
+      intake_.Leave(*sample.place);
       if (!sample.status.ok() &&
           line_.Substitute(*sample.place, sample.status)) {
         ++counters_.samples_substituted;
@@ -320,28 +327,12 @@ void Stream::PublishCompleteLocked() {
 }
 
 void Stream::PublishLocked(const Batch& batch) {
-  const std::uint64_t count = batch.places.size();
-  const std::vector<arena::Holder> holders = audience_.Holders();
-  if (holders.empty()) {
-    pool_->Abandon(batch.slot);
-    return;
-  }
-  const std::uint32_t generation = pool_->generation(batch.slot);
-  const std::uint64_t bytes =
-      layout_.Complete(batch.data, {.generation = generation,
-                                    .sample_count = count,
-                                    .epoch = batch.epoch,
-                                    .first_sample = batch.first_sample});
-  pool_->Publish(batch.slot, holders);
+  const std::size_t ready = audience_.Ready();
+  if (!audience_.Publish(batch, layout_, *pool_)) return;
   last_slot_ = batch.slot;
-  pace_.Published(count, Now());
-  audience_.Publish({.kind = proto::ReadyKind::kBatch,
-                     .slot = batch.slot,
-                     .generation = generation,
-                     .reserved = 0,
-                     .sample_count = count,
-                     .epoch = batch.epoch},
-                    bytes);
+  const std::int64_t now = Now();
+  pace_.Published(batch.places.size(), now);
+  intake_.Published(batch, ready, line_.HasMore(), now);
 }
 
 void Stream::CloseEpochLocked(const absl::Status& status) {
@@ -358,9 +349,8 @@ StreamSnapshot Stream::Snapshot(arena::Holder member) {
   StreamSnapshot snapshot;
   snapshot.epoch = line_.epoch();
   snapshot.running = running_;
-  snapshot.reads_in_flight = reads_in_flight_;
+  snapshot.intake = intake_.Snapshot();
   snapshot.samples_to_decode = samples_to_decode_;
-  snapshot.bytes_in_flight = bytes_in_flight_;
   if (pool_.has_value()) {
     snapshot.slots = provision_.slots();
     snapshot.slot_counts = pool_->Counts();

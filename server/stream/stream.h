@@ -16,13 +16,13 @@
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/intake.h"
 #include "server/stream/itinerary.h"
 #include "server/stream/member.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
 #include "server/stream/provision.h"
 #include "server/stream/recipe.h"
-#include "server/stream/requester.h"
 #include "server/stream/sample_maker.h"
 
 namespace forebay::stream {
@@ -41,9 +41,8 @@ struct StreamSnapshot {
   bool running = false;
   std::uint32_t slots = 0;
   arena::SlotCounts slot_counts;
-  std::uint32_t reads_in_flight = 0;
+  IntakeSnapshot intake;
   std::uint32_t samples_to_decode = 0;
-  std::uint64_t bytes_in_flight = 0;
   StreamCounters made;
   MemberCounters taken;
 };
@@ -56,8 +55,9 @@ struct SlotCopy {
 
 // Produces one sequence of batches, an epoch at a time, for all of its members.
 // A free slot is the credit to read: no slot, no read. Batches are made side by
-// side and published in order. The memory for that is reserved as long as the
-// stream lives; slots exist from the first Start to Reclaim.
+// side, as many as the members' consumption wants, and published in order. The
+// least memory for that is reserved as long as the stream lives; slots exist
+// from the first Start to Reclaim.
 //
 // Thread-safe, but Start, Stop and Reclaim come from one thread at a time. Made
 // by Create and kept alive by its own work under way. Owns its slots; channels
@@ -90,6 +90,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
                                               std::uint64_t first_sample);
   // Publishes nothing more of the epoch under way, if any.
   void Stop();
+  // To be called now and then: gives back memory that it does without just now,
+  // and looks for what nobody told it.
+  void Rest();
   // Gives the slots back if no epoch runs and nothing holds one. True if none
   // are left.
   bool Reclaim();
@@ -147,12 +150,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const schedule::Flow flow_;
   const BatchLayout layout_;
   const SampleMaker maker_;
-  const Requester requester_;
-  const Provision provision_;
+  Provision provision_;  // constant once the intake has its part
+  mutable base::Mutex mutex_;
+  Intake intake_ ABSL_GUARDED_BY(mutex_);
   const std::shared_ptr<Itinerary> itinerary_;
   const cache::Timetable::Listing listing_;  // of the itinerary
 
-  mutable base::Mutex mutex_;
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);
 
@@ -162,9 +165,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
-  std::uint32_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   StreamCounters counters_ ABSL_GUARDED_BY(mutex_);
   Pace pace_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;  // published

@@ -21,6 +21,7 @@ void Print(const Observation& seen, std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
                    {"SLOTS", true, 2},
+                   {"DEPTH", true, 2},
                    {"FREE", true, 1},
                    {"FILLING", true},
                    {"READY", true},
@@ -28,6 +29,7 @@ void Print(const Observation& seen, std::size_t width) {
                    {"COPIED", true, 5},
                    {"READS", true, 3},
                    {"IN FLIGHT", true, 4},
+                   {"WINDOW", true, 5},
                    {"DECODING", true, 3},
                    {"TRAINER"},
                    {"MEMORY MB/S", true, 6},
@@ -42,13 +44,14 @@ void Print(const Observation& seen, std::size_t width) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(
           {job.name(), loader.name(), absl::StrCat(queues.slots()),
-           absl::StrCat(queues.slots_free()),
+           absl::StrCat(queues.depth()), absl::StrCat(queues.slots_free()),
            absl::StrCat(queues.slots_filling()),
            absl::StrCat(queues.slots_ready()),
            absl::StrCat(queues.slots_leased()),
            Count(static_cast<double>(loader.counters().batches_copied())),
            absl::StrCat(queues.reads_in_flight()),
            Bytes(static_cast<double>(queues.bytes_in_flight())),
+           Bytes(static_cast<double>(queues.window_bytes())),
            absl::StrCat(queues.samples_to_decode()),
            !loader.running()                     ? "idle"
            : loader.counters().trainer_waiting() ? "waits"

@@ -135,7 +135,8 @@ class DataLoader:
       sharing: "elastic" or "off": whether equal loaders may share work.
       weight: the job's share of contended resources, 0.001 to 1000.
       name: of this loader, for `forebayctl jobs`; None: "loader N".
-      depth: batches prepared ahead, 1 to 16; None: 2.
+      depth: batches prepared ahead, 1 to 16; None: 2. Fewer while the trainer
+        is so slow that they would only wait.
       framework: "torch", "numpy", or None: torch if it was imported before this
         call. NumPy has no bfloat16: such batches come as uint16.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes

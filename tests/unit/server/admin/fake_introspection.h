@@ -83,9 +83,11 @@ inline job::JobSnapshot ResnetJob() {
   train.queues.slots_filling = 1;
   train.queues.slots_ready = 2;
   train.queues.slots_leased = 1;
+  train.queues.depth = 3;
   train.queues.reads_in_flight = 3;
   train.queues.samples_to_decode = 1;
   train.queues.bytes_in_flight = 188'000;
+  train.queues.window_bytes = 16 << 20;
   job::LoaderSnapshot val;
   val.name = "val";
   val.uri = "/data/val\xff";  // not UTF-8

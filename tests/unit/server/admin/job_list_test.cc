@@ -33,6 +33,8 @@ TEST(JobListTest, CarriesEverything) {
   EXPECT_EQ(train.counters().trainer_wait_nanos(), 250'000'000);
   EXPECT_EQ(train.queues().slots_ready(), 2);
   EXPECT_EQ(train.queues().bytes_in_flight(), 188'000);
+  EXPECT_EQ(train.queues().depth(), 3);
+  EXPECT_EQ(train.queues().window_bytes(), 16 << 20);
   EXPECT_EQ(job.loaders(1).uri(), "/data/val?");
   EXPECT_EQ(job.traffic().shared().reads(), 3);
   EXPECT_EQ(job.traffic().shared().bytes(), 300);

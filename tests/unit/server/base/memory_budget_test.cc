@@ -50,6 +50,33 @@ TEST(MemoryBudgetTest, MovedReservationsAreGivenBackOnce) {
   EXPECT_EQ(budget.used(), 0);
 }
 
+TEST(MemoryBudgetTest, ReservationsGrowAndShrink) {
+  MemoryBudget budget(100);
+  MemoryReservation a = *budget.Reserve(10, "a");
+  a.Add(*budget.Reserve(20, "b"));
+  a.Add({});
+  EXPECT_EQ(a.bytes(), 30);
+  a.ShrinkTo(12);
+  EXPECT_EQ(a.bytes(), 12);
+  EXPECT_EQ(budget.used(), 12);
+  MemoryReservation none;
+  none.Add(std::move(a));
+  EXPECT_EQ(none.bytes(), 12);
+  none.Release();
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(MemoryBudgetTest, WhoCanDoWithoutLeavesAsMuch) {
+  MemoryBudget budget(100);
+  const auto first = budget.ReserveSpare(50);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_FALSE(budget.ReserveSpare(26).has_value());
+  EXPECT_FALSE(budget.ReserveSpare(UINT64_MAX).has_value());
+  const auto second = budget.ReserveSpare(25);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(budget.used(), 75);
+}
+
 TEST(MemoryBudgetTest, IsNeverPassed) {
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);

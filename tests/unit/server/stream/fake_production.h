@@ -28,17 +28,18 @@ class FakeRoot final : public storage::Root {
       std::make_shared<const std::string>("/data");
 };
 
-// `size` samples of 100 bytes; sample i is object "i" with label 10 * i.
+// `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
 class FakeDataset final : public dataset::Dataset {
  public:
-  explicit FakeDataset(std::uint64_t size) : size_(size) {}
+  explicit FakeDataset(std::uint64_t size, std::uint64_t bytes = 100)
+      : size_(size), bytes_(bytes) {}
 
   std::uint64_t size() const override { return size_; }
   const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = absl::StrCat(id);
-    sample.length = sample.version.size = 100;
+    sample.length = sample.version.size = bytes_;
     return sample;
   }
   void ValuesOf(std::uint64_t id,
@@ -46,7 +47,7 @@ class FakeDataset final : public dataset::Dataset {
     values[0] = dataset::Part{0, 100};
     values[1] = static_cast<std::int64_t>(id) * 10;
   }
-  std::uint64_t largest_sample() const override { return 100; }
+  std::uint64_t largest_sample() const override { return bytes_; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const dataset::Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
@@ -55,6 +56,7 @@ class FakeDataset final : public dataset::Dataset {
 
  private:
   const std::uint64_t size_;
+  const std::uint64_t bytes_;
   const std::vector<dataset::Field> fields_ = {
       {"image", proto::FieldKind::kImage, 100},
       {"label", proto::FieldKind::kLabel, 0}};
@@ -113,6 +115,7 @@ class FakeProduction final : public storage::ByteSource,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }};
   }
   base::MemoryBudget& budget() { return budget_; }
+  base::FakeClock& clock() { return clock_; }
   const cache::Timetable& timetable() const { return timetable_; }
   int changes() const { return changes_; }
   std::size_t reads() const { return reads_.size(); }
@@ -121,6 +124,7 @@ class FakeProduction final : public storage::ByteSource,
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       reads_.push_back(std::move(request));
+      asked_at_nanos_.push_back(clock_.NowNanos());
     }
   }
   int workers() const override { return 1; }
@@ -148,11 +152,23 @@ class FakeProduction final : public storage::ByteSource,
   void CompleteReads() {
     while (!reads_.empty()) CompleteRead(0);
   }
+  // The one that was asked for first, if that was so long ago.
+  bool CompleteReadAfter(std::int64_t nanos) {
+    if (reads_.empty() || clock_.NowNanos() - asked_at_nanos_[0] < nanos)
+      return false;
+    CompleteRead(0);
+    return true;
+  }
+  void RunTasks() {
+    while (!tasks_.empty()) RunTask(0);
+  }
 
  private:
   void CompleteRead(std::size_t index) {
     storage::ReadRequest request = std::move(reads_[index]);
     reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(index));
+    asked_at_nanos_.erase(asked_at_nanos_.begin() +
+                          static_cast<std::ptrdiff_t>(index));
     const auto answer = answers.find(request.object);
     if (answer != answers.end()) {
       request.done(answer->second);
@@ -176,6 +192,7 @@ class FakeProduction final : public storage::ByteSource,
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::deque<storage::ReadRequest> reads_;
+  std::deque<std::int64_t> asked_at_nanos_;  // of reads_
   std::deque<Task> tasks_;
   int changes_ = 0;
 };
@@ -183,13 +200,15 @@ class FakeProduction final : public storage::ByteSource,
 inline Recipe FakeRecipe(
     std::uint64_t dataset_size, std::uint32_t batch_size,
     const std::function<void(proto::LoaderSpec&)>& change =
-        [](proto::LoaderSpec&) {}) {
+        [](proto::LoaderSpec&) {},
+    std::uint64_t sample_bytes = 100) {
   proto::LoaderSpec spec;
   spec.mutable_batch()->set_batch_size(batch_size);
   spec.mutable_sampler()->set_order(proto::SamplerSpec::SHUFFLE);
   spec.mutable_sampler()->set_seed(7);
   change(spec);
-  const auto dataset = std::make_shared<FakeDataset>(dataset_size);
+  const auto dataset =
+      std::make_shared<FakeDataset>(dataset_size, sample_bytes);
   const auto pipeline = std::make_shared<FakePipeline>();
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),

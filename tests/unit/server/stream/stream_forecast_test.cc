@@ -75,7 +75,7 @@ TEST(StreamForecastTest, ReadsSayWhichSampleTheyAreOf) {
   ProductionLine line(recipe.sampler, recipe.batch, 0, 100);
   auto pool = *arena::SlotPool::Create(1, 4096);
   line.Start(0, 0);
-  line.Begin(pool);
+  line.Begin(pool, 1);
   Place* const place = line.Next();
   const auto request = requester.RequestFor(place, line, Pace());
   EXPECT_EQ(request.sample.dataset, DatasetNumber(*recipe.dataset));

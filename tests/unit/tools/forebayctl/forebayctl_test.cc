@@ -200,14 +200,14 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
             "     0  idle       0        0 B      0 B                  "
             "                                        0\n");
   EXPECT_EQ(Run("queues").out,
-            "JOB     LOADER  SLOTS  FREE  FILLING  READY  HELD  COPIED "
-            " READS  IN FLIGHT  DECODING  TRAINER   MEMORY MB/S  SHARED"
-            "  SSD  SOURCE\n"
-            "resnet  train       4     0        1      2     1       0 "
-            "     3    184 KiB         1  computes            0       0"
-            "    0       0\n"
-            "resnet  val         0     0        0      0     0       0 "
-            "     0        0 B         0  idle\n");
+            "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  READY  HELD  "
+            "COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINER   ME"
+            "MORY MB/S  SHARED  SSD  SOURCE\n"
+            "resnet  train       4      3     0        1      2     1  "
+            "     0      3    184 KiB  16.0 MiB         1  computes    "
+            "        0       0    0       0\n"
+            "resnet  val         0      0     0        0      0     0  "
+            "     0      0        0 B       0 B         0  idle\n");
   const std::string json = Run("--json jobs").out;
   EXPECT_NE(json.find("\"samples_delivered\": \"2500\""), std::string::npos);
   EXPECT_NE(json.find("\"slots_ready\": 2"), std::string::npos);

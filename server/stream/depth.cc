@@ -1,0 +1,60 @@
+#include "server/stream/depth.h"
+
+#include <algorithm>
+
+namespace forebay::stream {
+namespace {
+
+// Ready at any time for a trainer that could do with less.
+constexpr std::size_t kPlenty = 2;
+constexpr std::uint32_t kMostPatience = 512;
+
+}  // namespace
+
+void Depth::StartEpoch() {
+  settling_ = target_;
+  published_at_nanos_.reset();
+}
+
+void Depth::SawReady(std::size_t ready) {
+  if (settling_ > 0) return;
+  if (ready < kPlenty) calm_ = 0;
+  if (ready > 0 || target_ == most_) return;
+  target_ = most_;
+  patience_ = std::min(2 * patience_, kMostPatience);
+}
+
+void Depth::Published(std::int64_t made_nanos, std::int64_t now_nanos) {
+  made_nanos_ += (made_nanos - made_nanos_) / 4;
+  if (settling_ > 0) {
+    --settling_;
+    return;
+  }
+  // From here on a batch is made when one was taken.
+  if (published_at_nanos_.has_value()) Took(now_nanos - *published_at_nanos_);
+  published_at_nanos_ = now_nanos;
+  target_ = std::max(target_, Floor());
+  if (++calm_ < patience_) return;
+  calm_ = 0;
+  if (target_ > Floor()) --target_;
+}
+
+void Depth::Took(std::int64_t period_nanos) {
+  const std::int64_t period = std::max<std::int64_t>(1, period_nanos);
+  if (period_nanos_ == 0) {
+    period_nanos_ = period;
+    return;
+  }
+  // A pause is not a pace.
+  const std::int64_t counted = std::min(period, 4 * period_nanos_);
+  period_nanos_ += (counted - period_nanos_ + 3) / 4;
+}
+
+std::uint32_t Depth::Floor() const {
+  const std::int64_t in_the_making =
+      period_nanos_ == 0 ? most_ : (made_nanos_ - 1) / period_nanos_ + 1;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(
+      most_, std::max<std::int64_t>(kLeast, in_the_making + 1)));
+}
+
+}  // namespace forebay::stream

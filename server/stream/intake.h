@@ -1,0 +1,88 @@
+#ifndef FOREBAY_SERVER_STREAM_INTAKE_H_
+#define FOREBAY_SERVER_STREAM_INTAKE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "server/arena/slot_pool.h"
+#include "server/base/memory_budget.h"
+#include "server/schedule/flow.h"
+#include "server/storage/byte_source.h"
+#include "server/stream/batch.h"
+#include "server/stream/depth.h"
+#include "server/stream/pace.h"
+#include "server/stream/production_line.h"
+#include "server/stream/read_room.h"
+#include "server/stream/read_window.h"
+#include "server/stream/recipe.h"
+#include "server/stream/requester.h"
+
+namespace forebay::stream {
+
+// What of a stream is on its way to be made.
+struct IntakeSnapshot {
+  std::uint32_t depth = 0;   // batches that may be in the making or ready
+  std::uint64_t window = 0;  // bytes that may be in flight
+  std::uint32_t reads_in_flight = 0;
+  std::uint64_t bytes_in_flight = 0;  // until they are decoded
+};
+
+// How much a stream takes in: it begins as many batches as the trainer's
+// consumption wants (Depth), and asks for their samples in order as long as the
+// read window (ReadWindow) has room, and the memory budget room for that.
+//
+// Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
+// memory for bytes in flight. Never blocks; no errors.
+class Intake {
+ public:
+  struct Read {
+    Place* place;
+    storage::ReadRequest request;  // lacks its `done`
+  };
+
+  Intake(const Recipe* recipe, schedule::Flow flow, base::MemoryBudget* budget,
+         std::uint32_t slots, base::MemoryReservation read_window);
+
+  std::uint64_t dataset_number() const { return requester_.dataset_number(); }
+
+  void StartEpoch();
+  // The trainer can take `ready` batches now; those after them are begun.
+  void Begin(std::size_t ready, ProductionLine& line, arena::SlotPool& pool);
+  // A batch will be `ready` together with so many.
+  void Published(const Batch& batch, std::size_t ready, bool more_to_come,
+                 std::int64_t now_nanos);
+
+  // Whether there is so much room that it should be asked for more.
+  bool HasRoom() const;
+  // The reads that there is room for: Ask, then Next until there is none.
+  void Ask(std::int64_t now_nanos);
+  std::optional<Read> Next(ProductionLine& line, const Pace& pace);
+
+  // A place's bytes have come, or will not.
+  void Arrived(const Place& place);
+  // They are needed no longer.
+  void Leave(const Place& place) { room_.Leave(place.held); }
+  // Gives back what memory it can while nothing is in flight.
+  void Rest();
+
+  std::uint32_t reads_in_flight() const { return reads_in_flight_; }
+  IntakeSnapshot Snapshot() const;
+
+ private:
+  std::uint64_t Window() const;
+  void Asked(bool full);
+
+  const Requester requester_;
+  Depth depth_;
+  ReadWindow window_;
+  ReadRoom room_;
+  std::uint32_t reads_in_flight_ = 0;
+  std::uint64_t reading_ = 0;  // bytes on their way
+  std::uint64_t arrived_ = 0;  // and that have come, ever
+  std::int64_t asked_at_nanos_ = 0;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_INTAKE_H_

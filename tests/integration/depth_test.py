@@ -1,0 +1,95 @@
+"""What a daemon prepares ahead follows what its trainer takes."""
+
+import pytest
+
+from trouble import ctl, memory_used, open_loader, until
+
+DEPTH = 3  # as asked for
+SLOTS = DEPTH + 2
+LEAST = 2
+WINDOW = 16 << 20
+SAMPLES = 48
+
+
+@pytest.fixture
+def loader(daemon, photos):
+    """A loader of single photographs."""
+    with open_loader(photos, batch_size=1, depth=DEPTH) as opened:
+        yield opened
+
+
+def seen(daemon):
+    """The only loader, as the daemon sees it."""
+    return ctl(daemon, "queues")["jobs"][0]["loaders"][0]
+
+
+def is_prepared(daemon, left):
+    """Whether all is ready that is to be, of so many batches to come."""
+    queues = seen(daemon)["queues"]
+    return queues["slots_ready"] >= min(queues["depth"], left)
+
+
+def pace(daemon, batches, left):
+    """Takes the epoch's other batches, each when all is prepared."""
+    for taken in range(left):
+        until(lambda: is_prepared(daemon, left - taken), "batches are made",
+              lambda: seen(daemon))
+        next(batches)
+
+
+def slow_down(daemon, loader):
+    """Paces until no more is prepared than must be."""
+    for _ in range(4):
+        pace(daemon, iter(loader), SAMPLES)
+        if seen(daemon)["queues"]["depth"] == LEAST:
+            return
+    raise AssertionError(f"it prepares too much: {seen(daemon)}")
+
+
+def hurry(daemon, loader):
+    """Reads at full speed until all slots are used."""
+
+    def read():
+        assert len(list(loader)) == SAMPLES
+        return seen(daemon)["queues"]["depth"] == SLOTS
+
+    until(read, "all slots are used", lambda: seen(daemon))
+
+
+def test_a_paced_trainer_needs_two_batches_and_never_waits(daemon, loader):
+    batches = iter(loader)
+    next(batches)
+    assert seen(daemon)["queues"]["depth"] == SLOTS
+    pace(daemon, batches, SAMPLES - 1)
+    waited = seen(daemon)["counters"]["trainer_wait_nanos"]
+    batches = iter(loader)
+    until(lambda: is_prepared(daemon, SAMPLES), "the next epoch begins")
+    pace(daemon, batches, SAMPLES)
+    assert seen(daemon)["queues"]["depth"] == LEAST
+    assert seen(daemon)["counters"]["trainer_wait_nanos"] == waited
+
+
+def test_a_trainer_at_full_speed_has_all_slots(daemon, loader):
+    hurry(daemon, loader)
+    slow_down(daemon, loader)
+    hurry(daemon, loader)
+
+
+# It keeps what it takes, so that nothing tells of it but its wait.
+def test_a_burst_after_a_pause_gets_its_batches(daemon, loader):
+    slow_down(daemon, loader)
+    batches = iter(loader)
+    until(lambda: is_prepared(daemon, SAMPLES), "batches are made")
+    kept = [next(batches) for _ in range(SAMPLES)]
+    assert sorted(int(batch.sample_ids[0]) for batch in kept) == list(
+        range(SAMPLES))
+
+
+def test_what_reads_may_hold_is_shown_and_given_back(daemon, photos):
+    before = memory_used(daemon)
+    with open_loader(photos, batch_size=1) as loader:
+        for batch in loader:
+            del batch  # holds memory, too
+            assert int(seen(daemon)["queues"]["window_bytes"]) >= WINDOW
+    until(lambda: memory_used(daemon) <= before, "memory is given back",
+          lambda: f"{memory_used(daemon)} {before}")

@@ -1,0 +1,170 @@
+#include "server/stream/read_window.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+constexpr std::uint64_t kSample = 100'000;
+constexpr double kSecond = 1e9;
+
+// A source that sends bytes at a rate, each read's some time after it was asked
+// for, and workers that decode them at another.
+struct Source {
+  double latency = 0;  // nanoseconds
+  double rate = 0;     // bytes a second
+  double decoding = 1e12;
+};
+
+// A stream at full speed that asks as Intake does.
+class Reader {
+ public:
+  explicit Reader(ReadWindow* window) : window_(window) {}
+
+  // At most `wanted` bytes have places in slots. Returns bytes a second.
+  double Run(const Source& source, double seconds,
+             std::uint64_t wanted = UINT64_MAX) {
+    const double until = now_ + seconds * kSecond;
+    const double began = now_;
+    const std::uint64_t before = done_;
+    Plan(source, wanted);
+    while (!flights_.empty() && now_ < until) {
+      now_ = flights_.front().decoded;
+      flights_.pop_front();
+      done_ += kSample;
+      Plan(source, wanted);
+    }
+    return static_cast<double>(done_ - before) / (now_ - began) * kSecond;
+  }
+  void Idle(double seconds) { now_ += seconds * kSecond; }
+
+ private:
+  struct Flight {
+    double arrives;
+    double decoded;
+  };
+
+  void Plan(const Source& source, std::uint64_t wanted) {
+    const std::uint64_t limit = window_->limit();
+    if (InFlight() > limit - limit / 4) return;
+    const auto now = static_cast<std::int64_t>(now_);
+    window_->Look(now, Reading(), done_ + InFlight() - Reading());
+    const std::uint64_t room = std::min(window_->limit(), wanted);
+    while (InFlight() + kSample <= room) {
+      link_ = std::max(link_ + kSample / source.rate * kSecond,
+                       now_ + source.latency);
+      workers_ =
+          std::max(workers_, link_) + kSample / source.decoding * kSecond;
+      flights_.push_back({link_, workers_});
+    }
+    window_->Asked(now, Reading(), done_ + InFlight() - Reading(), InFlight(),
+                   room < wanted);
+  }
+  std::uint64_t InFlight() const { return flights_.size() * kSample; }
+  std::uint64_t Reading() const {
+    const auto came = std::partition_point(
+        flights_.begin(), flights_.end(),
+        [&](const Flight& f) { return f.arrives <= now_; });
+    return static_cast<std::uint64_t>(flights_.end() - came) * kSample;
+  }
+
+  ReadWindow* const window_;
+  std::deque<Flight> flights_;
+  double now_ = 1;
+  double link_ = 0;     // has sent all that was asked for then
+  double workers_ = 0;  // have decoded it then
+  std::uint64_t done_ = 0;
+};
+
+TEST(ReadWindowTest, AFarSourceIsReadAsFastAsItCan) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  const Source far = {.latency = 50e6, .rate = 1e9};
+  reader.Run(far, 2);
+  EXPECT_GT(window.wanted(), 75e6);
+  EXPECT_LT(window.wanted(), 130e6);
+  EXPECT_GT(reader.Run(far, 60), 0.97e9);
+  EXPECT_GT(window.wanted(), 75e6);
+  EXPECT_LT(window.wanted(), 130e6);
+}
+
+TEST(ReadWindowTest, MoreIsNotTakenWhereItBringsNothing) {
+  for (const double rate : {50e6, 500e6, 3e9}) {
+    ReadWindow window(kLeast, kMost);
+    Reader reader(&window);
+    EXPECT_GT(reader.Run({.latency = 200e3, .rate = rate}, 60), 0.98 * rate);
+    EXPECT_LE(window.wanted(), 2 * kLeast) << rate;
+  }
+}
+
+TEST(ReadWindowTest, WhereDecodingTakesTheTimeItStaysSmall) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  const Source far = {.latency = 50e6, .rate = 1e9, .decoding = 100e6};
+  EXPECT_GT(reader.Run(far, 60), 99e6);
+  EXPECT_EQ(window.wanted(), kLeast);
+}
+
+TEST(ReadWindowTest, FollowsTheSource) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  reader.Run({.latency = 50e6, .rate = 1e9}, 30);
+  reader.Run({.latency = 200e6, .rate = 1e9}, 60);
+  EXPECT_GT(window.wanted(), 250e6);
+  reader.Run({.latency = 1e6, .rate = 1e9}, 60);
+  EXPECT_LE(window.wanted(), 2 * kLeast);
+}
+
+TEST(ReadWindowTest, WhatIsNotNeededIsNotWantedForLong) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  const Source far = {.latency = 50e6, .rate = 1e9};
+  reader.Run(far, 5);
+  ASSERT_GT(window.wanted(), 75'000'000);
+  reader.Run(far, 60, 40'000'000);
+  EXPECT_GE(window.wanted(), 39'000'000) << "it is in use";
+  EXPECT_LE(window.wanted(), 60'000'000);
+  reader.Run(far, 60, 1'000'000);
+  EXPECT_EQ(window.wanted(), kLeast);
+}
+
+TEST(ReadWindowTest, APauseIsNoMeasure) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  const Source far = {.latency = 50e6, .rate = 1e9};
+  for (int i = 0; i < 20; ++i) {
+    reader.Run(far, 3);
+    EXPECT_GT(window.wanted(), 75'000'000);
+    EXPECT_LT(window.wanted(), 130'000'000);
+    reader.Run(far, 600, 0);  // the slots are full
+    reader.Idle(600);
+    window.StartEpoch();
+  }
+}
+
+TEST(ReadWindowTest, StaysBetweenLeastAndMost) {
+  ReadWindow window(kLeast, 20'000'000);
+  Reader reader(&window);
+  reader.Run({.latency = 50e6, .rate = 1e9}, 30);
+  EXPECT_EQ(window.wanted(), 20'000'000);
+}
+
+TEST(ReadWindowTest, WithoutMemoryItTriesAgain) {
+  ReadWindow window(kLeast, kMost);
+  Reader reader(&window);
+  const Source far = {.latency = 50e6, .rate = 1e9};
+  for (int i = 0; i < 10; ++i) {
+    reader.Run(far, 1);
+    EXPECT_GT(window.wanted(), kLeast);
+    window.Settle(kLeast);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::stream
