@@ -236,6 +236,7 @@ void Daemon::Tick() {
     spdlog::info("nobody has been here for {} s", patience);
     Stop();
   }
+  disk_tier_->Tick();
   sessions_->RunAside([this] {
     registry_->ReclaimIdle(Nanos(config_.session().idle_seconds()));
   });

@@ -25,6 +25,10 @@ class DiskTier {
   storage::ByteSource* source() {
     return tier_ != nullptr ? tier_.get() : below_;
   }
+  // Every second or so: as DiskCache's.
+  void Tick() {
+    if (tier_ != nullptr) tier_->Tick();
+  }
   // Before the source below goes: as DiskCache's.
   void Stop() {
     if (tier_ != nullptr) tier_->Stop();

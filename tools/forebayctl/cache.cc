@@ -41,7 +41,9 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << Size(disk.capacity()) << " ("
             << Share(disk.used(), disk.capacity()) << "), "
             << Reads(disk.entries()) << " entries"
-            << (disk.off() ? "; left alone for a while: it failed" : "") << "\n"
+            << (disk.off() ? "; left alone for a while: it failed or is slow"
+                           : "")
+            << "\n"
             << "  hits      " << Share(disk.hits().reads(), reads) << " of "
             << Reads(reads) << " reads, " << Size(disk.hits().bytes()) << "\n"
             << "  written   " << Size(disk.written().bytes()) << ", "

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "spdlog/spdlog.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -33,13 +34,14 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Create(
                                         .next_use = surroundings.next_use,
                                         .clock = surroundings.clock}));
   return std::unique_ptr<DiskCache>(new DiskCache(
-      options, surroundings.below, std::move(memory), std::move(store)));
+      options, surroundings, std::move(memory), std::move(store)));
 }
 
-DiskCache::DiskCache(const Options& options, storage::ByteSource* below,
+DiskCache::DiskCache(const Options& options, const Surroundings& surroundings,
                      base::MemoryReservation memory,
                      std::unique_ptr<Store> store)
-    : below_(below),
+    : below_(surroundings.below),
+      clock_(surroundings.clock),
       memory_(std::move(memory)),
       buffers_(std::make_shared<storage::local::BufferPool>(kSpareBytes)),
       store_(std::move(store)),
@@ -57,6 +59,7 @@ void DiskCache::Stop() { threads_.Stop(); }
 
 void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
   std::vector<storage::ReadRequest> below;
+  const bool is_too_slow = IsTooSlow();
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     const auto root =
@@ -68,6 +71,9 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     }
     const Key key = KeyOf(*root, request);
     if (!store_->Takes(key)) {
+      below.push_back(std::move(request));
+    } else if (is_too_slow) {
+      store_->PassBy(key);
       below.push_back(std::move(request));
     } else if (auto found = store_->Find(key, request.sample)) {
       BeginFlight();
@@ -82,6 +88,29 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     }
   }
   if (!below.empty()) below_->Read(absl::MakeSpan(below));
+}
+
+bool DiskCache::IsTooSlow() {
+  const std::int64_t now = clock_->NowNanos();
+  {
+    base::MutexLock lock(&mutex_);
+    if (slow_.IsOn(now)) return true;
+    if (!patience_.RunOut(now) || !slow_.Failed(now)) return false;
+  }
+  spdlog::warn("the cache on disk is slow: it is not read for a while");
+  std::vector<ReadThreads::Read> hits = threads_.TakeWaiting();
+  std::vector<storage::ReadRequest> below;
+  for (ReadThreads::Read& hit : hits) {
+    below.push_back(Keeping(std::move(hit.request)));
+  }
+  if (!below.empty()) below_->Read(absl::MakeSpan(below));
+  for (std::size_t i = 0; i < hits.size(); ++i) EndFlight();
+  return true;
+}
+
+void DiskCache::SourceTook(std::int64_t nanos) {
+  base::MutexLock lock(&mutex_);
+  patience_.SourceTook(nanos);
 }
 
 void DiskCache::Queue(ReadThreads::Read hit) {
@@ -114,11 +143,26 @@ storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
   return ask;
 }
 
+absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
+                                                const PageBuffer& scratch) {
+  std::uint64_t number = 0;
+  {
+    const std::int64_t now = clock_->NowNanos();
+    base::MutexLock lock(&mutex_);
+    number = patience_.Begin(now);
+  }
+  const auto root = read.request.root->lasting_identity();
+  auto bytes =
+      store_->Read(read.found, KeyOf(*root, read.request), scratch, *buffers_);
+  const std::int64_t now = clock_->NowNanos();
+  base::MutexLock lock(&mutex_);
+  if (patience_.End(number, now)) slow_.Worked();
+  return bytes;
+}
+
 void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   storage::ReadRequest& request = read.request;
-  const auto root = request.root->lasting_identity();
-  auto bytes =
-      store_->Read(read.found, KeyOf(*root, request), scratch, *buffers_);
+  auto bytes = ReadDisk(read, scratch);
   if (bytes.ok()) {
     if (request.origin != nullptr) *request.origin = storage::Origin::kKept;
     request.done(std::move(bytes));
@@ -139,9 +183,11 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
   entry.sample = request.sample;
   entry.told_nanos = request.purpose.next_use_nanos;
   request.done = [this, entry = std::move(entry),
+                  begun_at_nanos = clock_->NowNanos(),
                   done = std::move(request.done)](
                      absl::StatusOr<base::Bytes> bytes) mutable {
     if (bytes.ok()) {
+      SourceTook(clock_->NowNanos() - begun_at_nanos);
       entry.bytes = *bytes;
       store_->Keep(std::move(entry));
     }
@@ -169,6 +215,14 @@ void DiskCache::SetCap(std::uint64_t job, double bytes_per_second) {
 void DiskCache::Forget(std::uint64_t job) {
   threads_.Forget(job);
   below_->Forget(job);
+}
+
+disk::Snapshot DiskCache::Snapshot() const {
+  disk::Snapshot snapshot = store_->Snapshot();
+  const std::int64_t now = clock_->NowNanos();
+  base::MutexLock lock(&mutex_);
+  snapshot.off = snapshot.off || slow_.IsOn(now);
+  return snapshot;
 }
 
 void DiskCache::BeginFlight() {

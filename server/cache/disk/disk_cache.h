@@ -11,6 +11,8 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/disk/outage.h"
+#include "server/cache/disk/patience.h"
 #include "server/cache/disk/read_threads.h"
 #include "server/cache/disk/snapshot.h"
 #include "server/cache/disk/store.h"
@@ -25,7 +27,9 @@ namespace forebay::cache::disk {
 // farther away, also when the daemon or the host is started again. Only roots
 // with a lasting identity are kept: what lies on a disk of this host gains
 // nothing here. What it gives was checked, byte for byte, against what was
-// asked for; whatever is wrong with its disk, the source below is read.
+// asked for; whatever is wrong with its disk, the source below is read. So it
+// is while the disk is slower than that by far: then it is left alone for a
+// time, as one that fails is.
 //
 // Thread-safe. Owned by the daemon; the source below, the budget, the oracle
 // and the clock outlive it, as does what it handed out. Read does not block,
@@ -58,22 +62,33 @@ class DiskCache final : public storage::ByteSource {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
+  // Looks whether the disk is too slow: what waits for it is then read below.
+  // Read does so, too; this is for when nobody reads for that they all wait.
+  // Call it every second or so.
+  void Tick() { IsTooSlow(); }
+
   // Serves the hits that wait, and cancels those that come. From then on the
   // source below is read only by who calls Read, and may go before this does
   // when nobody does so any more. By one thread.
   void Stop();
 
-  disk::Snapshot Snapshot() const { return store_->Snapshot(); }
+  disk::Snapshot Snapshot() const;
 
  private:
-  DiskCache(const Options& options, storage::ByteSource* below,
+  DiskCache(const Options& options, const Surroundings& surroundings,
             base::MemoryReservation memory, std::unique_ptr<Store> store);
+
+  // Whether the tier is left alone now.
+  bool IsTooSlow();
+  void SourceTook(std::int64_t nanos);
 
   // Has a counted flight served.
   void Queue(ReadThreads::Read hit);
   // A read of no bytes, after which the hit is served if it still is one.
   storage::ReadRequest Asking(ReadThreads::Read hit);
   // On one of the threads.
+  absl::StatusOr<base::Bytes> ReadDisk(const ReadThreads::Read& read,
+                                       const PageBuffer& scratch);
   void Serve(ReadThreads::Read read, const PageBuffer& scratch);
   // The same request, of which the store keeps what comes.
   storage::ReadRequest Keeping(storage::ReadRequest request);
@@ -82,13 +97,16 @@ class DiskCache final : public storage::ByteSource {
   void EndFlight();
 
   storage::ByteSource* const below_;
+  const base::Clock* const clock_;
   const base::MemoryReservation memory_;
   const std::shared_ptr<storage::local::BufferPool> buffers_;
   const std::unique_ptr<Store> store_;
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   base::CondVar all_landed_;
   std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
+  Patience patience_ ABSL_GUARDED_BY(mutex_);
+  Outage slow_ ABSL_GUARDED_BY(mutex_){/*borne=*/0};
 
   ReadThreads threads_;  // the last: they use the rest
 };

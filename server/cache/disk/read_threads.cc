@@ -44,6 +44,16 @@ bool ReadThreads::Push(Read&& read) {
   return true;
 }
 
+std::vector<ReadThreads::Read> ReadThreads::TakeWaiting() {
+  std::vector<Read> taken;
+  base::MutexLock lock(&mutex_);
+  while (auto next = queue_.Pop()) {
+    queue_.Complete(next->flow, next->cost, /*actual=*/0);
+    taken.push_back(std::move(next->item));
+  }
+  return taken;
+}
+
 void ReadThreads::SetWeight(std::uint64_t job, double weight) {
   base::MutexLock lock(&mutex_);
   queue_.SetWeight(job, weight);

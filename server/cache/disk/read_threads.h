@@ -36,6 +36,8 @@ class ReadThreads {
 
   // Takes the read, unless it was stopped: false.
   bool Push(Read&& read);
+  // All that no thread has begun with, for who serves them otherwise.
+  std::vector<Read> TakeWaiting();
   void Stop();  // by one thread
   void SetWeight(std::uint64_t job, double weight);
   void Forget(std::uint64_t job);

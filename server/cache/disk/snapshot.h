@@ -9,7 +9,7 @@ namespace forebay::cache::disk {
 
 // All of a tier at about one moment; totals count since it was opened.
 struct Snapshot {
-  bool off = false;            // the disk failed, and is left alone for now
+  bool off = false;  // the disk failed or is slow: it is left alone for now
   std::uint64_t capacity = 0;  // bytes
   std::uint64_t used = 0;      // of files
   std::uint64_t entries = 0;

@@ -145,6 +145,11 @@ std::optional<Index::Found> Store::Find(const Key& key,
   return std::nullopt;
 }
 
+void Store::PassBy(const Key& key) {
+  base::MutexLock lock(&mutex_);
+  counted_.misses.Add(key.length);
+}
+
 absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
                                         const Key& key,
                                         const PageBuffer& scratch,

@@ -75,6 +75,8 @@ class Store {
   // Counts a miss if it is not there.
   std::optional<Index::Found> Find(const Key& key,
                                    const storage::SampleRef& sample);
+  // Counts a miss of what was not looked for.
+  void PassBy(const Key& key);
   // As ReadRecord; what cannot be read is forgotten.
   absl::StatusOr<base::Bytes> Read(const Index::Found& found, const Key& key,
                                    const PageBuffer& scratch,

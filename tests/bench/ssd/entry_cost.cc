@@ -4,7 +4,7 @@
 // as many threads in a random order. Prints one JSON object: microseconds an
 // entry, of time and of CPU.
 //
-// Usage: entry_cost DIRECTORY
+// Usage: entry_cost DIRECTORY tier|bare: who goes first
 
 #include <sys/resource.h>
 
@@ -237,14 +237,22 @@ void Print(const char* name, const Cost& cost, const char* end) {
               cost.cpu, end);
 }
 
-int Main(const std::string& path) {
+// Some disks favour who comes after somebody.
+int Main(const std::string& path, bool bare_first) {
   Tier tier(path + "/tier");
   Bare bare(path + "/bare");
   std::printf("{");
-  Print("write", tier.Write(), ", ");
-  Print("bare_write", bare.Write(), ", ");
-  Print("read", tier.Read(), ", ");
-  Print("bare_read", bare.Read(), "}\n");
+  if (bare_first) {
+    Print("bare_write", bare.Write(), ", ");
+    Print("write", tier.Write(), ", ");
+    Print("bare_read", bare.Read(), ", ");
+    Print("read", tier.Read(), "}\n");
+  } else {
+    Print("write", tier.Write(), ", ");
+    Print("bare_write", bare.Write(), ", ");
+    Print("read", tier.Read(), ", ");
+    Print("bare_read", bare.Read(), "}\n");
+  }
   return 0;
 }
 
@@ -252,6 +260,6 @@ int Main(const std::string& path) {
 }  // namespace forebay::cache::disk
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  return forebay::cache::disk::Main(argv[1]);
+  if (argc != 3) return 2;
+  return forebay::cache::disk::Main(argv[1], argv[2] == std::string("bare"));
 }

@@ -243,7 +243,7 @@ TEST_F(ForebayctlTest, CacheOnDisk) {
           "failed\n"
           "\n"
           "disk      512 GiB of 1.00 TiB (50%), 5,000,000 entries; left alone "
-          "for a while: it failed\n"
+          "for a while: it failed or is slow\n"
           "  hits      75% of 4,000 reads, 143 MiB\n"
           "  written   95.4 MiB, 1.00 MiB wait\n"
           "  given up  10 entries, 488 KiB; 4 of them written once more\n"

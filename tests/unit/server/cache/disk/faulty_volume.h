@@ -29,6 +29,8 @@ struct Faults {
   std::atomic<std::int64_t> creates_before = 0;
   std::atomic<bool> short_moves = false;  // of a part of what is asked for
   std::atomic<int> interrupted = 0;       // so many calls give EINTR
+  // Reads wait until it is false again, and who sets it so has notified it.
+  std::atomic<bool> hangs = false;
 
   std::atomic<std::int64_t> reads_done = 0;
   std::atomic<std::int64_t> writes_done = 0;
@@ -59,6 +61,7 @@ class FaultyVolume final : public Volume {
   ssize_t Pread(int fd, void* buffer, std::size_t length,
                 off_t offset) override {
     ++faults_->reads_done;
+    faults_->hangs.wait(true);
     if (faults_->read != 0) return -faults_->read;
     if (IsInterrupted()) return -EINTR;
     return inner_->Pread(fd, buffer, Shortened(length), offset);

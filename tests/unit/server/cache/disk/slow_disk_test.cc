@@ -1,0 +1,147 @@
+// A disk on which reads take longer than those of the source.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/server/cache/disk/disk_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::int64_t kMilli = 1'000'000;
+constexpr int kThreads = 2;  // of the house's tier
+
+// A tier that holds all objects, and lives until its disk hangs no more.
+class SlowDiskTest : public testing::Test {
+ protected:
+  using Answer = std::future<std::string>;
+
+  SlowDiskTest() {
+    for (int i = 0; i < 6; ++i) {
+      const std::string name = "object" + std::to_string(i);
+      requests_.push_back(house_.Request(name, house_.Put(name, 1000)));
+      house_.ReadAndSettle(requests_.back());
+    }
+  }
+  ~SlowDiskTest() override { Recover(); }
+
+  Answer Ask(std::size_t object) {
+    auto promise = std::make_shared<std::promise<std::string>>();
+    storage::ReadRequest request = requests_[object];
+    request.done = [promise](const absl::StatusOr<base::Bytes>& bytes) {
+      promise->set_value(CacheHouse::TextOf(bytes));
+    };
+    house_.cache().Read({&request, 1});
+    return promise->get_future();
+  }
+  // Hits for which both threads wait, and others behind them.
+  std::vector<Answer> Hang() {
+    house_.faults().reads_done = 0;
+    house_.faults().hangs = true;
+    std::vector<Answer> answers;
+    for (int i = 0; i < kThreads; ++i) answers.push_back(Ask(i));
+    while (house_.faults().reads_done < kThreads) std::this_thread::yield();
+    for (int i = kThreads; i < 5; ++i) answers.push_back(Ask(i));
+    return answers;
+  }
+  // A hit that takes so long.
+  void ReadFor(std::int64_t nanos) {
+    house_.faults().reads_done = 0;
+    house_.faults().hangs = true;
+    Answer answer = Ask(0);
+    while (house_.faults().reads_done == 0) std::this_thread::yield();
+    house_.clock().Advance(nanos);
+    Recover();
+    EXPECT_EQ(answer.get(), Truth(0));
+  }
+  void Recover() {
+    house_.faults().hangs = false;
+    house_.faults().hangs.notify_all();
+  }
+  std::string Truth(std::size_t object) {
+    return house_.Truth(requests_[object]);
+  }
+  int TimesBelow(std::size_t object) {
+    return house_.below().times(requests_[object].object);
+  }
+  Snapshot Counted() { return house_.cache().Snapshot(); }
+
+  DiskHouse house_{std::uint64_t{64} << 20};
+  std::vector<storage::ReadRequest> requests_;
+};
+
+TEST_F(SlowDiskTest, WhatWaitsForADiskThatHangsIsReadBelow) {
+  std::vector<Answer> answers = Hang();
+  house_.clock().Advance(999 * kMilli);
+  house_.cache().Tick();
+  EXPECT_FALSE(Counted().off);
+  house_.clock().Advance(2 * kMilli);
+  house_.cache().Tick();
+  EXPECT_TRUE(Counted().off);
+  for (int i = kThreads; i < 5; ++i) {
+    EXPECT_EQ(answers[i].get(), Truth(i));
+    EXPECT_EQ(TimesBelow(i), 2);
+  }
+  EXPECT_EQ(Ask(5).get(), Truth(5));
+  EXPECT_EQ(TimesBelow(5), 2);
+  Recover();
+  for (int i = 0; i < kThreads; ++i) {
+    EXPECT_EQ(answers[i].get(), Truth(i));
+    EXPECT_EQ(TimesBelow(i), 1);
+  }
+  house_.Settle();
+  EXPECT_EQ(Counted().written.reads, requests_.size());  // each but once
+}
+
+TEST_F(SlowDiskTest, ItIsTriedAgain) {
+  std::vector<Answer> answers = Hang();
+  house_.clock().Advance(1001 * kMilli);
+  EXPECT_EQ(Ask(5).get(), Truth(5));  // a read notices it as well
+  Recover();
+  for (Answer& answer : answers) answer.get();
+  house_.clock().Advance(1000 * kMilli);
+  EXPECT_FALSE(Counted().off);
+  const auto hits = Counted().hits.reads;
+  EXPECT_EQ(Ask(5).get(), Truth(5));
+  EXPECT_EQ(Counted().hits.reads, hits + 1);
+  EXPECT_EQ(TimesBelow(5), 2);
+}
+
+TEST_F(SlowDiskTest, IsLeftAloneWhenMostReadsAreSlow) {
+  for (int i = 0; i < 63; ++i) ReadFor(101 * kMilli);
+  for (int i = 0; i < 5; ++i) ReadFor(99 * kMilli);
+  for (int i = 0; i < 5; ++i) ReadFor(101 * kMilli);
+  EXPECT_EQ(TimesBelow(0), 1);
+  ReadFor(101 * kMilli);
+  house_.cache().Tick();
+  EXPECT_TRUE(Counted().off);
+  EXPECT_EQ(Ask(0).get(), Truth(0));
+  EXPECT_EQ(TimesBelow(0), 2);
+}
+
+TEST_F(SlowDiskTest, ASlowSourceIsNoWayOut) {
+  house_.faulty().Hold();
+  std::vector<Answer> misses;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "far" + std::to_string(i);
+    requests_.push_back(house_.Request(name, house_.Put(name, 1000)));
+    misses.push_back(Ask(requests_.size() - 1));
+  }
+  house_.clock().Advance(3000 * kMilli);
+  house_.faulty().Release();
+  for (Answer& miss : misses) miss.get();
+  const std::vector<Answer> answers = Hang();
+  house_.clock().Advance(5000 * kMilli);
+  house_.cache().Tick();
+  EXPECT_FALSE(Counted().off);
+  house_.clock().Advance(3000 * kMilli);
+  house_.cache().Tick();
+  EXPECT_TRUE(Counted().off);
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk
