@@ -76,7 +76,8 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_RESOURCE_EXHAUSTED = 7,
   /* The call does not fit the loader's state. */
   FOREBAY_FAILED_PRECONDITION = 8,
-  /* No daemon listens, or it went away. A new loader may find one. */
+  /* No daemon listens, it went away, or it cannot reach the dataset just now.
+   * A new loader may find one. */
   FOREBAY_UNAVAILABLE = 9,
   /* A sample cannot be used; the epoch is over. */
   FOREBAY_DATA_ERROR = 10,

@@ -13,6 +13,7 @@ void Fill(const cache::Tally& in, proto::ReadTally* out) {
 void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
   Fill(in.memory, out->mutable_memory());
   Fill(in.shared, out->mutable_shared());
+  Fill(in.disk, out->mutable_disk());
   Fill(in.source, out->mutable_source());
 }
 
@@ -69,6 +70,7 @@ proto::DiskTierStatus ToProto(const cache::disk::Snapshot& snapshot) {
   Fill(snapshot.misses, status.mutable_misses());
   Fill(snapshot.written, status.mutable_written());
   Fill(snapshot.evicted, status.mutable_evicted());
+  Fill(snapshot.carried, status.mutable_carried());
   Fill(snapshot.refused, status.mutable_refused());
   status.set_damaged(snapshot.damaged);
   status.set_failures(snapshot.failures);

@@ -120,6 +120,7 @@ void Cache::SendBelow(std::vector<Miss> misses,
     CountFlight();
     miss.ticket = request.ticket = ++last_ticket_;
     request.purpose = shards_[miss.shard].Depart(flight);
+    request.origin = &flight.origin;
     request.done = [this, shard = miss.shard,
                     flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
       Land(shard, flight, std::move(bytes));

@@ -154,9 +154,10 @@ void Shard::CountLocked(const Flight& flight) {
   for (const Flight::Waiter& waiter : flight.waiters) {
     Traffic& traffic = TrafficLocked(waiter.purpose.job);
     const bool first = &waiter == flight.waiters.data();
-    (flight.confirms != nullptr ? traffic.memory
-     : first                    ? traffic.source
-                                : traffic.shared)
+    (flight.confirms != nullptr                ? traffic.memory
+     : !first                                  ? traffic.shared
+     : flight.origin == storage::Origin::kKept ? traffic.disk
+                                               : traffic.source)
         .Add(flight.extent->length);
   }
 }

@@ -41,6 +41,8 @@ struct Flight {
   const Extent* extent = nullptr;  // the shard's
   // Of who began it alone.
   Charge charge;  // empty: not to be kept
+  // Of who reads it below, until it lands.
+  storage::Origin origin = storage::Origin::kSource;
   // What was kept, where nothing is read but whether the object is what it was.
   std::shared_ptr<const Held> confirms;
 

@@ -28,15 +28,19 @@ struct Tally {
 struct Traffic {
   Tally memory;  // hits
   Tally shared;  // waited for a read that another had begun
-  Tally source;  // read below
+  Tally disk;    // hits of the tier below
+  Tally source;  // read
 
   void Add(const Traffic& other) {
     memory.Add(other.memory);
     shared.Add(other.shared);
+    disk.Add(other.disk);
     source.Add(other.source);
   }
-  // What nobody had to read.
-  std::uint64_t bytes_saved() const { return memory.bytes + shared.bytes; }
+  // What no source had to give.
+  std::uint64_t bytes_saved() const {
+    return memory.bytes + shared.bytes + disk.bytes;
+  }
 };
 
 // All of a cache at about one moment; totals count since it was made.

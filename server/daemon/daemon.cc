@@ -152,9 +152,11 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       spare_buffers_,
       budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      coalesced_, storage::CoalescedSource::Create(&sources_, &budget_));
   disk_tier_ = std::make_unique<DiskTier>(
       config_.cache(),
-      cache::disk::DiskCache::Surroundings{.below = &sources_,
+      cache::disk::DiskCache::Surroundings{.below = coalesced_.get(),
                                            .budget = &budget_,
                                            .next_use = &timetable_,
                                            .clock = base::Clock::Monotonic()});
@@ -184,6 +186,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
 Daemon::~Daemon() {
   executor_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();
+  if (coalesced_ != nullptr) coalesced_->Stop();
 }
 
 absl::Status Daemon::Listen() {

@@ -24,6 +24,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
+#include "server/storage/coalesced_source.h"
 #include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
@@ -85,6 +86,7 @@ class Daemon {
   // Reads and tasks under way refer to what stands above, and are ended before
   // it goes. The sources go before the cache that reads them: what still waits
   // for them is told so, and need not be waited for.
+  std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;
   executor::ThreadPoolExecutor executor_;

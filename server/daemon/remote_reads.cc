@@ -18,8 +18,10 @@ namespace gcs = storage::gcs;
 namespace http = storage::http;
 
 constexpr char kNoCredentials[] =
-    "no credentials: when the daemon first opened a bucket it found none in "
-    "GOOGLE_APPLICATION_CREDENTIALS, gcloud's files or at a metadata server";
+    "no credentials: the daemon found none in GOOGLE_APPLICATION_CREDENTIALS, "
+    "gcloud's files or at a metadata server";
+// Where there are none, to look takes some seconds.
+constexpr std::int64_t kLookAgainNanos = 60'000'000'000;
 
 template <typename Kind>
 bool IsA(const storage::Root& root) {
@@ -41,8 +43,9 @@ RemoteEnvironment RemoteEnvironment::OfProcess() {
 }
 
 RemoteReads::RemoteReads(RemoteEnvironment environment,
-                         storage::RoutedSource* routes)
-    : environment_(std::move(environment)), routes_(routes) {}
+                         storage::RoutedSource* routes,
+                         const base::Clock* clock)
+    : environment_(std::move(environment)), routes_(routes), clock_(clock) {}
 
 RemoteReads::~RemoteReads() = default;
 
@@ -87,7 +90,9 @@ absl::Status RemoteReads::PrepareGcs() {
   {
     base::MutexLock lock(&mutex_);
     while (looking_) changed_.Wait(&mutex_);
-    if (gcs_source_ != nullptr) return absl::OkStatus();
+    if (!buckets_.empty() && (buckets_.back()->credentials != nullptr ||
+                              clock_->NowNanos() < look_again_nanos_))
+      return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(client, ClientLocked());
     looking_ = true;
   }
@@ -97,18 +102,23 @@ absl::Status RemoteReads::PrepareGcs() {
   looking_ = false;
   changed_.NotifyAll();
   FOREBAY_RETURN_IF_ERROR(found.status());
-  credentials_ = *std::move(found);
-  credentials_name_ =
-      credentials_ == nullptr ? kNoCredentials : credentials_->name();
-  if (credentials_ != nullptr)
-    token_ = std::make_unique<gcs::KeptToken>(credentials_.get(),
-                                              base::Clock::Wall());
-  gcs_lister_ =
-      std::make_unique<gcs::GcsLister>(client, token_.get(), credentials_name_);
-  gcs_source_ = std::make_unique<http::RangedSource>(client, &gcs_protocol_,
-                                                     token_.get());
-  routes_->Add(&IsA<gcs::GcsRoot>, gcs_source_.get());
-  spdlog::info("buckets are read with {}", credentials_name_);
+  look_again_nanos_ = clock_->NowNanos() + kLookAgainNanos;
+  if (*found == nullptr && !buckets_.empty()) return absl::OkStatus();
+  auto buckets = std::make_unique<Buckets>();
+  buckets->credentials = *std::move(found);
+  buckets->credentials_name = buckets->credentials == nullptr
+                                  ? kNoCredentials
+                                  : buckets->credentials->name();
+  if (buckets->credentials != nullptr)
+    buckets->token = std::make_unique<gcs::KeptToken>(
+        buckets->credentials.get(), base::Clock::Wall());
+  buckets->lister = std::make_unique<gcs::GcsLister>(
+      client, buckets->token.get(), buckets->credentials_name);
+  buckets->source = std::make_unique<http::RangedSource>(client, &gcs_protocol_,
+                                                         buckets->token.get());
+  routes_->Add(&IsA<gcs::GcsRoot>, buckets->source.get());
+  spdlog::info("buckets are read with {}", buckets->credentials_name);
+  buckets_.push_back(std::move(buckets));
   return absl::OkStatus();
 }
 
@@ -125,8 +135,8 @@ absl::Status RemoteReads::PrepareHttp() {
 absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
     const storage::Root& root) const {
   base::MutexLock lock(&mutex_);
-  if (IsA<gcs::GcsRoot>(root) && gcs_lister_ != nullptr)
-    return gcs_lister_.get();
+  if (IsA<gcs::GcsRoot>(root) && !buckets_.empty())
+    return buckets_.back()->lister.get();
   if (IsA<http::HttpRoot>(root) && http_lister_ != nullptr)
     return http_lister_.get();
   return absl::InvalidArgumentError("is not known here");
@@ -155,7 +165,7 @@ std::vector<http::JobRequests> RemoteReads::requests() const {
 
 std::string RemoteReads::credentials() const {
   base::MutexLock lock(&mutex_);
-  return credentials_name_;
+  return buckets_.empty() ? "" : buckets_.back()->credentials_name;
 }
 
 }  // namespace forebay::daemon

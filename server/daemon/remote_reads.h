@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DAEMON_REMOTE_READS_H_
 #define FOREBAY_SERVER_DAEMON_REMOTE_READS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -11,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/storage/gcs/credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
@@ -43,14 +45,18 @@ struct RemoteEnvironment {
 // the daemon's own credentials, and web servers (http://, https://), which are
 // shown none. What this takes (a thread, connections, a look for credentials)
 // is there once the first root of its kind is opened, and is then routed to.
+// Where there were no credentials, they are looked for again: a host may start
+// its daemon before it has any.
 //
-// Thread-safe. `routes` must outlive it; destruction, when no call is under
-// way, ends the reads that are. Open blocks for a few seconds at most, List and
-// Stat as ObjectLister says. Errors as RootOpener and ObjectLister say.
+// Thread-safe. `routes` and `clock` must outlive it; destruction, when no call
+// is under way, ends the reads that are. Open blocks for a few seconds at most,
+// List and Stat as ObjectLister says. Errors as RootOpener and ObjectLister
+// say.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
  public:
-  RemoteReads(RemoteEnvironment environment, storage::RoutedSource* routes);
+  RemoteReads(RemoteEnvironment environment, storage::RoutedSource* routes,
+              const base::Clock* clock = base::Clock::Monotonic());
   ~RemoteReads() override;
 
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
@@ -69,6 +75,16 @@ class RemoteReads final : public storage::RootOpener,
   std::string credentials() const;
 
  private:
+  // All that reads buckets, in the order in which the parts need each other:
+  // what comes last goes first.
+  struct Buckets {
+    std::string credentials_name;
+    std::unique_ptr<storage::gcs::TokenSource> credentials;  // null: none
+    std::unique_ptr<storage::gcs::KeptToken> token;
+    std::unique_ptr<storage::gcs::GcsLister> lister;
+    std::unique_ptr<storage::http::RangedSource> source;
+  };
+
   absl::Status PrepareGcs();
   absl::Status PrepareHttp();
   absl::StatusOr<storage::http::Client*> ClientLocked()
@@ -78,6 +94,7 @@ class RemoteReads final : public storage::RootOpener,
 
   const RemoteEnvironment environment_;
   storage::RoutedSource* const routes_;
+  const base::Clock* const clock_;
   const storage::gcs::GcsProtocol gcs_protocol_;
   const storage::http::HttpProtocol http_protocol_;
 
@@ -85,18 +102,15 @@ class RemoteReads final : public storage::RootOpener,
   base::CondVar changed_;
   // Whether somebody looks for credentials with the mutex released.
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string credentials_name_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t look_again_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   // In the order in which they need each other: what comes last goes first.
   std::unique_ptr<storage::http::Engine> engine_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<storage::gcs::TokenSource> credentials_
-      ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<storage::gcs::KeptToken> token_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<storage::gcs::GcsLister> gcs_lister_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::HttpLister> http_lister_
       ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<storage::http::RangedSource> gcs_source_
-      ABSL_GUARDED_BY(mutex_);
+  // The last one is asked; without credentials there may be one before it,
+  // whose reads end by themselves.
+  std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::RangedSource> http_source_
       ABSL_GUARDED_BY(mutex_);
 };

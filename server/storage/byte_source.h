@@ -12,6 +12,8 @@
 
 namespace forebay::storage {
 
+class Neighbourhood;
+
 // What an object must still be when it is read.
 struct ObjectVersion {
   std::uint64_t size = 0;  // bytes
@@ -72,6 +74,12 @@ struct SampleRef {
   std::uint64_t sample = 0;
 };
 
+// What gave the bytes of a read.
+enum class Origin : std::uint8_t {
+  kSource,  // where they lie
+  kKept,    // a cache on the way there
+};
+
 struct ReadRequest {
   std::shared_ptr<const Root> root;
   std::string object;  // path below the root
@@ -80,9 +88,17 @@ struct ReadRequest {
   std::uint64_t length = 0;  // bytes; offset + length <= version.size
   ReadPurpose purpose;
   SampleRef sample;
+  // Who is wanted soon after the sample, for whoever keeps bytes: these may
+  // then be read with it. Null: nobody knows.
+  std::shared_ptr<const Neighbourhood> neighbourhood;
+  // Whether some are due now, also where the sample's own bytes are there.
+  bool neighbours_due = false;
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;
+  // Of who wants to know it, for as long as `done` is there: kSource, unless a
+  // cache below says otherwise before it calls `done`. Null: nobody.
+  Origin* origin = nullptr;
   // Called exactly once, on any thread, perhaps before Read returns; must not
   // block. Gets all `length` bytes or an error.
   std::function<void(absl::StatusOr<base::Bytes>)> done;

@@ -23,7 +23,7 @@ void RoutedSource::Add(Leads leads, ByteSource* source) {
   base::MutexLock lock(&mutex_);
   for (const auto& [job, weight] : weights_) source->SetWeight(job, weight);
   for (const auto& [job, cap] : caps_) source->SetCap(job, cap);
-  routes_.push_back({leads, source});
+  routes_.insert(routes_.begin(), {leads, source});
 }
 
 std::vector<RoutedSource::Route> RoutedSource::Routes() const {

@@ -22,8 +22,9 @@ class RoutedSource final : public ByteSource {
   // Whether a route leads to a root.
   using Leads = bool (*)(const Root&);
 
-  // From now on `source` reads below the roots that `leads` says yes to. It is
-  // told every weight and cap that was set before.
+  // From now on `source` reads below the roots that `leads` says yes to, also
+  // where another source did. It is told every weight and cap that was set
+  // before.
   void Add(Leads leads, ByteSource* source);
 
   void Read(absl::Span<ReadRequest> requests) override;
@@ -41,7 +42,7 @@ class RoutedSource final : public ByteSource {
   std::vector<Route> Routes() const;
 
   mutable base::Mutex mutex_;
-  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);  // the newest first
   // By job.
   std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);

@@ -90,9 +90,10 @@ def test_two_jobs_read_every_byte_once(daemon, photos):
     assert [job["key"] for job in cache["jobs"]] == ["one", "two"]
     for job, listed in zip(cache["jobs"], jobs):
         parts = [tally(job["traffic"], tier)
-                 for tier in ("memory", "shared", "source")]
+                 for tier in ("memory", "shared", "disk", "source")]
         assert sum(reads for reads, _ in parts) == 3 * SAMPLES
         assert sum(size for _, size in parts) == 3 * every_byte[1]
+        assert parts[2] == (0, 0)
         assert int(job["bytes_saved"]) == parts[0][1] + parts[1][1]
         assert listed["traffic"] == job["traffic"]
     assert int(cache["bytes_saved"]) == 5 * every_byte[1]

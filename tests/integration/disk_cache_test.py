@@ -10,7 +10,7 @@ import pytest
 from daemons import serving
 from fault_proxy import FaultProxy
 from remote_test import bucket, epoch, open_loader, same
-from trouble import ctl
+from trouble import ctl, expect_line, trainer, until
 
 assert bucket  # a fixture
 
@@ -19,12 +19,28 @@ CONFIG = """
 [memory]
 limit = "512MiB"
 [cache]
-memory = "0"
+memory = "{memory}"
 directory = "{directory}"
 disk_size = "64MiB"
 [image]
 scratch_limit = "8MiB"
 """
+TIERS = "memory", "shared", "disk", "source"
+# Reads an epoch whenever it is told to.
+TRAINER = """
+with open_loader(sys.argv[1], shuffle=True, seed=int(sys.argv[2])) as loader:
+    print("ready", flush=True)
+    while sys.stdin.readline():
+        assert sorted(contents(loader)[1]) == list(range(len(loader.dataset)))
+        print("read", flush=True)
+"""
+
+
+def configure(folder, memory):
+    """A daemon's configuration, with so much of the cache in memory."""
+    path = folder / "forebayd.toml"
+    path.write_text(CONFIG.format(memory=memory, directory=folder / "ssd"))
+    return path
 
 
 @pytest.fixture
@@ -35,9 +51,7 @@ def proxy(fake_gcs):
 
 @pytest.fixture
 def config(tmp_path):
-    path = tmp_path / "forebayd.toml"
-    path.write_text(CONFIG.format(directory=tmp_path / "ssd"))
-    return path
+    return configure(tmp_path, "0")
 
 
 @pytest.fixture
@@ -68,6 +82,61 @@ def test_a_bucket_is_read_once_over_restarts(daemon, bucket, proxy, config,
     assert int(disk["hits"]["reads"]) == 2 * reads
     assert int(disk["entries"]) == reads
     assert int(disk.get("damaged", 0)) == 0
+
+
+def tell(*trainers):
+    """Has each read an epoch, all at once."""
+    for process in trainers:
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    for process in trainers:
+        expect_line(process, "read")
+
+
+def given(traffic):
+    """Reads and bytes, by tier."""
+    return {tier: (int(traffic[tier]["reads"]), int(traffic[tier]["bytes"]))
+            for tier in TIERS}
+
+
+def test_each_job_is_told_what_each_tier_gave_it(daemon, bucket, proxy, config,
+                                                 photos):
+    sizes = [path.stat().st_size for path in photos.glob("*/*.jpg")]
+    daemon.stop()
+    configure(config.parent, "32KiB")  # a few photographs
+    daemon.start("--config", str(config))
+    with trainer(TRAINER, bucket, 1, FOREBAY_JOB="one") as one:
+        expect_line(one, "ready")
+        tell(one)
+        until(lambda: int(ctl(daemon, "cache")["disk"]["entries"]) ==
+              len(sizes), "all is on the disk")
+        with trainer(TRAINER, bucket, 2, FOREBAY_JOB="two") as two:
+            expect_line(two, "ready")
+            tell(one, two)
+            tell(one, two)
+            cache, jobs = ctl(daemon, "cache"), ctl(daemon, "jobs")["jobs"]
+            assert {"memory_bytes_per_second", "disk_bytes_per_second",
+                    "source_bytes_per_second"} <= set(
+                        ctl(daemon, "top")["jobs"][0])
+    assert proxy.asked()["media"] == len(sizes)
+    every_byte = len(sizes), sum(sizes)
+    assert [job["key"] for job in cache["jobs"]] == ["one", "two"]
+    for job, listed, epochs in zip(cache["jobs"], jobs, (3, 2)):
+        assert listed["traffic"] == job["traffic"]
+        parts = given(job["traffic"])
+        # What a job read came from somewhere, and was counted once.
+        for at, all_read in enumerate(every_byte):
+            assert sum(part[at] for part in parts.values()) == (
+                epochs * all_read)
+        assert parts["source"] == (every_byte if epochs == 3 else (0, 0))
+        assert parts["disk"][0] > 0
+        assert int(job["bytes_saved"]) == (
+            epochs * every_byte[1] - parts["source"][1])
+    total = given(cache["total"])
+    assert total["source"] == every_byte
+    hits = cache["disk"]["hits"]
+    assert total["disk"] == (int(hits["reads"]), int(hits["bytes"]))
+    assert int(cache["bytes_saved"]) == 4 * every_byte[1]
 
 
 def test_a_daemon_killed_again_and_again_gives_right_bytes(

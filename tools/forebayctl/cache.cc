@@ -27,12 +27,12 @@ std::string Share(std::uint64_t part, std::uint64_t whole) {
 
 void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
             TextTable* table) {
-  const std::uint64_t hits =
-      traffic.memory().reads() + traffic.shared().reads();
+  const std::uint64_t hits = traffic.memory().reads() +
+                             traffic.shared().reads() + traffic.disk().reads();
   const std::uint64_t reads = hits + traffic.source().reads();
   table->AddRow({name, Reads(reads), Share(hits, reads),
                  Size(traffic.memory().bytes()), Size(traffic.shared().bytes()),
-                 Size(traffic.source().bytes())});
+                 Size(traffic.disk().bytes()), Size(traffic.source().bytes())});
 }
 
 void PrintDisk(const proto::DiskTierStatus& disk) {
@@ -47,7 +47,8 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << "  written   " << Size(disk.written().bytes()) << ", "
             << Size(disk.waiting()) << " wait\n"
             << "  given up  " << Reads(disk.evicted().reads()) << " entries, "
-            << Size(disk.evicted().bytes()) << "\n"
+            << Size(disk.evicted().bytes()) << "; "
+            << Reads(disk.carried().reads()) << " of them written once more\n"
             << "  not kept  " << Reads(disk.refused().reads()) << " reads, "
             << Size(disk.refused().bytes()) << "; " << Reads(disk.damaged())
             << " entries were damaged, " << Reads(disk.failures())
@@ -61,7 +62,7 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
             << Reads(status.entries()) << " entries, "
             << Reads(status.reads_in_flight()) << " reads under way\n"
             << "saved     " << Size(status.bytes_saved())
-            << " that nobody had to read\n"
+            << " that no source had to give\n"
             << "given up  " << Reads(status.evicted().reads()) << " entries, "
             << Size(status.evicted().bytes()) << "\n"
             << "not kept  " << Reads(status.bypassed().reads()) << " reads, "
@@ -73,6 +74,7 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
                    {"HITS", true},
                    {"FROM MEMORY", true},
                    {"SHARED", true},
+                   {"FROM SSD", true},
                    {"FROM SOURCE", true}});
   for (const proto::JobTraffic& job : status.jobs()) {
     AddRow(job.name(), job.traffic(), &table);

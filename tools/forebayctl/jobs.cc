@@ -50,6 +50,7 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"READ", true, 2},
                    {"FROM MEMORY", true, 9},
                    {"SHARED", true, 9},
+                   {"FROM SSD", true, 9},
                    {"FROM SOURCE", true, 9},
                    {"SUBSTITUTED", true, 7},
                    {"PROCESSES", false, 8}});
@@ -60,8 +61,8 @@ void Print(const proto::JobList& list, std::size_t width) {
     if (job.loaders().empty()) {
       table.AddRow({job.name(), weight, caps, "-", "", "", "", "", "", "", "",
                     "", Size(job.traffic().memory()),
-                    Size(job.traffic().shared()), Size(job.traffic().source()),
-                    "", pids});
+                    Size(job.traffic().shared()), Size(job.traffic().disk()),
+                    Size(job.traffic().source()), "", pids});
     }
     bool first = true;
     for (const proto::Loader& loader : job.loaders()) {
@@ -76,6 +77,7 @@ void Print(const proto::JobList& list, std::size_t width) {
                     Bytes(static_cast<double>(counters.bytes_read())),
                     first ? Size(job.traffic().memory()) : "",
                     first ? Size(job.traffic().shared()) : "",
+                    first ? Size(job.traffic().disk()) : "",
                     first ? Size(job.traffic().source()) : "",
                     Count(static_cast<double>(counters.samples_substituted())),
                     first ? pids : ""});

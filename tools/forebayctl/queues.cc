@@ -34,6 +34,7 @@ void Print(const Observation& seen, std::size_t width) {
                    {"TRAINER"},
                    {"MEMORY MB/S", true, 6},
                    {"SHARED", true, 6},
+                   {"SSD", true, 6},
                    {"SOURCE", true, 6}});
   for (int i = 0; i < seen.list.jobs_size(); ++i) {
     const proto::Job& job = seen.list.jobs(i);
@@ -57,6 +58,7 @@ void Print(const Observation& seen, std::size_t width) {
                                                  : "computes",
            first ? Megabytes(rates.memory_bytes_per_second) : "",
            first ? Megabytes(rates.shared_bytes_per_second) : "",
+           first ? Megabytes(rates.disk_bytes_per_second) : "",
            first ? Megabytes(rates.source_bytes_per_second) : ""});
       first = false;
     }

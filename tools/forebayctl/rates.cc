@@ -62,6 +62,7 @@ void SetTraffic(const proto::ReadTraffic& before,
   // Then the job began anew, and counts from zero.
   const bool anew = before.memory().bytes() > after.memory().bytes() ||
                     before.shared().bytes() > after.shared().bytes() ||
+                    before.disk().bytes() > after.disk().bytes() ||
                     before.source().bytes() > after.source().bytes();
   const auto rate = [&](const proto::ReadTally& from,
                         const proto::ReadTally& to) {
@@ -70,6 +71,7 @@ void SetTraffic(const proto::ReadTraffic& before,
   };
   rates->memory_bytes_per_second = rate(before.memory(), after.memory());
   rates->shared_bytes_per_second = rate(before.shared(), after.shared());
+  rates->disk_bytes_per_second = rate(before.disk(), after.disk());
   rates->source_bytes_per_second = rate(before.source(), after.source());
 }
 

@@ -18,6 +18,7 @@ struct JobRates {
   double bytes_read_per_second = 0;       // wherever they came from
   double memory_bytes_per_second = 0;     // of them: the cache had them
   double shared_bytes_per_second = 0;     // another had begun to read them
+  double disk_bytes_per_second = 0;       // the cache's tier on disk had them
   double source_bytes_per_second = 0;     // were read
   double bytes_delivered_per_second = 0;  // of batches
   double cpu_cores = 0;                   // decoding and transforming

@@ -30,6 +30,7 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
                    {"READ MB/S", true, 1},
                    {"FROM MEMORY", true, 4},
                    {"SHARED", true, 4},
+                   {"FROM SSD", true, 4},
                    {"FROM SOURCE", true, 4},
                    {"DELIVERED MB/S", true, 1},
                    {"CPU", true, 3},
@@ -40,6 +41,7 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
                   Megabytes(job.bytes_read_per_second),
                   Megabytes(job.memory_bytes_per_second),
                   Megabytes(job.shared_bytes_per_second),
+                  Megabytes(job.disk_bytes_per_second),
                   Megabytes(job.source_bytes_per_second),
                   Megabytes(job.bytes_delivered_per_second),
                   absl::StrFormat("%.2f", job.cpu_cores),
@@ -71,6 +73,7 @@ void PrintJson(const std::vector<JobRates>& rates) {
         job.memory_bytes_per_second);
     fields["shared_bytes_per_second"].set_number_value(
         job.shared_bytes_per_second);
+    fields["disk_bytes_per_second"].set_number_value(job.disk_bytes_per_second);
     fields["source_bytes_per_second"].set_number_value(
         job.source_bytes_per_second);
     fields["bytes_delivered_per_second"].set_number_value(

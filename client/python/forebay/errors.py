@@ -26,7 +26,7 @@ class Unsupported(ForebayError, NotImplementedError):
 
 
 class DaemonUnavailable(ForebayError, ConnectionError):
-    """No daemon listens, or it went away and did not come back."""
+    """No daemon listens, it went away, or it cannot reach the dataset just now."""
 
 
 class DataError(ForebayError):

@@ -120,6 +120,7 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   auto bytes =
       store_->Read(read.found, KeyOf(*root, request), scratch, *buffers_);
   if (bytes.ok()) {
+    if (request.origin != nullptr) *request.origin = storage::Origin::kKept;
     request.done(std::move(bytes));
   } else {
     storage::ReadRequest again = Keeping(std::move(request));

@@ -30,13 +30,22 @@ Index::SegmentId Index::AddSegment(std::shared_ptr<const SegmentFile> file,
 Index::Removed Index::RemoveSegment(SegmentId segment) {
   Segment& removed = segments_[segment];
   FOREBAY_CHECK(removed.file != nullptr);
+  Removed gone;
+  gone.file = removed.file;
+  gone.bytes = removed.bytes;
+  gone.places.reserve(removed.records);
+  gone.samples.reserve(removed.records);
   for (std::uint32_t i = 0; i < removed.entries.size(); ++i) {
-    if (removed.entries[i].bytes != 0) places_.erase(Place{segment, i});
+    const Entry& entry = removed.entries[i];
+    if (entry.bytes == 0) continue;
+    places_.erase(Place{segment, i});
+    gone.places.push_back({entry.fingerprint, entry.offset, entry.bytes});
+    gone.samples.push_back({entry.dataset, entry.sample});
   }
   record_bytes_ -= removed.bytes;
   free_.push_back(segment);
-  const Segment gone = std::exchange(removed, Segment());
-  return {gone.file, gone.records, gone.bytes};
+  removed = Segment();
+  return gone;
 }
 
 void Index::Seal(SegmentId segment) {

@@ -37,8 +37,10 @@ class Index {
   };
   struct Removed {
     std::shared_ptr<const SegmentFile> file;
-    std::uint64_t records = 0;
     std::uint64_t bytes = 0;  // of the records
+    // In the order in which they lie there, with what they were read as last.
+    std::vector<RecordPlace> places;
+    std::vector<storage::SampleRef> samples;
   };
 
   // Has room for `records`, and takes no memory for more.

@@ -71,4 +71,32 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
   return base::Bytes(std::move(buffer), span);
 }
 
+absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
+                                      const PageBuffer& scratch) {
+  const RecordPlace& place = found.place;
+  const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
+  if (record_end > found.file->bytes) return Damaged(found, "is another one");
+  const std::uint64_t skipped = place.offset % kPageBytes;
+  const std::uint64_t begin = place.offset - skipped;
+  const std::uint64_t length = RoundUp(record_end - begin, kPageBytes);
+  if (length > scratch.span().size()) {
+    return absl::OutOfRangeError("a record is too large");
+  }
+  const absl::Span<std::uint8_t> pages = scratch.span().first(length);
+  FOREBAY_RETURN_IF_ERROR(ReadPages(volume, *found.file, pages, begin));
+  const absl::Span<const std::uint8_t> bytes =
+      pages.subspan(skipped, place.bytes);
+  const auto front = ParseFront(bytes, found.file->serial);
+  if (!front.has_value()) return Damaged(found, "is damaged");
+  if (RecordBytes(front->key) != place.bytes ||
+      front->fingerprint != place.fingerprint) {
+    return Damaged(found, "is another one");
+  }
+  const auto data = bytes.subspan(front->bytes, front->key.length);
+  if (base::Crc32c(data) != front->data_crc) {
+    return Damaged(found, "does not match its checksum");
+  }
+  return WholeRecord{front->key, data};
+}
+
 }  // namespace forebay::cache::disk

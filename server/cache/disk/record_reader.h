@@ -26,6 +26,18 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const PageBuffer& scratch,
                                        storage::local::BufferPool& buffers);
 
+// A record as it lies in the scratch that it was read into.
+struct WholeRecord {
+  Key key;
+  absl::Span<const std::uint8_t> data;
+};
+
+// Whatever record lies where one was found, for who would write it again.
+// Blocks for the disk. Errors: as above, and OUT_OF_RANGE, it is more than
+// `scratch` holds.
+absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
+                                      const PageBuffer& scratch);
+
 }  // namespace forebay::cache::disk
 
 #endif  // FOREBAY_SERVER_CACHE_DISK_RECORD_READER_H_

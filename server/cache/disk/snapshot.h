@@ -20,6 +20,7 @@ struct Snapshot {
   Tally misses;  // that the tier could have had
   Tally written;
   Tally evicted;
+  Tally carried;               // of these: written once more
   Tally refused;               // not worth it, or more than can be written
   std::uint64_t damaged = 0;   // entries that were not what they should be
   std::uint64_t failures = 0;  // of the disk

@@ -5,7 +5,9 @@
 // written again. When all room is taken, a segment goes with all that is in it,
 // and its file is removed before the next one is made: so the files never take
 // more than the capacity. Whoever still reads a segment that goes holds its
-// file open, and finds what was there.
+// file open, and finds what was there: so does the writing thread itself, which
+// copies what is wanted soonest into the next one (and gives that up where the
+// disk has no room for both).
 #include "server/cache/disk/store.h"
 
 #include <algorithm>
@@ -59,9 +61,10 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       base::MemoryReservation memory,
-      surroundings.budget->Reserve(
-          IndexBytesFor(chosen.capacity) + chosen.waiting_bytes + kBufferBytes,
-          "the index of the cache on disk"));
+      surroundings.budget->Reserve(IndexBytesFor(chosen.capacity) +
+                                       chosen.waiting_bytes + kBufferBytes +
+                                       kCarryBytes,
+                                   "the index of the cache on disk"));
   std::unique_ptr<Store> store(
       new Store(chosen, std::move(volume), surroundings, std::move(memory)));
   FOREBAY_RETURN_IF_ERROR(store->TakeOver());
@@ -83,6 +86,7 @@ Store::Store(const Options& options, std::unique_ptr<Volume> volume,
       segment_records_(IndexBytesFor(options.capacity) / Index::kEntryBytes /
                        kSegmentsOfIndex),
       buffer_(kBufferBytes),
+      carried_(kCarryBytes),
       index_(IndexBytesFor(options.capacity) / Index::kEntryBytes),
       reads_out_(kReadFailuresBorne),
       writes_out_(/*borne=*/0) {
@@ -156,16 +160,20 @@ absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
   }
   index_.Drop(found);
   counted_.misses.Add(key.length);
-  if (absl::IsDataLoss(bytes.status())) {
+  ReadFailed(bytes.status(), now);
+  return bytes;
+}
+
+void Store::ReadFailed(const absl::Status& status, std::int64_t now_nanos) {
+  if (absl::IsDataLoss(status)) {
     ++counted_.damaged;
-    return bytes;
+    return;
   }
   ++counted_.failures;
-  if (reads_out_.Failed(now)) {
+  if (reads_out_.Failed(now_nanos)) {
     spdlog::warn("the cache on disk is not read for a while: {}",
-                 std::string(bytes.status().message()));
+                 std::string(status.message()));
   }
-  return bytes;
 }
 
 void Store::Keep(Entry entry) {

@@ -89,6 +89,14 @@ class Store {
         const Surroundings& surroundings, base::MemoryReservation memory);
 
   static constexpr std::size_t kBufferBytes = std::size_t{2} << 20;
+  // Larger records are not written once more.
+  static constexpr std::size_t kCarryBytes = std::size_t{1} << 20;
+
+  // A segment that makes way: its file has no name any more.
+  struct Leaving {
+    Index::Removed removed;
+    std::int64_t bar_nanos = 0;  // as Departure's
+  };
 
   absl::Status TakeOver();
 
@@ -97,18 +105,21 @@ class Store {
   bool Await(std::vector<Entry>* batch);
   void Write(const Entry& entry);
   bool MakeRoom(const Entry& entry);
-  bool OpenSegment();
-  bool Evict();
+  bool OpenSegment(std::optional<Leaving>* leaving);
+  std::optional<Leaving> Evict();
+  void CarryOver(const Leaving& leaving, std::uint64_t reserved);
   void Publish();
   void SealOpen();
   void Abandon(const absl::Status& status);
   void WriteFailed(std::string_view why);
-  void RemoveFile(const Index::Removed& removed);
+  void RemoveFile(const SegmentFile& file);
 
   // Whether it is wanted soon enough for a tier that is full.
   bool IsWorth(std::int64_t next_use_nanos, std::int64_t now_nanos);
   std::int64_t BarNow(std::int64_t now_nanos);
   std::vector<Index::Drawn> Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadFailed(const absl::Status& status, std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsAtLimit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
@@ -119,6 +130,7 @@ class Store {
 
   // Of the writing thread.
   const PageBuffer buffer_;
+  const PageBuffer carried_;                 // one record
   std::unique_ptr<SegmentWriter> writer_;    // null: no segment is open
   std::vector<storage::SampleRef> samples_;  // appended, not published
   std::uint64_t next_serial_ = 1;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/cache/disk/record_reader.h"
 #include "server/cache/disk/segment_format.h"
 #include "server/cache/disk/store.h"
 #include "server/cache/disk/turnover.h"
@@ -61,6 +62,7 @@ bool Store::MakeRoom(const Entry& entry) {
                              writer_->records() >= segment_records_)) {
     SealOpen();
   }
+  std::optional<Leaving> leaving;
   for (;;) {
     const std::int64_t now = around_.clock->NowNanos();
     {
@@ -71,25 +73,33 @@ bool Store::MakeRoom(const Entry& entry) {
     }
     if (!IsWorth(TimeToNextUse(entry.sample, entry.told_nanos,
                                *around_.next_use, now),
-                 now) ||
-        !Evict()) {
+                 now)) {
       return false;
     }
+    leaving = Evict();
+    if (!leaving.has_value()) return false;
   }
-  return writer_ != nullptr || OpenSegment();
+  if (writer_ != nullptr) return true;
+  if (!OpenSegment(&leaving)) return false;
+  if (leaving.has_value()) CarryOver(*leaving, RecordBytes(entry.key()));
+  return writer_ != nullptr;
 }
 
-bool Store::OpenSegment() {
+// Where there is no room for both, what is leaving is let go of.
+bool Store::OpenSegment(std::optional<Leaving>* leaving) {
   const std::uint64_t serial = next_serial_++;
   const std::string name = SegmentName(serial);
   int fd = volume_->Create(name, options_.segment_bytes);
   // Others have filled the disk: what we have gives way before we ask again.
-  if ((fd == -ENOSPC || fd == -EDQUOT) && Evict()) {
-    {
-      base::MutexLock lock(&mutex_);
-      full_ = false;
+  if (fd == -ENOSPC || fd == -EDQUOT) {
+    leaving->reset();
+    if (Evict().has_value()) {
+      {
+        base::MutexLock lock(&mutex_);
+        full_ = false;
+      }
+      fd = volume_->Create(name, options_.segment_bytes);
     }
-    fd = volume_->Create(name, options_.segment_bytes);
   }
   if (fd < 0) {
     WriteFailed(absl::StrCat(name, ": ", std::strerror(-fd)));
@@ -106,7 +116,7 @@ bool Store::OpenSegment() {
   return true;
 }
 
-bool Store::Evict() {
+std::optional<Store::Leaving> Store::Evict() {
   std::vector<Index::Drawn> drawn;
   {
     base::MutexLock lock(&mutex_);
@@ -115,21 +125,64 @@ bool Store::Evict() {
   // Nobody else removes any.
   const auto departure =
       WhoLeaves(drawn, *around_.next_use, around_.clock->NowNanos());
-  if (!departure.has_value()) return false;
-  Index::Removed removed;
+  if (!departure.has_value()) return std::nullopt;
+  Leaving leaving;
+  leaving.bar_nanos = departure->bar_nanos;
   {
     base::MutexLock lock(&mutex_);
-    removed = index_.RemoveSegment(departure->segment);
-    counted_.evicted.reads += removed.records;
-    counted_.evicted.bytes += removed.bytes;
+    leaving.removed = index_.RemoveSegment(departure->segment);
+    counted_.evicted.reads += leaving.removed.places.size();
+    counted_.evicted.bytes += leaving.removed.bytes;
     bar_at_nanos_ = INT64_MIN;
   }
-  RemoveFile(removed);
-  return true;
+  RemoveFile(*leaving.removed.file);
+  return leaving;
 }
 
-void Store::RemoveFile(const Index::Removed& removed) {
-  const std::string name = SegmentName(removed.file->serial);
+// At most half of the records, and of the bytes, of a segment that made way go
+// into the one that was opened in its place, where `reserved` bytes stay free.
+// They are misses until they are there.
+void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
+  const Index::Removed& removed = leaving.removed;
+  const std::vector<bool> stays =
+      WhoStays(leaving.bar_nanos, removed.samples, *around_.next_use,
+               around_.clock->NowNanos());
+  Tally carried;
+  std::uint64_t unpublished = 0;
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    if (!stays[i]) continue;
+    const RecordPlace& place = removed.places[i];
+    if (2 * (carried.reads + 1) > stays.size() ||
+        2 * (carried.bytes + place.bytes) > options_.segment_bytes ||
+        !writer_->HasRoom(place.bytes + reserved + kPageBytes)) {
+      break;
+    }
+    const auto record = ReadWhole(*volume_, {removed.file, place}, carried_);
+    if (!record.ok()) {
+      if (absl::IsOutOfRange(record.status())) continue;
+      const std::int64_t now = around_.clock->NowNanos();
+      base::MutexLock lock(&mutex_);
+      ReadFailed(record.status(), now);
+      if (reads_out_.IsOn(now)) break;
+      continue;
+    }
+    const absl::Status status = writer_->Append(record->key, record->data);
+    if (!status.ok()) return Abandon(status);
+    samples_.push_back(removed.samples[i]);
+    carried.Add(place.bytes);
+    unpublished += place.bytes;
+    if (unpublished < kBufferBytes) continue;
+    Publish();
+    if (writer_ == nullptr) return;
+    unpublished = 0;
+  }
+  Publish();
+  base::MutexLock lock(&mutex_);
+  counted_.carried.Add(carried);
+}
+
+void Store::RemoveFile(const SegmentFile& file) {
+  const std::string name = SegmentName(file.serial);
   const int error = volume_->Remove(name);
   if (error < 0) {
     // Its room stays taken.
@@ -137,7 +190,7 @@ void Store::RemoveFile(const Index::Removed& removed) {
     return;
   }
   base::MutexLock lock(&mutex_);
-  counted_.used -= removed.file->bytes;
+  counted_.used -= file.bytes;
 }
 
 void Store::Publish() {
@@ -171,7 +224,7 @@ void Store::Abandon(const absl::Status& status) {
       std::string_view(status.message().data(), status.message().size()));
   samples_.clear();
   writer_ = nullptr;
-  Index::Removed empty;
+  std::shared_ptr<const SegmentFile> empty;
   {
     base::MutexLock lock(&mutex_);
     const Index::SegmentId id = *std::exchange(open_, std::nullopt);
@@ -179,9 +232,9 @@ void Store::Abandon(const absl::Status& status) {
       index_.Seal(id);
       return;
     }
-    empty = index_.RemoveSegment(id);
+    empty = index_.RemoveSegment(id).file;
   }
-  RemoveFile(empty);
+  RemoveFile(*empty);
 }
 
 void Store::WriteFailed(std::string_view why) {

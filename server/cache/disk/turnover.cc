@@ -1,19 +1,18 @@
 #include "server/cache/disk/turnover.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace forebay::cache::disk {
 namespace {
 
 constexpr std::int64_t kUntoldNanos = std::int64_t{600} * 1'000'000'000;
 
-// Half of where its soonest quarter ends.
+// Half of where its soonest two fifths end.
 std::int64_t BarOf(std::vector<std::int64_t> nanos) {
   if (nanos.empty()) return kNever;
-  const auto quarter = nanos.begin() + nanos.size() / 4;
-  std::nth_element(nanos.begin(), quarter, nanos.end());
-  return *quarter == kNever ? kNever : *quarter / 2;
+  const auto end = nanos.begin() + nanos.size() * 2 / 5;
+  std::nth_element(nanos.begin(), end, nanos.end());
+  return *end == kNever ? kNever : *end / 2;
 }
 
 }  // namespace
@@ -45,6 +44,19 @@ std::optional<Departure> WhoLeaves(absl::Span<const Index::Drawn> drawn,
     }
   }
   return first;
+}
+
+std::vector<bool> WhoStays(std::int64_t bar_nanos,
+                           absl::Span<const storage::SampleRef> samples,
+                           const NextUse& next_use, std::int64_t now_nanos) {
+  std::vector<std::int64_t> nanos(samples.size());
+  next_use.Ask(now_nanos, samples, absl::MakeSpan(nanos));
+  const std::int64_t end = bar_nanos / 5 * 3;
+  std::vector<bool> stays(samples.size());
+  std::transform(
+      nanos.begin(), nanos.end(), stays.begin(),
+      [end](std::int64_t one) { return one != kUnknown && one < end; });
+  return stays;
 }
 
 std::int64_t TimeToNextUse(const storage::SampleRef& sample,

@@ -59,7 +59,9 @@ absl::StatusOr<std::string> PathBelowRoot(const std::string& path,
   if (options.root.empty() || !path.starts_with(options.root) ||
       below == path.npos || below == options.root.size()) {
     return absl::PermissionDeniedError(
-        absl::StrCat(path, ": is not in the manifest's folder"));
+        absl::StrCat(path,
+                     ": is not in the manifest's folder, which has to hold "
+                     "all of its images"));
   }
   return path.substr(below);
 }

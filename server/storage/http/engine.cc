@@ -81,7 +81,9 @@ Engine::Id Engine::Start(Request request) {
   return id;
 }
 
-void Engine::Cancel(Id id) { Take(id); }
+void Engine::Cancel(Id id) {
+  if (const auto transfer = Take(id)) curl_easy_cleanup(transfer->easy());
+}
 
 void Engine::At(std::int64_t nanos, std::function<void()> task) {
   timers_.emplace(nanos, std::move(task));
@@ -134,7 +136,14 @@ void Engine::Collect() {
     const auto found = transfers_.find(id);
     if (found == transfers_.end()) continue;  // cancelled by one before
     found->second->Conclude(code);
-    Take(id)->Deliver();
+    const std::unique_ptr<Transfer> transfer = Take(id);
+    // A handle whose transfer did not end well keeps some of its state, and may
+    // then refuse to be set up again.
+    if (code == CURLE_OK)
+      idle_.push_back(transfer->easy());
+    else
+      curl_easy_cleanup(transfer->easy());
+    transfer->Deliver();
   }
   for (const Id id : std::exchange(stillborn_, {}))
     Finish(id, Failure::kInvalid, "no memory for another request");
@@ -166,6 +175,7 @@ void Engine::CancelAll() {
 void Engine::Finish(Id id, Failure failure, std::string reason) {
   const std::unique_ptr<Transfer> transfer = Take(id);
   if (transfer == nullptr) return;
+  curl_easy_cleanup(transfer->easy());
   transfer->GiveUp(failure, std::move(reason));
   transfer->Deliver();
 }
@@ -175,10 +185,8 @@ std::unique_ptr<Transfer> Engine::Take(Id id) {
   if (found == transfers_.end()) return nullptr;
   std::unique_ptr<Transfer> transfer = std::move(found->second);
   transfers_.erase(found);
-  if (transfer->easy() != nullptr) {
+  if (transfer->easy() != nullptr)
     curl_multi_remove_handle(multi_, transfer->easy());
-    idle_.push_back(transfer->easy());
-  }
   return transfer;
 }
 

@@ -69,6 +69,7 @@ class Engine {
   void GiveUpOverdue();
   void CancelAll();
   void Finish(Id id, Failure failure, std::string reason);
+  // Takes a transfer off the books; its handle is the caller's to keep or end.
   std::unique_ptr<Transfer> Take(Id id);
   int MillisToWait();
 

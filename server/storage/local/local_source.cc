@@ -44,26 +44,19 @@ LocalSource::~LocalSource() {
   }
   read_or_end_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
-  for (;;) {
-    std::optional<schedule::FairQueue<ReadRequest>::Popped> left;
-    {
-      base::MutexLock lock(&mutex_);
-      left = queue_.Pop();
-    }
-    if (!left) return;
-    left->item.done(ShuttingDown(left->item));
+  std::deque<ReadRequest> left;
+  {
+    base::MutexLock lock(&mutex_);
+    left.swap(queue_);
   }
+  for (ReadRequest& request : left) request.done(ShuttingDown(request));
 }
 
 void LocalSource::Read(absl::Span<ReadRequest> requests) {
   int wake = 0;
   {
     base::MutexLock lock(&mutex_);
-    for (ReadRequest& request : requests) {
-      const ReadPurpose purpose = request.purpose;
-      const std::int64_t cost = CostOf(request);
-      queue_.Push(purpose.job, cost, purpose.urgency, std::move(request));
-    }
+    for (ReadRequest& request : requests) queue_.push_back(std::move(request));
     // What lies in the page cache few threads read fastest, without switches;
     // more join when a read has had to wait.
     wake = std::min(asleep_ - waking_,
@@ -73,24 +66,9 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   for (; wake > 0; --wake) read_or_end_.NotifyOne();
 }
 
-void LocalSource::SetWeight(std::uint64_t job, double weight) {
-  base::MutexLock lock(&mutex_);
-  queue_.SetWeight(job, weight);
-}
-
-void LocalSource::Forget(std::uint64_t job) {
-  base::MutexLock lock(&mutex_);
-  queue_.Forget(job);
-}
-
 std::size_t LocalSource::queued() const {
   base::MutexLock lock(&mutex_);
   return queue_.size();
-}
-
-std::size_t LocalSource::in_flight() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.in_flight();
 }
 
 void LocalSource::Work(int thread) {
@@ -100,18 +78,18 @@ void LocalSource::Work(int thread) {
 
   std::vector<Finished> run;
   run.reserve(kRunReads);
-  while (std::optional<Popped> next = Await()) {
+  while (std::optional<ReadRequest> next = Await()) {
     ReadRun(*std::move(next), &run);
     for (Finished& finished : run)
-      finished.read.item.done(std::move(finished.bytes));
+      finished.read.done(std::move(finished.bytes));
     run.clear();
   }
 }
 
-std::optional<LocalSource::Popped> LocalSource::Await() {
+std::optional<ReadRequest> LocalSource::Await() {
   base::MutexLock lock(&mutex_);
   while (!ending_) {
-    if (std::optional<Popped> next = queue_.Pop()) return next;
+    if (std::optional<ReadRequest> next = NextLocked()) return next;
     ++asleep_;
     read_or_end_.Wait(&mutex_);
     --asleep_;
@@ -120,32 +98,36 @@ std::optional<LocalSource::Popped> LocalSource::Await() {
   return std::nullopt;
 }
 
-void LocalSource::ReadRun(Popped first, std::vector<Finished>* run) {
-  std::optional<Popped> next = std::move(first);
+std::optional<ReadRequest> LocalSource::NextLocked() {
+  if (ending_ || queue_.empty()) return std::nullopt;
+  ReadRequest next = std::move(queue_.front());
+  queue_.pop_front();
+  return next;
+}
+
+void LocalSource::ReadRun(ReadRequest first, std::vector<Finished>* run) {
+  std::optional<ReadRequest> next = std::move(first);
   const std::int64_t cpu_begun = cpu_clock_->NowNanos();
   const std::int64_t begun = clock_->NowNanos();
   std::int64_t now = begun;
   while (next.has_value()) {
-    auto bytes = ReadFile(next->item);
+    auto bytes = ReadFile(*next);
     run->push_back({*std::exchange(next, std::nullopt), std::move(bytes)});
     const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
     if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
     base::MutexLock lock(&mutex_);
-    if (!ending_) next = queue_.Pop();
+    next = NextLocked();
   }
   const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
   cpu_nanos_ += cpu;
-  Complete(*run, now - begun - cpu > kWaitNanos);
+  if (now - begun - cpu > kWaitNanos) WakeAnother();
 }
 
-void LocalSource::Complete(const std::vector<Finished>& run, bool waited) {
+void LocalSource::WakeAnother() {
   base::MutexLock lock(&mutex_);
-  for (const Finished& finished : run)
-    queue_.Complete(finished.read.flow, finished.read.cost, finished.read.cost);
-  if (waited && !queue_.empty() && asleep_ > waking_) {
-    ++waking_;
-    read_or_end_.NotifyOne();
-  }
+  if (queue_.empty() || asleep_ <= waking_) return;
+  ++waking_;
+  read_or_end_.NotifyOne();
 }
 
 absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {

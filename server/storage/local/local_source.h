@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -13,8 +14,6 @@
 #include "absl/types/span.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
-#include "server/schedule/fair_queue.h"
-#include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/buffer_pool.h"
 #include "server/storage/local/file_system.h"
@@ -34,9 +33,9 @@ struct LocalSourceOptions {
   std::shared_ptr<BufferPool> buffers = nullptr;
 };
 
-// Reads files beneath LocalRoots on threads of its own, named forebay-read-N.
-// Jobs share the threads by weight and bytes; within a job the most urgent read
-// goes first. A file is read only while it is the version asked for.
+// Reads files beneath LocalRoots on threads of its own, named forebay-read-N,
+// in the order in which they are asked for: who is to share them among jobs
+// stands in front. A file is read only while it is the version asked for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads that are under way and fails those that wait
@@ -50,31 +49,26 @@ class LocalSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
 
-  void SetWeight(std::uint64_t job, double weight) override;
-  void Forget(std::uint64_t job) override;
-
   // Reads that wait for a thread.
   std::size_t queued() const;
-  // Reads that a thread works on.
-  std::size_t in_flight() const;
   // CPU time that reading has taken, what was done with the bytes left out.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
-  using Popped = schedule::FairQueue<ReadRequest>::Popped;
   struct Finished {
-    Popped read;
+    ReadRequest read;
     absl::StatusOr<base::Bytes> bytes;
   };
 
   void Work(int thread);
   // The next read; nullopt at the end. Blocks until there is one.
-  std::optional<Popped> Await();
+  std::optional<ReadRequest> Await();
+  std::optional<ReadRequest> NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads `first`, and more as long as none has to wait: what surrounds a read
   // is then done for all of them at once. Fills `run`, which is empty.
-  void ReadRun(Popped first, std::vector<Finished>* run);
-  // Takes finished reads off the books; `waited`: one had to wait for a disk.
-  void Complete(const std::vector<Finished>& run, bool waited);
+  void ReadRun(ReadRequest first, std::vector<Finished>* run);
+  // A read had to wait for a disk: wakes one more thread if more are to come.
+  void WakeAnother();
   absl::Status CheckFile(int file, const ReadRequest& request);
   absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
 
@@ -85,7 +79,7 @@ class LocalSource final : public ByteSource {
   const std::shared_ptr<BufferPool> buffers_;
   mutable base::Mutex mutex_;
   base::CondVar read_or_end_;
-  schedule::FairQueue<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

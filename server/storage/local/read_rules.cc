@@ -8,16 +8,6 @@
 #include "server/storage/local/file_stat.h"
 
 namespace forebay::storage::local {
-namespace {
-
-constexpr std::int64_t kOpenCost = 32 << 10;  // bytes
-
-}  // namespace
-
-std::int64_t CostOf(const ReadRequest& request) {
-  return kOpenCost + static_cast<std::int64_t>(std::min<std::uint64_t>(
-                         request.length, std::uint64_t{1} << 40));
-}
 
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request) {
   const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());

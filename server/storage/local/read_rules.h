@@ -13,10 +13,6 @@
 // What holds for a read of a local file by whichever way it is read.
 namespace forebay::storage::local {
 
-// What it costs its job: its bytes, and what opening the file costs beside
-// them, so that a job of many small files pays its share.
-std::int64_t CostOf(const ReadRequest& request);
-
 // The directory that the request names. INVALID_ARGUMENT: it is no LocalRoot.
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 

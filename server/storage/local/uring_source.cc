@@ -80,42 +80,27 @@ UringSource::~UringSource() {
   }
   eventfd_write(wake_.get(), 1);
   thread_.join();
-  for (;;) {
-    std::optional<Popped> left;
-    {
-      base::MutexLock lock(&mutex_);
-      left = queue_.Pop();
-    }
-    if (!left) return;
-    left->item.done(ShuttingDown(left->item));
+  std::deque<ReadRequest> left;
+  {
+    base::MutexLock lock(&mutex_);
+    left.swap(queue_);
   }
+  for (ReadRequest& request : left) request.done(ShuttingDown(request));
 }
 
 void UringSource::Read(absl::Span<ReadRequest> requests) {
   bool wake = false;
   {
     base::MutexLock lock(&mutex_);
-    for (ReadRequest& request : requests) {
-      const ReadPurpose purpose = request.purpose;
-      const std::int64_t cost = CostOf(request);
-      queue_.Push(purpose.job, cost, purpose.urgency, std::move(request));
-    }
+    for (ReadRequest& request : requests) queue_.push_back(std::move(request));
     wake = std::exchange(asleep_, false);
   }
   if (wake) eventfd_write(wake_.get(), 1);
 }
 
-void UringSource::SetWeight(std::uint64_t job, double weight) {
-  pool_.SetWeight(job, weight);
-  base::MutexLock lock(&mutex_);
-  queue_.SetWeight(job, weight);
-}
-
 void UringSource::Forget(std::uint64_t job) {
-  pool_.Forget(job);
   {
     base::MutexLock lock(&mutex_);
-    queue_.Forget(job);
     forgotten_.push_back(job);
   }
   eventfd_write(wake_.get(), 1);
@@ -126,11 +111,6 @@ std::size_t UringSource::queued() const {
   return queue_.size();
 }
 
-std::size_t UringSource::in_flight() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.in_flight();
-}
-
 void UringSource::Work() {
   pthread_setname_np(pthread_self(), "forebay-ring");
   FOREBAY_CHECK(ring_->Enable().ok());
@@ -138,7 +118,7 @@ void UringSource::Work() {
   while (listening_ || free_slots_.size() < slots_.size()) {
     bool more = true;
     while (more && finished_.size() < kRunReads) {
-      std::optional<Popped> next = Next();
+      std::optional<ReadRequest> next = Next();
       more = next.has_value();
       if (more) Begin(*std::move(next));
     }
@@ -170,12 +150,14 @@ void UringSource::ListenForWake() {
   if (!forgotten.empty()) open_files_.DropOrphans();
 }
 
-std::optional<UringSource::Popped> UringSource::Next() {
+std::optional<ReadRequest> UringSource::Next() {
   if (free_slots_.empty()) return std::nullopt;
   base::MutexLock lock(&mutex_);
   asleep_ = false;
-  if (ending_) return std::nullopt;
-  return queue_.Pop();
+  if (ending_ || queue_.empty()) return std::nullopt;
+  ReadRequest next = std::move(queue_.front());
+  queue_.pop_front();
+  return next;
 }
 
 bool UringSource::MayWait() {
@@ -185,9 +167,9 @@ bool UringSource::MayWait() {
   return asleep_;
 }
 
-void UringSource::Begin(Popped read) {
+void UringSource::Begin(ReadRequest read) {
   Task task = {.read = std::move(read)};
-  const ReadRequest& request = task.read.item;
+  const ReadRequest& request = task.read;
   const auto root = LocalRootOf(request);
   if (!root.ok()) return Finish(std::move(task), root.status());
   if (absl::Status status = CheckRange(request); !status.ok())
@@ -205,7 +187,7 @@ void UringSource::Begin(Popped read) {
 }
 
 void UringSource::Open(Task task, const LocalRoot& root) {
-  const std::string& object = task.read.item.object;
+  const std::string& object = task.read.object;
   const int file = OpenWithoutWaiting(root, object);
   if (file >= 0) {
     task.file = base::Fd(file);
@@ -213,7 +195,7 @@ void UringSource::Open(Task task, const LocalRoot& root) {
   }
   if (file == -EXDEV) return HandOver(std::move(task));
   Park(std::move(task), [&](std::uint64_t id, Task* parked) {
-    const std::string& path = parked->read.item.object;
+    const std::string& path = parked->read.object;
     ring_->Open(id, root.directory(), path.empty() ? "." : path.c_str(),
                 &LocalRoot::HowToRead());
   });
@@ -224,9 +206,9 @@ void UringSource::Opened(Task task) {
   absl::Status status = CheckFile(task, &stat);
   // What stayed open may not be what its name stands for any more.
   if (task.direct != nullptr && (!status.ok() || stat.st_nlink == 0)) {
-    open_files_.Drop(task.read.item);
+    open_files_.Drop(task.read);
     task.direct.reset();
-    const LocalRoot& root = **LocalRootOf(task.read.item);
+    const LocalRoot& root = **LocalRootOf(task.read);
     return Open(std::move(task), root);
   }
   if (!status.ok()) return Finish(std::move(task), std::move(status));
@@ -239,7 +221,7 @@ void UringSource::Opened(Task task) {
 }
 
 void UringSource::ReadThroughCache(Task task) {
-  const ReadRequest& request = task.read.item;
+  const ReadRequest& request = task.read;
   task.range = {request.offset, request.length, 1};
   task.buffer = buffers_->Take(request.length);
   if (task.buffer == nullptr) {
@@ -250,14 +232,14 @@ void UringSource::ReadThroughCache(Task task) {
   const ssize_t got = ReadWithoutWaiting(task.file.get(), task.buffer.get(),
                                          request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
-  page_cache_.Saw(task.read.flow, got >= 0);
+  page_cache_.Saw(request.purpose.job, got >= 0);
   // Where it was not because of waiting, the ring says so again.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
 
 bool UringSource::PreparePastCache(Task* task, const struct stat& stat) {
-  const ReadRequest& request = task->read.item;
+  const ReadRequest& request = task->read;
   if (task->direct == nullptr) {
     const std::uint64_t alignment =
         direct_files_.Switch(task->file.get(), stat.st_dev);
@@ -299,7 +281,7 @@ void UringSource::ReadOn(Task task) {
 
 // Who writes while we read would give us half of each version.
 void UringSource::Verify(Task task) {
-  const ReadRequest& request = task.read.item;
+  const ReadRequest& request = task.read;
   const std::uint64_t lead = task.lead();
   struct stat stat;
   absl::Status status = CheckFile(task, &stat);
@@ -314,8 +296,8 @@ void UringSource::Verify(Task task) {
 
 absl::Status UringSource::CheckFile(const Task& task, struct stat* stat) {
   if (fstat(task.descriptor(), stat) != 0)
-    return FileError(errno, task.read.item.object);
-  return CheckVersion(task.read.item, *stat);
+    return FileError(errno, task.read.object);
+  return CheckVersion(task.read, *stat);
 }
 
 template <typename Prepare>
@@ -340,25 +322,13 @@ void UringSource::Resume(std::uint64_t slot, int result) {
       (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));
   if (result < 0) {
-    absl::Status status = FileError(-result, task.read.item.object);
+    absl::Status status = FileError(-result, task.read.object);
     return Finish(std::move(task), std::move(status));
   }
   WasRead(std::move(task), result);
 }
 
-void UringSource::HandOver(Task task) {
-  ReadRequest request = std::move(task.read.item);
-  request.done =
-      [this, flow = task.read.flow, cost = task.read.cost,
-       done = std::move(request.done)](absl::StatusOr<base::Bytes> bytes) {
-        {
-          base::MutexLock lock(&mutex_);
-          queue_.Complete(flow, cost, cost);
-        }
-        done(std::move(bytes));
-      };
-  pool_.Read({&request, 1});
-}
+void UringSource::HandOver(Task task) { pool_.Read({&task.read, 1}); }
 
 void UringSource::Finish(Task task, absl::StatusOr<base::Bytes> bytes) {
   finished_.push_back({std::move(task.read), std::move(bytes)});
@@ -366,15 +336,9 @@ void UringSource::Finish(Task task, absl::StatusOr<base::Bytes> bytes) {
 
 void UringSource::Answer() {
   if (finished_.empty()) return;
-  {
-    base::MutexLock lock(&mutex_);
-    for (const Finished& finished : finished_)
-      queue_.Complete(finished.read.flow, finished.read.cost,
-                      finished.read.cost);
-  }
   cpu_nanos_ += cpu_clock_->NowNanos() - cpu_counted_;
   for (Finished& finished : finished_)
-    finished.read.item.done(std::move(finished.bytes));
+    finished.read.done(std::move(finished.bytes));
   finished_.clear();
   cpu_counted_ = cpu_clock_->NowNanos();
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,7 +21,6 @@
 #include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
-#include "server/schedule/fair_queue.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/buffer_pool.h"
 #include "server/storage/local/direct_files.h"
@@ -56,9 +56,10 @@ struct UringSourceOptions {
 // wait for a disk goes into the ring, past the page cache where that has turned
 // out to hold little of what the job reads. What a ring cannot do well (links
 // that leave the root, files of other hosts, file systems that cannot tell
-// whether a read would wait) is read by a LocalSource within, on threads. Jobs
-// share by weight and bytes; within a job the most urgent read goes first. A
-// file is read only while it is the version asked for.
+// whether a read would wait) is read by a LocalSource within, on threads. Reads
+// begin in the order in which they are asked for: who is to share the disk
+// among jobs stands in front. A file is read only while it is the version asked
+// for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads that are under way and fails those that wait
@@ -74,23 +75,18 @@ class UringSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
 
-  void SetWeight(std::uint64_t job, double weight) override;
   void Forget(std::uint64_t job) override;
 
   // Reads that wait for their turn.
   std::size_t queued() const;
-  // Reads that were begun.
-  std::size_t in_flight() const;
   // CPU time that reading has taken, what was done with the bytes left out, and
   // what the kernel's own threads did.
   std::int64_t cpu_nanos() const { return cpu_nanos_ + pool_.cpu_nanos(); }
 
  private:
-  using Popped = schedule::FairQueue<ReadRequest>::Popped;
-
   // A read that was begun.
   struct Task {
-    Popped read;
+    ReadRequest read;
     bool past_cache = false;
     // One of them; neither: it is being opened.
     base::Fd file = base::Fd();
@@ -108,11 +104,11 @@ class UringSource final : public ByteSource {
       return {static_cast<int>(*direct->number), /*registered=*/true};
     }
     // Where in the buffer the bytes begin that were asked for.
-    std::uint64_t lead() const { return read.item.offset - range.offset; }
-    bool complete() const { return filled >= lead() + read.item.length; }
+    std::uint64_t lead() const { return read.offset - range.offset; }
+    bool complete() const { return filled >= lead() + read.length; }
   };
   struct Finished {
-    Popped read;
+    ReadRequest read;
     absl::StatusOr<base::Bytes> bytes;
   };
 
@@ -121,9 +117,9 @@ class UringSource final : public ByteSource {
 
   // The ring's thread, and what it alone does.
   void Work();
-  std::optional<Popped> Next();
+  std::optional<ReadRequest> Next();
   bool MayWait();
-  void Begin(Popped read);
+  void Begin(ReadRequest read);
   void Open(Task task, const LocalRoot& root);
   void Opened(Task task);
   void ReadThroughCache(Task task);
@@ -151,7 +147,7 @@ class UringSource final : public ByteSource {
   const std::unique_ptr<Ring> ring_;
 
   mutable base::Mutex mutex_;
-  schedule::FairQueue<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> forgotten_ ABSL_GUARDED_BY(mutex_);  // jobs
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

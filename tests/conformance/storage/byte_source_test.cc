@@ -15,6 +15,7 @@
 #include "server/cache/disk/disk_cache.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/timetable.h"
+#include "server/storage/coalesced_source.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/client.h"
@@ -177,6 +178,31 @@ class ScheduledHarness final : public ByteSourceHarness {
   std::optional<ScheduledSource> source_;
 };
 
+// Decorates a LocalHarness's source: what the suite reads at once is read
+// together.
+class CoalescedHarness final : public ByteSourceHarness {
+ public:
+  CoalescedHarness()
+      : source_(*CoalescedSource::Create(&inner_.source(), &budget_)) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override {
+    source_.reset();
+    inner_.DestroySource();
+  }
+  std::shared_ptr<const Root> root() override { return inner_.root(); }
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return inner_.Put(object, content);
+  }
+  void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ private:
+  base::MemoryBudget budget_{std::uint64_t{64} << 20};
+  LocalHarness inner_;
+  std::unique_ptr<CoalescedSource> source_;
+};
+
 // Decorates a source of objects in memory. Much of what the suite reads more
 // than once comes from the disk.
 class DiskCacheHarness final : public ByteSourceHarness {
@@ -297,6 +323,8 @@ INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,
                          ::testing::Values(&Make<CacheHarness>));
 INSTANTIATE_TEST_SUITE_P(DiskCache, ByteSourceConformanceTest,
                          ::testing::Values(&Make<DiskCacheHarness>));
+INSTANTIATE_TEST_SUITE_P(Coalesced, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<CoalescedHarness>));
 INSTANTIATE_TEST_SUITE_P(Scheduled, ByteSourceConformanceTest,
                          ::testing::Values(&Make<ScheduledHarness>));
 

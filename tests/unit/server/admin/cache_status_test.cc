@@ -19,7 +19,8 @@ TEST(CacheStatusTest, CarriesEverything) {
   EXPECT_EQ(status.reads_in_flight(), 3);
   EXPECT_EQ(status.total().memory().reads(), 9000);
   EXPECT_EQ(status.total().shared().bytes(), 50'000'000);
-  EXPECT_EQ(status.bytes_saved(), 500'000'000);
+  EXPECT_EQ(status.total().disk().reads(), 3000);
+  EXPECT_EQ(status.bytes_saved(), 650'000'000);
   EXPECT_EQ(status.evicted().reads(), 100);
   EXPECT_EQ(status.bypassed().bytes(), 10'000'000);
   EXPECT_EQ(status.failures(), 2);
@@ -31,8 +32,9 @@ TEST(CacheStatusTest, CarriesEverything) {
   EXPECT_EQ(resnet.key(), "slurm-17");
   EXPECT_EQ(resnet.uid(), 1000);
   EXPECT_EQ(resnet.traffic().memory().reads(), 6000);
-  EXPECT_EQ(resnet.traffic().source().bytes(), 100'000'000);
-  EXPECT_EQ(resnet.bytes_saved(), 350'000'000);
+  EXPECT_EQ(resnet.traffic().disk().bytes(), 75'000'000);
+  EXPECT_EQ(resnet.traffic().source().bytes(), 25'000'000);
+  EXPECT_EQ(resnet.bytes_saved(), 425'000'000);
 }
 
 TEST(CacheStatusTest, CarriesEverythingOfTheTierOnDisk) {
@@ -47,6 +49,7 @@ TEST(CacheStatusTest, CarriesEverythingOfTheTierOnDisk) {
   EXPECT_EQ(status.misses().bytes(), 50'000'000);
   EXPECT_EQ(status.written().reads(), 2000);
   EXPECT_EQ(status.evicted().bytes(), 500'000);
+  EXPECT_EQ(status.carried().reads(), 4);
   EXPECT_EQ(status.refused().reads(), 20);
   EXPECT_EQ(status.damaged(), 3);
   EXPECT_EQ(status.failures(), 4);

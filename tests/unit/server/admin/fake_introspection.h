@@ -115,10 +115,12 @@ inline cache::Snapshot ResnetCache() {
   snapshot.reads_in_flight = 3;
   snapshot.total.memory = {9000, 450'000'000};
   snapshot.total.shared = {1000, 50'000'000};
-  snapshot.total.source = {4200, 210'000'000};
+  snapshot.total.disk = {3000, 150'000'000};
+  snapshot.total.source = {1200, 60'000'000};
   snapshot.jobs[7].memory = {6000, 300'000'000};
   snapshot.jobs[7].shared = {1000, 50'000'000};
-  snapshot.jobs[7].source = {2000, 100'000'000};
+  snapshot.jobs[7].disk = {1500, 75'000'000};
+  snapshot.jobs[7].source = {500, 25'000'000};
   snapshot.evicted = {100, 5'000'000};
   snapshot.bypassed = {200, 10'000'000};
   snapshot.failures = 2;
@@ -138,6 +140,7 @@ inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
   snapshot.misses = {1000, 50'000'000};
   snapshot.written = {2000, 100'000'000};
   snapshot.evicted = {10, 500'000};
+  snapshot.carried = {4, 200'000};
   snapshot.refused = {20, 1'000'000};
   snapshot.damaged = 3;
   snapshot.failures = 4;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,10 @@
 #include <string>
 #include <utility>
 
+#include "server/base/clock.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
+#include "tests/unit/server/storage/http/http_server.h"
 #include "tests/unit/server/storage/http/object_server.h"
 
 namespace forebay::daemon {
@@ -131,6 +134,35 @@ TEST_F(RemoteReadsTest, AnEmulatorSeesOnlyCredentialsNamedForIt) {
   setenv("GCE_METADATA_HOST", "127.0.0.1:1", 1);
   EXPECT_EQ(RemoteEnvironment::OfProcess().credentials.metadata_host,
             "127.0.0.1:1");
+}
+
+// As on a host whose metadata server comes after the daemon.
+TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
+  std::atomic<bool> there = false;
+  const storage::http::HttpServer metadata(
+      [&](const storage::http::HttpServer::Asked&,
+          storage::http::HttpServer::Peer& peer) {
+        if (!there) return peer.Answer(404, "", "");
+        peer.Answer(200, "Metadata-Flavor: Google\r\n",
+                    R"({"access_token": "t1", "expires_in": 3599,
+                        "token_type": "Bearer"})");
+      });
+  bucket_.Put("a", "for members");
+  bucket_.SetToken("t1");
+  RemoteEnvironment environment = Environment();
+  environment.credentials.metadata_host = metadata.url().substr(7);
+  base::FakeClock clock;
+  RemoteReads reads(environment, &routes_, &clock);
+  const auto find = [&reads] {
+    const auto root = reads.Open("gs://bucket", {});
+    return reads.Stat(**root, "a", {}).status();
+  };
+  EXPECT_EQ(find().code(), absl::StatusCode::kPermissionDenied);
+  there = true;
+  EXPECT_EQ(find().code(), absl::StatusCode::kPermissionDenied);
+  clock.Advance(61'000'000'000);
+  EXPECT_TRUE(find().ok()) << find();
+  EXPECT_THAT(reads.credentials(), HasSubstr("metadata server"));
 }
 
 TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {

@@ -99,6 +99,21 @@ TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
   EXPECT_EQ(local.calls, 2);
 }
 
+TEST(RoutedSourceTest, TheNewestRouteIsTaken) {
+  Recorder local;
+  Recorder before;
+  Recorder now;
+  RoutedSource source;
+  source.Add(&IsBucket, &before);
+  source.Add(&IsFolder, &local);
+  source.Add(&IsBucket, &now);
+  auto requests = Requests({{kBucket, "1"}, {kFolder, "2"}});
+  source.Read(absl::MakeSpan(requests));
+  EXPECT_THAT(before.objects, ElementsAre());
+  EXPECT_THAT(local.objects, ElementsAre("2"));
+  EXPECT_THAT(now.objects, ElementsAre("1"));
+}
+
 TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
   Recorder local;
   RoutedSource source;

@@ -192,20 +192,20 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   EXPECT_EQ(Run("jobs").out,
             "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH "
             " EPOCH  DONE  IMAGES  DELIVERED     READ  FROM MEMORY    S"
-            "HARED  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
+            "HARED  FROM SSD  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
             "resnet       2  -     train   /data/train    1,000      4 "
             "     2   50%   2,500   4.66 GiB  112 MiB      286 MiB  47."
-            "7 MiB     95.4 MiB            0  4711 4712\n"
+            "7 MiB  71.5 MiB     23.8 MiB            0  4711 4712\n"
             "                      val     /data/val?        50      8 "
             "     0  idle       0        0 B      0 B                  "
-            "                              0\n");
+            "                                        0\n");
   EXPECT_EQ(Run("queues").out,
             "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  READY  HELD  "
             "COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINER   ME"
-            "MORY MB/S  SHARED  SOURCE\n"
+            "MORY MB/S  SHARED  SSD  SOURCE\n"
             "resnet  train       4      3     0        1      2     1  "
             "     0      3    184 KiB  16.0 MiB         1  computes    "
-            "        0       0       0\n"
+            "        0       0    0       0\n"
             "resnet  val         0      0     0        0      0     0  "
             "     0      0        0 B       0 B         0  idle\n");
   const std::string json = Run("--json jobs").out;
@@ -220,16 +220,19 @@ TEST_F(ForebayctlTest, Cache) {
   EXPECT_EQ(Run("cache").out,
             "memory    256 MiB of 1.00 GiB (25%), 4,000 entries, 3 read"
             "s under way\n"
-            "saved     477 MiB that nobody had to read\n"
+            "saved     620 MiB that no source had to give\n"
             "given up  100 entries, 4.77 MiB\n"
             "not kept  200 reads, 9.54 MiB; 2 failed\n"
             "\n"
-            "JOB      READS  HITS  FROM MEMORY    SHARED  FROM SOURCE\n"
-            "resnet   9,000   78%      286 MiB  47.7 MiB     95.4 MiB\n"
-            "all     14,200   70%      429 MiB  47.7 MiB      200 MiB\n");
+            "JOB      READS  HITS  FROM MEMORY    SHARED  FROM SSD  FROM "
+            "SOURCE\n"
+            "resnet   9,000   94%      286 MiB  47.7 MiB  71.5 MiB     23"
+            ".8 MiB\n"
+            "all     14,200   92%      429 MiB  47.7 MiB   143 MiB     57"
+            ".2 MiB\n");
   const std::string json = Run("--json cache").out;
   EXPECT_NE(json.find("\"capacity\": \"1073741824\""), std::string::npos);
-  EXPECT_NE(json.find("\"bytes_saved\": \"500000000\""), std::string::npos);
+  EXPECT_NE(json.find("\"bytes_saved\": \"650000000\""), std::string::npos);
 }
 
 TEST_F(ForebayctlTest, CacheOnDisk) {
@@ -243,7 +246,7 @@ TEST_F(ForebayctlTest, CacheOnDisk) {
           "for a while: it failed\n"
           "  hits      75% of 4,000 reads, 143 MiB\n"
           "  written   95.4 MiB, 1.00 MiB wait\n"
-          "  given up  10 entries, 488 KiB\n"
+          "  given up  10 entries, 488 KiB; 4 of them written once more\n"
           "  not kept  20 reads, 977 KiB; 3 entries were damaged, 4 times the "
           "disk failed\n"
           "\n"
@@ -257,13 +260,14 @@ TEST_F(ForebayctlTest, CacheOnDisk) {
 TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {
   StartDaemon();
   EXPECT_EQ(Run("top --interval 0.1").out,
-            "JOB     IMG/S  READ MB/S  FROM MEMORY  SHARED  FROM SOURCE"
-            "  DELIVERED MB/S   CPU  READY  WAIT\n"
-            "resnet      0          0            0       0            0"
-            "               0  0.00    2/4    0%\n");
+            "JOB     IMG/S  READ MB/S  FROM MEMORY  SHARED  FROM SSD  FR"
+            "OM SOURCE  DELIVERED MB/S   CPU  READY  WAIT\n"
+            "resnet      0          0            0       0         0    "
+            "        0               0  0.00    2/4    0%\n");
   const std::string json = Run("top --interval 0.1 --json").out;
   EXPECT_NE(json.find("\"images_per_second\": 0"), std::string::npos) << json;
   EXPECT_NE(json.find("\"memory_bytes_per_second\": 0"), std::string::npos);
+  EXPECT_NE(json.find("\"disk_bytes_per_second\": 0"), std::string::npos);
 }
 
 TEST_F(ForebayctlTest, PeekWritesThePicture) {

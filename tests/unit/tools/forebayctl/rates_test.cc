@@ -88,6 +88,7 @@ TEST(RatesTest, TellWhereBytesCameFrom) {
     traffic->mutable_memory()->set_bytes(bytes);
     traffic->mutable_shared()->set_bytes(2 * bytes);
     traffic->mutable_source()->set_bytes(3 * bytes);
+    traffic->mutable_disk()->set_bytes(4 * bytes);
   };
   set(&before, 1000);
   set(&after, 5000);
@@ -95,6 +96,7 @@ TEST(RatesTest, TellWhereBytesCameFrom) {
   EXPECT_DOUBLE_EQ(rates[0].memory_bytes_per_second, 2000);
   EXPECT_DOUBLE_EQ(rates[0].shared_bytes_per_second, 4000);
   EXPECT_DOUBLE_EQ(rates[0].source_bytes_per_second, 6000);
+  EXPECT_DOUBLE_EQ(rates[0].disk_bytes_per_second, 8000);
   // The job began anew.
   set(&before, 1'000'000);
   EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].memory_bytes_per_second,

@@ -24,7 +24,7 @@ TEST(TurnoverTest, NobodyLeavesWhereNobodyIs) {
   EXPECT_FALSE(WhoLeaves({}, ScriptedNextUse(), kNow).has_value());
 }
 
-TEST(TurnoverTest, WhoseSoonestQuarterIsTheFurthestLeaves) {
+TEST(TurnoverTest, WhoseSoonestTwoFifthsReachFurthestLeaves) {
   ScriptedNextUse next_use;
   for (std::uint64_t sample = 1; sample <= 8; ++sample) {
     next_use.Want(sample, kNow + static_cast<std::int64_t>(sample) * 100);
@@ -49,6 +49,20 @@ TEST(TurnoverTest, OfTwoThatNobodyWantsWhoWasUsedLeastRecentlyLeaves) {
                 next_use, kNow);
   EXPECT_EQ(departure->segment, 1);
   EXPECT_EQ(departure->bar_nanos, kNever);
+}
+
+TEST(TurnoverTest, WhatIsWantedLongBeforeTheBarStays) {
+  ScriptedNextUse next_use;
+  next_use.Want(1, kNow + 299);
+  next_use.Want(2, kNow + 300);
+  next_use.Want(3, kNever);
+  const std::vector<storage::SampleRef> samples = {
+      {1, 1}, {1, 2}, {1, 3}, {1, 4}, {0, 0}};
+  EXPECT_EQ(WhoStays(500, samples, next_use, kNow),
+            std::vector<bool>({true, false, false, false, false}));
+  // Of a segment of which hardly anything is wanted.
+  EXPECT_EQ(WhoStays(kNever, samples, next_use, kNow),
+            std::vector<bool>({true, true, false, false, false}));
 }
 
 TEST(TurnoverTest, WhatNobodyCanTellOfGoesByAge) {

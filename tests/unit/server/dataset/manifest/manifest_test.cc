@@ -134,10 +134,13 @@ TEST(ManifestTest, ErrorsNameTheLine) {
   EXPECT_EQ(ErrorOf("path,class\na,b\"\n"),
             "line 2: a quote is in a field that does not begin with one");
   EXPECT_EQ(ErrorOf("path,class\na,b\n,c\n"), "line 3: the path is empty");
-  EXPECT_EQ(ErrorOf("path,class\n/database/a,b\n"),
-            "line 2: /database/a: is not in the manifest's folder");
+  EXPECT_EQ(
+      ErrorOf("path,class\n/database/a,b\n"),
+      "line 2: /database/a: is not in the manifest's folder, which has to "
+      "hold all of its images");
   EXPECT_EQ(ErrorOf("path,class\n/data/,b\n"),
-            "line 2: /data/: is not in the manifest's folder");
+            "line 2: /data/: is not in the manifest's folder, which has to "
+            "hold all of its images");
   EXPECT_EQ(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n"),
             "line 3: gone.jpg: there is no such file or directory");
 }

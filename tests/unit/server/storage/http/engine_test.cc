@@ -202,6 +202,37 @@ TEST_F(EngineTest, TellsWhereNobodyListens) {
   EXPECT_EQ(Get(request).failure, Failure::kConnect);
 }
 
+// Whatever was before: curl's handles are used again.
+TEST_F(EngineTest, WorksAfterFailures) {
+  Request nowhere;
+  nowhere.url = "http://nobody.invalid/";
+  Request gone = To("/gone");
+  handler_ = [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+    if (asked.target != "/gone") return peer.Answer(200, "", "hello");
+    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhell");
+    peer.Reset();
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Get(nowhere).failure, Failure::kConnect);
+    EXPECT_EQ(Get(To("/")).body, "hello");
+    EXPECT_EQ(Get(gone).failure, Failure::kLost);
+    const Answer answer = Get(To("/"));
+    EXPECT_EQ(answer.failure, Failure::kNone) << answer.reason;
+    EXPECT_EQ(answer.body, "hello");
+  }
+}
+
+// .invalid is a name that nobody has (RFC 2606).
+TEST_F(EngineTest, TellsWhereNoHostIsCalledSo) {
+  for (const char* url :
+       {"https://nobody.invalid/", "http://nobody.invalid/"}) {
+    Request request;
+    request.url = url;
+    const Answer answer = Get(request);
+    EXPECT_EQ(answer.failure, Failure::kConnect) << url << answer.reason;
+  }
+}
+
 TEST_F(EngineTest, GivesUpWithoutAFirstByte) {
   std::latch asked_for(1);
   handler_ = [&](const HttpServer::Asked&, HttpServer::Peer& peer) {

@@ -36,11 +36,9 @@ class UringSourceQueueTest : public UringSourceTest {
     entered_.wait();
   }
 
-  void Add(const std::string& object, std::uint64_t job,
-           std::uint64_t urgency) {
+  void Add(const std::string& object, std::uint64_t job) {
     ReadRequest request = Request(object);
     request.purpose.job = job;
-    request.purpose.urgency = urgency;
     request.done = [this, object](const absl::StatusOr<base::Bytes>& bytes) {
       order_.push_back(object);
       codes_.push_back(bytes.status().code());
@@ -65,31 +63,18 @@ class UringSourceQueueTest : public UringSourceTest {
   std::latch go_{1};
 };
 
-TEST_F(UringSourceQueueTest, ReadsTheMostUrgentFirst) {
-  Add("f2", 1, 2);
-  Add("f3", 1, 2);
-  Add("f0", 1, 0);
-  Add("f1", 1, 1);
-  EXPECT_EQ(source_->queued(), 4);
+TEST_F(UringSourceQueueTest, ReadsInTheOrderAskedFor) {
+  Add("f2", 1);
+  Add("f0", 2);
+  Add("f1", 1);
+  EXPECT_EQ(source_->queued(), 3);
   Finish();
-  EXPECT_EQ(order_, (std::vector<std::string>{"f0", "f1", "f2", "f3"}));
-}
-
-TEST_F(UringSourceQueueTest, JobsShareByWeight) {
-  source_->SetWeight(2, 3);
-  for (int i = 0; i < 40; ++i) {
-    Add(names_[i], 1, 0);
-    Add(names_[50 + i], 2, 0);
-  }
-  Finish();
-  int second = 0;
-  for (int i = 0; i < 40; ++i) second += std::stoi(order_[i].substr(1)) >= 50;
-  EXPECT_NEAR(second, 30, 2);
+  EXPECT_EQ(order_, (std::vector<std::string>{"f2", "f0", "f1"}));
 }
 
 // What is under way is completed, what waits is cancelled, in this order.
 TEST_F(UringSourceQueueTest, DestructionCancelsWhatWaits) {
-  for (int i = 0; i < 10; ++i) Add(names_[i], 1, 0);
+  for (int i = 0; i < 10; ++i) Add(names_[i], 1);
   {
     std::jthread destroyer([this] { source_.reset(); });
     go_.count_down();

@@ -1,0 +1,239 @@
+// How requests are put together. Those that may be are sorted by job, object
+// and offset; from each on, as many as follow closely are one range. The memory
+// that its members have set aside bounds a range too: as what is held for n
+// bytes is n, a quarter more and 4 KiB, the gaps between small samples may be
+// about as large as a sector, and a few larger ones, up to the limit, are read
+// over where many samples lie together.
+#include "server/storage/coalesced_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::storage {
+namespace {
+
+// Of spent copies, for the next ones.
+constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
+
+std::uint64_t EndOf(const ReadRequest& request) {
+  return request.offset + request.length;
+}
+
+auto ObjectOf(const ReadRequest& request) {
+  return std::tie(request.purpose.job, request.root, request.version.size,
+                  request.version.stamp, request.object);
+}
+
+bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {
+  const auto of_a = ObjectOf(*a);
+  const auto of_b = ObjectOf(*b);
+  return of_a != of_b ? of_a < of_b : a->offset < b->offset;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoalescedSource>> CoalescedSource::Create(
+    ByteSource* below, base::MemoryBudget* budget,
+    const CoalescedSourceOptions& options) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      base::MemoryReservation memory,
+      budget->Reserve(kSpareBytes + HeldBytes(options.most_bytes),
+                      "reads of several samples at once"));
+  return std::unique_ptr<CoalescedSource>(
+      new CoalescedSource(below, std::move(memory), options));
+}
+
+CoalescedSource::CoalescedSource(ByteSource* below,
+                                 base::MemoryReservation memory,
+                                 const CoalescedSourceOptions& options)
+    : below_(below),
+      memory_(std::move(memory)),
+      options_(options),
+      buffers_(std::make_shared<local::BufferPool>(kSpareBytes)) {}
+
+CoalescedSource::~CoalescedSource() {
+  base::MutexLock lock(&mutex_);
+  while (under_way_ > 0) quiet_.Wait(&mutex_);
+}
+
+void CoalescedSource::Stop() {
+  base::MutexLock lock(&mutex_);
+  stopped_ = true;
+  while (being_repeated_ > 0) quiet_.Wait(&mutex_);
+}
+
+void CoalescedSource::Read(absl::Span<ReadRequest> requests) {
+  if (requests.size() < 2) return below_->Read(requests);
+  std::vector<ReadRequest*> order;
+  order.reserve(requests.size());
+  for (ReadRequest& request : requests) {
+    if (MayJoin(request)) order.push_back(&request);
+  }
+  std::sort(order.begin(), order.end(), LiesBefore);
+
+  std::vector<ReadRequest> ranges;
+  for (absl::Span<ReadRequest* const> left = order; !left.empty();) {
+    const std::size_t count = Together(left);
+    if (count > 1) ranges.push_back(Join(left.first(count)));
+    left.remove_prefix(count);
+  }
+  if (ranges.empty()) return below_->Read(requests);
+  // Whose `done` was taken is part of a range.
+  for (ReadRequest& request : requests) {
+    if (request.done != nullptr) ranges.push_back(std::move(request));
+  }
+  below_->Read(absl::MakeSpan(ranges));
+}
+
+bool CoalescedSource::MayJoin(const ReadRequest& request) const {
+  return request.root != nullptr && request.length > 0 &&
+         request.length <= options_.most_bytes &&
+         request.length <= request.version.size &&
+         request.offset <= request.version.size - request.length;
+}
+
+std::size_t CoalescedSource::Together(
+    absl::Span<ReadRequest* const> order) const {
+  const ReadRequest& first = *order.front();
+  std::uint64_t end = EndOf(first);
+  std::uint64_t set_aside = HeldBytes(first.length);
+  std::size_t count = 1;
+  for (; count < order.size(); ++count) {
+    const ReadRequest& next = *order[count];
+    if (ObjectOf(next) != ObjectOf(first)) break;
+    if (next.offset > end && next.offset - end > options_.most_gap) break;
+    const std::uint64_t new_end = std::max(end, EndOf(next));
+    const std::uint64_t bytes = new_end - first.offset;
+    const std::uint64_t of_next = HeldBytes(next.length);
+    if (bytes > options_.most_bytes || HeldBytes(bytes) > set_aside + of_next) {
+      break;
+    }
+    end = new_end;
+    set_aside += of_next;
+  }
+  return count;
+}
+
+ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
+  auto range = std::make_shared<Range>();
+  range->members.reserve(members.size());
+  const ReadRequest& first = *members.front();
+  ReadRequest whole;
+  whole.root = first.root;
+  whole.object = first.object;
+  whole.version = first.version;
+  whole.purpose = first.purpose;
+  whole.sample = first.sample;
+  std::uint64_t end = 0;
+  for (ReadRequest* const member : members) {
+    end = std::max(end, EndOf(*member));
+    ReadPurpose& purpose = whole.purpose;
+    purpose.urgency = std::min(purpose.urgency, member->purpose.urgency);
+    purpose.next_use_nanos =
+        std::min(purpose.next_use_nanos, member->purpose.next_use_nanos);
+    // While it serves them, no other read has the ticket of one of them.
+    if (whole.ticket == 0) whole.ticket = member->ticket;
+  }
+  whole.offset = range->offset = first.offset;
+  whole.length = range->length = end - first.offset;
+  for (ReadRequest* const member : members) {
+    range->members.push_back(std::move(*member));
+    member->done = nullptr;
+  }
+  {
+    base::MutexLock lock(&mutex_);
+    ++under_way_;
+    for (const ReadRequest& member : range->members) {
+      if (member.ticket != 0) tickets_[member.ticket] = whole.ticket;
+    }
+  }
+  whole.done = [this, range](absl::StatusOr<base::Bytes> bytes) {
+    Land(*range, std::move(bytes));
+  };
+  return whole;
+}
+
+void CoalescedSource::Land(Range& range, absl::StatusOr<base::Bytes> bytes) {
+  {
+    base::MutexLock lock(&mutex_);
+    for (const ReadRequest& member : range.members) {
+      tickets_.erase(member.ticket);
+    }
+  }
+  if (bytes.ok() && bytes->size() == range.length) {
+    auto copies = HandOut(range, *std::exchange(bytes, base::Bytes()));
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      range.members[i].done(std::move(copies[i]));
+    }
+  } else {
+    ReadAgain(range, bytes.status());
+  }
+  base::MutexLock lock(&mutex_);
+  if (--under_way_ == 0) quiet_.NotifyAll();
+}
+
+std::vector<absl::StatusOr<base::Bytes>> CoalescedSource::HandOut(
+    const Range& range, base::Bytes bytes) {
+  std::vector<absl::StatusOr<base::Bytes>> copies;
+  copies.reserve(range.members.size());
+  base::MutexLock lock(&handing_out_);
+  for (const ReadRequest& member : range.members) {
+    auto copy = buffers_->Take(member.length);
+    if (copy == nullptr) {
+      copies.emplace_back(absl::UnavailableError(
+          absl::StrCat(member.object, ": no memory for its bytes")));
+      continue;
+    }
+    std::memcpy(copy.get(), bytes.data() + (member.offset - range.offset),
+                member.length);
+    const absl::Span<const std::uint8_t> span(copy.get(), member.length);
+    copies.emplace_back(base::Bytes(std::move(copy), span));
+  }
+  bytes = base::Bytes();  // before anybody else's turn
+  return copies;
+}
+
+void CoalescedSource::ReadAgain(Range& range, const absl::Status& error) {
+  bool again = !absl::IsCancelled(error);
+  if (again) {
+    base::MutexLock lock(&mutex_);
+    again = !stopped_;
+    if (again) ++being_repeated_;
+  }
+  if (!again) {
+    for (ReadRequest& member : range.members) {
+      member.done(absl::CancelledError(
+          absl::StrCat(member.object, ": the daemon is shutting down")));
+    }
+    return;
+  }
+  below_->Read(absl::MakeSpan(range.members));
+  base::MutexLock lock(&mutex_);
+  if (--being_repeated_ == 0) quiet_.NotifyAll();
+}
+
+void CoalescedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = tickets_.find(ticket);
+    if (found != tickets_.end()) ticket = found->second;
+  }
+  below_->Share(ticket, purpose);
+}
+
+void CoalescedSource::SetWeight(std::uint64_t job, double weight) {
+  below_->SetWeight(job, weight);
+}
+
+void CoalescedSource::SetCap(std::uint64_t job, double bytes_per_second) {
+  below_->SetCap(job, bytes_per_second);
+}
+
+void CoalescedSource::Forget(std::uint64_t job) { below_->Forget(job); }
+
+}  // namespace forebay::storage

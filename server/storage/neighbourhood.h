@@ -1,0 +1,45 @@
+#ifndef FOREBAY_SERVER_STORAGE_NEIGHBOURHOOD_H_
+#define FOREBAY_SERVER_STORAGE_NEIGHBOURHOOD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// A sample and where its bytes lie, below the root of whom it is a neighbour.
+struct Neighbour {
+  SampleRef sample;
+  std::string object;
+  ObjectVersion version;
+  std::uint64_t offset = 0;  // bytes
+  std::uint64_t length = 0;  // bytes
+  // How many samples later the reader wants it itself; 0: it does not. Then
+  // another one may, such as another rank of the same job.
+  std::uint64_t distance = 0;
+};
+
+// Says which samples lie beside one that is wanted now, and are wanted soon: a
+// reader that goes through its dataset block by block knows. Immutable and
+// thread-safe; shared by the reader and its requests. Never blocks; no errors.
+// An answer takes about a microsecond a neighbour.
+class Neighbourhood {
+ public:
+  virtual ~Neighbourhood() = default;
+
+  // Samples of one number have the same neighbours, but for those that are
+  // wanted before they are.
+  virtual std::uint64_t NumberOf(std::uint64_t sample) const = 0;
+
+  // Whom else to read while `sample` is read, in the order in which they lie.
+  virtual std::vector<Neighbour> NeighboursOf(std::uint64_t sample) const = 0;
+  // Whom to read by the time that `sample` is wanted, so that they are there
+  // when the reader comes to them; mostly nobody.
+  virtual std::vector<Neighbour> DueBy(std::uint64_t sample) const = 0;
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_NEIGHBOURHOOD_H_

@@ -1,0 +1,129 @@
+// What of a segment that makes way is written once more.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <fstream>
+
+#include "tests/unit/server/cache/disk/disk_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kSegment = 32 * kPageBytes;
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::size_t kBytes = 10'000;
+constexpr std::uint64_t kInEach = 10;
+constexpr std::uint64_t kSegments = 4;
+constexpr std::uint64_t kNewcomer = 100;
+
+// A full tier, whose first segment is of the least use: all in it is wanted
+// late, but for two samples.
+class CarryOverTest : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kSoon[] = {3, 7};
+
+  CarryOverTest() {
+    for (std::uint64_t sample = 1; sample <= kSegments * kInEach; ++sample) {
+      house_.next_use().Want(sample, (sample <= kInEach ? 300 : 200) * kSecond);
+    }
+    for (const std::uint64_t sample : kSoon) {
+      house_.next_use().Want(sample, 20 * kSecond);
+    }
+    house_.next_use().Want(kNewcomer, 10 * kSecond);
+    for (std::uint64_t sample = 1; sample <= kSegments * kInEach; ++sample) {
+      house_.ReadAndSettle(Sample(sample));
+    }
+  }
+
+  storage::ReadRequest Sample(std::uint64_t sample) {
+    const std::string name = "sample" + std::to_string(1000 + sample);
+    if (!versions_.contains(sample)) {
+      versions_[sample] = house_.Put(name, kBytes);
+    }
+    return house_.Request(name, versions_[sample], sample);
+  }
+  // Whether a read of it was a hit; what it gave is right.
+  bool IsHit(std::uint64_t sample) {
+    const auto before = Counted().hits.reads;
+    EXPECT_EQ(house_.Text(Sample(sample)), house_.Truth(Sample(sample)));
+    return Counted().hits.reads > before;
+  }
+  Snapshot Counted() { return house_.cache().Snapshot(); }
+
+  DiskHouse house_{kSegments * kSegment, kSegment};
+  std::map<std::uint64_t, storage::ObjectVersion> versions_;
+};
+
+TEST_F(CarryOverTest, WhatIsWantedSoonGoesAlong) {
+  ASSERT_EQ(Counted().evicted.reads, 0);
+  ASSERT_THAT(house_.Segments(), SizeIs(kSegments));
+  const auto written = Counted().written.reads;
+  house_.ReadAndSettle(Sample(kNewcomer));
+  EXPECT_THAT(house_.Segments(), SizeIs(kSegments));
+  EXPECT_EQ(Counted().evicted.reads, kInEach);
+  EXPECT_EQ(Counted().carried.reads, 2);
+  EXPECT_EQ(Counted().written.reads, written + 3);
+  EXPECT_EQ(Counted().entries, kSegments * kInEach - kInEach + 3);
+  house_.Reopen();
+  for (const std::uint64_t sample : kSoon) EXPECT_TRUE(IsHit(sample));
+  EXPECT_TRUE(IsHit(kNewcomer));
+  EXPECT_FALSE(IsHit(1));
+  EXPECT_EQ(Counted().damaged, 0);
+}
+
+TEST_F(CarryOverTest, AtMostHalfOfASegmentDoes) {
+  // The draws for eviction see little of it.
+  for (std::uint64_t sample = 1; sample <= kInEach; ++sample) {
+    house_.next_use().Want(sample, (sample <= 6 ? 20 : 300) * kSecond);
+  }
+  for (std::uint64_t sample = kInEach + 1; sample <= kSegments * kInEach;
+       ++sample) {
+    house_.next_use().Want(sample, 19 * kSecond);
+  }
+  house_.next_use().Want(kNewcomer, kSecond);
+  house_.ReadAndSettle(Sample(kNewcomer));
+  EXPECT_EQ(Counted().evicted.reads, kInEach);
+  EXPECT_LE(Counted().carried.reads, kInEach / 2);
+  EXPECT_TRUE(IsHit(kNewcomer));
+}
+
+TEST_F(CarryOverTest, WhatIsDamagedDoesNot) {
+  const auto path = house_.Segments().front();
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  for (std::uint64_t at = kPageBytes; at < kSegment; at += 1000) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put('?');
+  }
+  file.close();
+  house_.ReadAndSettle(Sample(kNewcomer));
+  EXPECT_EQ(Counted().carried.reads, 0);
+  EXPECT_EQ(Counted().damaged, 2);
+  EXPECT_TRUE(IsHit(kNewcomer));
+  EXPECT_FALSE(IsHit(kSoon[0]));
+}
+
+TEST_F(CarryOverTest, ADiskThatCannotBeReadCostsOnlyThat) {
+  house_.faults().read = EIO;
+  house_.ReadAndSettle(Sample(kNewcomer));
+  house_.faults().read = 0;
+  EXPECT_EQ(Counted().failures, 2);
+  EXPECT_EQ(Counted().carried.reads, 0);
+  EXPECT_TRUE(IsHit(kNewcomer));
+}
+
+TEST_F(CarryOverTest, ADiskWithoutRoomForBothIsGivenIt) {
+  house_.faults().creates_before = 0;
+  house_.faults().create = ENOSPC;
+  house_.ReadAndSettle(Sample(kNewcomer));
+  house_.faults().create = 0;
+  EXPECT_EQ(Counted().evicted.reads, 2 * kInEach);
+  EXPECT_EQ(Counted().carried.reads, 0);
+  EXPECT_THAT(house_.Segments(), SizeIs(kSegments - 2));
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk
