@@ -14,12 +14,11 @@ constexpr double kLeastSpread = 2e-3;
 
 }  // namespace
 
-void RequestCost::Observe(std::int64_t requests, std::int64_t bytes,
-                          std::int64_t nanos) {
+void RequestCost::Observe(double requests, double bytes, double nanos) {
   if (requests <= 0 || bytes <= 0 || nanos <= 0) return;
-  const double seconds = static_cast<double>(nanos) * 1e-9;
-  const double request_rate = static_cast<double>(requests) / seconds;
-  const double byte_rate = static_cast<double>(bytes) / kMegabyte / seconds;
+  const double seconds = nanos * 1e-9;
+  const double request_rate = requests / seconds;
+  const double byte_rate = bytes / kMegabyte / seconds;
   const auto add = [](double* sum, double value) {
     *sum = *sum * kMemory + value;
   };

@@ -28,7 +28,7 @@ class RequestCost {
   // A stretch of time in which the resource never lacked work, and what came of
   // it. Stretches want many requests: what is under way at their ends is not
   // seen.
-  void Observe(std::int64_t requests, std::int64_t bytes, std::int64_t nanos);
+  void Observe(double requests, double bytes, double nanos);
 
   std::int64_t bytes() const { return bytes_; }
 

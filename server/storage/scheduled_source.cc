@@ -195,8 +195,9 @@ void ScheduledSource::CountLocked(std::uint64_t bytes, std::int64_t now_nanos) {
   if (!stretch_.has_value()) return;
   stretch_->bytes += static_cast<std::int64_t>(bytes);
   if (++stretch_->requests < kStretchRequests) return;
-  request_cost_.Observe(stretch_->requests, stretch_->bytes,
-                        now_nanos - stretch_->begin_nanos);
+  request_cost_.Observe(static_cast<double>(stretch_->requests),
+                        static_cast<double>(stretch_->bytes),
+                        static_cast<double>(now_nanos - stretch_->begin_nanos));
   stretch_ = Stretch{.begin_nanos = now_nanos};
 }
 

@@ -56,6 +56,7 @@ struct RangedSource::Reading {
   struct Underway {
     HedgedClient::Id call;
     Queue::Popped part;
+    RequestMeter::Flight flight;
   };
   std::map<std::uint64_t, Underway> underway;
   std::vector<Queue::Id> asked;  // all parts, ever
@@ -219,7 +220,8 @@ void RangedSource::Tune() {
   sample.starved = std::exchange(starved_, false);
   sample.latency_nanos = calls_->usual_nanos();
   tuner_.OnSample(sample);
-  meter_.Look(sample.now_nanos, tuner_.limit(), sample.starved);
+  meter_.Look(sample.now_nanos, static_cast<std::size_t>(tuner_.limit()),
+              sample.starved);
   Dispatch();
   if (queue_.in_flight() > 0) SetTimer();
 }
@@ -267,7 +269,8 @@ void RangedSource::StartPart(const Queue::Popped& part) {
     OnPart(part, answer);
   };
   reading->underway.emplace(
-      range.offset, Reading::Underway{calls_->Start(std::move(call)), part});
+      range.offset, Reading::Underway{calls_->Start(std::move(call)), part,
+                                      meter_.Began(Now())});
   SetTimer();
 }
 
@@ -276,11 +279,14 @@ void RangedSource::OnPart(const Queue::Popped& part,
   // Of what failed nobody can tell how much came.
   Leave(part, LoadOf(part.item.range));
   const std::shared_ptr<Reading>& reading = part.item.reading;
-  reading->underway.erase(part.item.range.offset);
+  const ByteRange range = part.item.range;
+  const auto underway = reading->underway.extract(range.offset);
   if (!answer.ok()) {
+    meter_.Failed();
     Fail(reading, protocol_->Explain(answer.status()));
   } else {
-    meter_.Ended(static_cast<std::int64_t>(part.item.range.length));
+    meter_.Ended(underway.mapped().flight, Now(),
+                 static_cast<std::int64_t>(range.length));
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
     if (--reading->parts_left == 0) Complete(reading);
@@ -312,6 +318,7 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
   tickets_.erase(reading->request.ticket);
   for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
     calls_->Cancel(underway.call);
+    meter_.Failed();
     Leave(underway.part, LoadOf(underway.part.item.range));
   }
   reading->request.done(base::Annotate(error, reading->request.object));

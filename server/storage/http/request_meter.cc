@@ -5,36 +5,74 @@
 namespace forebay::storage::http {
 namespace {
 
-// What is under way at both ends of a stretch is not seen: it is to be little
-// beside what ended in it.
-constexpr std::int64_t kRounds = 4;
-constexpr std::int64_t kLeastRequests = 32;
+// So many of the requests that may be under way make a stretch, and so many in
+// any case: short enough that it is not always like the one before.
+constexpr std::size_t kRounds = 2;
+constexpr std::size_t kLeastRequests = 32;
 
 }  // namespace
 
-void RequestMeter::Ended(std::int64_t bytes) {
-  ++requests_;
-  bytes_ += bytes;
+void RequestMeter::Stretch::Add(const Flight& flight, std::int64_t now_nanos,
+                                std::int64_t size) {
+  const std::int64_t begin = std::max(begin_nanos, flight.began_nanos);
+  const std::int64_t end = std::min(end_nanos, now_nanos);
+  if (end < begin) return;
+  const std::int64_t all = now_nanos - flight.began_nanos;
+  const double part =
+      all == 0 ? 1
+               : static_cast<double>(end - begin) / static_cast<double>(all);
+  requests += part;
+  bytes += part * static_cast<double>(size);
 }
 
-void RequestMeter::Look(std::int64_t now_nanos, int at_once, bool starved) {
-  if (starved || at_once != at_once_) {
+RequestMeter::Flight RequestMeter::Began(std::int64_t now_nanos) {
+  ++under_way_;
+  return {++last_number_, now_nanos};
+}
+
+void RequestMeter::Ended(const Flight& flight, std::int64_t now_nanos,
+                         std::int64_t bytes) {
+  --under_way_;
+  if (now_.has_value()) now_->Add(flight, now_nanos, bytes);
+  if (!before_.has_value() || flight.number > before_last_) return;
+  before_->Add(flight, now_nanos, bytes);
+  if (--before_left_ == 0) Observe();
+}
+
+void RequestMeter::Failed() {
+  --under_way_;
+  failed_ = true;
+  before_.reset();
+}
+
+void RequestMeter::Look(std::int64_t now_nanos, std::size_t at_once,
+                        bool starved) {
+  if (starved || failed_ || at_once != at_once_) {
+    failed_ = false;
     at_once_ = at_once;
-    return Begin(std::nullopt);
+    now_.reset();
+    before_.reset();
   }
-  if (!began_nanos_.has_value()) {
-    if (requests_ >= at_once_) Begin(now_nanos);
+  if (!now_.has_value()) {
+    // Not while those are under way that were too many.
+    if (under_way_ <= at_once_) now_ = Stretch{.begin_nanos = now_nanos};
     return;
   }
-  if (requests_ < std::max(kRounds * at_once_, kLeastRequests)) return;
-  cost_.Observe(requests_, bytes_, now_nanos - *began_nanos_);
-  Begin(now_nanos);
+  const std::size_t enough = std::max(kRounds * at_once_, kLeastRequests);
+  if (before_.has_value() || now_->requests < static_cast<double>(enough))
+    return;
+  before_ = now_;
+  before_->end_nanos = now_nanos;
+  before_last_ = last_number_;
+  before_left_ = under_way_;
+  now_ = Stretch{.begin_nanos = now_nanos};
+  if (before_left_ == 0) Observe();
 }
 
-void RequestMeter::Begin(std::optional<std::int64_t> now_nanos) {
-  began_nanos_ = now_nanos;
-  requests_ = 0;
-  bytes_ = 0;
+void RequestMeter::Observe() {
+  cost_.Observe(before_->requests, before_->bytes,
+                static_cast<double>(before_->end_nanos - before_->begin_nanos));
+  before_.reset();
 }
 
 }  // namespace forebay::storage::http

@@ -26,12 +26,14 @@ struct FarServer {
     struct Flight {
       std::int64_t ends;
       std::int64_t bytes;
+      RequestMeter::Flight metered;
       bool operator>(const Flight& other) const { return ends > other.ends; }
     };
     std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights;
     const auto start = [&](std::int64_t now) {
       const std::int64_t bytes = size();
-      flights.push({now + latency_nanos + bytes * nanos_a_byte, bytes});
+      flights.push({now + latency_nanos + bytes * nanos_a_byte, bytes,
+                    meter->Began(now)});
     };
     for (int i = 0; i < connections; ++i) start(0);
     std::int64_t next_look = kLookNanos;
@@ -39,7 +41,7 @@ struct FarServer {
       const Flight flight = flights.top();
       flights.pop();
       for (; next_look <= flight.ends; next_look += kLookNanos) look(next_look);
-      meter->Ended(flight.bytes);
+      meter->Ended(flight.metered, flight.ends, flight.bytes);
       start(flight.ends);
     }
   }
@@ -53,7 +55,8 @@ class RequestMeterTest : public ::testing::Test {
   std::function<std::int64_t()> Mixed() {
     return [this] { return std::int64_t{4000} << random_() % 9; };
   }
-  std::function<void(std::int64_t)> Looks(int at_once, bool starved = false) {
+  std::function<void(std::int64_t)> Looks(std::size_t at_once,
+                                          bool starved = false) {
     return [=, this](std::int64_t now) { meter_.Look(now, at_once, starved); };
   }
 
@@ -64,11 +67,11 @@ class RequestMeterTest : public ::testing::Test {
 };
 
 TEST_F(RequestMeterTest, ARequestOfAFarServerCostsTheBytesOfItsWait) {
-  for (const int connections : {4, 16, 64}) {
+  for (const int connections : {4, 16, 64, 200}) {
     meter_ = RequestMeter();
     FarServer().Serve(connections, 20'000, Mixed(), &meter_,
                       Looks(connections));
-    EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 80'000)
+    EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 1'000)
         << connections;
   }
 }
@@ -76,7 +79,7 @@ TEST_F(RequestMeterTest, ARequestOfAFarServerCostsTheBytesOfItsWait) {
 TEST_F(RequestMeterTest, ARequestOfANearServerCostsLittle) {
   const FarServer near = {.latency_nanos = 5'000'000};
   near.Serve(16, 20'000, Mixed(), &meter_, Looks(16));
-  EXPECT_LT(meter_.cost(), 60'000);
+  EXPECT_NEAR(static_cast<double>(meter_.cost()), 10'000, 500);
 }
 
 TEST_F(RequestMeterTest, EqualSizesTellNothing) {
@@ -90,8 +93,17 @@ TEST_F(RequestMeterTest, NeitherDoesASourceThatLacksWork) {
   EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
 }
 
+TEST_F(RequestMeterTest, NorOneOfWhichRequestsFail) {
+  FarServer().Serve(16, 5'000, Mixed(), &meter_, [&](std::int64_t now) {
+    meter_.Began(now);
+    meter_.Failed();
+    meter_.Look(now, 16, false);
+  });
+  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+}
+
 TEST_F(RequestMeterTest, NorOneWhoseNumberOfRequestsChanges) {
-  int at_once = 16;
+  std::size_t at_once = 16;
   FarServer().Serve(16, 5'000, Mixed(), &meter_, [&](std::int64_t now) {
     meter_.Look(now, at_once ^= 1, false);
   });
