@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@
 
 namespace forebay::storage::http {
 namespace {
+
+constexpr std::uint64_t kPartBytes = 1000;
 
 std::string RandomText(std::size_t length, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -43,7 +46,7 @@ class HttpSourceTest : public ::testing::Test {
     options.retry_burst = 1e6;
     client_.emplace(engine_.get(), options, 1);
     source_.emplace(client_.operator->(), &protocol_, nullptr,
-                    RangedSourceOptions{8, 1000});
+                    RangedSourceOptions{8, kPartBytes});
   }
 
   ReadRequest Request(const std::string& object) {
@@ -100,17 +103,23 @@ TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
   std::vector<std::string> contents;
   std::vector<ReadRequest> requests;
   std::vector<std::string> got(40);
+  std::set<std::string> small;  // read in one request
   for (int i = 0; i < 40; ++i) {
     contents.push_back(RandomText(1 + 150 * i, i));
     const std::string name = "o" + std::to_string(i);
     server_.Put(name, contents.back());
+    if (contents.back().size() <= kPartBytes) small.insert("/data/" + name);
     requests.push_back(Request(name));
   }
   std::atomic<unsigned> asked = 0;
-  server_.SetFaults([&asked](const HttpServer::Asked&) {
+  server_.SetFaults([&](const HttpServer::Asked& it) {
     const unsigned number = asked++;
     if (number % 3 != 0) return Fault::kNone;
     const Fault fault = kPassingFaults[number / 3 % std::size(kPassingFaults)];
+    // Who reads all of an object and is told another length than it had is
+    // told that it was replaced.
+    if (fault == Fault::kNoRange && small.contains(it.target))
+      return Fault::kTruncate;
     return fault == Fault::k429 ? Fault::k503 : fault;
   });
   std::latch done(40);
@@ -123,7 +132,8 @@ TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
     };
   source_->Read(absl::MakeSpan(requests));
   done.wait();
-  EXPECT_EQ(got, contents);
+  for (int i = 0; i < 40; ++i)
+    EXPECT_TRUE(got[i] == contents[i]) << i << ": " << got[i].substr(0, 99);
 }
 
 TEST_F(HttpSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
