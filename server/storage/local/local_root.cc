@@ -10,7 +10,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -28,7 +30,10 @@ namespace forebay::storage::local {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's own limit
-constexpr int kMaxRaces = 16;
+// How often an open is tried again because of renames and mounts elsewhere on
+// the host: at once at first, then after a millisecond each.
+constexpr int kQuickTries = 16;
+constexpr int kMaxTries = 1000;
 constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
@@ -38,12 +43,15 @@ int OpenBeneath(int directory, const char* path, std::uint64_t flags,
   struct open_how how = {};
   how.flags = flags | O_CLOEXEC;
   how.resolve = resolve | kBeneath;
-  for (int races = 0;;) {
+  for (int tries = 1;;) {
     const long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
-    // EAGAIN: a rename beside us kept the kernel from being sure.
-    if (errno == EINTR || (errno == EAGAIN && ++races < kMaxRaces)) continue;
-    return -errno;
+    if (errno == EINTR) continue;
+    // EAGAIN: a rename or a mount beside us kept the kernel from being sure
+    // where ".." led, as happens often to long paths on a busy host.
+    if (errno != EAGAIN || tries == kMaxTries) return -errno;
+    if (++tries > kQuickTries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
