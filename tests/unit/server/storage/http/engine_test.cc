@@ -169,11 +169,11 @@ TEST_F(EngineTest, TellsLostConnections) {
             "5\r\nhello\r\n");
         peer.Close();
       }};
-  for (const auto& way : ways) {
-    handler_ = [&way](const HttpServer::Asked&, HttpServer::Peer& peer) {
-      way(peer);
-    };
-    const Answer answer = Get(To("/"));
+  handler_ = [&ways](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+    ways[std::stoul(asked.target.substr(1))](peer);
+  };
+  for (std::size_t way = 0; way < std::size(ways); ++way) {
+    const Answer answer = Get(To("/" + std::to_string(way)));
     EXPECT_EQ(answer.failure, Failure::kLost) << answer.reason;
     EXPECT_FALSE(answer.reason.empty());
   }
