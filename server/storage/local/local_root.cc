@@ -10,7 +10,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -31,9 +30,10 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's own limit
 // How often an open is tried again because of renames and mounts elsewhere on
-// the host: at once at first, then after a millisecond each.
+// the host: a good part of a second, other threads being let through after the
+// first few.
 constexpr int kQuickTries = 16;
-constexpr int kMaxTries = 1000;
+constexpr int kMaxTries = 20'000;
 constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
@@ -50,8 +50,7 @@ int OpenBeneath(int directory, const char* path, std::uint64_t flags,
     // EAGAIN: a rename or a mount beside us kept the kernel from being sure
     // where ".." led, as happens often to long paths on a busy host.
     if (errno != EAGAIN || tries == kMaxTries) return -errno;
-    if (++tries > kQuickTries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (++tries > kQuickTries) std::this_thread::yield();
   }
 }
 
