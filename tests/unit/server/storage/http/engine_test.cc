@@ -169,7 +169,7 @@ TEST_F(EngineTest, TellsLostConnections) {
             "5\r\nhello\r\n");
         peer.Close();
       }};
-  handler_ = [&ways](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+  handler_ = [ways](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
     ways[std::stoul(asked.target.substr(1))](peer);
   };
   for (std::size_t way = 0; way < std::size(ways); ++way) {
@@ -311,9 +311,10 @@ TEST_F(EngineTest, CancelledRequestsAreNotAnswered) {
   Request request = To("/");
   std::atomic<bool> answered = false;
   request.done = [&](const Answer&) { answered = true; };
-  engine_->Post([&] { id = engine_->Start(request); });
+  Engine* const engine = engine_.get();
+  engine->Post([&] { id = engine->Start(request); });
   asked_for.wait();
-  engine_->Post([&] { engine_->Cancel(id); });
+  engine->Post([&] { engine->Cancel(id); });
   hung_up.wait();
   engine_.reset();
   EXPECT_FALSE(answered);
