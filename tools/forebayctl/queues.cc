@@ -35,7 +35,8 @@ void Print(const Observation& seen, std::size_t width) {
                    {"MEMORY MB/S", true, 6},
                    {"SHARED", true, 6},
                    {"SSD", true, 6},
-                   {"SOURCE", true, 6}});
+                   {"SOURCE", true, 6},
+                   {"NETWORK", true, 6}});
   for (int i = 0; i < seen.list.jobs_size(); ++i) {
     const proto::Job& job = seen.list.jobs(i);
     const JobRates& rates = seen.rates[i];
@@ -59,7 +60,8 @@ void Print(const Observation& seen, std::size_t width) {
            first ? Megabytes(rates.memory_bytes_per_second) : "",
            first ? Megabytes(rates.shared_bytes_per_second) : "",
            first ? Megabytes(rates.disk_bytes_per_second) : "",
-           first ? Megabytes(rates.source_bytes_per_second) : ""});
+           first ? Megabytes(rates.source_bytes_per_second) : "",
+           first ? Megabytes(rates.network_bytes_per_second) : ""});
       first = false;
     }
   }

@@ -56,9 +56,10 @@ void AddLoader(const proto::LoaderCounters& before,
   rates->trainer_wait = std::min(1.0, rates->trainer_wait + wait);
 }
 
-void SetTraffic(const proto::ReadTraffic& before,
-                const proto::ReadTraffic& after, double seconds,
-                JobRates* rates) {
+void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
+                double seconds, JobRates* rates) {
+  const proto::ReadTraffic& before = job_before.traffic();
+  const proto::ReadTraffic& after = job_after.traffic();
   // Then the job began anew, and counts from zero.
   const bool anew = before.memory().bytes() > after.memory().bytes() ||
                     before.shared().bytes() > after.shared().bytes() ||
@@ -73,6 +74,12 @@ void SetTraffic(const proto::ReadTraffic& before,
   rates->shared_bytes_per_second = rate(before.shared(), after.shared());
   rates->disk_bytes_per_second = rate(before.disk(), after.disk());
   rates->source_bytes_per_second = rate(before.source(), after.source());
+  const std::uint64_t received_before = job_before.remote_requests().bytes();
+  const std::uint64_t received = job_after.remote_requests().bytes();
+  rates->network_bytes_per_second =
+      static_cast<double>(received -
+                          (received_before > received ? 0 : received_before)) /
+      seconds;
 }
 
 }  // namespace
@@ -88,8 +95,8 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
     rates.name = job.name();
     if (seconds > 0) {
       const proto::Job* earlier = FindJob(before, job);
-      SetTraffic(earlier == nullptr ? proto::ReadTraffic() : earlier->traffic(),
-                 job.traffic(), seconds, &rates);
+      SetTraffic(earlier == nullptr ? proto::Job() : *earlier, job, seconds,
+                 &rates);
     }
     for (int i = 0; i < job.loaders_size(); ++i) {
       const proto::Loader& loader = job.loaders(i);

@@ -20,6 +20,7 @@ struct JobRates {
   double shared_bytes_per_second = 0;     // another had begun to read them
   double disk_bytes_per_second = 0;       // the cache's tier on disk had them
   double source_bytes_per_second = 0;     // were read
+  double network_bytes_per_second = 0;    // came for it from other hosts
   double bytes_delivered_per_second = 0;  // of batches
   double cpu_cores = 0;                   // decoding and transforming
   double trainer_wait = 0;                // 0 to 1, of the time

@@ -32,6 +32,7 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
                    {"SHARED", true, 4},
                    {"FROM SSD", true, 4},
                    {"FROM SOURCE", true, 4},
+                   {"BY NETWORK", true, 4},
                    {"DELIVERED MB/S", true, 1},
                    {"CPU", true, 3},
                    {"READY", true, 2},
@@ -43,6 +44,7 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
                   Megabytes(job.shared_bytes_per_second),
                   Megabytes(job.disk_bytes_per_second),
                   Megabytes(job.source_bytes_per_second),
+                  Megabytes(job.network_bytes_per_second),
                   Megabytes(job.bytes_delivered_per_second),
                   absl::StrFormat("%.2f", job.cpu_cores),
                   absl::StrCat(job.slots_ready, "/", job.slots),
@@ -76,6 +78,8 @@ void PrintJson(const std::vector<JobRates>& rates) {
     fields["disk_bytes_per_second"].set_number_value(job.disk_bytes_per_second);
     fields["source_bytes_per_second"].set_number_value(
         job.source_bytes_per_second);
+    fields["network_bytes_per_second"].set_number_value(
+        job.network_bytes_per_second);
     fields["bytes_delivered_per_second"].set_number_value(
         job.bytes_delivered_per_second);
     fields["cpu_cores"].set_number_value(job.cpu_cores);

@@ -202,10 +202,10 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   EXPECT_EQ(Run("queues").out,
             "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  READY  HELD  "
             "COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINER   ME"
-            "MORY MB/S  SHARED  SSD  SOURCE\n"
+            "MORY MB/S  SHARED  SSD  SOURCE  NETWORK\n"
             "resnet  train       4      3     0        1      2     1  "
             "     0      3    184 KiB  16.0 MiB         1  computes    "
-            "        0       0    0       0\n"
+            "        0       0    0       0        0\n"
             "resnet  val         0      0     0        0      0     0  "
             "     0      0        0 B       0 B         0  idle\n");
   const std::string json = Run("--json jobs").out;
@@ -261,13 +261,14 @@ TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {
   StartDaemon();
   EXPECT_EQ(Run("top --interval 0.1").out,
             "JOB     IMG/S  READ MB/S  FROM MEMORY  SHARED  FROM SSD  FR"
-            "OM SOURCE  DELIVERED MB/S   CPU  READY  WAIT\n"
+            "OM SOURCE  BY NETWORK  DELIVERED MB/S   CPU  READY  WAIT\n"
             "resnet      0          0            0       0         0    "
-            "        0               0  0.00    2/4    0%\n");
+            "        0           0               0  0.00    2/4    0%\n");
   const std::string json = Run("top --interval 0.1 --json").out;
   EXPECT_NE(json.find("\"images_per_second\": 0"), std::string::npos) << json;
   EXPECT_NE(json.find("\"memory_bytes_per_second\": 0"), std::string::npos);
   EXPECT_NE(json.find("\"disk_bytes_per_second\": 0"), std::string::npos);
+  EXPECT_NE(json.find("\"network_bytes_per_second\": 0"), std::string::npos);
 }
 
 TEST_F(ForebayctlTest, PeekWritesThePicture) {

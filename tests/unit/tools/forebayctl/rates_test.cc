@@ -89,6 +89,7 @@ TEST(RatesTest, TellWhereBytesCameFrom) {
     traffic->mutable_shared()->set_bytes(2 * bytes);
     traffic->mutable_source()->set_bytes(3 * bytes);
     traffic->mutable_disk()->set_bytes(4 * bytes);
+    list->mutable_jobs(0)->mutable_remote_requests()->set_bytes(5 * bytes);
   };
   set(&before, 1000);
   set(&after, 5000);
@@ -97,10 +98,12 @@ TEST(RatesTest, TellWhereBytesCameFrom) {
   EXPECT_DOUBLE_EQ(rates[0].shared_bytes_per_second, 4000);
   EXPECT_DOUBLE_EQ(rates[0].source_bytes_per_second, 6000);
   EXPECT_DOUBLE_EQ(rates[0].disk_bytes_per_second, 8000);
+  EXPECT_DOUBLE_EQ(rates[0].network_bytes_per_second, 10000);
   // The job began anew.
   set(&before, 1'000'000);
-  EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].memory_bytes_per_second,
-                   2500);
+  const JobRates anew = RatesBetween(before, after)[0];
+  EXPECT_DOUBLE_EQ(anew.memory_bytes_per_second, 2500);
+  EXPECT_DOUBLE_EQ(anew.network_bytes_per_second, 12500);
 }
 
 }  // namespace
