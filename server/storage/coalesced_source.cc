@@ -60,7 +60,7 @@ CoalescedSource::CoalescedSource(ByteSource* below,
     : below_(below),
       memory_(std::move(memory)),
       options_(options),
-      buffers_(std::make_shared<local::BufferPool>(options.spare_bytes)) {}
+      buffers_(std::make_shared<BufferPool>(options.spare_bytes)) {}
 
 CoalescedSource::~CoalescedSource() {
   base::MutexLock lock(&mutex_);

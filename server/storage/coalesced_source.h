@@ -13,8 +13,8 @@
 #include "server/base/bytes.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
-#include "server/storage/local/buffer_pool.h"
 
 namespace forebay::storage {
 
@@ -93,7 +93,7 @@ class CoalescedSource final : public ByteSource {
   ByteSource* const below_;
   const base::MemoryReservation memory_;
   const CoalescedSourceOptions options_;
-  const std::shared_ptr<local::BufferPool> buffers_;
+  const std::shared_ptr<BufferPool> buffers_;
 
   // Held while a read's bytes are copied, and never with the other.
   base::Mutex handing_out_;

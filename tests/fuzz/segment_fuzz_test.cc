@@ -22,7 +22,7 @@
 #include "server/cache/disk/record_reader.h"
 #include "server/cache/disk/recovery.h"
 #include "server/cache/disk/segment_format.h"
-#include "server/storage/local/buffer_pool.h"
+#include "server/storage/buffer_pool.h"
 #include "spdlog/spdlog.h"
 
 namespace {
@@ -42,7 +42,7 @@ using forebay::cache::disk::Recovered;
 using forebay::cache::disk::RoundUp;
 using forebay::cache::disk::SegmentName;
 using forebay::cache::disk::Volume;
-using forebay::storage::local::BufferPool;
+using forebay::storage::BufferPool;
 
 constexpr std::uint64_t kSerial = 5;
 

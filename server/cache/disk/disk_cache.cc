@@ -43,7 +43,7 @@ DiskCache::DiskCache(const Options& options, const Surroundings& surroundings,
     : below_(surroundings.below),
       clock_(surroundings.clock),
       memory_(std::move(memory)),
-      buffers_(std::make_shared<storage::local::BufferPool>(kSpareBytes)),
+      buffers_(std::make_shared<storage::BufferPool>(kSpareBytes)),
       store_(std::move(store)),
       threads_(options.read_threads,
                [this](ReadThreads::Read read, const PageBuffer& scratch) {

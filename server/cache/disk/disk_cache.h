@@ -18,8 +18,8 @@
 #include "server/cache/disk/store.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/next_use.h"
+#include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
-#include "server/storage/local/buffer_pool.h"
 
 namespace forebay::cache::disk {
 
@@ -99,7 +99,7 @@ class DiskCache final : public storage::ByteSource {
   storage::ByteSource* const below_;
   const base::Clock* const clock_;
   const base::MemoryReservation memory_;
-  const std::shared_ptr<storage::local::BufferPool> buffers_;
+  const std::shared_ptr<storage::BufferPool> buffers_;
   const std::unique_ptr<Store> store_;
 
   mutable base::Mutex mutex_;

@@ -29,7 +29,7 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
-                                       storage::local::BufferPool& buffers) {
+                                       storage::BufferPool& buffers) {
   const RecordPlace& place = found.place;
   const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
   if (RecordBytes(key) != place.bytes || record_end > found.file->bytes) {

@@ -7,7 +7,7 @@
 #include "server/cache/disk/record.h"
 #include "server/cache/disk/segment_file.h"
 #include "server/cache/disk/volume.h"
-#include "server/storage/local/buffer_pool.h"
+#include "server/storage/buffer_pool.h"
 
 namespace forebay::cache::disk {
 
@@ -24,7 +24,7 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
-                                       storage::local::BufferPool& buffers);
+                                       storage::BufferPool& buffers);
 
 // A record as it lies in the scratch that it was read into.
 struct WholeRecord {

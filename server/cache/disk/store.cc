@@ -153,7 +153,7 @@ void Store::PassBy(const Key& key) {
 absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
                                         const Key& key,
                                         const PageBuffer& scratch,
-                                        storage::local::BufferPool& buffers) {
+                                        storage::BufferPool& buffers) {
   absl::StatusOr<base::Bytes> bytes =
       ReadRecord(*volume_, found, key, scratch, buffers);
   const std::int64_t now = around_.clock->NowNanos();

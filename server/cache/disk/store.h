@@ -24,7 +24,7 @@
 #include "server/cache/disk/snapshot.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/next_use.h"
-#include "server/storage/local/buffer_pool.h"
+#include "server/storage/buffer_pool.h"
 
 namespace forebay::cache::disk {
 
@@ -80,7 +80,7 @@ class Store {
   // As ReadRecord; what cannot be read is forgotten.
   absl::StatusOr<base::Bytes> Read(const Index::Found& found, const Key& key,
                                    const PageBuffer& scratch,
-                                   storage::local::BufferPool& buffers);
+                                   storage::BufferPool& buffers);
   // Writes it some time later, if it is worth that. Takes its key.
   void Keep(Entry entry);
 

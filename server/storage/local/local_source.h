@@ -14,8 +14,8 @@
 #include "absl/types/span.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
-#include "server/storage/local/buffer_pool.h"
 #include "server/storage/local/file_system.h"
 
 namespace forebay::storage::local {

@@ -1,4 +1,4 @@
-#include "server/storage/local/buffer_pool.h"
+#include "server/storage/buffer_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace forebay::storage::local {
+namespace forebay::storage {
 namespace {
 
 TEST(BufferPoolTest, BuffersHoldWhatWasAsked) {
@@ -71,4 +71,4 @@ TEST(BufferPoolTest, ServesManyThreads) {
 }
 
 }  // namespace
-}  // namespace forebay::storage::local
+}  // namespace forebay::storage

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_
-#define FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_
+#ifndef FOREBAY_SERVER_STORAGE_BUFFER_POOL_H_
+#define FOREBAY_SERVER_STORAGE_BUFFER_POOL_H_
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
 
-namespace forebay::storage::local {
+namespace forebay::storage {
 
 // Buffers for reads, used again instead of given back: a page that was touched
 // before costs no fault. Sizes are rounded up to one of four steps between
@@ -78,6 +78,6 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
       ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace forebay::storage::local
+}  // namespace forebay::storage
 
-#endif  // FOREBAY_SERVER_STORAGE_LOCAL_BUFFER_POOL_H_
+#endif  // FOREBAY_SERVER_STORAGE_BUFFER_POOL_H_

@@ -1,4 +1,4 @@
-#include "server/storage/local/buffer_pool.h"
+#include "server/storage/buffer_pool.h"
 
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace forebay::storage::local {
+namespace forebay::storage {
 namespace {
 
 // The class of `length`: 4 times the power of two above, plus the quarter.
@@ -93,4 +93,4 @@ void BufferPool::GiveBack(std::uint8_t* buffer, std::size_t size_class) {
   Free(buffer, size);
 }
 
-}  // namespace forebay::storage::local
+}  // namespace forebay::storage
