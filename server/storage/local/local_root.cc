@@ -30,8 +30,8 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's own limit
 // How often an open is tried again because of renames and mounts elsewhere on
-// the host: a good part of a second, other threads being let through after the
-// first few.
+// the host, other threads being let through after the first few: it can take
+// thousands of tries until one falls between two of them.
 constexpr int kQuickTries = 16;
 constexpr int kMaxTries = 20'000;
 constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -65,6 +67,27 @@ TEST_F(LocalRootTest, OpensWhatLiesBeneath) {
   EXPECT_EQ(Content(*Root(), "./class_a//x.jpg"), "inside");
   EXPECT_TRUE(Root()->OpenDirectory("").ok());
   EXPECT_TRUE(Root()->OpenDirectory("class_a").ok());
+}
+
+// The kernel is not sure where ".." leads while anything on the host is
+// renamed.
+TEST_F(LocalRootTest, OpensWhileOthersRename) {
+  std::string path;
+  for (int i = 0; i < 50; ++i) path += "class_a/../";
+  path += "class_a/x.jpg";
+  const std::string one = scratch_.Path("other/y.jpg");
+  const std::string two = scratch_.Path("other/z.jpg");
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        std::rename(one.c_str(), two.c_str());
+        std::rename(two.c_str(), one.c_str());
+      }
+    });
+  }
+  const auto root = Root();
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(Content(*root, path), "inside");
 }
 
 TEST_F(LocalRootTest, NamesWhatIsMissing) {
