@@ -10,7 +10,7 @@ import pytest
 import forebay
 from daemons import serving
 from trouble import (contents, ctl, expect_line, memory_used, open_loader,
-                     run_until_error, trainer, until)
+                     read_epochs, run_until_error, trainer, until)
 
 SAMPLES = 48
 CHANGED = "city/003.jpg"
@@ -64,22 +64,13 @@ def tally(traffic, tier):
     return int(traffic[tier]["reads"]), int(traffic[tier]["bytes"])
 
 
-def tell(*trainers):
-    """Has each read an epoch, all at once."""
-    for process in trainers:
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-    for process in trainers:
-        expect_line(process, "read")
-
-
 def test_two_jobs_read_every_byte_once(daemon, photos):
     with trainer(TRAINER, photos, 1, FOREBAY_JOB="one") as one, \
             trainer(TRAINER, photos, 2, FOREBAY_JOB="two") as two:
         expect_line(one, "ready")
         expect_line(two, "ready")
         for _ in range(3):
-            tell(one, two)
+            read_epochs(one, two)
         cache = ctl(daemon, "cache")
         jobs = ctl(daemon, "jobs")["jobs"]
     every_byte = SAMPLES, size_of(photos)

@@ -10,7 +10,7 @@ import pytest
 from daemons import serving
 from fault_proxy import FaultProxy
 from remote_test import bucket, epoch, open_loader, same
-from trouble import ctl, expect_line, trainer, until
+from trouble import ctl, expect_line, read_epochs, trainer, until
 
 assert bucket  # a fixture
 
@@ -84,15 +84,6 @@ def test_a_bucket_is_read_once_over_restarts(daemon, bucket, proxy, config,
     assert int(disk.get("damaged", 0)) == 0
 
 
-def tell(*trainers):
-    """Has each read an epoch, all at once."""
-    for process in trainers:
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-    for process in trainers:
-        expect_line(process, "read")
-
-
 def given(traffic):
     """Reads and bytes, by tier."""
     return {tier: (int(traffic[tier]["reads"]), int(traffic[tier]["bytes"]))
@@ -107,13 +98,13 @@ def test_each_job_is_told_what_each_tier_gave_it(daemon, bucket, proxy, config,
     daemon.start("--config", str(config))
     with trainer(TRAINER, bucket, 1, FOREBAY_JOB="one") as one:
         expect_line(one, "ready")
-        tell(one)
+        read_epochs(one)
         until(lambda: int(ctl(daemon, "cache")["disk"]["entries"]) ==
               len(sizes), "all is on the disk")
         with trainer(TRAINER, bucket, 2, FOREBAY_JOB="two") as two:
             expect_line(two, "ready")
-            tell(one, two)
-            tell(one, two)
+            read_epochs(one, two)
+            read_epochs(one, two)
             cache, jobs = ctl(daemon, "cache"), ctl(daemon, "jobs")["jobs"]
             assert {"memory_bytes_per_second", "disk_bytes_per_second",
                     "source_bytes_per_second"} <= set(

@@ -186,3 +186,12 @@ def expect_line(process, line):
     """Waits for the next line of a trainer, which must be `line`."""
     said = process.stdout.readline().decode().strip()
     assert said == line, f"{said!r} instead of {line!r}"
+
+
+def read_epochs(*trainers):
+    """Has each trainer that waits for a line read an epoch, all at once."""
+    for process in trainers:
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    for process in trainers:
+        expect_line(process, "read")

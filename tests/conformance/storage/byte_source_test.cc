@@ -97,11 +97,9 @@ class MemoryHarness final : public ByteSourceHarness {
   std::optional<MemorySource> source_{std::in_place};
 };
 
-// Decorates a LocalHarness's source.
-class FaultyHarness final : public ByteSourceHarness {
+// Has a LocalHarness, whose source a decorator reads.
+class OverLocalHarness : public ByteSourceHarness {
  public:
-  FaultyHarness() : source_(std::in_place, &inner_.source()) {}
-
   ByteSource& source() override { return *source_; }
   void DestroySource() override {
     source_.reset();
@@ -113,94 +111,64 @@ class FaultyHarness final : public ByteSourceHarness {
     return inner_.Put(object, content);
   }
   void Remove(const std::string& object) override { inner_.Remove(object); }
+
+ protected:
+  ByteSource* below() { return &inner_.source(); }
+  void Decorate(std::unique_ptr<ByteSource> source) {
+    source_ = std::move(source);
+  }
 
  private:
   LocalHarness inner_;
-  std::optional<FaultySource> source_;
+  std::unique_ptr<ByteSource> source_;
 };
 
-// Decorates a LocalHarness's source. Much of what the suite reads fits in.
-class CacheHarness final : public ByteSourceHarness {
+class FaultyHarness final : public OverLocalHarness {
  public:
-  CacheHarness()
-      : source_(*cache::Cache::Create({.capacity = kCapacity, .seed = 1},
-                                      {.below = &inner_.source(),
-                                       .budget = &budget_,
-                                       .next_use = &timetable_,
-                                       .clock = base::Clock::Monotonic()})) {}
+  FaultyHarness() { Decorate(std::make_unique<FaultySource>(below())); }
+};
 
-  ByteSource& source() override { return *source_; }
-  void DestroySource() override {
-    source_.reset();
-    inner_.DestroySource();
+// Much of what the suite reads fits in.
+class CacheHarness final : public OverLocalHarness {
+ public:
+  CacheHarness() {
+    Decorate(*cache::Cache::Create({.capacity = kCapacity, .seed = 1},
+                                   {.below = below(),
+                                    .budget = &budget_,
+                                    .next_use = &timetable_,
+                                    .clock = base::Clock::Monotonic()}));
   }
-  std::shared_ptr<const Root> root() override { return inner_.root(); }
-  ObjectVersion Put(const std::string& object,
-                    const std::string& content) override {
-    return inner_.Put(object, content);
-  }
-  void Remove(const std::string& object) override { inner_.Remove(object); }
+  ~CacheHarness() override { DestroySource(); }
 
  private:
   static constexpr std::uint64_t kCapacity = 1'000'000;
 
   base::MemoryBudget budget_{kCapacity};
   cache::Timetable timetable_;
-  LocalHarness inner_;
-  std::unique_ptr<cache::Cache> source_;
 };
 
-// Decorates a LocalHarness's source, of which it asks a few reads at once.
-class ScheduledHarness final : public ByteSourceHarness {
+// Asks a few reads at once of the source below.
+class ScheduledHarness final : public OverLocalHarness {
  public:
-  ScheduledHarness()
-      : source_(std::in_place, &inner_.source(),
-                ScheduledSourceOptions{.reads_at_once = 5,
-                                       .bytes_at_once = 1'000'000}) {
-    source_->SetWeight(2, 3);
-    source_->SetCap(1, 10e6);
+  ScheduledHarness() {
+    auto source = std::make_unique<ScheduledSource>(
+        below(),
+        ScheduledSourceOptions{.reads_at_once = 5, .bytes_at_once = 1'000'000});
+    source->SetWeight(2, 3);
+    source->SetCap(1, 10e6);
+    Decorate(std::move(source));
   }
-
-  ByteSource& source() override { return *source_; }
-  void DestroySource() override {
-    source_.reset();
-    inner_.DestroySource();
-  }
-  std::shared_ptr<const Root> root() override { return inner_.root(); }
-  ObjectVersion Put(const std::string& object,
-                    const std::string& content) override {
-    return inner_.Put(object, content);
-  }
-  void Remove(const std::string& object) override { inner_.Remove(object); }
-
- private:
-  LocalHarness inner_;
-  std::optional<ScheduledSource> source_;
 };
 
 // Decorates a LocalHarness's source: what the suite reads at once is read
 // together.
-class CoalescedHarness final : public ByteSourceHarness {
+class CoalescedHarness final : public OverLocalHarness {
  public:
-  CoalescedHarness()
-      : source_(*CoalescedSource::Create(&inner_.source(), &budget_)) {}
-
-  ByteSource& source() override { return *source_; }
-  void DestroySource() override {
-    source_.reset();
-    inner_.DestroySource();
-  }
-  std::shared_ptr<const Root> root() override { return inner_.root(); }
-  ObjectVersion Put(const std::string& object,
-                    const std::string& content) override {
-    return inner_.Put(object, content);
-  }
-  void Remove(const std::string& object) override { inner_.Remove(object); }
+  CoalescedHarness() { Decorate(*CoalescedSource::Create(below(), &budget_)); }
+  ~CoalescedHarness() override { DestroySource(); }
 
  private:
   base::MemoryBudget budget_{std::uint64_t{64} << 20};
-  LocalHarness inner_;
-  std::unique_ptr<CoalescedSource> source_;
 };
 
 // Decorates a source of objects in memory. Much of what the suite reads more
