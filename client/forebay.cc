@@ -211,6 +211,7 @@ void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
   defaults.uneven = FOREBAY_WRAP;
   defaults.batch_size = 1;
   defaults.on_error = FOREBAY_RAISE;
+  defaults.sharing = FOREBAY_ELASTIC;
   memset(options, 0, size);
   memcpy(options, &defaults, std::min(size, sizeof defaults));
 }

@@ -143,6 +143,14 @@ typedef enum forebay_uneven FOREBAY_INT {
   FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
 } forebay_uneven;
 
+/* Whether loaders that want the same batches, in whatever job, have them made
+ * once for all. */
+typedef enum forebay_sharing FOREBAY_INT {
+  FOREBAY_ELASTIC = 1,  /* each at its own pace: nobody waits for anybody */
+  FOREBAY_LOCKSTEP = 2, /* nobody runs ahead by more than there are slots */
+  FOREBAY_ALONE = 3     /* no */
+} forebay_sharing;
+
 typedef enum forebay_on_error FOREBAY_INT {
   FOREBAY_RAISE = 1,     /* a corrupt sample ends the epoch */
   FOREBAY_SUBSTITUTE = 2 /* another takes its place, and is counted */
@@ -313,6 +321,8 @@ typedef struct forebay_loader_options {
   const char* const* fields;
   size_t field_count;
   const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
+
+  forebay_sharing sharing; /* default FOREBAY_ELASTIC */
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {

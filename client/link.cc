@@ -29,6 +29,16 @@ Status Link::AttachSlots(const std::vector<Fd>& fds, std::uint64_t slot_bytes,
   return slots_.Attach(fds, slot_bytes);
 }
 
+Status Link::AddSlots(const std::vector<Fd>& fds) {
+  const std::lock_guard lock(mutex_);
+  return slots_.Add(fds);
+}
+
+std::uint32_t Link::slots() const {
+  const std::lock_guard lock(mutex_);
+  return slots_.size();
+}
+
 void Link::DetachSlots() {
   const std::lock_guard lock(mutex_);
   slots_.Detach();

@@ -41,6 +41,9 @@ class Link : public std::enable_shared_from_this<Link> {
   // Takes the slots of the epoch that starts.
   Status AttachSlots(const std::vector<Fd>& fds, std::uint64_t slot_bytes,
                      std::uint32_t lease_quota);
+  // More of them, which were made while it runs.
+  Status AddSlots(const std::vector<Fd>& fds);
+  std::uint32_t slots() const;
   void DetachSlots();
 
   // Leases the batch that `entry` announced to the caller; copies it, and

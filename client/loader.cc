@@ -198,7 +198,8 @@ Status Loader::TakeLocked(forebay_batch** out) {
   Status status;
   switch (entry.kind) {
     case proto::ReadyKind::kBatch:
-      status = link_->Lease(entry, out);
+      status = FetchSlotsLocked(entry.slot);
+      if (status.ok()) status = link_->Lease(entry, out);
       if (status.ok()) return status;
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
@@ -215,6 +216,21 @@ Status Loader::TakeLocked(forebay_batch** out) {
   }
   EndEpochLocked();
   return status;
+}
+
+Status Loader::FetchSlotsLocked(std::uint32_t slot) {
+  Session& session = link_->session();
+  while (link_->slots() <= slot && slot < proto::kMaxSlots) {
+    const std::uint64_t id = session.NextRequestId();
+    Reply reply;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
+        id, EncodeGetSlots(id, opened_.loader_id, link_->slots()), &reply));
+    if (!std::holds_alternative<Slots>(reply.answer.kind) || reply.fds.empty())
+      return Status(FOREBAY_INTERNAL,
+                    "the daemon published a slot that it does not have");
+    FOREBAY_CLIENT_RETURN_IF_ERROR(link_->AddSlots(reply.fds));
+  }
+  return Status();
 }
 
 void Loader::EndEpochLocked() {

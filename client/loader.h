@@ -43,6 +43,8 @@ class Loader {
   Status CheckOpen() const;
   Status TakeOpened(Reply reply);
   Status StopEpochLocked();
+  // Sees to it that slot number `slot` is known.
+  Status FetchSlotsLocked(std::uint32_t slot);
   // Takes the next entry, which is there.
   Status TakeLocked(forebay_batch** out);
   // Takes and gives back every entry before number `published`.

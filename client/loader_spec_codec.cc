@@ -14,6 +14,7 @@ enum class SpecTag : Tag {
   kPipeline = 3,
   kBatch = 4,
   kName = 5,
+  kSharing = 6,
 };
 enum class DatasetTag : Tag {
   kUri = 1,
@@ -89,6 +90,7 @@ std::string EncodeLoaderSpec(const forebay_loader_options& options,
   spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
   WriteBatch(spec, options);
   if (options.name != nullptr) spec.add_string(SpecTag::kName, options.name);
+  spec.add_enum(SpecTag::kSharing, options.sharing);
   return bytes;
 }
 

@@ -21,6 +21,7 @@ enum class RequestTag : Tag {
   kStopEpoch = 5,
   kCloseLoader = 6,
   kGetStats = 7,
+  kGetSlots = 8,
 };
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
@@ -35,6 +36,7 @@ enum class StartEpochTag : Tag {
   kFirstSample = 3,
 };
 enum class LoaderIdTag : Tag { kLoaderId = 1 };
+enum class GetSlotsTag : Tag { kLoaderId = 1, kFirst = 2 };
 
 enum class AnswerTag : Tag {
   kRequestId = 1,
@@ -45,6 +47,7 @@ enum class AnswerTag : Tag {
   kEpochStopped = 6,
   kLoaderClosed = 7,
   kStats = 8,
+  kSlots = 9,
 };
 
 using Reader = protozero::pbf_reader;
@@ -204,6 +207,10 @@ void ReadKind(Reader& reader, Answer* answer) {
     case AnswerTag::kStats:
       answer->kind = ReadStats(reader.get_message());
       break;
+    case AnswerTag::kSlots:
+      reader.skip();
+      answer->kind = Slots();
+      break;
     default:
       reader.skip();
   }
@@ -257,6 +264,17 @@ std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id) {
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id) {
   return LoaderRequest(RequestTag::kCloseLoader, request_id, loader_id);
+}
+
+std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
+                           std::uint32_t first) {
+  std::string bytes;
+  protozero::pbf_builder<RequestTag> request(bytes);
+  request.add_uint64(RequestTag::kRequestId, request_id);
+  protozero::pbf_builder<GetSlotsTag> body(request, RequestTag::kGetSlots);
+  body.add_uint64(GetSlotsTag::kLoaderId, loader_id);
+  body.add_uint32(GetSlotsTag::kFirst, first);
+  return bytes;
 }
 
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id) {

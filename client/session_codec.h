@@ -27,6 +27,8 @@ std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
+std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
+                           std::uint32_t first);
 
 // A serialized proto.LoaderSpec. `pipeline`: a serialized proto.PipelineSpec.
 // The options have been checked for null strings; `place` is theirs.
@@ -81,11 +83,14 @@ struct Stats {
   std::uint64_t cpu_nanos = 0;
 };
 
+// What it gives are descriptors.
+struct Slots {};
+
 struct Answer {
   std::uint64_t request_id = 0;
   // monostate: none that this version knows.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
-               EpochStopped, LoaderClosed, Stats>
+               EpochStopped, LoaderClosed, Stats, Slots>
       kind;
 };
 

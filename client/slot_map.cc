@@ -54,16 +54,22 @@ void SlotMapping::Lend() {
 Status SlotMap::Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes) {
   Detach();
   if (pages_ == nullptr) pages_ = PrivatePages::Create();
-  std::vector<std::shared_ptr<SlotMapping>> slots(fds.size());
-  for (size_t i = 0; i < fds.size(); ++i) {
-    if (i < past_.size()) slots[i] = past_[i].lock();
-    if (slots[i] != nullptr && slots[i]->bytes() == slot_bytes &&
-        slots[i]->IsOf(fds[i].get()))
-      continue;
-    FOREBAY_CLIENT_RETURN_IF_ERROR(
-        SlotMapping::Map(fds[i].get(), slot_bytes, pages_, &slots[i]));
+  slot_bytes_ = slot_bytes;
+  return Add(fds);
+}
+
+Status SlotMap::Add(const std::vector<Fd>& fds) {
+  for (const Fd& fd : fds) {
+    const size_t index = slots_.size();
+    std::shared_ptr<SlotMapping> slot;
+    if (index < past_.size()) slot = past_[index].lock();
+    if (slot == nullptr || slot->bytes() != slot_bytes_ ||
+        !slot->IsOf(fd.get())) {
+      FOREBAY_CLIENT_RETURN_IF_ERROR(
+          SlotMapping::Map(fd.get(), slot_bytes_, pages_, &slot));
+    }
+    slots_.push_back(std::move(slot));
   }
-  slots_ = std::move(slots);
   return Status();
 }
 

@@ -60,15 +60,21 @@ class SlotMap {
   // Takes the slots of the epoch that starts. A slot that a lease has kept
   // mapped stays mapped where it is.
   Status Attach(const std::vector<Fd>& fds, std::uint64_t slot_bytes);
+  // More slots, numbered after those that there are.
+  Status Add(const std::vector<Fd>& fds);
   // Lets go of all slots; those leased stay mapped until released.
   void Detach();
 
+  std::uint32_t size() const {
+    return static_cast<std::uint32_t>(slots_.size());
+  }
   // Slot `index`; null if there is none.
   std::shared_ptr<SlotMapping> Find(std::uint32_t index) const {
     return index < slots_.size() ? slots_[index] : nullptr;
   }
 
  private:
+  std::uint64_t slot_bytes_ = 0;
   std::vector<std::shared_ptr<SlotMapping>> slots_;
   std::vector<std::weak_ptr<SlotMapping>> past_;  // of the epoch before
   std::shared_ptr<PrivatePages> pages_;           // made with the first slot

@@ -33,7 +33,7 @@ namespace forebay::proto {
 inline constexpr std::uint32_t kRingMagic = 0x52594246;  // "FBYR"
 inline constexpr std::uint32_t kReadyCapacity = 128;
 inline constexpr std::uint32_t kReleaseCapacity = 128;
-inline constexpr std::uint32_t kMaxSlots = 64;
+inline constexpr std::uint32_t kMaxSlots = 256;
 inline constexpr std::uint32_t kMaxErrorText = 2048;
 inline constexpr std::uint64_t kRingBytes = 8192;
 

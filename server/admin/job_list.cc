@@ -43,6 +43,31 @@ void Fill(const job::LoaderQueues& in, proto::LoaderQueues* out) {
   out->set_bytes_in_flight(in.bytes_in_flight);
   out->set_depth(in.depth);
   out->set_window_bytes(in.window_bytes);
+  out->set_slots_kept(in.slots_kept);
+}
+
+proto::LoaderSharing::Standing ToProto(stream::Standing standing) {
+  switch (standing) {
+    case stream::Standing::kAlone:
+      return proto::LoaderSharing::ALONE;
+    case stream::Standing::kTogether:
+      return proto::LoaderSharing::TOGETHER;
+    case stream::Standing::kTrailing:
+      return proto::LoaderSharing::TRAILING;
+    case stream::Standing::kCatching:
+      return proto::LoaderSharing::CATCHING;
+    case stream::Standing::kYielding:
+      return proto::LoaderSharing::YIELDING;
+    case stream::Standing::kApart:
+      return proto::LoaderSharing::APART;
+  }
+  return proto::LoaderSharing::ALONE;
+}
+
+void Fill(const job::LoaderSharing& in, proto::LoaderSharing* out) {
+  out->set_members(in.members);
+  out->set_behind(in.behind);
+  out->set_standing(ToProto(in.standing));
 }
 
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
@@ -56,6 +81,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_running(in.running);
   Fill(in.counters, out->mutable_counters());
   Fill(in.queues, out->mutable_queues());
+  Fill(in.sharing, out->mutable_sharing());
 }
 
 void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {

@@ -9,8 +9,8 @@
 
 namespace forebay::arena {
 
-absl::StatusOr<SlotPool> SlotPool::Create(std::uint32_t slots,
-                                          std::uint64_t slot_bytes) {
+absl::StatusOr<std::vector<SharedMemory>> SlotPool::MakeMemory(
+    std::uint32_t slots, std::uint64_t slot_bytes) {
   // Clearing so many pages takes a core tens of milliseconds a slot, and a
   // trainer waits for its first batch: all at once, or one after the other
   // where there are no threads to be had.
@@ -23,13 +23,24 @@ absl::StatusOr<SlotPool> SlotPool::Create(std::uint32_t slots,
                                       ClientAccess::kRead);
         }));
   }
-  std::vector<Slot> made;
+  std::vector<SharedMemory> made;
   made.reserve(slots);
   for (auto& memory : making) {
     FOREBAY_ASSIGN_OR_RETURN(auto created, memory.get());
-    made.push_back(Slot{.memory = std::move(created), .holders = {}});
+    made.push_back(std::move(created));
   }
-  return SlotPool(std::move(made), slot_bytes);
+  return made;
+}
+
+void SlotPool::Add(std::vector<SharedMemory> memory) {
+  for (SharedMemory& one : memory)
+    slots_.push_back(Slot{.memory = std::move(one), .holders = {}});
+}
+
+bool SlotPool::RemoveLast() {
+  if (slots_.empty() || slots_.back().state != State::kFree) return false;
+  slots_.pop_back();
+  return true;
 }
 
 SlotCounts SlotPool::Counts() const {
@@ -37,7 +48,8 @@ SlotCounts SlotPool::Counts() const {
   for (const Slot& slot : slots_) {
     counts.free += slot.state == State::kFree;
     counts.filling += slot.state == State::kFilling;
-    counts.published += slot.state == State::kPublished;
+    if (slot.state != State::kFinished) continue;
+    ++(slot.holders.empty() ? counts.kept : counts.leased);
   }
   return counts;
 }
@@ -57,15 +69,19 @@ void SlotPool::Abandon(std::uint32_t slot) {
   slots_[slot].state = State::kFree;
 }
 
-void SlotPool::Publish(std::uint32_t slot, absl::Span<const Holder> holders) {
+void SlotPool::Finish(std::uint32_t slot) {
   FOREBAY_CHECK(slots_[slot].state == State::kFilling);
-  FOREBAY_CHECK(!holders.empty());
-  slots_[slot].state = State::kPublished;
-  slots_[slot].holders.assign(holders.begin(), holders.end());
+  slots_[slot].state = State::kFinished;
 }
 
-bool SlotPool::AddLease(std::uint32_t slot, Holder holder) {
-  if (slots_[slot].state != State::kPublished) return false;
+void SlotPool::Free(std::uint32_t slot) {
+  FOREBAY_CHECK(slots_[slot].state == State::kFinished);
+  FOREBAY_CHECK(slots_[slot].holders.empty());
+  slots_[slot].state = State::kFree;
+}
+
+bool SlotPool::Lease(std::uint32_t slot, Holder holder) {
+  if (slots_[slot].state != State::kFinished) return false;
   slots_[slot].holders.push_back(holder);
   return true;
 }
@@ -78,28 +94,24 @@ bool SlotPool::Release(std::uint32_t slot, std::uint32_t generation,
 }
 
 void SlotPool::ReleaseAll(Holder holder) {
-  for (Slot& slot : slots_) {
-    while (EndLease(slot, holder)) {
-    }
-  }
+  for (Slot& slot : slots_) std::erase(slot.holders, holder);
 }
 
 bool SlotPool::EndLease(Slot& slot, Holder holder) {
-  if (slot.state != State::kPublished) return false;
   const auto lease =
       std::find(slot.holders.begin(), slot.holders.end(), holder);
   if (lease == slot.holders.end()) return false;
   slot.holders.erase(lease);
-  if (slot.holders.empty()) slot.state = State::kFree;
   return true;
 }
 
-bool SlotPool::HasLeases(Holder holder) const {
-  return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-    return slot.state == State::kPublished &&
-           std::find(slot.holders.begin(), slot.holders.end(), holder) !=
-               slot.holders.end();
-  });
+std::uint32_t SlotPool::Leases(Holder holder) const {
+  std::uint32_t leases = 0;
+  for (const Slot& slot : slots_) {
+    leases += static_cast<std::uint32_t>(
+        std::count(slot.holders.begin(), slot.holders.end(), holder));
+  }
+  return leases;
 }
 
 }  // namespace forebay::arena

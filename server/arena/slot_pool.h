@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "server/arena/shared_memory.h"
 
 namespace forebay::arena {
@@ -18,20 +17,24 @@ using Holder = std::uint32_t;
 struct SlotCounts {
   std::uint32_t free = 0;
   std::uint32_t filling = 0;
-  std::uint32_t published = 0;
+  std::uint32_t kept = 0;    // finished, and leased by nobody
+  std::uint32_t leased = 0;  // finished, and leased
 };
 
 // The slots of one stream and the book of their leases. A slot goes free ->
-// filling -> published (leased by each holder) -> free. The book is the
-// daemon's own: what a client says is checked against it, and a dead client's
-// leases are ended from it. Not thread-safe: the stream guards it; slots'
-// memory may be written by any thread while filling. Owns the memory,
-// which whoever makes it has reserved. Only Create blocks (see SharedMemory);
-// errors: RESOURCE_EXHAUSTED.
+// filling -> finished -> free; while it is finished it may be leased to several
+// holders, again and again. The book is the daemon's own: what a client says is
+// checked against it, and a dead client's leases are ended from it. Not
+// thread-safe: the stream guards it; slots' memory may be written by any thread
+// while filling. Owns the memory, which whoever makes it has reserved. Only
+// MakeMemory blocks (see SharedMemory); errors: RESOURCE_EXHAUSTED.
 class SlotPool {
  public:
-  static absl::StatusOr<SlotPool> Create(std::uint32_t slots,
-                                         std::uint64_t slot_bytes);
+  // Memory for so many slots, for Add.
+  static absl::StatusOr<std::vector<SharedMemory>> MakeMemory(
+      std::uint32_t slots, std::uint64_t slot_bytes);
+
+  explicit SlotPool(std::uint64_t slot_bytes) : slot_bytes_(slot_bytes) {}
 
   std::uint32_t slots() const {
     return static_cast<std::uint32_t>(slots_.size());
@@ -46,24 +49,35 @@ class SlotPool {
   }
   SlotCounts Counts() const;
 
+  // More slots, which are free.
+  void Add(std::vector<SharedMemory> memory);
+  // The slot of the highest number goes, if it is free.
+  bool RemoveLast();
   // A free slot starts to be filled, under a new generation.
   std::optional<std::uint32_t> Take();
-  // A filling slot becomes free again, unpublished.
+  // A filling slot becomes free again.
   void Abandon(std::uint32_t slot);
-  // A filling slot is leased to each of `holders` (at least one).
-  void Publish(std::uint32_t slot, absl::Span<const Holder> holders);
-  // One more lease on a slot if it is published; false if it is not.
-  bool AddLease(std::uint32_t slot, Holder holder);
+  // A filling slot is finished.
+  void Finish(std::uint32_t slot);
+  // A finished slot that nobody has leased becomes free.
+  void Free(std::uint32_t slot);
 
+  // One more lease on a finished slot; false if it is not.
+  bool Lease(std::uint32_t slot, Holder holder);
+  // Whether anybody has leased it.
+  bool IsLeased(std::uint32_t slot) const {
+    return !slots_[slot].holders.empty();
+  }
   // Ends one lease. False if `holder` has none on this generation of this slot:
   // any numbers may be passed.
   bool Release(std::uint32_t slot, std::uint32_t generation, Holder holder);
   // Ends all leases of a holder.
   void ReleaseAll(Holder holder);
-  bool HasLeases(Holder holder) const;
+  // How many the holder has.
+  std::uint32_t Leases(Holder holder) const;
 
  private:
-  enum class State { kFree, kFilling, kPublished };
+  enum class State { kFree, kFilling, kFinished };
   struct Slot {
     SharedMemory memory;
     State state = State::kFree;
@@ -71,9 +85,7 @@ class SlotPool {
     std::vector<Holder> holders;
   };
 
-  SlotPool(std::vector<Slot> slots, std::uint64_t slot_bytes)
-      : slots_(std::move(slots)), slot_bytes_(slot_bytes) {}
-  bool EndLease(Slot& slot, Holder holder);
+  static bool EndLease(Slot& slot, Holder holder);
 
   std::vector<Slot> slots_;
   std::uint64_t slot_bytes_;

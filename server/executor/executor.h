@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
+#include "absl/types/span.h"
 #include "server/schedule/flow.h"
 
 namespace forebay::executor {
@@ -17,7 +19,7 @@ struct Demand {
 
 // Runs CPU tasks on worker threads, shared fairly among flows by weight.
 // Thread-safe. The caller owns it; destruction runs no further task and waits
-// for those that run. Submit does not block. No errors.
+// for those that run. Submitting does not block. No errors.
 class Executor {
  public:
   // `worker` is 0 to workers() - 1: no two tasks run with the same one at once.
@@ -27,8 +29,14 @@ class Executor {
 
   virtual int workers() const = 0;
 
-  // The measured CPU time replaces the estimate afterwards.
-  virtual void Submit(schedule::Flow flow, const Demand& demand, Task task) = 0;
+  // A task that several flows want, at least one, none of them twice: it has
+  // the place of whose turn comes first, and all pay the same part of it. The
+  // measured CPU time replaces the estimate afterwards.
+  virtual void SubmitFor(absl::Span<const schedule::Flow> flows,
+                         const Demand& demand, Task task) = 0;
+  void Submit(schedule::Flow flow, const Demand& demand, Task task) {
+    SubmitFor({&flow, 1}, demand, std::move(task));
+  }
 
   // The flow's share from now on; 1 until set. Positive and finite. An executor
   // that shares nothing out has no use for it.

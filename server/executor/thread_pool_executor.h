@@ -43,7 +43,8 @@ class ThreadPoolExecutor final : public Executor {
   void Stop();
 
   int workers() const override { return workers_; }
-  void Submit(schedule::Flow flow, const Demand& demand, Task task) override;
+  void SubmitFor(absl::Span<const schedule::Flow> flows, const Demand& demand,
+                 Task task) override;
   void SetWeight(schedule::Flow flow, double weight) override;
   void SetCap(schedule::Flow flow, double cpus) override;
   void Forget(schedule::Flow flow) override;

@@ -9,43 +9,38 @@
 namespace forebay::job {
 
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
-    const proto::LoaderSpec& spec, stream::Recipe recipe,
-    const stream::Machinery& machinery, schedule::Flow flow) {
+    const proto::LoaderSpec& spec,
+    std::shared_ptr<const dataset::Dataset> dataset,
+    std::shared_ptr<stream::Stream> stream, schedule::Flow flow) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
-  FOREBAY_ASSIGN_OR_RETURN(auto source,
-                           stream::Stream::Create(recipe, machinery, flow));
-  return std::shared_ptr<Loader>(new Loader(spec, std::move(recipe),
-                                            machinery.clock, std::move(channel),
-                                            std::move(source)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const arena::Holder member,
+      stream->Join(channel.get(), flow, spec.batch().depth()));
+  return std::shared_ptr<Loader>(new Loader(
+      spec, std::move(dataset), std::move(channel), std::move(stream), member));
 }
 
-Loader::Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-               const base::Clock* clock,
+Loader::Loader(proto::LoaderSpec spec,
+               std::shared_ptr<const dataset::Dataset> dataset,
                std::unique_ptr<arena::Channel> channel,
-               std::shared_ptr<stream::Stream> stream)
+               std::shared_ptr<stream::Stream> stream, arena::Holder member)
     : spec_(std::move(spec)),
-      recipe_(std::move(recipe)),
-      clock_(clock),
+      dataset_(std::move(dataset)),
       channel_(std::move(channel)),
       stream_(std::move(stream)),
-      member_(stream_->Join(channel_.get())) {}
+      member_(member) {}
 
-Loader::~Loader() {
-  stream_->Stop();
-  stream_->Forfeit(member_);
-}
+Loader::~Loader() { stream_->Forfeit(member_); }
 
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
     std::uint64_t epoch, std::uint64_t first_sample) {
   base::MutexLock lock(&control_);
-  used_at_nanos_ = clock_->NowNanos();
-  return stream_->Start(epoch, first_sample);
+  return stream_->Start(member_, epoch, first_sample);
 }
 
 std::uint32_t Loader::StopEpoch() {
   base::MutexLock lock(&control_);
-  stream_->Stop();
-  used_at_nanos_ = clock_->NowNanos();
+  stream_->Stop(member_);
   return channel_->published();
 }
 
@@ -54,24 +49,22 @@ absl::Status Loader::TakeReleases() {
   return stream_->TakeReleases(member_);
 }
 
-void Loader::ReclaimIfIdle(std::int64_t idle_nanos) {
-  base::MutexLock lock(&control_);
+void Loader::Rest(std::int64_t idle_nanos) {
   stream_->Rest();
-  if (stream_->Snapshot(member_).running) used_at_nanos_ = clock_->NowNanos();
-  if (clock_->NowNanos() - used_at_nanos_ >= idle_nanos) stream_->Reclaim();
+  stream_->Reclaim(idle_nanos);
 }
 
 bool Loader::HasLeases() const { return stream_->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
   const stream::StreamSnapshot state = stream_->Snapshot(member_);
-  const stream::StreamCounters& made = state.made;
+  const stream::Production& made = state.made;
   const stream::MemberCounters& taken = state.taken;
   const arena::ClientTelling telling = channel_->Telling();
   LoaderSnapshot snapshot;
   snapshot.name = spec_.name();
   snapshot.uri = NameOf(spec_.dataset());
-  snapshot.dataset_size = recipe_.dataset->size();
+  snapshot.dataset_size = dataset_->size();
   snapshot.batch_size = spec_.batch().batch_size();
   snapshot.epoch = state.epoch;
   snapshot.position = taken.position;
@@ -87,18 +80,21 @@ LoaderSnapshot Loader::Snapshot() const {
                        .trainer_wait_nanos = telling.wait_nanos,
                        .batches_copied = telling.batches_copied,
                        .trainer_waiting = telling.waiting};
-  const std::uint32_t published = state.slot_counts.published;
-  const std::uint32_t ready = std::min(taken.ready, published);
+  const std::uint32_t ready = std::min(taken.ready, state.leases);
   snapshot.queues = {.slots = state.slots,
                      .slots_free = state.slot_counts.free,
                      .slots_filling = state.slot_counts.filling,
+                     .slots_kept = state.slot_counts.kept,
                      .slots_ready = ready,
-                     .slots_leased = published - ready,
-                     .depth = state.intake.depth,
+                     .slots_leased = state.leases - ready,
+                     .depth = state.depth,
                      .reads_in_flight = state.intake.reads_in_flight,
                      .samples_to_decode = state.samples_to_decode,
                      .bytes_in_flight = state.intake.bytes_in_flight,
                      .window_bytes = state.intake.window};
+  snapshot.sharing = {.members = state.members,
+                      .behind = state.behind,
+                      .standing = state.standing};
   return snapshot;
 }
 
@@ -108,7 +104,7 @@ absl::StatusOr<PeekedBatch> Loader::Peek() const {
   batch.slot = std::move(copy.bytes);
   batch.reservation = std::move(copy.reservation);
   batch.pipeline = spec_.pipeline();
-  batch.classes = recipe_.dataset->classes();
+  batch.classes = dataset_->classes();
   return batch;
 }
 

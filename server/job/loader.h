@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
@@ -15,28 +14,28 @@
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
 #include "server/job/snapshot.h"
-#include "server/stream/recipe.h"
 #include "server/stream/stream.h"
 
 namespace forebay::job {
 
 // One `DataLoader` of a job, as one member reads it: the stream that feeds it,
-// and the member's rings.
+// perhaps others too, and the member's rings.
 //
 // Thread-safe. Owned by the session that opened it; shared with the job, which
 // only looks. StartEpoch blocks while slots are made; nothing else does. Errors
-// are StartEpoch's (see Stream::Start) and TakeReleases' (a client that breaks
-// the contract).
+// are Create's (no memory), StartEpoch's (see Stream::Start) and TakeReleases'
+// (a client that breaks the contract).
 class Loader {
  public:
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
-      const proto::LoaderSpec& spec, stream::Recipe recipe,
-      const stream::Machinery& machinery, schedule::Flow flow);
+      const proto::LoaderSpec& spec,
+      std::shared_ptr<const dataset::Dataset> dataset,
+      std::shared_ptr<stream::Stream> stream, schedule::Flow flow);
   // The member is gone for good: its leases end.
   ~Loader();
 
   const std::string& name() const { return spec_.name(); }
-  const dataset::Dataset& dataset() const { return *recipe_.dataset; }
+  const dataset::Dataset& dataset() const { return *dataset_; }
   const arena::Channel& channel() const { return *channel_; }
   std::uint64_t slot_bytes() const { return stream_->slot_bytes(); }
   std::uint64_t samples_per_epoch() const {
@@ -46,18 +45,25 @@ class Loader {
     return stream_->batches_per_epoch();
   }
 
-  // Returns descriptors of the slots, in order.
+  // The stream, which other loaders may be members of.
+  const stream::Stream* stream() const { return stream_.get(); }
+
+  // Returns descriptors of the slots, in order: there may be more by and by.
   absl::StatusOr<std::vector<base::Fd>> StartEpoch(std::uint64_t epoch,
                                                    std::uint64_t first_sample);
+  // Those from number `first` on.
+  absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const {
+    return stream_->SlotsFrom(first);
+  }
   // Ends production; returns how many ready entries there are in all.
   std::uint32_t StopEpoch();
 
   // To be called when channel().event_fd() is readable.
   absl::Status TakeReleases();
 
-  // Gives the slots back when no epoch has run for `idle_nanos` and none is
-  // leased.
-  void ReclaimIfIdle(std::int64_t idle_nanos);
+  // Gives back memory that the stream does without: its slots, when no epoch
+  // has run for `idle_nanos` and none is leased.
+  void Rest(std::int64_t idle_nanos);
   // Whether the member holds a batch, or could still take one.
   bool HasLeases() const;
 
@@ -65,20 +71,18 @@ class Loader {
   absl::StatusOr<PeekedBatch> Peek() const;
 
  private:
-  Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-         const base::Clock* clock, std::unique_ptr<arena::Channel> channel,
-         std::shared_ptr<stream::Stream> stream);
+  Loader(proto::LoaderSpec spec,
+         std::shared_ptr<const dataset::Dataset> dataset,
+         std::unique_ptr<arena::Channel> channel,
+         std::shared_ptr<stream::Stream> stream, arena::Holder member);
 
   const proto::LoaderSpec spec_;
-  const stream::Recipe recipe_;
-  const base::Clock* const clock_;
+  const std::shared_ptr<const dataset::Dataset> dataset_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;
   const arena::Holder member_;
 
-  // Held while an epoch starts or stops, or slots are given back.
-  base::Mutex control_;
-  std::int64_t used_at_nanos_ ABSL_GUARDED_BY(control_) = 0;
+  base::Mutex control_;  // held while an epoch starts or stops
 };
 
 }  // namespace forebay::job

@@ -1,6 +1,7 @@
 #include "server/job/registry.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -111,11 +112,26 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .fields = std::move(fields),
                         .batch = spec.batch(),
                         .seed = spec.sampler().seed()};
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
-                           Loader::Create(spec, std::move(recipe),
-                                          registry_->machinery_, job_->flow()));
+  const auto read = recipe.dataset;
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<Loader> loader,
+      Loader::Create(spec, read, std::move(stream), job_->flow()));
   job_->AddLoader(loader);
   return loader;
+}
+
+absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
+    std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe) {
+  const auto key = StreamKey(uid, spec, *recipe.dataset);
+  const auto make = [&] {
+    return stream::Stream::Create(std::move(recipe), machinery_,
+                                  spec.sharing() == proto::LoaderSpec::LOCKSTEP
+                                      ? stream::Pairing::kLockstep
+                                      : stream::Pairing::kElastic);
+  };
+  return key.has_value() ? streams_.Find(*key, make) : make();
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
@@ -214,16 +230,18 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
 void Registry::ReclaimIdle(std::int64_t idle_nanos) {
   for (const std::shared_ptr<Job>& job : Jobs()) {
     for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
-      loader->ReclaimIfIdle(idle_nanos);
+      loader->Rest(idle_nanos);
     }
   }
 }
 
 std::uint64_t Registry::SlotBytes() const {
   std::uint64_t bytes = 0;
+  std::set<const stream::Stream*> counted;
   for (const std::shared_ptr<Job>& job : Jobs()) {
     for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
-      bytes += loader->slot_bytes() * loader->Snapshot().queues.slots;
+      if (counted.insert(loader->stream()).second)
+        bytes += loader->slot_bytes() * loader->Snapshot().queues.slots;
     }
   }
   return bytes;

@@ -19,6 +19,7 @@
 #include "server/job/job.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
+#include "server/job/stream_directory.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/recipe.h"
 
@@ -67,7 +68,7 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
-  // Gives back the slots of loaders that have run no epoch for so long. May
+  // Gives back the slots of streams that have run no epoch for so long. May
   // block a little.
   void ReclaimIdle(std::int64_t idle_nanos);
 
@@ -90,6 +91,8 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       const std::stop_token& stop);
+  absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
+      std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.
@@ -99,6 +102,7 @@ class Registry final : public Introspection, public Control {
 
   dataset::Catalog* const catalog_;
   const stream::Machinery machinery_;
+  StreamDirectory streams_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include "proto/job.pb.h"
 #include "server/base/memory_budget.h"
 #include "server/schedule/flow.h"
+#include "server/stream/standing.h"
 
 namespace forebay::job {
 
@@ -33,6 +34,7 @@ struct LoaderQueues {
   std::uint32_t slots = 0;
   std::uint32_t slots_free = 0;
   std::uint32_t slots_filling = 0;
+  std::uint32_t slots_kept = 0;  // finished, for who may come to them
   std::uint32_t slots_ready = 0;
   std::uint32_t slots_leased = 0;
   std::uint32_t depth = 0;  // batches that may be in the making or ready
@@ -40,6 +42,13 @@ struct LoaderQueues {
   std::uint32_t samples_to_decode = 0;
   std::uint64_t bytes_in_flight = 0;
   std::uint64_t window_bytes = 0;  // that may be
+};
+
+// How a loader stands to others that get the same batches.
+struct LoaderSharing {
+  std::uint32_t members = 0;  // that have an epoch under way, itself included
+  std::uint64_t behind = 0;   // samples, of who is ahead of all
+  stream::Standing standing = stream::Standing::kAlone;
 };
 
 struct LoaderSnapshot {
@@ -53,6 +62,7 @@ struct LoaderSnapshot {
   bool running = false;
   LoaderCounters counters;
   LoaderQueues queues;
+  LoaderSharing sharing;
 };
 
 struct JobSnapshot {

@@ -83,6 +83,10 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
     return absl::InvalidArgumentError(
         "on_error is neither raise nor substitute");
   }
+  if (!proto::LoaderSpec::Sharing_IsValid(spec.sharing())) {
+    return absl::InvalidArgumentError(
+        "sharing is neither elastic nor lockstep nor off");
+  }
   return absl::OkStatus();
 }
 

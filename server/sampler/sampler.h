@@ -19,6 +19,8 @@ namespace forebay::sampler {
 class EpochOrder {
  public:
   std::uint64_t epoch() const { return epoch_; }
+  // That this rank sees in it.
+  std::uint64_t samples() const { return partition_.count(); }
 
   // As Sampler's, in this epoch.
   std::uint64_t SampleAt(std::uint64_t position) const;

@@ -144,6 +144,9 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
                          *answer.mutable_loader_closed());
     case proto::ClientMessage::kGetStats:
       return GetStats(request.get_stats().loader_id(), *answer.mutable_stats());
+    case proto::ClientMessage::kGetSlots:
+      answer.mutable_slots();
+      return GetSlots(request.get_slots(), answer_fds);
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }
@@ -284,6 +287,12 @@ absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
   stats.set_samples_decoded(counters.samples_decoded);
   stats.set_samples_substituted(counters.samples_substituted);
   stats.set_cpu_nanos(counters.cpu_nanos);
+  return absl::OkStatus();
+}
+
+absl::Status Session::GetSlots(const proto::GetSlots& request, Fds& slot_fds) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  FOREBAY_ASSIGN_OR_RETURN(slot_fds, loader->SlotsFrom(request.first()));
   return absl::OkStatus();
 }
 

@@ -81,6 +81,7 @@ class Session {
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
+  absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
       const proto::DatasetSpec& spec, Fds fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;

@@ -1,53 +1,55 @@
 #ifndef FOREBAY_SERVER_STREAM_AUDIENCE_H_
 #define FOREBAY_SERVER_STREAM_AUDIENCE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "proto/job.pb.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
+#include "server/schedule/flow.h"
 #include "server/stream/batch.h"
-#include "server/stream/batch_layout.h"
 #include "server/stream/member.h"
 
 namespace forebay::stream {
 
-// The members of a stream: everything is published to all of them.
-// Not thread-safe: the stream guards it. Channels belong to the members and
-// outlive their part. Never blocks; no errors.
+// The members of a stream. Not thread-safe: the stream guards it. Channels
+// belong to the members and outlive their part. Never blocks; no errors.
 class Audience {
  public:
+  Audience(const proto::BatchSpec& batch, const Member::Forecasts& forecasts)
+      : batch_(batch), forecasts_(forecasts) {}
+
   // Members count from 1: 0 is free for the stream's own leases.
-  arena::Holder Join(arena::Channel* channel);
+  Member& Join(arena::Channel* channel, const Member::Terms& terms);
   void Remove(arena::Holder member);
   // Null if there is none, or it was removed.
-  Member* Find(arena::Holder member);
+  Member* Find(arena::Holder member) const;
 
-  // Entries that the slowest member has not taken.
-  std::size_t Untaken();
-  // Batches that the fastest member has not taken.
-  std::size_t Ready();
+  auto begin() const { return members_.begin(); }
+  auto end() const { return members_.end(); }
+  std::size_t size() const { return members_.size(); }
+
+  // Members whose epoch is under way.
+  std::size_t Running() const;
+  // Whom the stream's work is charged to: each flow of those once.
+  std::vector<schedule::Flow> Flows() const;
+  // Until the first of them takes the batch, as Member::NanosUntil says.
+  std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
   // Whether the stream looks for releases, or has to be told of them. Says so
   // to the members; true if the answer is another than before.
   bool SetLooking(bool looking);
   // Ends the leases that members have released. Whoever serves a member in
   // whose ring there is garbage is told as if it had released something.
-  void TakeReleases(arena::SlotPool* pool);
-
-  void StartEpoch(std::uint64_t first_sample);
-  // Completes a batch and leases its slot to all. False if there is nobody: the
-  // slot is free again.
-  bool Publish(const Batch& batch, const BatchLayout& layout,
-               arena::SlotPool& pool);
-  // The closing entry of an epoch: its error, or its end.
-  void Close(const absl::Status& status, std::uint64_t epoch);
+  void TakeReleases(arena::SlotPool& pool);
 
  private:
-  std::vector<arena::Holder> Holders() const;
-
-  std::vector<Member> members_;
+  const proto::BatchSpec batch_;
+  const Member::Forecasts forecasts_;
+  std::vector<std::unique_ptr<Member>> members_;
   arena::Holder last_ = 0;
   bool looking_ = false;
 };

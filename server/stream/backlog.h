@@ -15,6 +15,7 @@ namespace forebay::stream {
 struct ReadSample {
   Place* place = nullptr;
   base::Bytes bytes;
+  bool made = false;    // or not, because nobody wants it any more
   absl::Status status;  // of making it
 };
 
@@ -37,6 +38,8 @@ class Backlog {
   std::vector<ReadSample> Take(std::size_t task_samples);
 
   bool empty() const { return samples_.empty(); }
+  // What is made next, of at least one.
+  const ReadSample& front() const { return samples_.front(); }
   // Tasks that have not begun.
   std::size_t tasks() const { return tasks_; }
 

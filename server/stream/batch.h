@@ -2,10 +2,14 @@
 #define FOREBAY_SERVER_STREAM_BATCH_H_
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/arena/slot_pool.h"
+#include "server/stream/course.h"
 
 namespace forebay::stream {
 
@@ -21,14 +25,23 @@ struct Place {
   std::uint64_t held = 0;  // bytes, while it is read and decoded
 };
 
+// Which batch of a stream it is: two of one key have the same bytes.
+struct BatchKey {
+  std::uint64_t epoch = 0;
+  std::uint64_t first_sample = 0;  // its position in the epoch
+
+  auto operator<=>(const BatchKey&) const = default;
+};
+
 // A batch in the making. The stream guards it, but for the slot's memory and
 // the places: a place that was handed out, and its part of the memory, belong
 // to the one read or task that it was handed to.
 struct Batch {
+  BatchKey key;
+  std::shared_ptr<const Course> course;  // of its epoch
+  arena::Holder sponsor = 0;             // the member for whom it is made
   std::uint32_t slot = 0;
-  std::uint8_t* data = nullptr;  // the slot's memory
-  std::uint64_t epoch = 0;
-  std::uint64_t first_sample = 0;   // its position in the epoch
+  std::uint8_t* data = nullptr;     // the slot's memory
   std::vector<Place> places;        // never resized
   std::uint32_t handed_out = 0;     // places before it have been asked for
   std::uint32_t remaining = 0;      // places that are not done

@@ -4,16 +4,17 @@
 #include <limits>
 #include <utility>
 
+#include "proto/shm_ring.h"
+
 namespace forebay::stream {
 namespace {
 
-// What all samples of the slots may hold, at least `least`.
-std::uint64_t MostBytes(const Recipe& recipe, std::uint32_t slots,
-                        std::uint64_t least) {
+// What all samples may hold that are ever in the making, at least `least`.
+std::uint64_t MostBytes(const Recipe& recipe, std::uint64_t least) {
   const std::uint64_t sample =
       storage::HeldBytes(recipe.dataset->largest_sample());
   const std::uint64_t samples =
-      std::uint64_t{slots} * recipe.batch.batch_size();
+      std::uint64_t{proto::kMaxSlots} * recipe.batch.batch_size();
   constexpr auto kLimit = std::numeric_limits<std::int64_t>::max();
   if (samples > 0 && sample > kLimit / samples) return kLimit;
   return std::max(least, sample * samples);
@@ -21,33 +22,11 @@ std::uint64_t MostBytes(const Recipe& recipe, std::uint32_t slots,
 
 }  // namespace
 
-Intake::Intake(const Recipe* recipe, schedule::Flow flow,
-               base::MemoryBudget* budget, std::uint32_t slots,
+Intake::Intake(const Recipe* recipe, base::MemoryBudget* budget,
                base::MemoryReservation read_window)
-    : requester_(recipe, flow),
-      depth_(slots),
-      window_(read_window.bytes(),
-              MostBytes(*recipe, slots, read_window.bytes())),
+    : requester_(recipe),
+      window_(read_window.bytes(), MostBytes(*recipe, read_window.bytes())),
       room_(budget, std::move(read_window)) {}
-
-void Intake::StartEpoch() {
-  depth_.StartEpoch();
-  window_.StartEpoch();
-}
-
-void Intake::Begin(std::size_t ready, ProductionLine& line,
-                   arena::SlotPool& pool) {
-  if (!line.HasMore()) return;
-  depth_.SawReady(ready);
-  line.Begin(pool,
-             depth_.target() - std::min<std::size_t>(ready, depth_.target()));
-}
-
-void Intake::Published(const Batch& batch, std::size_t ready, bool more_to_come,
-                       std::int64_t now_nanos) {
-  if (more_to_come) depth_.SawReady(ready);
-  depth_.Published(now_nanos - batch.asked_at_nanos, now_nanos);
-}
 
 std::uint64_t Intake::Window() const {
   return std::min(room_.window(), window_.limit());
@@ -67,13 +46,14 @@ void Intake::Ask(std::int64_t now_nanos) {
 }
 
 std::optional<Intake::Read> Intake::Next(ProductionLine& line,
-                                         const Pace& pace) {
+                                         const Sponsors& sponsors) {
   Place* const place = line.Next();
   if (place == nullptr) {
     Asked(false);
     return std::nullopt;
   }
-  Read read = {place, requester_.RequestFor(place, line, pace)};
+  Read read = {place,
+               requester_.RequestFor(place, sponsors(place->batch->sponsor))};
   if (room_.in_flight() > 0 && room_.in_flight() + place->held > Window()) {
     line.PutBack(place);
     Asked(true);
@@ -102,8 +82,7 @@ void Intake::Rest() {
 }
 
 IntakeSnapshot Intake::Snapshot() const {
-  return {.depth = depth_.target(),
-          .window = room_.window(),
+  return {.window = room_.window(),
           .reads_in_flight = reads_in_flight_,
           .bytes_in_flight = room_.in_flight()};
 }

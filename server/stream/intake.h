@@ -1,17 +1,15 @@
 #ifndef FOREBAY_SERVER_STREAM_INTAKE_H_
 #define FOREBAY_SERVER_STREAM_INTAKE_H_
 
-#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
-#include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
-#include "server/stream/depth.h"
-#include "server/stream/pace.h"
+#include "server/stream/member.h"
 #include "server/stream/production_line.h"
 #include "server/stream/read_room.h"
 #include "server/stream/read_window.h"
@@ -22,15 +20,14 @@ namespace forebay::stream {
 
 // What of a stream is on its way to be made.
 struct IntakeSnapshot {
-  std::uint32_t depth = 0;   // batches that may be in the making or ready
   std::uint64_t window = 0;  // bytes that may be in flight
   std::uint32_t reads_in_flight = 0;
   std::uint64_t bytes_in_flight = 0;  // until they are decoded
 };
 
-// How much a stream takes in: it begins as many batches as the trainer's
-// consumption wants (Depth), and asks for their samples in order as long as the
-// read window (ReadWindow) has room, and the memory budget room for that.
+// How much a stream takes in: it asks for the samples of the batches in the
+// making, in order, as long as the read window (ReadWindow) has room, and the
+// memory budget room for that.
 //
 // Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
 // memory for bytes in flight. Never blocks; no errors.
@@ -40,24 +37,21 @@ class Intake {
     Place* place;
     storage::ReadRequest request;  // lacks its `done`
   };
+  // Finds a member; there is one for each batch in the making.
+  using Sponsors = std::function<const Member&(arena::Holder)>;
 
-  Intake(const Recipe* recipe, schedule::Flow flow, base::MemoryBudget* budget,
-         std::uint32_t slots, base::MemoryReservation read_window);
+  Intake(const Recipe* recipe, base::MemoryBudget* budget,
+         base::MemoryReservation read_window);
 
   std::uint64_t dataset_number() const { return requester_.dataset_number(); }
 
-  void StartEpoch();
-  // The trainer can take `ready` batches now; those after them are begun.
-  void Begin(std::size_t ready, ProductionLine& line, arena::SlotPool& pool);
-  // A batch will be `ready` together with so many.
-  void Published(const Batch& batch, std::size_t ready, bool more_to_come,
-                 std::int64_t now_nanos);
+  void StartEpoch() { window_.StartEpoch(); }
 
   // Whether there is so much room that it should be asked for more.
   bool HasRoom() const;
   // The reads that there is room for: Ask, then Next until there is none.
   void Ask(std::int64_t now_nanos);
-  std::optional<Read> Next(ProductionLine& line, const Pace& pace);
+  std::optional<Read> Next(ProductionLine& line, const Sponsors& sponsors);
 
   // A place's bytes have come, or will not.
   void Arrived(const Place& place);
@@ -74,7 +68,6 @@ class Intake {
   void Asked(bool full);
 
   Requester requester_;
-  Depth depth_;
   ReadWindow window_;
   ReadRoom room_;
   std::uint32_t reads_in_flight_ = 0;

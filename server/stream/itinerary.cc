@@ -23,10 +23,8 @@ std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
 
 }  // namespace
 
-void Itinerary::Start(std::uint64_t epoch, std::uint64_t position,
-                      std::int64_t now_nanos) {
-  auto course = std::make_shared<const Course>(
-      Course{sampler_.Epoch(epoch), sampler_.Epoch(epoch + 1)});
+void Itinerary::Start(std::shared_ptr<const Course> course,
+                      std::uint64_t position, std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
   progress_.course = std::move(course);
   progress_.position = position;
@@ -56,18 +54,10 @@ void Itinerary::Pause() {
 
 std::int64_t Itinerary::NanosUntil(const Progress& progress,
                                    std::uint64_t sample) const {
-  if (sample >= sampler_.dataset_size()) return cache::kNever;
-  const Course& course = *progress.course;
-  const auto position = course.current.PositionOf(sample);
-  if (position.has_value() && *position >= progress.position) {
-    return Times(*position - progress.position, progress.period_nanos);
-  }
-  const auto next = course.next.PositionOf(sample);
-  if (!next.has_value()) return cache::kNever;
-  const std::uint64_t left =
-      sampler_.samples_per_epoch() -
-      std::min(progress.position, sampler_.samples_per_epoch());
-  return Times(left + *next, progress.period_nanos);
+  if (sample >= dataset_size_) return cache::kNever;
+  const auto samples = progress.course->SamplesUntil(sample, progress.position);
+  return samples.has_value() ? Times(*samples, progress.period_nanos)
+                             : cache::kNever;
 }
 
 void Itinerary::Lower(std::int64_t now_nanos,

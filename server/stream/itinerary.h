@@ -7,27 +7,28 @@
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
 #include "server/cache/forecast.h"
-#include "server/sampler/sampler.h"
+#include "server/stream/course.h"
 
 namespace forebay::stream {
 
-// When a stream reads each sample of its dataset next, from where it is in its
-// sampler's order: later in this epoch, or in the epoch after, which it is
+// When a member's batches want each sample of the dataset next, from where it
+// is in its order: later in this epoch, or in the epoch after, which it is
 // taken to run. A sample that stands in neither is never wanted: it is farther
 // away than any that does.
 //
-// A stream that stands still longer than its pace explains is taken to go on
+// A member that stands still longer than its pace explains is taken to go on
 // doing so for as long again. One that is paused wants nothing.
 //
-// Thread-safe. Shared by the stream, which moves it, and the timetable. Never
+// Thread-safe. Shared by the member, which moves it, and the timetable. Never
 // blocks; no errors.
 class Itinerary final : public cache::Forecast {
  public:
-  // Paused at first.
-  explicit Itinerary(const sampler::Sampler& sampler) : sampler_(sampler) {}
+  // Paused at first. `dataset_size` is in samples.
+  explicit Itinerary(std::uint64_t dataset_size)
+      : dataset_size_(dataset_size) {}
 
-  // Reads `epoch` from `position` on.
-  void Start(std::uint64_t epoch, std::uint64_t position,
+  // Reads the course's epoch from `position` on.
+  void Start(std::shared_ptr<const Course> course, std::uint64_t position,
              std::int64_t now_nanos);
   // All before `position` has been asked for (never less than was before); a
   // sample takes `period_nanos`, or INT64_MAX if that cannot be told yet. Where
@@ -40,11 +41,6 @@ class Itinerary final : public cache::Forecast {
              absl::Span<std::int64_t> nanos) const override;
 
  private:
-  // Two epochs' orders, whose keys are costly enough to be shared.
-  struct Course {
-    sampler::EpochOrder current;
-    sampler::EpochOrder next;
-  };
   struct Progress {
     std::shared_ptr<const Course> course;  // null: paused
     std::uint64_t position = 0;
@@ -55,7 +51,7 @@ class Itinerary final : public cache::Forecast {
 
   std::int64_t NanosUntil(const Progress& progress, std::uint64_t sample) const;
 
-  const sampler::Sampler sampler_;
+  const std::uint64_t dataset_size_;
   mutable base::Mutex mutex_;
   Progress progress_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,43 +1,77 @@
 #include "server/stream/member.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "server/cache/next_use.h"
 
 namespace forebay::stream {
 
-void Member::StartEpoch(std::uint64_t first_sample) {
+Member::Member(arena::Holder holder, arena::Channel* channel,
+               const Terms& terms, const proto::BatchSpec& batch,
+               const Forecasts& forecasts)
+    : holder_(holder),
+      channel_(channel),
+      terms_(terms),
+      cursor_(batch),
+      depth_(terms.slots),
+      itinerary_(std::make_shared<Itinerary>(forecasts.dataset_size)),
+      listing_(forecasts.timetable, forecasts.dataset_number, itinerary_) {}
+
+void Member::Start(std::shared_ptr<const Course> course,
+                   std::uint64_t first_sample, std::int64_t now_nanos) {
   Account();  // what was taken of the epoch before
   counters_.position = first_sample;
+  itinerary_->Start(course, first_sample, now_nanos);
+  cursor_.Start(std::move(course), first_sample);
+  pace_.StartEpoch();
+  depth_.StartEpoch();
+  starves_ = true;
 }
 
-void Member::Publish(const proto::ReadyEntry& entry, std::uint64_t bytes) {
-  const bool batch = entry.kind == proto::ReadyKind::kBatch;
+void Member::Stop() {
+  cursor_.Stop();
+  itinerary_->Pause();
+}
+
+void Member::Publish(const Finished& batch, std::uint32_t generation,
+                     std::int64_t now_nanos) {
+  cursor_.Advance();
+  pace_.Published(batch.samples, now_nanos);
+  depth_.Published(batch.made_nanos, now_nanos);
   untaken_.push_back(
-      {.batch = batch, .samples = entry.sample_count, .bytes = bytes});
-  channel_->Publish(entry);
+      {.batch = true, .samples = batch.samples, .bytes = batch.bytes});
+  channel_->Publish({.kind = proto::ReadyKind::kBatch,
+                     .slot = batch.slot,
+                     .generation = generation,
+                     .reserved = 0,
+                     .sample_count = batch.samples,
+                     .epoch = batch.key.epoch});
 }
 
-void Member::PublishEnd(std::uint64_t epoch) {
-  Publish({.kind = proto::ReadyKind::kEndOfEpoch,
-           .slot = 0,
-           .generation = 0,
-           .reserved = 0,
-           .sample_count = 0,
-           .epoch = epoch},
-          0);
-}
-
-void Member::PublishError(const absl::Status& error, std::uint64_t epoch) {
+void Member::Close(const absl::Status& status) {
+  cursor_.Stop();
+  if (!status.ok()) itinerary_->Pause();
   untaken_.push_back({});
-  channel_->PublishError(error, epoch);
+  if (!status.ok()) {
+    channel_->PublishError(status, cursor_.epoch());
+    return;
+  }
+  channel_->Publish({.kind = proto::ReadyKind::kEndOfEpoch,
+                     .slot = 0,
+                     .generation = 0,
+                     .reserved = 0,
+                     .sample_count = 0,
+                     .epoch = cursor_.epoch()});
 }
 
-absl::Status Member::TakeReleases(arena::SlotPool* pool) {
+absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   Account();
   while (releases_.ok()) {
     const auto release = channel_->TakeRelease();
     if (!release.has_value()) break;
-    if (pool == nullptr ||
-        !pool->Release(release->slot, release->generation, holder_)) {
+    if (!pool.Release(release->slot, release->generation, holder_)) {
       releases_ = absl::InvalidArgumentError(
           absl::StrCat("a release of slot ", release->slot,
                        " that the client does not hold"));
@@ -63,6 +97,37 @@ const MemberCounters& Member::Account() {
   counters_.ready = 0;
   for (const Delivery& delivery : untaken_) counters_.ready += delivery.batch;
   return counters_;
+}
+
+bool Member::Starves(std::int64_t now_nanos) const {
+  // What a trainer that waits takes to take a batch, and far more.
+  constexpr std::int64_t kPromptNanos = 50'000'000;
+  return starves_ && (counters_.ready == 0 ||
+                      now_nanos - *pace_.published_at_nanos() < kPromptNanos);
+}
+
+std::uint64_t Member::UrgencyAt(std::uint64_t position) const {
+  return pace_.Urgency(position - std::min(position, counters_.position));
+}
+
+std::int64_t Member::NanosUntil(const BatchKey& key,
+                                std::int64_t now_nanos) const {
+  if (!cursor_.BatchesUntil(key).has_value()) return cache::kNever;
+  // Far below kNever, so that lateness can be added.
+  constexpr std::int64_t kFar = INT64_MAX / 4;
+  const auto time_of = [&](std::uint64_t samples) {
+    return std::min(kFar, pace_.TimeOf(samples));
+  };
+  const std::int64_t until = time_of(key.first_sample - counters_.position);
+  // Who has nothing to take is not late.
+  if (!pace_.published_at_nanos().has_value() || counters_.ready == 0)
+    return until;
+  const BatchKey next = cursor_.next();
+  const std::int64_t idle =
+      std::max<std::int64_t>(0, now_nanos - *pace_.published_at_nanos());
+  const std::int64_t explained = std::min(
+      idle, time_of(cursor_.After(next).first_sample - counters_.position));
+  return std::max<std::int64_t>(0, until - explained) + idle - explained;
 }
 
 }  // namespace forebay::stream

@@ -3,10 +3,19 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "proto/shm_ring.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
+#include "server/cache/timetable.h"
+#include "server/schedule/flow.h"
+#include "server/stream/cursor.h"
+#include "server/stream/depth.h"
+#include "server/stream/itinerary.h"
+#include "server/stream/pace.h"
+#include "server/stream/stock.h"
 
 namespace forebay::stream {
 
@@ -19,31 +28,89 @@ struct MemberCounters {
   std::uint32_t ready = 0;     // batches published and not taken
 };
 
-// One reader of a stream, and the account of what it took. A batch counts as
-// delivered when the client says that it took it; it can say so only of what
-// was published. Not thread-safe: the stream guards it. The channel outlives
+// What was made for it, in the batches that are booked as its own.
+struct Production {
+  std::uint64_t bytes_read = 0;
+  std::uint64_t samples_decoded = 0;
+  std::uint64_t samples_substituted = 0;
+  std::uint64_t cpu_nanos = 0;
+};
+
+// One reader of a stream: where it is in its epoch, how fast it goes, and the
+// account of what it took. A batch counts as delivered when the client says
+// that it took it; it can say so only of what was published.
+//
+// Not thread-safe: the stream guards it. The channel and the timetable outlive
 // it. Never blocks. Errors: TakeReleases.
 class Member {
  public:
-  Member(arena::Holder holder, arena::Channel* channel)
-      : holder_(holder), channel_(channel) {}
+  struct Terms {
+    schedule::Flow flow = 0;  // whom its part of the work is charged to
+    // Slots that it has paid for: the most that it holds, or has in the making.
+    std::uint32_t slots = 0;
+  };
+  // Where its itinerary is listed.
+  struct Forecasts {
+    cache::Timetable* timetable = nullptr;
+    std::uint64_t dataset_number = 0;
+    std::uint64_t dataset_size = 0;
+  };
+
+  Member(arena::Holder holder, arena::Channel* channel, const Terms& terms,
+         const proto::BatchSpec& batch, const Forecasts& forecasts);
 
   arena::Holder holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }
+  const Terms& terms() const { return terms_; }
   // Entries published and not taken.
   std::size_t untaken() const { return untaken_.size(); }
 
-  void StartEpoch(std::uint64_t first_sample);
-  void Publish(const proto::ReadyEntry& entry, std::uint64_t bytes);
-  void PublishEnd(std::uint64_t epoch);
-  void PublishError(const absl::Status& error, std::uint64_t epoch);
+  const Cursor& cursor() const { return cursor_; }
+  const Depth& depth() const { return depth_; }
+  const Pace& pace() const { return pace_; }
+  Production& production() { return production_; }
+
+  // What it had of the stream's production, for the agenda.
+  double served = 0;
+  std::uint64_t sponsored = 0;
+
+  void Start(std::shared_ptr<const Course> course, std::uint64_t first_sample,
+             std::int64_t now_nanos);
+  // It wants nothing more of the epoch.
+  void Stop();
+  // The slots were given back, and so no epoch is expected soon.
+  void Rest() { itinerary_->Pause(); }
+  // So many batches are there to be taken, and more are to come.
+  void SawReady(std::size_t ready) { depth_.SawReady(ready); }
+  // Something was published to it, when it had so many batches to take.
+  void Delivered(std::uint32_t ready) { starves_ = ready == 0; }
+  // Whether its trainer waits for what is made: it had nothing left when
+  // something was published last, and has not had it for long.
+  bool Starves(std::int64_t now_nanos) const;
+  // All of the epoch before `position` has been asked for.
+  void Asked(std::uint64_t position, std::int64_t now_nanos) {
+    itinerary_->Advance(position, pace_.TimeOf(1), now_nanos);
+  }
+
+  // Publishes the batch that is next; the caller has leased its slot.
+  void Publish(const Finished& batch, std::uint32_t generation,
+               std::int64_t now_nanos);
+  // The closing entry of the epoch: its error, or its end.
+  void Close(const absl::Status& status);
 
   // Brings the counters up to what the client has taken.
   const MemberCounters& Account();
 
-  // Ends the leases that the client has released; without a pool it holds none.
-  // INVALID_ARGUMENT, from then on: there is garbage in its ring.
-  absl::Status TakeReleases(arena::SlotPool* pool);
+  // Until its trainer needs what stands at `position` of its epoch, as
+  // schedulers are told: smaller is sooner.
+  std::uint64_t UrgencyAt(std::uint64_t position) const;
+  // Until it takes the batch, in nanoseconds; cache::kNever if it does not. One
+  // that stands still is taken to do so for as long again.
+  std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
+
+  // Ends the leases that the client has released. INVALID_ARGUMENT, from then
+  // on: there is garbage in its ring.
+  absl::Status TakeReleases(arena::SlotPool& pool);
 
  private:
   struct Delivery {
@@ -52,8 +119,17 @@ class Member {
     std::uint64_t bytes = 0;
   };
 
-  arena::Holder holder_;
-  arena::Channel* channel_;
+  const arena::Holder holder_;
+  arena::Channel* const channel_;
+  const Terms terms_;
+  Cursor cursor_;
+  Depth depth_;
+  Pace pace_;
+  bool starves_ = true;
+  const std::shared_ptr<Itinerary> itinerary_;
+  const cache::Timetable::Listing listing_;  // of the itinerary
+  Production production_;
+
   std::uint32_t taken_ = 0;  // ready entries accounted for
   std::deque<Delivery> untaken_;
   MemberCounters counters_;

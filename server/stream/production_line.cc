@@ -22,59 +22,48 @@ std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
 
 }  // namespace
 
-ProductionLine::ProductionLine(const sampler::Sampler& sampler,
-                               const proto::BatchSpec& batch,
+ProductionLine::ProductionLine(const proto::BatchSpec& batch,
                                std::uint64_t seed, std::uint64_t dataset_size)
-    : sampler_(sampler),
-      batch_(batch),
-      seed_(seed),
-      dataset_size_(dataset_size),
-      order_(sampler.Epoch(0)),
-      next_order_(sampler.Epoch(1)),
-      next_sample_(sampler.samples_per_epoch()) {
+    : batch_(batch), seed_(seed), dataset_size_(dataset_size) {
   FOREBAY_CHECK(batch.batch_size() > 0);
 }
 
-std::uint64_t ProductionLine::batches_per_epoch() const {
-  const std::uint64_t samples = sampler_.samples_per_epoch();
-  const std::uint64_t size = batch_.batch_size();
-  return batch_.drop_last() ? samples / size : (samples + size - 1) / size;
-}
-
-void ProductionLine::Start(std::uint64_t epoch, std::uint64_t first_sample) {
-  FOREBAY_CHECK(batches_.empty());
-  FOREBAY_CHECK(first_sample <= sampler_.samples_per_epoch());
-  order_ = sampler_.Epoch(epoch);
-  next_order_ = sampler_.Epoch(epoch + 1);
-  next_sample_ = first_sample;
-}
-
-bool ProductionLine::LeavesTailOut() const {
-  return batch_.drop_last() && samples_left() < batch_.batch_size();
-}
-
-void ProductionLine::Begin(arena::SlotPool& pool, std::size_t most) {
-  while (HasMore() && batches_.size() < most) {
-    const auto slot = pool.Take();
-    if (!slot.has_value()) return;
-    const std::uint64_t count =
-        std::min<std::uint64_t>(batch_.batch_size(), samples_left());
-    auto batch = std::make_unique<Batch>();
-    batch->slot = *slot;
-    batch->data = pool.data(*slot);
-    batch->epoch = epoch();
-    batch->first_sample = next_sample_;
-    batch->remaining = static_cast<std::uint32_t>(count);
-    batch->places.resize(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      Place& place = batch->places[i];
-      place.batch = batch.get();
-      place.index = static_cast<std::uint32_t>(i);
-      place.id = order_.SampleAt(next_sample_ + i);
-    }
-    next_sample_ += count;
-    batches_.push_back(std::move(batch));
+void ProductionLine::Begin(const BatchKey& key, std::uint64_t samples,
+                           std::shared_ptr<const Course> course,
+                           arena::Holder sponsor, std::uint32_t slot,
+                           std::uint8_t* data) {
+  FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
+  auto batch = std::make_unique<Batch>();
+  batch->key = key;
+  batch->sponsor = sponsor;
+  batch->slot = slot;
+  batch->data = data;
+  batch->remaining = static_cast<std::uint32_t>(samples);
+  batch->places.resize(samples);
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    Place& place = batch->places[i];
+    place.batch = batch.get();
+    place.index = static_cast<std::uint32_t>(i);
+    place.id = course->current.SampleAt(key.first_sample + i);
   }
+  batch->course = std::move(course);
+  batches_.push_back(std::move(batch));
+}
+
+const Batch* ProductionLine::Find(const BatchKey& key) const {
+  const auto found =
+      std::find_if(batches_.begin(), batches_.end(),
+                   [&](const auto& batch) { return batch->key == key; });
+  return found == batches_.end() ? nullptr : found->get();
+}
+
+std::uint32_t ProductionLine::MadeFor(arena::Holder sponsor) const {
+  const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
+    return batch->sponsor == sponsor;
+  };
+  return static_cast<std::uint32_t>(
+      std::count_if(batches_.begin(), batches_.end(), is_its) +
+      std::count_if(abandoned_.begin(), abandoned_.end(), is_its));
 }
 
 std::size_t ProductionLine::waiting() const {
@@ -114,58 +103,67 @@ bool ProductionLine::Substitute(Place& place, const absl::Status& status) {
   }
   if (place.substitutions == kMaxSubstitutions) return false;
   ++place.substitutions;
-  place.id = SubstituteFor(seed_, place.batch->epoch, place.id, dataset_size_);
+  place.id =
+      SubstituteFor(seed_, place.batch->key.epoch, place.id, dataset_size_);
   put_back_.push_back(&place);
   return true;
 }
 
-void ProductionLine::Finish(const Place& place, const absl::Status& status,
-                            arena::SlotPool& pool) {
+std::unique_ptr<Batch> ProductionLine::Finish(const Place& place,
+                                              const absl::Status& status,
+                                              arena::SlotPool& pool) {
   Batch& batch = *place.batch;
   if (!status.ok() && (batch.status.ok() || place.index < batch.failed_place)) {
     batch.status = status;
     batch.failed_place = place.index;
   }
-  if (--batch.remaining > 0 || !batch.abandoned) return;
-  pool.Abandon(batch.slot);
-  std::erase_if(abandoned_, [&](const std::unique_ptr<Batch>& abandoned) {
-    return abandoned.get() == &batch;
-  });
+  if (--batch.remaining > 0) return nullptr;
+  const auto is_it = [&](const std::unique_ptr<Batch>& other) {
+    return other.get() == &batch;
+  };
+  if (batch.abandoned) {
+    pool.Abandon(batch.slot);
+    std::erase_if(abandoned_, is_it);
+    return nullptr;
+  }
+  const auto found = std::find_if(batches_.begin(), batches_.end(), is_it);
+  std::unique_ptr<Batch> complete = std::move(*found);
+  batches_.erase(found);
+  return complete;
 }
 
-std::unique_ptr<Batch> ProductionLine::TakeComplete() {
-  if (batches_.empty() || batches_.front()->remaining > 0) return nullptr;
-  std::unique_ptr<Batch> batch = std::move(batches_.front());
-  batches_.pop_front();
-  return batch;
-}
-
-bool ProductionLine::Exhausted() const {
-  return batches_.empty() && !HasMore();
-}
-
-std::optional<std::uint64_t> ProductionLine::SamplesUntilReuse(
-    std::uint64_t sample) const {
-  const auto position = next_order_.PositionOf(sample);
-  if (!position.has_value()) return std::nullopt;
-  return samples_left() + *position;
-}
-
-void ProductionLine::Abandon(arena::SlotPool& pool) {
-  for (const Place* place : put_back_) --place->batch->remaining;
-  put_back_.clear();
+void ProductionLine::Retire(
+    arena::Holder sponsor,
+    const std::function<std::optional<arena::Holder>(const BatchKey&)>& heir,
+    arena::SlotPool& pool) {
+  std::deque<std::unique_ptr<Batch>> kept;
   for (std::unique_ptr<Batch>& batch : batches_) {
-    batch->abandoned = true;
-    const auto count = static_cast<std::uint32_t>(batch->places.size());
-    batch->remaining -= count - std::exchange(batch->handed_out, count);
-    if (batch->remaining == 0) {
-      pool.Abandon(batch->slot);
+    const auto heir_of = batch->sponsor == sponsor
+                             ? heir(batch->key)
+                             : std::optional(batch->sponsor);
+    if (heir_of.has_value()) {
+      batch->sponsor = *heir_of;
+      kept.push_back(std::move(batch));
     } else {
-      abandoned_.push_back(std::move(batch));
+      Abandon(std::move(batch), pool);
     }
   }
-  batches_.clear();
-  next_sample_ = sampler_.samples_per_epoch();
+  batches_ = std::move(kept);
+}
+
+void ProductionLine::Abandon(std::unique_ptr<Batch> batch,
+                             arena::SlotPool& pool) {
+  batch->abandoned = true;
+  batch->remaining -= static_cast<std::uint32_t>(std::erase_if(
+      put_back_,
+      [&](const Place* place) { return place->batch == batch.get(); }));
+  const auto count = static_cast<std::uint32_t>(batch->places.size());
+  batch->remaining -= count - std::exchange(batch->handed_out, count);
+  if (batch->remaining == 0) {
+    pool.Abandon(batch->slot);
+  } else {
+    abandoned_.push_back(std::move(batch));
+  }
 }
 
 }  // namespace forebay::stream

@@ -25,26 +25,17 @@ absl::Status BlameLargest(const absl::Status& status,
 
 }  // namespace
 
-absl::StatusOr<Provision> Provision::Reserve(base::MemoryBudget* budget,
-                                             const Recipe& recipe,
-                                             std::uint64_t slot_bytes) {
-  Provision provision;
-  const std::uint32_t depth = recipe.batch.depth();
-  provision.slots_ = (depth == 0 ? kDefaultDepth : depth) + kLeaseQuota;
-  FOREBAY_ASSIGN_OR_RETURN(
-      provision.batches_,
-      budget->Reserve(provision.slots_ * slot_bytes, "batches"));
-  const std::uint64_t largest =
-      storage::HeldBytes(recipe.dataset->largest_sample());
+std::uint32_t SlotsFor(std::uint32_t depth) {
+  return (depth == 0 ? kDefaultDepth : depth) + kLeaseQuota;
+}
+
+absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
+    base::MemoryBudget* budget, const dataset::Dataset& dataset) {
+  const std::uint64_t largest = storage::HeldBytes(dataset.largest_sample());
   auto window =
       budget->Reserve(std::max(kReadWindow, largest), "reads in flight");
-  if (!window.ok()) {
-    return largest > kReadWindow
-               ? BlameLargest(window.status(), *recipe.dataset)
-               : window.status();
-  }
-  provision.read_window_ = *std::move(window);
-  return provision;
+  if (window.ok() || largest <= kReadWindow) return window;
+  return BlameLargest(window.status(), dataset);
 }
 
 }  // namespace forebay::stream

@@ -2,7 +2,6 @@
 #define FOREBAY_SERVER_STREAM_PROVISION_H_
 
 #include <cstdint>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
@@ -13,27 +12,14 @@ namespace forebay::stream {
 // Batches that one member may hold before its further ones arrive as copies.
 inline constexpr std::uint32_t kLeaseQuota = 2;
 
-// The memory that a stream needs while it lives, reserved: slots for batches,
-// and a window for the encoded bytes in flight, in which any sample fits. A
-// value; the budget must outlive it. Never blocks. Reserve fails with
-// RESOURCE_EXHAUSTED.
-class Provision {
- public:
-  static absl::StatusOr<Provision> Reserve(base::MemoryBudget* budget,
-                                           const Recipe& recipe,
-                                           std::uint64_t slot_bytes);
+// The slots of a member that wants `depth` batches prepared ahead (0: the
+// default): it pays for them, so that it can go its own way at any time.
+std::uint32_t SlotsFor(std::uint32_t depth);
 
-  std::uint32_t slots() const { return slots_; }
-  // The window, which then belongs to the caller.
-  base::MemoryReservation TakeReadWindow() { return std::move(read_window_); }
-
- private:
-  Provision() = default;
-
-  std::uint32_t slots_ = 0;
-  base::MemoryReservation batches_;
-  base::MemoryReservation read_window_;
-};
+// The memory for a stream's encoded bytes in flight, in which any sample fits.
+// RESOURCE_EXHAUSTED: the budget has not so much.
+absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
+    base::MemoryBudget* budget, const dataset::Dataset& dataset);
 
 }  // namespace forebay::stream
 

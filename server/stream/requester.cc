@@ -17,8 +17,7 @@ std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
 }
 
 storage::ReadRequest Requester::RequestFor(Place* place,
-                                           const ProductionLine& line,
-                                           const Pace& pace) {
+                                           const Member& sponsor) {
   dataset::Sample source = recipe_->dataset->At(place->id);
   place->held = storage::HeldBytes(source.length);
   storage::ReadRequest request;
@@ -28,28 +27,38 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.offset = source.offset;
   request.length = source.length;
   request.sample = {dataset_number_, place->id};
-  request.purpose.job = flow_;
-  request.purpose.urgency = pace.Urgency(line.Ahead(*place->batch));
-  if (const auto samples = line.SamplesUntilReuse(place->id)) {
-    request.purpose.next_use_nanos = pace.TimeOf(*samples);
-  }
-  Introduce(*place, line.order(), &request);
+  const Batch& batch = *place->batch;
+  const std::uint64_t begin = batch.key.first_sample;
+  request.purpose.job = sponsor.terms().flow;
+  request.purpose.urgency = sponsor.UrgencyAt(begin);
+  // Not in this batch, but after it.
+  const auto samples =
+      batch.course->SamplesUntil(place->id, begin + batch.places.size());
+  if (samples.has_value())
+    request.purpose.next_use_nanos = sponsor.pace().TimeOf(*samples);
+  Introduce(*place, &request);
   return request;
 }
 
-void Requester::Introduce(const Place& place, const sampler::EpochOrder& order,
-                          storage::ReadRequest* request) {
+void Requester::Introduce(const Place& place, storage::ReadRequest* request) {
+  const sampler::EpochOrder& order = place.batch->course->current;
   if (!order.BlockOf(place.id).has_value()) return;
-  const std::uint64_t position = place.batch->first_sample + place.index;
+  const std::uint64_t position = place.batch->key.first_sample + place.index;
   // A substitute, and what is seen once more behind the epoch's end, stand
   // where their neighbours do not.
   if (order.PositionOf(place.id) != position) return;
-  if (neighbourhood_ == nullptr || neighbourhood_->epoch() != order.epoch()) {
-    neighbourhood_ = std::make_shared<const BlockNeighbourhood>(
-        recipe_->dataset, dataset_number_, order);
-  }
-  request->neighbourhood = neighbourhood_;
+  request->neighbourhood = NeighbourhoodOf(order);
   request->neighbours_due = order.DueAt(position).has_value();
+}
+
+std::shared_ptr<const BlockNeighbourhood> Requester::NeighbourhoodOf(
+    const sampler::EpochOrder& order) {
+  auto& kept = neighbourhoods_[order.epoch() % neighbourhoods_.size()];
+  if (kept == nullptr || kept->epoch() != order.epoch()) {
+    kept = std::make_shared<const BlockNeighbourhood>(recipe_->dataset,
+                                                      dataset_number_, order);
+  }
+  return kept;
 }
 
 }  // namespace forebay::stream

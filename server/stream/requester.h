@@ -1,15 +1,15 @@
 #ifndef FOREBAY_SERVER_STREAM_REQUESTER_H_
 #define FOREBAY_SERVER_STREAM_REQUESTER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
-#include "server/schedule/flow.h"
+#include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
 #include "server/stream/block_neighbourhood.h"
-#include "server/stream/pace.h"
-#include "server/stream/production_line.h"
+#include "server/stream/member.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
@@ -25,28 +25,25 @@ std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 // stream, which outlives it. Never blocks; no errors.
 class Requester {
  public:
-  Requester(const Recipe* recipe, schedule::Flow flow)
-      : recipe_(recipe),
-        flow_(flow),
-        dataset_number_(DatasetNumber(*recipe->dataset)) {}
+  explicit Requester(const Recipe* recipe)
+      : recipe_(recipe), dataset_number_(DatasetNumber(*recipe->dataset)) {}
 
   std::uint64_t dataset_number() const { return dataset_number_; }
 
-  // Fills in what the dataset says of the place's sample. The request lacks its
-  // `done`.
-  storage::ReadRequest RequestFor(Place* place, const ProductionLine& line,
-                                  const Pace& pace);
+  // Fills in what the dataset says of the place's sample, which is read for its
+  // batch's sponsor. The request lacks its `done`.
+  storage::ReadRequest RequestFor(Place* place, const Member& sponsor);
 
  private:
   // Says whose neighbour the place's sample is, where the order has blocks.
-  void Introduce(const Place& place, const sampler::EpochOrder& order,
-                 storage::ReadRequest* request);
+  void Introduce(const Place& place, storage::ReadRequest* request);
+  std::shared_ptr<const BlockNeighbourhood> NeighbourhoodOf(
+      const sampler::EpochOrder& order);
 
   const Recipe* const recipe_;
-  const schedule::Flow flow_;
   const std::uint64_t dataset_number_;
-  // Of the epoch that was asked about last.
-  std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
+  // Of the epochs that were asked about last.
+  std::array<std::shared_ptr<const BlockNeighbourhood>, 2> neighbourhoods_;
 };
 
 }  // namespace forebay::stream

@@ -79,7 +79,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
     case FieldKind::kImage:
       return recipe_->pipeline->Run(
           bytes,
-          {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
+          {.seed = recipe_->seed, .epoch = batch.key.epoch, .sample = place.id},
           workspace, layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,

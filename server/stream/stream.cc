@@ -1,9 +1,5 @@
-// How a stream works. A free slot begins a batch on the production line, if the
-// trainer's consumption wants so many; its places are read in order while the
-// read window has room (PlanLocked), whoever finishes a sample asking for more.
-// Places whose bytes have come wait in the backlog until a worker's task
-// decodes some of them, straight into the slot. When the front batch has no
-// place left it is published; batches behind it wait for their turn.
+// What a stream is asked to do, and how it is seen from outside; how it makes
+// its batches is in production.cc.
 #include "server/stream/stream.h"
 
 #include <algorithm>
@@ -19,35 +15,40 @@ namespace {
 
 // Holder of the lease under which Peek copies; members count from 1.
 constexpr arena::Holder kPeeker = 0;
+// Descriptors that go with one message: the kernel takes 253.
+constexpr std::uint32_t kMostDescriptors = 250;
+
+Member::Forecasts ForecastsOf(const Recipe& recipe,
+                              const Machinery& machinery) {
+  return {.timetable = machinery.timetable,
+          .dataset_number = DatasetNumber(*recipe.dataset),
+          .dataset_size = recipe.dataset->size()};
+}
 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
                                                        Machinery machinery,
-                                                       schedule::Flow flow) {
+                                                       Pairing pairing) {
   const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
   FOREBAY_ASSIGN_OR_RETURN(
-      Provision provision,
-      Provision::Reserve(machinery.budget, recipe, layout.slot_bytes()));
+      auto read_window, ReserveReadWindow(machinery.budget, *recipe.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(recipe),
-                                            std::move(machinery), flow, layout,
-                                            std::move(provision)));
+                                            std::move(machinery), pairing,
+                                            layout, std::move(read_window)));
 }
 
-Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
-               const BatchLayout& layout, Provision provision)
+Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
+               const BatchLayout& layout, base::MemoryReservation read_window)
     : recipe_(std::move(recipe)),
       machinery_(std::move(machinery)),
-      flow_(flow),
+      pairing_(pairing),
       layout_(layout),
       maker_(&recipe_, &layout_),
-      provision_(std::move(provision)),
-      intake_(&recipe_, flow, machinery_.budget, provision_.slots(),
-              provision_.TakeReadWindow()),
-      itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
-      listing_(machinery_.timetable, intake_.dataset_number(), itinerary_),
-      line_(recipe_.sampler, recipe_.batch, recipe_.seed,
-            recipe_.dataset->size()),
+      intake_(&recipe_, machinery_.budget, std::move(read_window)),
+      stock_(machinery_.budget, layout_.slot_bytes()),
+      audience_(recipe_.batch, ForecastsOf(recipe_, machinery_)),
+      line_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
@@ -55,309 +56,265 @@ std::uint64_t Stream::samples_per_epoch() const {
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
-  base::MutexLock lock(&mutex_);
-  return line_.batches_per_epoch();
+  const std::uint64_t samples = samples_per_epoch();
+  const std::uint64_t size = recipe_.batch.batch_size();
+  return recipe_.batch.drop_last() ? samples / size
+                                   : (samples + size - 1) / size;
 }
 
-arena::Holder Stream::Join(arena::Channel* channel) {
+absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
+                                           schedule::Flow flow,
+                                           std::uint32_t depth) {
+  const std::uint32_t slots = SlotsFor(depth);
   base::MutexLock lock(&mutex_);
-  return audience_.Join(channel);
+  FOREBAY_RETURN_IF_ERROR(stock_.Pay(slots));
+  return audience_.Join(channel, {.flow = flow, .slots = slots}).holder();
 }
 
 void Stream::Forfeit(arena::Holder member) {
-  Requests requests;
+  Stop(member);
+  Plan plan;
   {
     base::MutexLock lock(&mutex_);
+    const Member* const m = audience_.Find(member);
+    if (m == nullptr) return;
+    const std::uint32_t slots = m->terms().slots;
+    stock_.pool().ReleaseAll(member);
     audience_.Remove(member);
-    if (pool_.has_value()) pool_->ReleaseAll(member);
-    requests = PlanLocked();
+    stock_.EndPay(slots);
+    plan = PlanLocked();
   }
-  Send(std::move(requests));
+  Execute(std::move(plan));
 }
 
 bool Stream::Holds(arena::Holder member) const {
   base::MutexLock lock(&mutex_);
-  return pool_.has_value() && pool_->HasLeases(member);
+  return stock_.pool().Leases(member) > 0;
 }
 
-absl::Status Stream::MakeSlots() {
+absl::Status Stream::MakeSlots(std::uint32_t slots) {
   {
     base::MutexLock lock(&mutex_);
-    if (running_) return absl::FailedPreconditionError("an epoch is under way");
-    if (pool_.has_value()) return absl::OkStatus();
+    used_at_nanos_ = Now();
+    if (stock_.pool().slots() > 0) return absl::OkStatus();
   }
-  FOREBAY_ASSIGN_OR_RETURN(
-      auto pool, arena::SlotPool::Create(provision_.slots(), slot_bytes()));
+  // More than one member may be at it: who comes later drops what it has made.
+  FOREBAY_ASSIGN_OR_RETURN(auto memory,
+                           arena::SlotPool::MakeMemory(slots, slot_bytes()));
   base::MutexLock lock(&mutex_);
-  pool_ = std::move(pool);
+  if (stock_.pool().slots() == 0) stock_.pool().Add(std::move(memory));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(
-    std::uint64_t epoch, std::uint64_t first_sample) {
+    arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample) {
   if (first_sample > samples_per_epoch()) {
     return absl::OutOfRangeError(absl::StrCat("sample ", first_sample,
                                               " of an epoch that has ",
                                               samples_per_epoch()));
   }
-  FOREBAY_RETURN_IF_ERROR(MakeSlots());
-  std::vector<base::Fd> fds;
-  Requests requests;
+  std::uint32_t slots;
   {
     base::MutexLock lock(&mutex_);
-    for (std::uint32_t slot = 0; slot < provision_.slots(); ++slot) {
-      FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool_->fd(slot)));
-      fds.push_back(std::move(fd));
-    }
+    Member* const m = audience_.Find(member);
+    if (m == nullptr || m->cursor().running())
+      return absl::FailedPreconditionError("an epoch is under way");
+    slots = m->terms().slots;
+    m->Account();
     // Room for a batch of each slot and a closing entry.
-    if (audience_.Untaken() + provision_.slots() + 1 > proto::kReadyCapacity) {
+    if (m->untaken() + slots + 1 > proto::kReadyCapacity) {
       return absl::FailedPreconditionError(
           "a member takes nothing of what is published");
     }
-    running_ = true;
-    line_.Start(epoch, first_sample);
-    itinerary_->Start(epoch, first_sample, Now());
-    pace_.StartEpoch();
-    intake_.StartEpoch();
-    audience_.StartEpoch(first_sample);
-    requests = PlanLocked();
-    PublishCompleteLocked();  // an epoch without samples ends at once
+    // Slots that nobody has paid for go while nobody knows them.
+    if (audience_.Running() == 0) stock_.Trim();
   }
-  Send(std::move(requests));
+  FOREBAY_RETURN_IF_ERROR(MakeSlots(slots));
+  std::vector<base::Fd> fds;
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
+    StartLocked(*audience_.Find(member), epoch, first_sample);
+    plan = PlanLocked();
+  }
+  Execute(std::move(plan));
   return fds;
 }
 
-void Stream::Stop() {
+void Stream::StartLocked(Member& member, std::uint64_t epoch,
+                         std::uint64_t first_sample) {
+  // Who was away has no claim to what was made meanwhile.
+  std::optional<double> least_served;
+  for (const auto& other : audience_) {
+    if (!other->cursor().running()) continue;
+    shared_ = true;
+    least_served =
+        std::min(least_served.value_or(other->served), other->served);
+  }
+  member.served = std::max(member.served, least_served.value_or(0));
+  if (audience_.Running() == 0) intake_.StartEpoch();
+  member.Start(CourseLocked(epoch), first_sample, Now());
+  flows_ = audience_.Flows();
+}
+
+std::shared_ptr<const Course> Stream::CourseLocked(std::uint64_t epoch) {
+  std::erase_if(courses_, [&](const std::shared_ptr<const Course>& course) {
+    return course.use_count() == 1 && course->epoch() != epoch;
+  });
+  for (const std::shared_ptr<const Course>& course : courses_) {
+    if (course->epoch() == epoch) return course;
+  }
+  courses_.push_back(Course::Of(recipe_.sampler, epoch));
+  return courses_.back();
+}
+
+absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
+    std::uint32_t first) const {
   base::MutexLock lock(&mutex_);
-  running_ = false;
-  itinerary_->Pause();
-  if (pool_.has_value()) line_.Abandon(*pool_);
-  PlanLocked();  // nothing any more
+  return SlotsFromLocked(first);
+}
+
+absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
+    std::uint32_t first) const {
+  std::vector<base::Fd> fds;
+  const arena::SlotPool& pool = stock_.pool();
+  for (std::uint32_t slot = first;
+       slot < pool.slots() && fds.size() < kMostDescriptors; ++slot) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool.fd(slot)));
+    fds.push_back(std::move(fd));
+  }
+  return fds;
+}
+
+void Stream::Stop(arena::Holder member) {
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    Member* const m = audience_.Find(member);
+    if (m == nullptr || !m->cursor().running()) return;
+    m->Stop();
+    RetireLocked(*m);
+    used_at_nanos_ = Now();
+    plan = PlanLocked();
+  }
+  Execute(std::move(plan));
+}
+
+void Stream::RetireLocked(const Member& member) {
+  const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                        mutex_) -> std::optional<arena::Holder> {
+    for (const auto& other : audience_) {
+      const auto batches = other->cursor().BatchesUntil(key);
+      if (batches.has_value() && *batches < other->terms().slots)
+        return other->holder();
+    }
+    return std::nullopt;
+  };
+  line_.Retire(member.holder(), heir, stock_.pool());
+  auto flows = audience_.Flows();
+  if (!flows.empty()) flows_ = std::move(flows);
 }
 
 void Stream::Rest() {
-  Requests requests;
+  Plan plan;
   {
     base::MutexLock lock(&mutex_);
     intake_.Rest();
-    requests = PlanLocked();
+    stock_.TryAgain();
+    plan = PlanLocked();
   }
-  Send(std::move(requests));
+  Execute(std::move(plan));
 }
 
-bool Stream::Reclaim() {
+bool Stream::Reclaim(std::int64_t idle_nanos) {
   // Unmapping takes milliseconds: it happens after the mutex is free.
   std::optional<arena::SlotPool> reclaimed;
   base::MutexLock lock(&mutex_);
-  if (!pool_.has_value()) return true;
-  if (running_ || pool_->Counts().free != pool_->slots()) return false;
-  reclaimed = std::exchange(pool_, std::nullopt);
-  itinerary_->Pause();
+  const arena::SlotCounts counts = stock_.pool().Counts();
+  if (stock_.pool().slots() == 0) return true;
+  if (audience_.Running() > 0 || Now() - used_at_nanos_ < idle_nanos ||
+      counts.filling + counts.leased + stock_.growing() > 0)
+    return false;
+  reclaimed = stock_.Clear();
+  for (const auto& member : audience_) member->Rest();
   return true;
 }
 
 absl::Status Stream::TakeReleases(arena::Holder member) {
   absl::Status status;
-  Requests requests;
+  Plan plan;
   {
     base::MutexLock lock(&mutex_);
     Member* m = audience_.Find(member);
     if (m == nullptr) return absl::OkStatus();
-    status = m->TakeReleases(PoolLocked());
-    requests = PlanLocked();
+    status = m->TakeReleases(stock_.pool());
+    plan = PlanLocked();
   }
-  Send(std::move(requests));
+  Execute(std::move(plan));
   return status;
 }
-
-// --- From credits to reads.
-
-Stream::Requests Stream::PlanLocked() {
-  Requests requests;
-  PlanReadsLocked(&requests);
-  const auto busy = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return running_ && (intake_.reads_in_flight() > 0 || !backlog_.empty());
-  };
-  while (audience_.SetLooking(busy()) && !busy()) {
-    // What was released before the members knew.
-    audience_.TakeReleases(PoolLocked());
-    PlanReadsLocked(&requests);
-  }
-  if (alive_ == nullptr && !requests.empty()) alive_ = shared_from_this();
-  return requests;
-}
-
-void Stream::PlanReadsLocked(Requests* requests) {
-  if (!running_) return;
-  const std::size_t ready = audience_.Ready();
-  intake_.Begin(ready, line_, *pool_);
-  if (!intake_.HasRoom()) return;
-  requests->reserve(line_.waiting());
-  pace_.SetReady(ready * recipe_.batch.batch_size());
-  const std::int64_t now = Now();
-  intake_.Ask(now);
-  while (auto read = intake_.Next(line_, pace_)) {
-    // As small as it is, the function needs no memory of its own.
-    read->request.done =
-        [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
-          OnRead(place, std::move(bytes));
-        };
-    requests->push_back(std::move(read->request));
-  }
-  itinerary_->Advance(line_.samples_handed_out(), pace_.TimeOf(1), now);
-}
-
-void Stream::Send(Requests requests) {
-  if (!requests.empty()) machinery_.source->Read(absl::MakeSpan(requests));
-}
-
-// --- From bytes to pixels.
-
-void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
-  const absl::Status status = bytes.status();
-  std::shared_ptr<Stream> self;  // let go of when all is done
-  std::optional<executor::Demand> task;
-  {
-    base::MutexLock lock(&mutex_);
-    self = alive_;
-    intake_.Arrived(*place);
-    if (intake_.reads_in_flight() == 0) alive_ = nullptr;
-    ++samples_to_decode_;
-    if (status.ok()) {
-      counters_.bytes_read += bytes->size();
-      backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
-      task = NextTaskLocked();
-    }
-  }
-  if (status.ok()) {
-    Submit(task);
-    return;
-  }
-  const ReadSample failed{
-      .place = place, .bytes = {}, .status = maker_.Blame(*place, status)};
-  Finish({&failed, 1}, {});
-}
-
-std::optional<executor::Demand> Stream::NextTaskLocked() {
-  const std::uint32_t samples = pace_.task_samples();
-  if (!backlog_.WantsTask(samples)) return std::nullopt;
-  return executor::Demand{pace_.cpu_nanos() * samples, pace_.Urgency(0)};
-}
-
-void Stream::Submit(std::optional<executor::Demand> task) {
-  if (!task.has_value()) return;
-  machinery_.executor->Submit(
-      flow_, *task,
-      [self = shared_from_this()](int worker) { self->RunTask(worker); });
-}
-
-void Stream::RunTask(int worker) {
-  std::vector<ReadSample> samples;
-  std::optional<executor::Demand> task;
-  {
-    base::MutexLock lock(&mutex_);
-    samples = backlog_.Take(pace_.task_samples());
-    task = NextTaskLocked();
-  }
-  Submit(task);
-  Made made;
-  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  for (ReadSample& sample : samples) {
-    if (sample.place->batch->abandoned.load(std::memory_order_relaxed))
-      continue;
-    sample.status = maker_.Make(*sample.place, sample.bytes.span(),
-                                *(*machinery_.workspaces)[worker]);
-    ++made.samples;
-  }
-  made.cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
-  // Before their part of the read window is given away.
-  for (ReadSample& sample : samples) sample.bytes = {};
-  Finish(samples, made);
-}
-
-void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
-  for (const ReadSample& sample : samples) {
-    if (absl::IsFailedPrecondition(sample.status) ||
-        absl::IsNotFound(sample.status)) {
-      machinery_.on_changed(*recipe_.dataset);
-    }
-  }
-  Requests requests;
-  {
-    base::MutexLock lock(&mutex_);
-    for (const ReadSample& sample : samples) {
-      --samples_to_decode_;
-      intake_.Leave(*sample.place);
-      if (!sample.status.ok() &&
-          line_.Substitute(*sample.place, sample.status)) {
-        ++counters_.samples_substituted;
-      } else {
-        line_.Finish(*sample.place, sample.status, *pool_);
-      }
-    }
-    if (made.samples > 0) {
-      counters_.samples_decoded += made.samples;
-      counters_.cpu_nanos += made.cpu_nanos;
-      pace_.SampleCost(made.cpu_nanos / made.samples);
-    }
-    audience_.TakeReleases(PoolLocked());
-    PublishCompleteLocked();
-    requests = PlanLocked();
-  }
-  Send(std::move(requests));
-}
-
-// --- From pixels to members.
-
-void Stream::PublishCompleteLocked() {
-  while (running_) {
-    if (line_.Exhausted()) {
-      CloseEpochLocked(absl::OkStatus());
-      return;
-    }
-    const std::unique_ptr<Batch> batch = line_.TakeComplete();
-    if (batch == nullptr) return;
-    if (batch->status.ok()) {
-      PublishLocked(*batch);
-    } else {
-      pool_->Abandon(batch->slot);
-      CloseEpochLocked(batch->status);
-    }
-  }
-}
-
-void Stream::PublishLocked(const Batch& batch) {
-  const std::size_t ready = audience_.Ready();
-  if (!audience_.Publish(batch, layout_, *pool_)) return;
-  last_slot_ = batch.slot;
-  const std::int64_t now = Now();
-  pace_.Published(batch.places.size(), now);
-  intake_.Published(batch, ready, line_.HasMore(), now);
-}
-
-void Stream::CloseEpochLocked(const absl::Status& status) {
-  running_ = false;
-  line_.Abandon(*pool_);
-  if (!status.ok()) itinerary_->Pause();
-  audience_.Close(status, line_.epoch());
-}
-
-// --- Seen from outside.
 
 StreamSnapshot Stream::Snapshot(arena::Holder member) {
   base::MutexLock lock(&mutex_);
   StreamSnapshot snapshot;
-  snapshot.epoch = line_.epoch();
-  snapshot.running = running_;
   snapshot.intake = intake_.Snapshot();
   snapshot.samples_to_decode = samples_to_decode_;
-  if (pool_.has_value()) {
-    snapshot.slots = provision_.slots();
-    snapshot.slot_counts = pool_->Counts();
-  }
-  snapshot.made = counters_;
-  if (Member* m = audience_.Find(member)) snapshot.taken = m->Account();
+  snapshot.slots = stock_.pool().slots();
+  snapshot.slot_counts = stock_.pool().Counts();
+  Member* const m = audience_.Find(member);
+  if (m == nullptr) return snapshot;
+  snapshot.epoch = m->cursor().epoch();
+  snapshot.running = m->cursor().running();
+  snapshot.leases = stock_.pool().Leases(member);
+  snapshot.depth = m->depth().target();
+  snapshot.made = m->production();
+  snapshot.taken = m->Account();
+  CompareLocked(*m, &snapshot);
   return snapshot;
+}
+
+void Stream::CompareLocked(Member& member, StreamSnapshot* snapshot) {
+  snapshot->members = static_cast<std::uint32_t>(audience_.Running());
+  if (!member.cursor().running() || snapshot->members < 2) return;
+  const auto position = [](const Member& m) {
+    const BatchKey next = m.cursor().next();
+    return next.epoch * m.cursor().course()->samples() + next.first_sample;
+  };
+  const auto own = WishLocked(member);
+  bool yields = false;
+  bool catches = false;
+  for (const auto& other : audience_) {
+    if (!other->cursor().running()) continue;
+    const std::uint64_t theirs = position(*other);
+    snapshot->behind =
+        std::max(snapshot->behind, theirs - std::min(theirs, position(member)));
+    const auto wish = WishLocked(*other);
+    if (!own.has_value() || !wish.has_value()) continue;
+    yields |= wish->hungry && GivesWay(*own, *wish);
+    catches |= own->hungry && GivesWay(*wish, *own);
+  }
+  const std::uint32_t slots = member.terms().slots;
+  const BatchKey next = member.cursor().next();
+  if (catches) {
+    snapshot->standing = Standing::kCatching;
+  } else if (yields) {
+    snapshot->standing = Standing::kYielding;
+  } else if (snapshot->behind > slots * recipe_.batch.batch_size() &&
+             IsThereLocked(next)) {
+    snapshot->standing = Standing::kTrailing;
+  } else {
+    const bool shares =
+        std::any_of(audience_.begin(), audience_.end(), [&](const auto& other) {
+          if (other.get() == &member || !other->cursor().running())
+            return false;
+          const auto ahead =
+              member.cursor().BatchesUntil(other->cursor().next());
+          return other->cursor().BatchesUntil(next).has_value() ||
+                 (ahead.has_value() && *ahead <= slots);
+        });
+    snapshot->standing = shares ? Standing::kTogether : Standing::kApart;
+  }
 }
 
 absl::StatusOr<SlotCopy> Stream::Peek() {
@@ -369,21 +326,22 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
   std::uint32_t generation;
   {
     base::MutexLock lock(&mutex_);
-    if (!pool_.has_value() || !pool_->AddLease(last_slot_, kPeeker)) {
+    const Finished* const last = stock_.Find(last_published_);
+    if (last == nullptr || !last->status.ok())
       return absl::UnavailableError("no batch to see just now: try again");
-    }
-    slot = last_slot_;
-    data = pool_->data(slot);
-    generation = pool_->generation(slot);
+    slot = last->slot;
+    stock_.pool().Lease(slot, kPeeker);
+    data = stock_.pool().data(slot);
+    generation = stock_.pool().generation(slot);
   }
   copy.bytes.assign(data, data + slot_bytes());
-  Requests requests;
+  Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    pool_->Release(slot, generation, kPeeker);
-    requests = PlanLocked();
+    stock_.pool().Release(slot, generation, kPeeker);
+    plan = PlanLocked();
   }
-  Send(std::move(requests));
+  Execute(std::move(plan));
   return copy;
 }
 

@@ -12,27 +12,31 @@
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
 #include "server/base/mutex.h"
+#include "server/stream/agenda.h"
 #include "server/stream/audience.h"
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/intake.h"
-#include "server/stream/itinerary.h"
 #include "server/stream/member.h"
-#include "server/stream/pace.h"
 #include "server/stream/production_line.h"
 #include "server/stream/provision.h"
 #include "server/stream/recipe.h"
+#include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
+#include "server/stream/standing.h"
+#include "server/stream/stock.h"
 
 namespace forebay::stream {
 
-// Totals since the stream was made.
-struct StreamCounters {
-  std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;
-  std::uint64_t samples_substituted = 0;
-  std::uint64_t cpu_nanos = 0;
+// What members that go at different speeds are to each other.
+enum class Pairing {
+  // Nobody waits for anybody: who falls behind what is kept is served apart,
+  // until they meet again.
+  kElastic,
+  // Nobody runs ahead of the others by more than there are slots, so that each
+  // batch is made once.
+  kLockstep,
 };
 
 // All of a stream at one moment, as one of its members sees it.
@@ -41,10 +45,15 @@ struct StreamSnapshot {
   bool running = false;
   std::uint32_t slots = 0;
   arena::SlotCounts slot_counts;
+  std::uint32_t leases = 0;  // the member's
+  std::uint32_t depth = 0;   // batches that may be in the making or ready
   IntakeSnapshot intake;
   std::uint32_t samples_to_decode = 0;
-  StreamCounters made;
+  Production made;  // for the member
   MemberCounters taken;
+  std::uint32_t members = 0;  // that have an epoch under way
+  std::uint64_t behind = 0;   // samples between it and who is ahead of all
+  Standing standing = Standing::kAlone;
 };
 
 // A copy of a published slot, and its part of the memory budget.
@@ -53,49 +62,61 @@ struct SlotCopy {
   std::vector<std::uint8_t> bytes;
 };
 
-// Produces one sequence of batches, an epoch at a time, for all of its members.
-// A free slot is the credit to read: no slot, no read. Batches are made side by
-// side, as many as the members' consumption wants, and published in order. The
-// least memory for that is reserved as long as the stream lives; slots exist
-// from the first Start to Reclaim.
+// Produces one sequence of batches, for all of its members: each batch once for
+// as many as want it. Every member goes through its epoch at its own pace: what
+// is made is kept in its slot as long as that is not needed otherwise, for
+// those who come to it later; what is gone by then is made again (Stock, and
+// Agenda on who is served first). A free slot is the credit to read: no slot,
+// no read.
 //
-// Thread-safe, but Start, Stop and Reclaim come from one thread at a time. Made
-// by Create and kept alive by its own work under way. Owns its slots; channels
-// belong to the members. Start blocks while memory is cleared, Peek while a
-// batch is copied; nothing else blocks. Errors: those of Create, Start and
-// Peek; a sample's error ends the epoch and is published to the members.
+// The least memory for that is reserved as long as the members are there; slots
+// exist from the first Start to Reclaim.
+//
+// Thread-safe, but Start and Stop of one member come from one thread at a time.
+// Made by Create and kept alive by its own work under way. Owns its slots;
+// channels belong to the members. Start blocks while memory is cleared, Peek
+// while a batch is copied; nothing else blocks. Errors: those of Create, Join,
+// Start and Peek; a sample's error ends the epoch of those who come to it.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // RESOURCE_EXHAUSTED: no memory for slots and reads.
-  static absl::StatusOr<std::shared_ptr<Stream>> Create(Recipe recipe,
-                                                        Machinery machinery,
-                                                        schedule::Flow flow);
+  // RESOURCE_EXHAUSTED: no memory for reads.
+  static absl::StatusOr<std::shared_ptr<Stream>> Create(
+      Recipe recipe, Machinery machinery, Pairing pairing = Pairing::kElastic);
 
   std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
   std::uint64_t samples_per_epoch() const;
   std::uint64_t batches_per_epoch() const;
 
-  // `channel` gets every batch published from now on, until Forfeit.
-  arena::Holder Join(arena::Channel* channel);
-  // The member is gone: its leases end.
+  // From now on the channel's owner may start epochs; its part of the work is
+  // charged to `flow`, and `depth` batches are prepared ahead for it (0: the
+  // default). RESOURCE_EXHAUSTED: no memory for its slots.
+  absl::StatusOr<arena::Holder> Join(arena::Channel* channel,
+                                     schedule::Flow flow,
+                                     std::uint32_t depth = 0);
+  // The member is gone: its epoch and its leases end.
   void Forfeit(arena::Holder member);
   // Whether the member holds a batch, or could still take one.
   bool Holds(arena::Holder member) const;
 
-  // Starts `epoch`, passing over the first samples. Returns descriptors of the
-  // slots, in order. FAILED_PRECONDITION: an epoch is under way, or a member
-  // takes nothing of what is published; OUT_OF_RANGE: the epoch has fewer
-  // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
-  absl::StatusOr<std::vector<base::Fd>> Start(std::uint64_t epoch,
+  // Starts `epoch` for the member, passing over the first samples. Returns
+  // descriptors of the slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an
+  // epoch under way, or takes nothing of what is published; OUT_OF_RANGE: the
+  // epoch has fewer samples; RESOURCE_EXHAUSTED: the host has no memory or
+  // descriptors left.
+  absl::StatusOr<std::vector<base::Fd>> Start(arena::Holder member,
+                                              std::uint64_t epoch,
                                               std::uint64_t first_sample);
-  // Publishes nothing more of the epoch under way, if any.
-  void Stop();
+  // Descriptors of the slots from number `first` on, in order, but not more
+  // than a message takes. RESOURCE_EXHAUSTED: no descriptors are left.
+  absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const;
+  // Publishes nothing more of the member's epoch under way, if any.
+  void Stop(arena::Holder member);
   // To be called now and then: gives back memory that it does without just now,
   // and looks for what nobody told it.
   void Rest();
-  // Gives the slots back if no epoch runs and nothing holds one. True if none
-  // are left.
-  bool Reclaim();
+  // Gives the slots back if no epoch has run for so long and nobody holds one.
+  // True if none are left.
+  bool Reclaim(std::int64_t idle_nanos);
 
   // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
   // ring.
@@ -107,68 +128,105 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  // What a worker's task has made.
-  struct Made {
-    std::uint32_t samples = 0;
-    std::int64_t cpu_nanos = 0;
+  // What is to be done when the mutex is free.
+  struct Plan {
+    std::vector<storage::ReadRequest> requests;
+    std::uint32_t slots_to_make = 0;
+    std::vector<schedule::Flow> flows;  // whom that is charged to
   };
-  using Requests = std::vector<storage::ReadRequest>;
+  // A worker's task to be submitted.
+  struct Task {
+    executor::Demand demand;
+    std::vector<schedule::Flow> flows;
+  };
 
-  Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
-         const BatchLayout& layout, Provision provision);
+  Stream(Recipe recipe, Machinery machinery, Pairing pairing,
+         const BatchLayout& layout, base::MemoryReservation read_window);
 
   std::int64_t Now() const { return machinery_.clock->NowNanos(); }
 
-  // Makes the slots if they are not there.
-  absl::Status MakeSlots();
-
-  // Turns credits into batches and batches into reads; the caller sends the
-  // reads when it has let go of the mutex. Looks for releases as long as there
-  // is work, and no longer.
-  Requests PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void PlanReadsLocked(Requests* requests)
+  // Sees to it that there are slots, so many if there are none.
+  absl::Status MakeSlots(std::uint32_t slots);
+  absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
+      std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartLocked(Member& member, std::uint64_t epoch,
+                   std::uint64_t first_sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  arena::SlotPool* PoolLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return pool_.has_value() ? &*pool_ : nullptr;
+  std::shared_ptr<const Course> CourseLocked(std::uint64_t epoch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What is made for the member is made for others that want it, or for nobody.
+  void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Publishes what there is, turns credits into batches and batches into reads;
+  // the caller executes the plan when it has let go of the mutex. Looks for
+  // releases as long as there is work, and no longer.
+  Plan PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether something was published to the member, or its epoch ended.
+  bool DeliverNextLocked(Member& member, std::int64_t now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What of a member's epoch is neither there nor in the making; nullopt: it
+  // has no epoch under way, or all that it will need soon.
+  std::optional<Wish> WishLocked(Member& member)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Wish> WishesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<std::uint32_t> SlotForLocked(const Wish& wish, Plan* plan)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the wish rather waits than that the victim goes, because somebody
+  // is about to come to it.
+  bool MustStayLocked(const Finished& victim, const Wish& wish) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How far the member's batches have been asked for.
+  std::uint64_t AskedForLocked(const Member& member) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsThereLocked(const BatchKey& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stock_.Find(key) != nullptr || line_.Find(key) != nullptr;
   }
-  void Send(Requests requests);
+  void Execute(Plan plan);
+  void MakeSlot();
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
-  // What one more task will probably need, if the backlog wants one.
-  std::optional<executor::Demand> NextTaskLocked()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Submit(std::optional<executor::Demand> task);
+  // One more task, if the backlog wants one.
+  std::optional<Task> NextTaskLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Submit(std::optional<Task> task);
   void RunTask(int worker);
-  void Finish(absl::Span<const ReadSample> samples, const Made& made);
-  void PublishCompleteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void PublishLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CloseEpochLocked(const absl::Status& status)
+  void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
+  void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FinishSampleLocked(const ReadSample& sample)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StoreLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void CompareLocked(Member& member, StreamSnapshot* snapshot)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Recipe recipe_;
   const Machinery machinery_;
-  const schedule::Flow flow_;
+  const Pairing pairing_;
   const BatchLayout layout_;
   const SampleMaker maker_;
-  Provision provision_;  // constant once the intake has its part
   mutable base::Mutex mutex_;
   Intake intake_ ABSL_GUARDED_BY(mutex_);
-  const std::shared_ptr<Itinerary> itinerary_;
-  const cache::Timetable::Listing listing_;  // of the itinerary
-
-  std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
+  Stock stock_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);
-
-  bool running_ ABSL_GUARDED_BY(mutex_) = false;
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
   Backlog backlog_ ABSL_GUARDED_BY(mutex_);
   // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
+  // Whether more than one member had an epoch under way at once: then others
+  // may come to what is kept, too.
+  bool shared_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<schedule::Flow> flows_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const Course>> courses_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
-  StreamCounters counters_ ABSL_GUARDED_BY(mutex_);
-  Pace pace_ ABSL_GUARDED_BY(mutex_);
-  std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;  // published
+  SampleCost cost_ ABSL_GUARDED_BY(mutex_);
+  BatchKey last_published_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::stream

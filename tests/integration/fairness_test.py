@@ -21,6 +21,7 @@ import sys
 import forebay
 from forebay import transforms as T
 with forebay.DataLoader(sys.argv[1], batch_size=32, framework="numpy",
+                        sharing="off",
                         transform=T.RandomResizedCrop(224)) as loader:
     while True:
         for batch in loader:

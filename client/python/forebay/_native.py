@@ -28,6 +28,7 @@ _EXCEPTIONS = {
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE = range(1, 4)
+SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
 ON_ERROR = {"raise": 1, "substitute": 2}
 
@@ -72,6 +73,7 @@ class LoaderOptions(c.Structure):
         ("fields", c.POINTER(c.c_char_p)),
         ("field_count", c.c_size_t),
         ("columns", c.POINTER(c.c_char_p)),
+        ("sharing", c.c_int),
     ]
 
 

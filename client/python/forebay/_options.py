@@ -115,7 +115,7 @@ def _check_extra_roots(extra_roots, dataset):
     return roots
 
 
-def check_unsupported(device, pin_memory, order, sharing, shuffle):
+def check_unsupported(device, pin_memory, order, shuffle):
     """Refuses what no part of this version can do, one sentence each."""
     if str(device) != "cpu":
         raise errors.Unsupported(
@@ -128,17 +128,14 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
     if order == "coordinated":
         raise errors.Unsupported(
             'order="coordinated": this version knows order="exact" only')
-    _choice(sharing, "sharing", {"elastic": 0, "off": 0, "lockstep": 0})
-    if sharing == "lockstep":
-        raise errors.Unsupported(
-            'sharing="lockstep": this version knows "elastic" and "off" only')
     if shuffle not in (True, False, "block"):
         raise errors.InvalidArgument(
             f'shuffle must be True, False or "block", not {shuffle!r}')
 
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
-          rank, world_size, pad, on_error, weight, name, depth, extra_roots):
+          rank, world_size, pad, on_error, sharing, weight, name, depth,
+          extra_roots):
     """A dict of fields of _native.LoaderOptions.
 
     Raises:
@@ -167,6 +164,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "batch_size": _integer(batch_size, "batch_size", 1, 65536),
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
+        "sharing": _choice(sharing, "sharing", _native.SHARING),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields),
     }

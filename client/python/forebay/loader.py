@@ -135,8 +135,9 @@ class DataLoader:
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
       pin_memory: False.
-      order: "exact": what the seed gives, whoever else runs.
-      sharing: "elastic" or "off": whether equal loaders may share work.
+      order: "exact": what the seed gives.
+      sharing: whether equal loaders have their batches made once for all:
+        "elastic", each at its pace; "lockstep", each at the slowest; "off".
       weight: the job's share of contended resources, 0.001 to 1000.
       name: of this loader, for `forebayctl jobs`; None: "loader N".
       depth: batches prepared ahead, 1 to 16; None: 2. Fewer while the trainer
@@ -179,15 +180,15 @@ class DataLoader:
         autostart: bool = True,
     ):
         self._closed = True  # until it is open
-        _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
+        _options.check_unsupported(device, pin_memory, order, shuffle)
         self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
         if distributed:
             rank, world_size = _job.distributed_rank()
         self._options = _options.build(
             dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
             drop_last=drop_last, transform=transform, rank=rank,
-            world_size=world_size, pad=pad, on_error=on_error, weight=weight,
-            name=name, depth=depth, extra_roots=extra_roots)
+            world_size=world_size, pad=pad, on_error=on_error, sharing=sharing,
+            weight=weight, name=name, depth=depth, extra_roots=extra_roots)
         self._transform = transform
         self._autostart = autostart
         self.batch_size = self._options["batch_size"]

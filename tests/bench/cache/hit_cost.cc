@@ -156,9 +156,9 @@ class Bench {
     spec.set_order(proto::SamplerSpec::SHUFFLE);
     for (int i = 0; i < kLoaders; ++i) {
       spec.set_seed(i);
-      auto itinerary = std::make_shared<stream::Itinerary>(
-          *sampler::Sampler::Create(spec, kSamples));
-      itinerary->Start(0, kSamples / 5 * i, 0);
+      const auto sampler = *sampler::Sampler::Create(spec, kSamples);
+      auto itinerary = std::make_shared<stream::Itinerary>(kSamples);
+      itinerary->Start(stream::Course::Of(sampler, 0), kSamples / 5 * i, 0);
       listings_.push_back(
           std::make_unique<Timetable::Listing>(&timetable_, 1, itinerary));
     }

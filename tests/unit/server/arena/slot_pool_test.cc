@@ -15,12 +15,14 @@ namespace {
 constexpr std::uint64_t kSlotBytes = 4096;
 
 SlotPool MakePool(std::uint32_t slots) {
-  auto pool = SlotPool::Create(slots, kSlotBytes);
-  EXPECT_TRUE(pool.ok()) << pool.status();
-  return *std::move(pool);
+  SlotPool pool(kSlotBytes);
+  auto memory = SlotPool::MakeMemory(slots, kSlotBytes);
+  EXPECT_TRUE(memory.ok()) << memory.status();
+  pool.Add(*std::move(memory));
+  return pool;
 }
 
-TEST(SlotPoolTest, GoesFromFreeOverFillingToLeasedAndBack) {
+TEST(SlotPoolTest, GoesFromFreeOverFillingToFinishedAndBack) {
   SlotPool pool = MakePool(2);
   const auto first = pool.Take();
   const auto second = pool.Take();
@@ -28,13 +30,20 @@ TEST(SlotPoolTest, GoesFromFreeOverFillingToLeasedAndBack) {
   EXPECT_NE(*first, *second);
   EXPECT_FALSE(pool.Take().has_value());
 
-  pool.Publish(*first, {1, 2});
-  EXPECT_TRUE(pool.HasLeases(1));
-  EXPECT_FALSE(pool.HasLeases(3));
+  pool.Finish(*first);
+  EXPECT_EQ(pool.Counts().kept, 1);
+  EXPECT_TRUE(pool.Lease(*first, 1));
+  EXPECT_TRUE(pool.Lease(*first, 2));
+  EXPECT_EQ(pool.Leases(1), 1);
+  EXPECT_EQ(pool.Leases(3), 0);
   EXPECT_TRUE(pool.Release(*first, pool.generation(*first), 1));
-  EXPECT_EQ(pool.Counts().published, 1);
+  EXPECT_TRUE(pool.IsLeased(*first));
+  EXPECT_EQ(pool.Counts().leased, 1);
   EXPECT_TRUE(pool.Release(*first, pool.generation(*first), 2));
-  EXPECT_FALSE(pool.HasLeases(2));
+  EXPECT_FALSE(pool.IsLeased(*first));
+  EXPECT_EQ(pool.Counts().kept, 1) << "it can be leased again";
+  EXPECT_FALSE(pool.Take().has_value());
+  pool.Free(*first);
   pool.Abandon(*second);
   EXPECT_EQ(pool.Counts().free, 2);
 }
@@ -44,7 +53,8 @@ TEST(SlotPoolTest, BelievesNoReleaseThatItsBookDoesNotShow) {
   const std::uint32_t slot = *pool.Take();
   const std::uint32_t generation = pool.generation(slot);
   EXPECT_FALSE(pool.Release(slot, generation, 1)) << "still filling";
-  pool.Publish(slot, {1});
+  pool.Finish(slot);
+  pool.Lease(slot, 1);
   EXPECT_FALSE(pool.Release(99, generation, 1)) << "no such slot";
   EXPECT_FALSE(pool.Release(UINT32_MAX, UINT32_MAX, UINT32_MAX));
   EXPECT_FALSE(pool.Release(slot, generation + 1, 1)) << "not yet";
@@ -55,26 +65,40 @@ TEST(SlotPoolTest, BelievesNoReleaseThatItsBookDoesNotShow) {
 
 TEST(SlotPoolTest, TakesBackAllThatADeadHolderHeld) {
   SlotPool pool = MakePool(3);
-  const std::uint32_t a = *pool.Take();
-  const std::uint32_t b = *pool.Take();
-  pool.Publish(a, {1});
-  pool.Publish(b, {1, 2});
+  for (const Holder holder : {1, 2}) {
+    const std::uint32_t slot = *pool.Take();
+    pool.Finish(slot);
+    pool.Lease(slot, 1);
+    pool.Lease(slot, holder);
+  }
   pool.ReleaseAll(1);
-  EXPECT_EQ(pool.Counts().free, 2);
-  EXPECT_EQ(pool.Counts().published, 1);
+  EXPECT_EQ(pool.Counts().kept, 1);
+  EXPECT_EQ(pool.Counts().leased, 1);
   pool.ReleaseAll(2);
-  EXPECT_EQ(pool.Counts().free, 3);
+  EXPECT_EQ(pool.Counts().kept, 2);
 }
 
-TEST(SlotPoolTest, AddsALeaseOnlyToWhatIsPublished) {
+TEST(SlotPoolTest, LeasesOnlyWhatIsFinished) {
   SlotPool pool = MakePool(1);
-  EXPECT_FALSE(pool.AddLease(0, 7));
+  EXPECT_FALSE(pool.Lease(0, 7));
   const std::uint32_t slot = *pool.Take();
-  EXPECT_FALSE(pool.AddLease(slot, 7));
-  pool.Publish(slot, {1});
-  EXPECT_TRUE(pool.AddLease(slot, 7));
-  EXPECT_TRUE(pool.Release(slot, pool.generation(slot), 1));
-  EXPECT_EQ(pool.Counts().published, 1) << "the added lease holds it";
+  EXPECT_FALSE(pool.Lease(slot, 7));
+  pool.Finish(slot);
+  EXPECT_TRUE(pool.Lease(slot, 7));
+}
+
+TEST(SlotPoolTest, GrowsAndShrinksAtItsEnd) {
+  SlotPool pool = MakePool(1);
+  const std::uint32_t slot = *pool.Take();
+  pool.Add(*SlotPool::MakeMemory(2, kSlotBytes));
+  EXPECT_EQ(pool.slots(), 3);
+  EXPECT_GE(pool.fd(2), 0);
+  EXPECT_TRUE(pool.RemoveLast());
+  EXPECT_TRUE(pool.RemoveLast());
+  EXPECT_FALSE(pool.RemoveLast()) << "it is being filled";
+  pool.Abandon(slot);
+  EXPECT_TRUE(pool.RemoveLast());
+  EXPECT_FALSE(pool.RemoveLast()) << "there is none";
 }
 
 // Random steps, against the plainest possible book.
@@ -84,47 +108,60 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
     std::mt19937 random(seed);
     SlotPool pool = MakePool(4);
     std::set<std::uint32_t> filling;
-    std::map<std::uint32_t, std::multiset<Holder>> leased;
+    std::map<std::uint32_t, std::multiset<Holder>> finished;
     for (int step = 0; step < 500; ++step) {
       const std::uint32_t slot = random() % 5;
       const Holder holder = 1 + random() % 3;
-      switch (random() % 5) {
+      const auto book = finished.find(slot);
+      switch (random() % 6) {
         case 0: {
           const auto taken = pool.Take();
-          ASSERT_EQ(taken.has_value(), filling.size() + leased.size() < 4);
+          ASSERT_EQ(taken.has_value(), filling.size() + finished.size() < 4);
           if (taken.has_value()) {
-            ASSERT_TRUE(leased.count(*taken) == 0);
+            ASSERT_TRUE(finished.count(*taken) == 0);
             ASSERT_TRUE(filling.insert(*taken).second);
           }
           break;
         }
         case 1:
-          if (filling.erase(slot) != 0) pool.Abandon(slot);
-          break;
-        case 2:
-          if (filling.erase(slot) != 0) {
-            pool.Publish(slot, {1, 2});
-            leased[slot] = {1, 2};
+          if (filling.erase(slot) == 0) break;
+          if (random() % 3 == 0) {
+            pool.Abandon(slot);
+          } else {
+            pool.Finish(slot);
+            finished[slot] = {};
           }
           break;
+        case 2:
+          if (slot >= pool.slots()) break;
+          ASSERT_EQ(pool.Lease(slot, holder), book != finished.end());
+          if (book != finished.end()) book->second.insert(holder);
+          break;
         case 3: {
-          const auto lease = leased.find(slot);
           const bool held =
-              lease != leased.end() && lease->second.count(holder) != 0;
+              book != finished.end() && book->second.count(holder) != 0;
           const std::uint32_t generation =
               slot < pool.slots() ? pool.generation(slot) : 0;
           ASSERT_EQ(pool.Release(slot, generation, holder), held);
-          if (held) lease->second.erase(lease->second.find(holder));
+          if (held) book->second.erase(book->second.find(holder));
           break;
         }
         case 4:
+          if (random() % 4 != 0) break;
           pool.ReleaseAll(holder);
-          for (auto& [s, holders] : leased) holders.erase(holder);
+          for (auto& [s, holders] : finished) holders.erase(holder);
+          break;
+        case 5:
+          if (book == finished.end() || !book->second.empty()) break;
+          pool.Free(slot);
+          finished.erase(book);
           break;
       }
-      std::erase_if(leased, [](const auto& l) { return l.second.empty(); });
       ASSERT_EQ(pool.Counts().filling, filling.size());
-      ASSERT_EQ(pool.Counts().published, leased.size());
+      ASSERT_EQ(pool.Counts().kept + pool.Counts().leased, finished.size());
+      std::size_t leases = 0;
+      for (const auto& [s, holders] : finished) leases += holders.count(holder);
+      ASSERT_EQ(pool.Leases(holder), leases);
     }
   }
 }

@@ -44,8 +44,8 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
     all += Cache::MemoryFor(request);
   }
   proto::SamplerSpec spec;
-  const auto itinerary = std::make_shared<stream::Itinerary>(
-      *sampler::Sampler::Create(spec, kObjects));
+  const auto sampler = *sampler::Sampler::Create(spec, kObjects);
+  const auto itinerary = std::make_shared<stream::Itinerary>(kObjects);
   Timetable timetable;
   base::MemoryBudget budget(all / 2);
   storage::local::LocalSource source;
@@ -63,7 +63,7 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
         std::mt19937 random(seed + thread);
         const Timetable::Listing listing(&timetable, 1, itinerary);
         for (int batch = 0; batch < kBatches; ++batch) {
-          itinerary->Start(batch, 0, batch);
+          itinerary->Start(stream::Course::Of(sampler, batch), 0, batch);
           std::vector<storage::ReadRequest> requests;
           for (int i = 0; i < kBatch; ++i) {
             const auto object = static_cast<int>(random() % kObjects);

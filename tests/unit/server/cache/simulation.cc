@@ -176,21 +176,24 @@ class SimulatedSource final : public storage::ByteSource {
 class SimulatedLoader {
  public:
   SimulatedLoader(const Plan& plan, std::size_t loader, Timetable* timetable)
-      : itinerary_(
-            std::make_shared<stream::Itinerary>(SamplerOf(plan, loader))),
+      : sampler_(SamplerOf(plan, loader)),
+        itinerary_(
+            std::make_shared<stream::Itinerary>(sampler_.dataset_size())),
         listing_(timetable, kDataset, itinerary_) {}
 
   void Take(const Step& step) {
     const std::int64_t now = step.at_nanos;
     if (samples_ > 0) pace_.Published(samples_, now);
     if (!samples_ || step.position == 0) {
-      itinerary_->Start(step.epoch, step.position, now);
+      itinerary_->Start(stream::Course::Of(sampler_, step.epoch), step.position,
+                        now);
     }
     samples_ = step.samples.size();
     itinerary_->Advance(step.position + samples_, pace_.TimeOf(1), now);
   }
 
  private:
+  const sampler::Sampler sampler_;
   const std::shared_ptr<stream::Itinerary> itinerary_;
   const Timetable::Listing listing_;
   stream::Pace pace_;

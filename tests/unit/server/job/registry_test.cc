@@ -27,7 +27,8 @@ struct Told {
 class NotingExecutor final : public executor::Executor {
  public:
   int workers() const override { return 1; }
-  void Submit(schedule::Flow, const executor::Demand&, Task) override {}
+  void SubmitFor(absl::Span<const schedule::Flow>, const executor::Demand&,
+                 Task) override {}
   void SetWeight(schedule::Flow flow, double weight) override {
     told[flow].weight = weight;
   }

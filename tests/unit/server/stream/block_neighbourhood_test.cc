@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "server/arena/slot_pool.h"
+#include "server/arena/channel.h"
 #include "server/sampler/sampler.h"
-#include "server/stream/pace.h"
+#include "server/stream/member.h"
 #include "server/stream/production_line.h"
 #include "server/stream/requester.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -133,16 +133,18 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
 class RequesterTest : public ::testing::Test {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    Requester requester(&recipe, 1);
-    ProductionLine line(recipe.sampler, recipe.batch, 0,
-                        recipe.dataset->size());
-    auto pool = *arena::SlotPool::Create(1, 4096);
-    line.Start(3, 0);
-    line.Begin(pool, 1);
+    Requester requester(&recipe);
+    const auto channel = *arena::Channel::Create();
+    const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
+                         recipe.batch, {});
+    ProductionLine line(recipe.batch, 0, recipe.dataset->size());
+    const auto course = Course::Of(recipe.sampler, 3);
+    line.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10), course,
+               sponsor.holder(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
     while (Place* const place = line.Next()) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
-      requests.push_back(requester.RequestFor(place, line, Pace()));
+      requests.push_back(requester.RequestFor(place, sponsor));
     }
     return requests;
   }

@@ -112,7 +112,7 @@ class Rank {
        cache::Timetable* timetable)
       : shard_(&shard),
         sampler_(Make(rank, world_size)),
-        itinerary_(std::make_shared<Itinerary>(sampler_)),
+        itinerary_(std::make_shared<Itinerary>(sampler_.dataset_size())),
         listing_(timetable, kDataset, itinerary_) {}
 
   void Start(std::uint64_t epoch, const std::shared_ptr<const Shard>& shard,
@@ -121,7 +121,7 @@ class Rank {
     neighbourhood_ =
         std::make_shared<const BlockNeighbourhood>(shard, kDataset, *order_);
     position_ = 0;
-    itinerary_->Start(epoch, 0, now);
+    itinerary_->Start(Course::Of(sampler_, epoch), 0, now);
   }
   // False: the epoch is over.
   bool Step(cache::Cache& cache, std::int64_t now, int* good) {

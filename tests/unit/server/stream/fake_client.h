@@ -19,15 +19,16 @@ namespace forebay::stream {
 // A member's side of the rings, and its view of the slots.
 class FakeClient {
  public:
-  explicit FakeClient(Stream* stream) : stream_(stream) {
+  explicit FakeClient(Stream* stream, schedule::Flow flow = 1,
+                      std::uint32_t depth = 0)
+      : stream_(stream) {
     channel_ = *arena::Channel::Create();
     ready_ = Map<const proto::ReadyRing>(channel_->ready_fd(), PROT_READ);
     release_ =
         Map<proto::ReleaseRing>(channel_->release_fd(), PROT_READ | PROT_WRITE);
-    member_ = stream_->Join(channel_.get());
+    member_ = *stream_->Join(channel_.get(), flow, depth);
   }
   ~FakeClient() {
-    stream_->Stop();
     stream_->Forfeit(member_);
     munmap(const_cast<proto::ReadyRing*>(ready_), proto::kRingBytes);
     munmap(release_, proto::kRingBytes);
@@ -37,15 +38,13 @@ class FakeClient {
   arena::Channel& channel() { return *channel_; }
   proto::ReleaseRing& release_ring() { return *release_; }
 
-  // Starts an epoch of the stream; `others` see the same slots.
-  absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample,
-                     const std::vector<FakeClient*>& others = {}) {
-    auto slots = stream_->Start(epoch, first_sample);
+  absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample) {
+    auto slots = stream_->Start(member_, epoch, first_sample);
     if (!slots.ok()) return slots.status();
-    slots_ = std::make_shared<std::vector<base::Fd>>(*std::move(slots));
-    for (FakeClient* other : others) other->slots_ = slots_;
+    slots_ = *std::move(slots);
     return absl::OkStatus();
   }
+  void Stop() { stream_->Stop(member_); }
 
   // The next entry; nullopt when there is none.
   std::optional<proto::ReadyEntry> Take() {
@@ -60,8 +59,8 @@ class FakeClient {
   // The ids that a batch holds, by its images; checks its labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
     const std::uint64_t bytes = stream_->slot_bytes();
-    auto* slot = static_cast<const std::uint8_t*>(mmap(
-        nullptr, bytes, PROT_READ, MAP_SHARED, (*slots_)[entry.slot].get(), 0));
+    auto* slot = static_cast<const std::uint8_t*>(
+        mmap(nullptr, bytes, PROT_READ, MAP_SHARED, SlotOf(entry).get(), 0));
     proto::BatchHeader header;
     std::memcpy(&header, slot, sizeof(header));
     EXPECT_EQ(header.magic, proto::kBatchMagic);
@@ -96,6 +95,15 @@ class FakeClient {
   bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:
+  // Asks for slots that were made since the epoch was started.
+  const base::Fd& SlotOf(const proto::ReadyEntry& entry) {
+    while (entry.slot >= slots_.size()) {
+      auto more = stream_->SlotsFrom(static_cast<std::uint32_t>(slots_.size()));
+      EXPECT_TRUE(more.ok() && !more->empty());
+      for (base::Fd& fd : *more) slots_.push_back(std::move(fd));
+    }
+    return slots_[entry.slot];
+  }
   template <typename T>
   static T* Map(int fd, int protection) {
     return static_cast<T*>(
@@ -104,7 +112,7 @@ class FakeClient {
 
   Stream* const stream_;
   std::unique_ptr<arena::Channel> channel_;
-  std::shared_ptr<std::vector<base::Fd>> slots_;
+  std::vector<base::Fd> slots_;
   const proto::ReadyRing* ready_ = nullptr;
   proto::ReleaseRing* release_ = nullptr;
   arena::Holder member_ = 0;

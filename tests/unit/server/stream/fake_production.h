@@ -119,7 +119,10 @@ class FakeProduction final : public storage::ByteSource,
   const cache::Timetable& timetable() const { return timetable_; }
   int changes() const { return changes_; }
   std::size_t reads() const { return reads_.size(); }
+  const storage::ReadRequest& first_read() const { return reads_.front(); }
   std::size_t tasks() const { return tasks_.size(); }
+  // Whom the task that was submitted last is charged to.
+  const std::vector<schedule::Flow>& flows() const { return flows_; }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
@@ -128,7 +131,9 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   int workers() const override { return 1; }
-  void Submit(schedule::Flow, const executor::Demand&, Task task) override {
+  void SubmitFor(absl::Span<const schedule::Flow> flows,
+                 const executor::Demand&, Task task) override {
+    flows_.assign(flows.begin(), flows.end());
     tasks_.push_back(std::move(task));
   }
 
@@ -143,6 +148,15 @@ class FakeProduction final : public storage::ByteSource,
     } else {
       RunTask(drawn - reads_.size());
     }
+    return true;
+  }
+  // Completes all reads, and then the task that was submitted first: as on a
+  // host where only workers are short. False if there is none.
+  bool StepInOrder() {
+    clock_.Advance(1000);
+    CompleteReads();
+    if (tasks_.empty()) return false;
+    RunTask(0);
     return true;
   }
   void RunAll() {
@@ -194,6 +208,7 @@ class FakeProduction final : public storage::ByteSource,
   std::deque<storage::ReadRequest> reads_;
   std::deque<std::int64_t> asked_at_nanos_;  // of reads_
   std::deque<Task> tasks_;
+  std::vector<schedule::Flow> flows_;
   int changes_ = 0;
 };
 

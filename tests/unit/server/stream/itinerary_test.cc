@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <random>
 #include <vector>
@@ -44,8 +45,8 @@ TEST(ItineraryTest, TellsWhenEachSampleComesNext) {
     const sampler::Sampler sampler = MakeSampler(size, random(), world_size);
     const std::uint64_t length = sampler.samples_per_epoch();
     const std::uint64_t position = random() % (length + 1);
-    Itinerary itinerary(sampler);
-    itinerary.Start(epoch, position, 0);
+    Itinerary itinerary(size);
+    itinerary.Start(Course::Of(sampler, epoch), position, 0);
     itinerary.Advance(position, kPeriod, 0);
     std::vector<std::int64_t> expected(size, kNever);
     for (std::uint64_t at = 2 * length; at-- > position;) {
@@ -57,8 +58,8 @@ TEST(ItineraryTest, TellsWhenEachSampleComesNext) {
 }
 
 TEST(ItineraryTest, OnlyLowers) {
-  Itinerary itinerary(MakeSampler(10, 1));
-  itinerary.Start(0, 0, 0);
+  Itinerary itinerary(10);
+  itinerary.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {0, 1};
   std::vector<std::int64_t> nanos = {0, kNever};
   itinerary.Lower(0, samples, absl::MakeSpan(nanos));
@@ -67,18 +68,18 @@ TEST(ItineraryTest, OnlyLowers) {
 }
 
 TEST(ItineraryTest, OneThatIsPausedWantsNothing) {
-  Itinerary itinerary(MakeSampler(10, 1));
+  Itinerary itinerary(10);
   const std::vector<std::int64_t> nothing(10, kNever);
   EXPECT_EQ(AskAll(itinerary, 10, 0), nothing);
-  itinerary.Start(0, 0, 0);
+  itinerary.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
   EXPECT_NE(AskAll(itinerary, 10, 0), nothing);
   itinerary.Pause();
   EXPECT_EQ(AskAll(itinerary, 10, 0), nothing);
 }
 
 TEST(ItineraryTest, DoesNotKnowSamplesOfOthers) {
-  Itinerary itinerary(MakeSampler(10, 1));
-  itinerary.Start(0, 0, 0);
+  Itinerary itinerary(10);
+  itinerary.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {10, UINT64_MAX};
   std::vector<std::int64_t> nanos(2, kNever);
   itinerary.Lower(0, samples, absl::MakeSpan(nanos));
@@ -87,8 +88,8 @@ TEST(ItineraryTest, DoesNotKnowSamplesOfOthers) {
 
 TEST(ItineraryTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
-  Itinerary itinerary(sampler);
-  itinerary.Start(0, 0, 0);
+  Itinerary itinerary(100);
+  itinerary.Start(Course::Of(sampler, 0), 0, 0);
   itinerary.Advance(10, kPeriod, 0);
   const std::uint64_t sample = sampler.SampleAt(0, 50);
   EXPECT_EQ(AskAll(itinerary, 100, 0)[sample], 40 * kPeriod);
@@ -100,8 +101,8 @@ TEST(ItineraryTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
 
 TEST(ItineraryTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
-  Itinerary itinerary(sampler);
-  itinerary.Start(0, 0, 0);
+  Itinerary itinerary(100);
+  itinerary.Start(Course::Of(sampler, 0), 0, 0);
   itinerary.Advance(0, INT64_MAX, 0);
   const std::vector<std::int64_t> nanos = AskAll(itinerary, 100, 0);
   for (std::uint64_t i = 1; i < 100; ++i) {
@@ -110,8 +111,8 @@ TEST(ItineraryTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
 }
 
 TEST(ItineraryTest, FarAwayIsNotNever) {
-  Itinerary itinerary(MakeSampler(100, 1));
-  itinerary.Start(0, 0, 0);
+  Itinerary itinerary(100);
+  itinerary.Start(Course::Of(MakeSampler(100, 1), 0), 0, 0);
   itinerary.Advance(0, INT64_MAX - 1, 0);
   for (const std::int64_t nanos : AskAll(itinerary, 100, INT64_MAX / 4)) {
     EXPECT_GE(nanos, 0);

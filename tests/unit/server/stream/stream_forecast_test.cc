@@ -27,7 +27,7 @@ TEST(StreamForecastTest, WhatWasAskedForIsWantedAfterAllElse) {
   const Recipe recipe = FakeRecipe(1000, 10);
   const std::vector<std::int64_t> never(1000, cache::kNever);
   {
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     EXPECT_EQ(Ask(production, recipe), never);
     ASSERT_TRUE(client.Start(3, 100).ok());
@@ -38,7 +38,7 @@ TEST(StreamForecastTest, WhatWasAskedForIsWantedAfterAllElse) {
     for (std::uint64_t i = 0; i < asked; ++i) {
       EXPECT_GT(nanos[recipe.sampler.SampleAt(3, i)], last);
     }
-    stream->Stop();
+    client.Stop();
     EXPECT_EQ(Ask(production, recipe), never);
     production.RunAll();
   }
@@ -48,7 +48,7 @@ TEST(StreamForecastTest, WhatWasAskedForIsWantedAfterAllElse) {
 TEST(StreamForecastTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
   FakeProduction production(2);
   const Recipe recipe = FakeRecipe(100, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   while (true) {
@@ -63,7 +63,7 @@ TEST(StreamForecastTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
     EXPECT_LT(nanos[recipe.sampler.SampleAt(1, i - 1)],
               nanos[recipe.sampler.SampleAt(1, i)]);
   }
-  ASSERT_TRUE(stream->Reclaim());
+  ASSERT_TRUE(stream->Reclaim(0));
   EXPECT_EQ(Ask(production, recipe),
             std::vector<std::int64_t>(100, cache::kNever));
 }
@@ -71,17 +71,13 @@ TEST(StreamForecastTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
 TEST(StreamForecastTest, ReadsSayWhichSampleTheyAreOf) {
   FakeProduction production(3);
   const Recipe recipe = FakeRecipe(100, 10);
-  Requester requester(&recipe, 1);
-  ProductionLine line(recipe.sampler, recipe.batch, 0, 100);
-  auto pool = *arena::SlotPool::Create(1, 4096);
-  line.Start(0, 0);
-  line.Begin(pool, 1);
-  Place* const place = line.Next();
-  const auto request = requester.RequestFor(place, line, Pace());
+  const auto stream = *Stream::Create(recipe, production.machinery());
+  FakeClient client(stream.get(), /*flow=*/7);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  const storage::ReadRequest& request = production.first_read();
   EXPECT_EQ(request.sample.dataset, DatasetNumber(*recipe.dataset));
   EXPECT_EQ(request.sample.sample, recipe.sampler.SampleAt(0, 0));
-  line.Finish(*place, absl::OkStatus(), pool);
-  line.Abandon(pool);
+  EXPECT_EQ(request.purpose.job, 7);
 }
 
 }  // namespace

@@ -23,19 +23,18 @@ constexpr std::int64_t kMilli = 1'000'000;
 
 Recipe DeepRecipe(std::uint64_t sample_bytes = 100) {
   return FakeRecipe(
-      100'000, 10,
-      [](proto::LoaderSpec& spec) { spec.mutable_batch()->set_depth(kDepth); },
-      sample_bytes);
+      100'000, 10, [](proto::LoaderSpec&) {}, sample_bytes);
 }
 
 class StreamIntakeTest : public ::testing::Test {
  protected:
   void Make(std::uint64_t sample_bytes = 100) {
     stream_ =
-        *Stream::Create(DeepRecipe(sample_bytes), production_.machinery(), 1);
-    client_.emplace(stream_.get());
+        *Stream::Create(DeepRecipe(sample_bytes), production_.machinery());
+    client_.emplace(stream_.get(), 1, kDepth);
     ASSERT_TRUE(client_->Start(0, 0).ok());
   }
+  std::uint32_t Depth() { return stream_->Snapshot(client_->member()).depth; }
   IntakeSnapshot State() { return stream_->Snapshot(client_->member()).intake; }
   // Takes a batch when all that the stream wants is ready.
   void TakePaced() {
@@ -56,8 +55,8 @@ class StreamIntakeTest : public ::testing::Test {
     }
   }
   void SettleAtTwo() {
-    for (int i = 0; i < 500 && State().depth > 2; ++i) TakePaced();
-    ASSERT_EQ(State().depth, 2);
+    for (int i = 0; i < 500 && Depth() > 2; ++i) TakePaced();
+    ASSERT_EQ(Depth(), 2);
     production_.RunAll();
   }
 
@@ -68,14 +67,14 @@ class StreamIntakeTest : public ::testing::Test {
 
 TEST_F(StreamIntakeTest, APacedTrainersDepthFallsToTwo) {
   Make();
-  EXPECT_EQ(State().depth, kSlots);
+  EXPECT_EQ(Depth(), kSlots);
   SettleAtTwo();
   for (int i = 0; i < 100; ++i) TakePaced();
-  EXPECT_EQ(State().depth, 2);
+  EXPECT_EQ(Depth(), 2);
   production_.RunAll();
   const StreamSnapshot snapshot = stream_->Snapshot(client_->member());
   EXPECT_EQ(snapshot.taken.ready, 2);
-  EXPECT_EQ(snapshot.slot_counts.free, kSlots - 2);
+  EXPECT_EQ(snapshot.slot_counts.leased, 2);
 }
 
 TEST_F(StreamIntakeTest, ATrainerAtFullSpeedHasAllSlots) {
@@ -88,7 +87,7 @@ TEST_F(StreamIntakeTest, ATrainerAtFullSpeedHasAllSlots) {
     } else {
       ASSERT_TRUE(production_.Step());
     }
-    EXPECT_EQ(State().depth, kSlots);
+    EXPECT_EQ(Depth(), kSlots);
   }
 }
 
@@ -102,7 +101,7 @@ TEST_F(StreamIntakeTest, ABurstGetsItsBatches) {
   EXPECT_FALSE(production_.Step());
   EXPECT_FALSE(client_->looked_at());
   ASSERT_TRUE(stream_->TakeReleases(client_->member()).ok());
-  EXPECT_EQ(State().depth, kSlots);
+  EXPECT_EQ(Depth(), kSlots);
   production_.RunAll();
   while (const auto entry = client_->Take()) held.push_back(*entry);
   EXPECT_EQ(held.size(), kSlots);
@@ -115,19 +114,19 @@ TEST_F(StreamIntakeTest, ABurstThatNobodyTellsOfIsSeenInTime) {
   }
   stream_->Rest();
   EXPECT_TRUE(production_.Step());
-  EXPECT_EQ(State().depth, kSlots);
+  EXPECT_EQ(Depth(), kSlots);
 }
 
 TEST_F(StreamIntakeTest, TheLastBatchesOfAnEpochAreNoBurst) {
   Make();
   SettleAtTwo();
-  stream_->Stop();
+  client_->Stop();
   while (const auto entry = client_->Take())
     ASSERT_TRUE(client_->Release(*entry).ok());
   for (std::uint64_t epoch = 1; epoch < 5; ++epoch) {
     ASSERT_TRUE(client_->Start(epoch, 100'000 - 50 * 10).ok());
     for (int i = 0; i < 50; ++i) TakePaced();
-    EXPECT_EQ(State().depth, 2);
+    EXPECT_EQ(Depth(), 2);
     production_.RunAll();
     ASSERT_EQ(client_->Take()->kind, proto::ReadyKind::kEndOfEpoch);
   }
@@ -142,7 +141,7 @@ TEST_F(StreamIntakeTest, AFarSourceIsAskedForMore) {
   EXPECT_GE(State().bytes_in_flight, 3 * kLeastWindow);
   EXPECT_EQ(production_.budget().used(),
             reserved + State().window - kLeastWindow);
-  stream_->Stop();
+  client_->Stop();
   stream_->Rest();
   EXPECT_GT(production_.budget().used(), reserved) << "reads are under way";
   production_.RunAll();
@@ -170,10 +169,10 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
     base::MemoryBudget& budget = production.budget();
     {
       const auto stream = *Stream::Create(DeepRecipe(std::uint64_t{1} << 20),
-                                          production.machinery(), 1);
+                                          production.machinery());
+      FakeClient client(stream.get(), 1, kDepth);
       const std::uint64_t reserved = budget.used();
       base::MemoryReservation others;
-      FakeClient client(stream.get());
       std::uint64_t epoch = 0;
       std::deque<proto::ReadyEntry> held;
       for (int step = 0; step < 1'500; ++step) {
@@ -190,10 +189,10 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
                 random() % (budget.limit() - budget.used()), "others");
             break;
           case 3:
-            if (random() % 8 == 0) stream->Stop();
+            if (random() % 8 == 0) client.Stop();
             break;
           case 4:
-            stream->Reclaim();
+            stream->Reclaim(0);
             break;
           case 5:
             production.CompleteReads();
@@ -210,8 +209,9 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
               ASSERT_TRUE(client.Release(held.front()).ok());
             break;
           default:
-            if (!stream->Snapshot(client.member()).running && held.empty())
+            if (!stream->Snapshot(client.member()).running && held.empty()) {
               ASSERT_TRUE(client.Start(epoch++, 0).ok());
+            }
             production.Step();
         }
         const IntakeSnapshot state = stream->Snapshot(client.member()).intake;
@@ -219,7 +219,7 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
                   reserved - kLeastWindow +
                       std::max(state.window, state.bytes_in_flight));
       }
-      stream->Stop();
+      client.Stop();
       production.RunAll();
       stream->Rest();
       ASSERT_EQ(budget.used() - others.bytes(), reserved);

@@ -19,7 +19,7 @@ TEST(StreamReleasesTest, FindsReleasesAsLongAsThereIsWork) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(1000, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     EXPECT_FALSE(client.looked_at());
     ASSERT_TRUE(client.Start(0, 0).ok());
@@ -49,7 +49,7 @@ TEST(StreamReleasesTest, FindsReleasesAsLongAsThereIsWork) {
 TEST(StreamReleasesTest, OnceStoppedMustBeToldOfReleases) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 100), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 100), production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   std::optional<proto::ReadyEntry> entry;
@@ -58,17 +58,17 @@ TEST(StreamReleasesTest, OnceStoppedMustBeToldOfReleases) {
   }
   ASSERT_TRUE(client.looked_at());
   client.ReleaseUntold(*entry);
-  stream->Stop();
+  client.Stop();
   EXPECT_FALSE(client.looked_at());
   EXPECT_FALSE(stream->Holds(client.member())) << "the release was overlooked";
   production.RunAll();
-  EXPECT_TRUE(stream->Reclaim());
+  EXPECT_TRUE(stream->Reclaim(0));
 }
 
 TEST(StreamReleasesTest, GarbageThatIsFoundBetweenTwoTasksIsToldOf) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 100), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 100), production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   ASSERT_TRUE(client.looked_at());

@@ -47,7 +47,7 @@ TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(103, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     for (const std::uint64_t epoch : {0, 1, 5}) {
       ASSERT_TRUE(client.Start(epoch, 0).ok());
@@ -66,7 +66,7 @@ TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
 TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 10), production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   EXPECT_EQ(production.reads(), kDefaultSlots * 10);
@@ -79,10 +79,37 @@ TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
   EXPECT_EQ(production.reads(), 10);
 }
 
+// Batches that are finished before their turn keep their slots.
+TEST(StreamTest, MakesNothingTwice) {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    FakeProduction production(seed);
+    const auto stream =
+        *Stream::Create(FakeRecipe(300, 10), production.machinery());
+    FakeClient client(stream.get());
+    ASSERT_TRUE(client.Start(0, 0).ok());
+    std::deque<proto::ReadyEntry> held;
+    for (bool more = true; more;) {
+      while (held.size() > seed % 3) {
+        ASSERT_TRUE(client.Release(held.front()).ok());
+        held.pop_front();
+      }
+      const auto entry = client.Take();
+      if (entry.has_value()) {
+        more = entry->kind == proto::ReadyKind::kBatch;
+        if (more) held.push_back(*entry);
+      } else {
+        ASSERT_TRUE(production.Step());
+      }
+    }
+    EXPECT_EQ(stream->Snapshot(client.member()).made.samples_decoded, 300);
+  }
+}
+
 TEST(StreamTest, ATaskMakesSeveralSamples) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(1000, 10), production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   production.CompleteReads();
@@ -96,7 +123,7 @@ TEST(StreamTest, ATaskMakesSeveralSamples) {
 TEST(StreamTest, PassesOverTheFirstSamples) {
   FakeProduction production(2);
   const Recipe recipe = FakeRecipe(103, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery());
   FakeClient client(stream.get());
   for (const std::uint64_t first : {37, 103, 102}) {
     ASSERT_TRUE(client.Start(4, first).ok());
@@ -113,7 +140,7 @@ TEST(StreamTest, LeavesOutASmallerLastBatchWhereAsked) {
   const Recipe recipe = FakeRecipe(25, 10, [](proto::LoaderSpec& spec) {
     spec.mutable_batch()->set_drop_last(true);
   });
-  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery());
   FakeClient client(stream.get());
   EXPECT_EQ(stream->batches_per_epoch(), 2);
   ASSERT_TRUE(client.Start(0, 0).ok());
@@ -128,13 +155,13 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
     std::mt19937 random(seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(200, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
       ASSERT_TRUE(client.Start(epoch, 0).ok());
       EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(epoch, 0)));
       for (auto steps = random() % 100; steps > 0; --steps) production.Step();
-      stream->Stop();
+      client.Stop();
       // What was published belongs to the client until it releases it; what
       // is under way ends by and by, perhaps after the next start.
       while (const auto entry = client.Take()) {
@@ -147,7 +174,7 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
     EXPECT_EQ(ids, Expected(recipe, 9));
-    EXPECT_TRUE(stream->Reclaim());
+    EXPECT_TRUE(stream->Reclaim(0));
   }
 }
 
@@ -156,7 +183,7 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const Recipe recipe = FakeRecipe(100, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     const std::uint64_t bad = recipe.sampler.SampleAt(0, 34);
     const std::uint64_t worse = recipe.sampler.SampleAt(0, 37);
@@ -174,7 +201,7 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     before.resize(30);
     EXPECT_EQ(ids, before);
     production.RunAll();
-    EXPECT_TRUE(stream->Reclaim());
+    EXPECT_TRUE(stream->Reclaim(0));
   }
 }
 
@@ -189,7 +216,7 @@ TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
     for (const int bad : {3, 14, 15, 92}) {
       production.answers[std::to_string(bad)] = base::Bytes();
     }
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
@@ -218,7 +245,7 @@ TEST(StreamTest, NeverSubstitutesAPassingFaultOrAChangedFile) {
       spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
     });
     production.answers["5"] = fault;
-    const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+    const auto stream = *Stream::Create(recipe, production.machinery());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
@@ -235,7 +262,7 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
     spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
   });
   for (const char* id : {"0", "1", "2"}) production.answers[id] = base::Bytes();
-  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
+  const auto stream = *Stream::Create(recipe, production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   std::vector<std::uint64_t> ids;
@@ -245,7 +272,7 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
 TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   production.RunAll();
@@ -258,45 +285,32 @@ TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
   EXPECT_TRUE(absl::IsInvalidArgument(stream->TakeReleases(client.member())));
 }
 
-TEST(StreamTest, ServesManyMembersFromOneSlotEach) {
-  FakeProduction production(4);
-  const Recipe recipe = FakeRecipe(60, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery(), 1);
-  auto quick = std::make_unique<FakeClient>(stream.get());
-  auto slow = std::make_unique<FakeClient>(stream.get());
-  ASSERT_TRUE(quick->Start(0, 0, {slow.get()}).ok());
-  production.RunAll();
-  std::deque<proto::ReadyEntry> held;
-  for (std::uint32_t i = 0; i < kDefaultSlots; ++i) {
-    const auto a = quick->Take();
-    const auto b = slow->Take();
-    ASSERT_TRUE(a.has_value() && b.has_value());
-    EXPECT_EQ(quick->Read(*a), slow->Read(*b));
-    ASSERT_TRUE(quick->Release(*a).ok());
-    held.push_back(*b);
-  }
-  EXPECT_FALSE(production.Step()) << "the slow member holds every slot";
-  // Dead: what it held is free again.
-  stream->Forfeit(slow->member());
-  EXPECT_TRUE(production.Step());
-  EXPECT_EQ(stream->Snapshot(1).made.samples_decoded, kDefaultSlots * 10);
-}
-
 TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
   FakeProduction production(1);
   auto hog =
       production.budget().Reserve(production.budget().limit() - 1000, "others");
   const auto refused =
-      Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      Stream::Create(FakeRecipe(100, 10), production.machinery());
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   EXPECT_EQ(production.budget().used(), hog->bytes()) << "nothing is kept";
   hog->Release();
   {
     const auto stream =
-        Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+        Stream::Create(FakeRecipe(100, 10), production.machinery());
     ASSERT_TRUE(stream.ok()) << stream.status();
-    EXPECT_GE(production.budget().used(),
-              kDefaultSlots * (*stream)->slot_bytes());
+    const std::uint64_t before = production.budget().used();
+    const std::uint64_t slots = kDefaultSlots * (*stream)->slot_bytes();
+    {
+      const FakeClient client(stream->get());
+      EXPECT_EQ(production.budget().used(), before + slots);
+      hog = production.budget().Reserve(
+          production.budget().limit() - before - slots - 1000, "others");
+      const auto channel = *arena::Channel::Create();
+      EXPECT_TRUE(absl::IsResourceExhausted(
+          (*stream)->Join(channel.get(), 2).status()));
+      hog->Release();
+    }
+    EXPECT_EQ(production.budget().used(), before);
   }
   EXPECT_EQ(production.budget().used(), 0);
 }
@@ -304,7 +318,7 @@ TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
 TEST(StreamTest, StartsNoMoreEpochsForAMemberThatTakesNothing) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery());
   FakeClient client(stream.get());
   absl::Status status;
   std::uint32_t started = 0;
@@ -321,7 +335,7 @@ TEST(StreamTest, StartsNoMoreEpochsForAMemberThatTakesNothing) {
 TEST(StreamTest, PeeksAtTheBatchPublishedLastAndHoldsNothing) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery(), 1);
+      *Stream::Create(FakeRecipe(100, 10), production.machinery());
   FakeClient client(stream.get());
   EXPECT_TRUE(absl::IsUnavailable(stream->Peek().status()));
   ASSERT_TRUE(client.Start(0, 0).ok());
@@ -335,7 +349,7 @@ TEST(StreamTest, PeeksAtTheBatchPublishedLastAndHoldsNothing) {
   while (const auto entry = client.Take()) {
     ASSERT_TRUE(client.Release(*entry).ok());
   }
-  EXPECT_EQ(stream->Snapshot(1).slot_counts.published, 0);
+  EXPECT_EQ(stream->Snapshot(1).slot_counts.leased, 0);
 }
 
 }  // namespace

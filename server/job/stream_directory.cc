@@ -1,0 +1,45 @@
+#include "server/job/stream_directory.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::job {
+
+std::optional<std::string> StreamKey(std::uint32_t uid,
+                                     const proto::LoaderSpec& spec,
+                                     const dataset::Dataset& dataset) {
+  if (spec.sharing() != proto::LoaderSpec::ELASTIC &&
+      spec.sharing() != proto::LoaderSpec::LOCKSTEP)
+    return std::nullopt;
+  const auto root = dataset.root()->identity();
+  if (root == nullptr) return std::nullopt;
+  // What is of one loader alone, or says of the place what the root's identity
+  // says better.
+  proto::LoaderSpec shaping = spec;
+  shaping.clear_name();
+  shaping.mutable_batch()->clear_depth();
+  shaping.mutable_dataset()->clear_uri();
+  const dataset::Version& version = dataset.version();
+  // Of parts that each tell their length, no two different ones read alike.
+  return absl::StrCat(
+      uid, ":", root->size(), ":", *root,
+      absl::string_view(reinterpret_cast<const char*>(version.data()),
+                        version.size()),
+      shaping.SerializeAsString());
+}
+
+absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
+    const std::string& key, const Make& make) {
+  base::MutexLock lock(&mutex_);
+  std::erase_if(streams_,
+                [](const auto& entry) { return entry.second.expired(); });
+  if (const auto found = streams_.find(key); found != streams_.end()) {
+    if (auto stream = found->second.lock()) return stream;
+  }
+  auto made = make();
+  if (made.ok()) streams_[key] = *made;
+  return made;
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,43 @@
+#ifndef FOREBAY_SERVER_STREAM_COURSE_H_
+#define FOREBAY_SERVER_STREAM_COURSE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "server/sampler/sampler.h"
+
+namespace forebay::stream {
+
+// An epoch's order and the next one's, whose keys are costly enough to be
+// shared. Immutable value, thread-safe, never blocks, has no errors.
+struct Course {
+  static std::shared_ptr<const Course> Of(const sampler::Sampler& sampler,
+                                          std::uint64_t epoch) {
+    return std::make_shared<const Course>(
+        Course{sampler.Epoch(epoch), sampler.Epoch(epoch + 1)});
+  }
+
+  sampler::EpochOrder current;
+  sampler::EpochOrder next;
+
+  std::uint64_t epoch() const { return current.epoch(); }
+  // Of the current epoch.
+  std::uint64_t samples() const { return current.samples(); }
+
+  // Samples that go before `sample` is seen again by who has come to `position`
+  // of the current epoch, and runs the next one after it; nullopt if it is in
+  // neither.
+  std::optional<std::uint64_t> SamplesUntil(std::uint64_t sample,
+                                            std::uint64_t position) const {
+    const auto now = current.PositionOf(sample);
+    if (now.has_value() && *now >= position) return *now - position;
+    const auto then = next.PositionOf(sample);
+    if (!then.has_value()) return std::nullopt;
+    return samples() - (position < samples() ? position : samples()) + *then;
+  }
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_COURSE_H_

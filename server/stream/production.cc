@@ -1,0 +1,386 @@
+// How a stream makes its batches. What is finished and comes next for a member
+// is published to it (DeliverLocked); what is missing is begun in a slot, if
+// the members' consumption wants so many, for whom the agenda says
+// (BeginLocked); its places are read in order while the read window has room
+// (ReadLocked), whoever finishes a sample asking for more. Places whose bytes
+// have come wait in the backlog until a worker's task decodes some of them,
+// straight into the slot. A batch without a place left goes into the stock.
+#include <algorithm>
+#include <utility>
+
+#include "server/base/clock.h"
+#include "server/cache/next_use.h"
+#include "server/stream/stream.h"
+
+namespace forebay::stream {
+namespace {
+
+// In the sequence of all epochs, in samples.
+std::uint64_t PositionOf(const Course& course, const BatchKey& key) {
+  return key.epoch * course.samples() + key.first_sample;
+}
+
+}  // namespace
+
+Stream::Plan Stream::PlanLocked() {
+  Plan plan;
+  AdvanceLocked(&plan);
+  const auto busy = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return audience_.Running() > 0 &&
+           (intake_.reads_in_flight() > 0 || !backlog_.empty());
+  };
+  while (audience_.SetLooking(busy()) && !busy()) {
+    // What was released before the members knew.
+    audience_.TakeReleases(stock_.pool());
+    AdvanceLocked(&plan);
+  }
+  if (alive_ == nullptr && !plan.requests.empty()) alive_ = shared_from_this();
+  if (plan.slots_to_make > 0) plan.flows = flows_;
+  return plan;
+}
+
+void Stream::AdvanceLocked(Plan* plan) {
+  DeliverLocked();
+  BeginLocked(plan);
+  ReadLocked(plan);
+}
+
+void Stream::Execute(Plan plan) {
+  for (std::uint32_t i = 0; i < plan.slots_to_make; ++i) {
+    constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
+                                          .urgency = 0};
+    machinery_.executor->SubmitFor(
+        plan.flows, kMaking,
+        [self = shared_from_this()](int) { self->MakeSlot(); });
+  }
+  if (!plan.requests.empty())
+    machinery_.source->Read(absl::MakeSpan(plan.requests));
+}
+
+void Stream::MakeSlot() {
+  auto memory = arena::SlotPool::MakeMemory(1, slot_bytes());
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    if (memory.ok()) {
+      stock_.Grown(*std::move(memory));
+    } else {
+      stock_.NotGrown();
+    }
+    plan = PlanLocked();
+  }
+  Execute(std::move(plan));
+}
+
+// --- From finished batches to members.
+
+void Stream::DeliverLocked() {
+  const std::int64_t now = Now();
+  for (const auto& member : audience_) {
+    const std::uint32_t ready = member->Account().ready;
+    bool delivered = false;
+    while (member->cursor().running() && DeliverNextLocked(*member, now))
+      delivered = true;
+    if (delivered) member->Delivered(ready);
+  }
+  stock_.DropFailures(
+      [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return std::any_of(
+            audience_.begin(), audience_.end(), [&](const auto& member) {
+              const auto batches = member->cursor().BatchesUntil(key);
+              return batches.has_value() && *batches < member->terms().slots;
+            });
+      });
+}
+
+bool Stream::DeliverNextLocked(Member& member, std::int64_t now) {
+  const BatchKey key = member.cursor().next();
+  const Finished* const next = stock_.Find(key);
+  const bool ends = member.cursor().SamplesOf(key) == 0;
+  if (ends || (next != nullptr && !next->status.ok())) {
+    member.Close(ends ? absl::OkStatus() : next->status);
+    RetireLocked(member);
+    used_at_nanos_ = now;
+    return false;
+  }
+  if (next == nullptr ||
+      stock_.pool().Leases(member.holder()) >= member.terms().slots ||
+      member.Account().ready >= member.depth().target())
+    return false;
+  stock_.pool().Lease(next->slot, member.holder());
+  member.Publish(*next, stock_.pool().generation(next->slot), now);
+  last_published_ = key;
+  return true;
+}
+
+// --- From credits to reads.
+
+std::optional<Wish> Stream::WishLocked(Member& member) {
+  // Who has so many needs no more, and what comes after does not matter yet.
+  constexpr std::uint32_t kPlenty = 32;
+  const Cursor& cursor = member.cursor();
+  if (!cursor.running()) return std::nullopt;
+  BatchKey key = cursor.next();
+  std::uint32_t ahead = 0;
+  while (cursor.SamplesOf(key) > 0 && IsThereLocked(key)) {
+    if (++ahead == kPlenty) return std::nullopt;
+    key = cursor.After(key);
+  }
+  if (cursor.SamplesOf(key) == 0) return std::nullopt;
+  const std::uint32_t ready = member.Account().ready;
+  member.SawReady(ready);
+  const std::uint32_t leases = stock_.pool().Leases(member.holder());
+  const std::uint32_t slots = member.terms().slots;
+  return Wish{.member = member.holder(),
+              .key = key,
+              .position = PositionOf(*cursor.course(), key),
+              .left = cursor.course()->samples() - key.first_sample,
+              .open = ready + ahead < member.depth().target() &&
+                      leases + line_.MadeFor(member.holder()) < slots,
+              .hungry = member.Starves(Now()) && leases - ready < slots,
+              .served = member.served,
+              .sponsored = member.sponsored};
+}
+
+std::vector<Wish> Stream::WishesLocked() {
+  std::vector<Wish> wishes;
+  for (const auto& member : audience_) {
+    if (auto wish = WishLocked(*member)) wishes.push_back(*wish);
+  }
+  return wishes;
+}
+
+void Stream::BeginLocked(Plan* plan) {
+  for (;;) {
+    const std::vector<Wish> wishes = WishesLocked();
+    const auto next = NextWish(wishes);
+    if (!next.has_value()) return;
+    const Wish& wish = wishes[*next];
+    const auto slot = SlotForLocked(wish, plan);
+    if (!slot.has_value()) return;
+    Member& sponsor = *audience_.Find(wish.member);
+    ++sponsor.sponsored;
+    line_.Begin(wish.key, sponsor.cursor().SamplesOf(wish.key),
+                sponsor.cursor().course(), wish.member, *slot,
+                stock_.pool().data(*slot));
+    // All who soon come to it have their part of it.
+    std::vector<Member*> served;
+    for (const auto& member : audience_) {
+      const auto batches = member->cursor().BatchesUntil(wish.key);
+      if (batches.has_value() && *batches <= member->terms().slots)
+        served.push_back(member.get());
+    }
+    for (Member* const member : served)
+      member->served += 1.0 / static_cast<double>(served.size());
+  }
+}
+
+std::optional<std::uint32_t> Stream::SlotForLocked(const Wish& wish,
+                                                   Plan* plan) {
+  if (const auto slot = stock_.Take()) return slot;
+  const std::int64_t now = Now();
+  const auto next_use = [&](const BatchKey& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                            mutex_) { return audience_.NanosUntil(kept, now); };
+  const Finished* const victim = stock_.Victim(next_use);
+  // Where nobody else is, nobody comes to what is kept.
+  if (victim == nullptr || shared_) {
+    if (stock_.growing() == 0 && stock_.Grow(/*spare=*/shared_))
+      ++plan->slots_to_make;
+    if (stock_.growing() > 0) return std::nullopt;
+  }
+  if (victim == nullptr || MustStayLocked(*victim, wish)) return std::nullopt;
+  stock_.Evict(*victim);
+  return stock_.Take();
+}
+
+bool Stream::MustStayLocked(const Finished& victim, const Wish& wish) const {
+  // What is wanted by then does not take longer to wait for than to be made
+  // once more, among others.
+  const std::int64_t soon = 4 * victim.made_nanos;
+  const std::int64_t now = Now();
+  return std::any_of(
+      audience_.begin(), audience_.end(), [&](const auto& member) {
+        const std::int64_t until = member->NanosUntil(victim.key, now);
+        return until != cache::kNever && victim.key < wish.key &&
+               (member->holder() == wish.member ||
+                pairing_ == Pairing::kLockstep || until <= soon);
+      });
+}
+
+void Stream::ReadLocked(Plan* plan) {
+  if (audience_.Running() == 0 || !intake_.HasRoom()) return;
+  plan->requests.reserve(plan->requests.size() + line_.waiting());
+  const std::int64_t now = Now();
+  const auto sponsor =
+      [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+          mutex_) -> const Member& { return *audience_.Find(holder); };
+  intake_.Ask(now);
+  while (auto read = intake_.Next(line_, sponsor)) {
+    // As small as it is, the function needs no memory of its own.
+    read->request.done =
+        [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
+          OnRead(place, std::move(bytes));
+        };
+    plan->requests.push_back(std::move(read->request));
+  }
+  for (const auto& member : audience_) {
+    if (member->cursor().running()) member->Asked(AskedForLocked(*member), now);
+  }
+}
+
+std::uint64_t Stream::AskedForLocked(const Member& member) const {
+  // Far enough: what is kept beyond does not make way for bytes.
+  constexpr int kMostBatches = 64;
+  const Cursor& cursor = member.cursor();
+  BatchKey key = cursor.next();
+  for (int i = 0; i < kMostBatches && cursor.SamplesOf(key) > 0; ++i) {
+    if (stock_.Find(key) == nullptr) {
+      const Batch* const batch = line_.Find(key);
+      if (batch == nullptr) break;
+      if (batch->handed_out < batch->places.size())
+        return key.first_sample + batch->handed_out;
+    }
+    key = cursor.After(key);
+  }
+  return key.first_sample;
+}
+
+// --- From bytes to pixels.
+
+void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
+  const absl::Status status = bytes.status();
+  std::shared_ptr<Stream> self;  // let go of when all is done
+  std::optional<Task> task;
+  {
+    base::MutexLock lock(&mutex_);
+    self = alive_;
+    intake_.Arrived(*place);
+    if (intake_.reads_in_flight() == 0) alive_ = nullptr;
+    ++samples_to_decode_;
+    if (status.ok()) {
+      Member* const sponsor = audience_.Find(place->batch->sponsor);
+      if (sponsor != nullptr) sponsor->production().bytes_read += bytes->size();
+      backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
+      task = NextTaskLocked();
+    }
+  }
+  if (status.ok()) {
+    Submit(std::move(task));
+    return;
+  }
+  const ReadSample failed{
+      .place = place, .bytes = {}, .status = maker_.Blame(*place, status)};
+  Finish({&failed, 1}, 0);
+}
+
+std::optional<Stream::Task> Stream::NextTaskLocked() {
+  const std::uint32_t samples = cost_.task_samples();
+  if (!backlog_.WantsTask(samples)) return std::nullopt;
+  const Batch& first = *backlog_.front().place->batch;
+  const Member* const sponsor = audience_.Find(first.sponsor);
+  return Task{
+      .demand = {.cpu_nanos = cost_.cpu_nanos() * samples,
+                 .urgency = sponsor == nullptr
+                                ? 0
+                                : sponsor->UrgencyAt(first.key.first_sample)},
+      .flows = flows_};
+}
+
+void Stream::Submit(std::optional<Task> task) {
+  if (!task.has_value()) return;
+  machinery_.executor->SubmitFor(
+      task->flows, task->demand,
+      [self = shared_from_this()](int worker) { self->RunTask(worker); });
+}
+
+void Stream::RunTask(int worker) {
+  std::vector<ReadSample> samples;
+  std::optional<Task> task;
+  {
+    base::MutexLock lock(&mutex_);
+    samples = backlog_.Take(cost_.task_samples());
+    task = NextTaskLocked();
+  }
+  Submit(std::move(task));
+  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+  for (ReadSample& sample : samples) {
+    if (sample.place->batch->abandoned.load(std::memory_order_relaxed))
+      continue;
+    sample.status = maker_.Make(*sample.place, sample.bytes.span(),
+                                *(*machinery_.workspaces)[worker]);
+    sample.made = true;
+  }
+  const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
+  // Before their part of the read window is given away.
+  for (ReadSample& sample : samples) sample.bytes = {};
+  Finish(samples, cpu_nanos);
+}
+
+void Stream::Finish(absl::Span<const ReadSample> samples,
+                    std::int64_t cpu_nanos) {
+  for (const ReadSample& sample : samples) {
+    if (absl::IsFailedPrecondition(sample.status) ||
+        absl::IsNotFound(sample.status)) {
+      machinery_.on_changed(*recipe_.dataset);
+    }
+  }
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    BookLocked(samples, cpu_nanos);
+    for (const ReadSample& sample : samples) FinishSampleLocked(sample);
+    audience_.TakeReleases(stock_.pool());
+    plan = PlanLocked();
+  }
+  Execute(std::move(plan));
+}
+
+void Stream::BookLocked(absl::Span<const ReadSample> samples,
+                        std::int64_t cpu_nanos) {
+  const std::int64_t made =
+      std::count_if(samples.begin(), samples.end(),
+                    [](const ReadSample& sample) { return sample.made; });
+  if (made == 0) return;
+  cost_.Measured(cpu_nanos / made);
+  for (const ReadSample& sample : samples) {
+    if (!sample.made) continue;
+    Member* const sponsor = audience_.Find(sample.place->batch->sponsor);
+    if (sponsor == nullptr) continue;
+    ++sponsor->production().samples_decoded;
+    sponsor->production().cpu_nanos +=
+        static_cast<std::uint64_t>(cpu_nanos / made);
+  }
+}
+
+void Stream::FinishSampleLocked(const ReadSample& sample) {
+  --samples_to_decode_;
+  intake_.Leave(*sample.place);
+  if (!sample.status.ok() && line_.Substitute(*sample.place, sample.status)) {
+    Member* const sponsor = audience_.Find(sample.place->batch->sponsor);
+    if (sponsor != nullptr) ++sponsor->production().samples_substituted;
+    return;
+  }
+  const auto batch = line_.Finish(*sample.place, sample.status, stock_.pool());
+  if (batch != nullptr) StoreLocked(*batch);
+}
+
+void Stream::StoreLocked(const Batch& batch) {
+  Finished finished{.key = batch.key,
+                    .slot = batch.slot,
+                    .samples = batch.places.size(),
+                    .bytes = 0,
+                    .made_nanos = Now() - batch.asked_at_nanos,
+                    .status = batch.status};
+  if (!batch.status.ok()) {
+    stock_.pool().Abandon(batch.slot);
+  } else {
+    finished.bytes = layout_.Complete(
+        batch.data, {.generation = stock_.pool().generation(batch.slot),
+                     .sample_count = batch.places.size(),
+                     .epoch = batch.key.epoch,
+                     .first_sample = batch.key.first_sample});
+  }
+  stock_.Put(std::move(finished));
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,37 @@
+#ifndef FOREBAY_SERVER_STREAM_SAMPLE_COST_H_
+#define FOREBAY_SERVER_STREAM_SAMPLE_COST_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace forebay::stream {
+
+// What a stream's samples cost to make, as a running mean. Not thread-safe: the
+// stream guards it. Never blocks; no errors.
+class SampleCost {
+ public:
+  void Measured(std::int64_t cpu_nanos) {
+    cpu_nanos_ += (cpu_nanos - cpu_nanos_) / 16;
+  }
+
+  // CPU time that the next sample will probably take.
+  std::int64_t cpu_nanos() const { return cpu_nanos_; }
+  // Samples that one task should make at most, if it makes more than one: work
+  // that is long beside what it costs to schedule it, and short beside what
+  // other streams can wait for.
+  std::uint32_t task_samples() const {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+        kTaskNanos / std::max<std::int64_t>(cpu_nanos_, 1), 1, kMostSamples));
+  }
+
+ private:
+  static constexpr std::int64_t kTaskNanos = 8'000'000;
+  static constexpr std::int64_t kMostSamples = 64;
+
+  // Until one is measured, what a photograph of ImageNet's kind takes.
+  std::int64_t cpu_nanos_ = 500'000;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_SAMPLE_COST_H_

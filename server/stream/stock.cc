@@ -1,0 +1,126 @@
+#include "server/stream/stock.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "proto/shm_ring.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/cache/next_use.h"
+
+namespace forebay::stream {
+
+Stock::Stock(base::MemoryBudget* budget, std::uint64_t slot_bytes)
+    : budget_(budget), pool_(slot_bytes) {}
+
+absl::Status Stock::Pay(std::uint32_t slots) {
+  const std::uint64_t needed = (paid_ + slots) * pool_.slot_bytes();
+  if (needed > room_.bytes()) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto more, budget_->Reserve(needed - room_.bytes(), "batches"));
+    room_.Add(std::move(more));
+  }
+  paid_ += slots;
+  return absl::OkStatus();
+}
+
+void Stock::EndPay(std::uint32_t slots) {
+  FOREBAY_CHECK(slots <= paid_);
+  paid_ -= slots;
+  Settle();
+}
+
+void Stock::Settle() {
+  const std::uint64_t slots = std::max(paid_, pool_.slots() + growing_);
+  room_.ShrinkTo(std::min(room_.bytes(), slots * pool_.slot_bytes()));
+}
+
+bool Stock::Grow(bool spare) {
+  const std::uint32_t slots = pool_.slots() + growing_;
+  if (stunted_ || slots >= proto::kMaxSlots) return false;
+  if ((slots + 1) * pool_.slot_bytes() > room_.bytes()) {
+    if (!spare) return false;
+    auto more = budget_->ReserveSpare(pool_.slot_bytes());
+    if (!more.has_value()) return false;
+    room_.Add(*std::move(more));
+  }
+  ++growing_;
+  return true;
+}
+
+void Stock::Grown(std::vector<arena::SharedMemory> memory) {
+  FOREBAY_CHECK(memory.size() <= growing_);
+  growing_ -= static_cast<std::uint32_t>(memory.size());
+  pool_.Add(std::move(memory));
+}
+
+void Stock::NotGrown() {
+  FOREBAY_CHECK(growing_ > 0);
+  --growing_;
+  stunted_ = true;
+  Settle();
+}
+
+const Finished* Stock::Victim(const NextUse& next_use) const {
+  const Finished* victim = nullptr;
+  std::tuple<std::int64_t, std::uint64_t, std::uint64_t> last;
+  for (const auto& [key, batch] : finished_) {
+    if (!batch.status.ok() || pool_.IsLeased(batch.slot)) continue;
+    const std::tuple rank(next_use(key), UINT64_MAX - key.epoch,
+                          key.first_sample);
+    if (victim != nullptr && rank <= last) continue;
+    victim = &batch;
+    last = rank;
+  }
+  return victim;
+}
+
+void Stock::Evict(const Finished& batch) {
+  pool_.Free(batch.slot);
+  finished_.erase(BatchKey(batch.key));
+}
+
+void Stock::Put(Finished batch) {
+  if (batch.status.ok()) pool_.Finish(batch.slot);
+  const BatchKey key = batch.key;
+  FOREBAY_CHECK(finished_.emplace(key, std::move(batch)).second);
+}
+
+const Finished* Stock::Find(const BatchKey& key) const {
+  const auto found = finished_.find(key);
+  return found == finished_.end() ? nullptr : &found->second;
+}
+
+void Stock::DropFailures(const std::function<bool(const BatchKey&)>& wanted) {
+  std::erase_if(finished_, [&](const auto& entry) {
+    return !entry.second.status.ok() && !wanted(entry.first);
+  });
+}
+
+void Stock::Trim() {
+  while (pool_.slots() > paid_) {
+    const std::uint32_t last = pool_.slots() - 1;
+    const auto kept = std::find_if(
+        finished_.begin(), finished_.end(), [&](const auto& entry) {
+          return entry.second.status.ok() && entry.second.slot == last;
+        });
+    if (kept != finished_.end()) {
+      if (pool_.IsLeased(last)) break;
+      Evict(kept->second);
+    }
+    if (!pool_.RemoveLast()) break;
+  }
+  Settle();
+}
+
+arena::SlotPool Stock::Clear() {
+  FOREBAY_CHECK(growing_ == 0);
+  finished_.clear();
+  arena::SlotPool cleared =
+      std::exchange(pool_, arena::SlotPool(pool_.slot_bytes()));
+  Settle();
+  return cleared;
+}
+
+}  // namespace forebay::stream

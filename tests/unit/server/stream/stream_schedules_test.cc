@@ -1,0 +1,213 @@
+// Members of one stream under random schedules: they join, leave, stall, die,
+// stop in mid-epoch and go on elsewhere, and the stream itself is started anew,
+// as a daemon is. Whatever happens: everyone sees each sample of what it asked
+// for once, in its order; no slot leaks; nobody waits for ever.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "server/stream/stream.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kBatch = 7;
+
+// A trainer, whose position outlives its session.
+struct Trainer {
+  std::unique_ptr<FakeClient> client;
+  std::deque<proto::ReadyEntry> held;
+  std::uint32_t slots = 0;
+  bool running = false;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  // of the next sample
+};
+
+class Schedule {
+ public:
+  explicit Schedule(std::uint32_t seed)
+      : random_(seed),
+        production_(seed),
+        recipe_(FakeRecipe(Draw(1, 200), kBatch,
+                           [this](proto::LoaderSpec& spec) {
+                             spec.mutable_batch()->set_drop_last(Draw(0, 3) ==
+                                                                 0);
+                           })),
+        trainers_(Draw(1, 5)) {
+    if (Draw(0, 1) == 0) {  // little memory
+      base::MemoryBudget& budget = production_.budget();
+      others_ =
+          *budget.Reserve(budget.limit() - (std::uint64_t{64} << 20), "others");
+    }
+    Restart();
+  }
+
+  void Run(int steps) {
+    for (int i = 0; i < steps && !::testing::Test::HasFatalFailure(); ++i)
+      Step(trainers_[Draw(0, trainers_.size() - 1)]);
+    Settle();
+  }
+
+ private:
+  std::uint64_t Draw(std::uint64_t least, std::uint64_t most) {
+    return least + random_() % (most - least + 1);
+  }
+
+  // All sessions end; positions stay.
+  void Restart() {
+    for (Trainer& trainer : trainers_) Die(trainer);
+    production_.RunAll();
+    stream_ = *Stream::Create(
+        recipe_, production_.machinery(),
+        Draw(0, 4) == 0 ? Pairing::kLockstep : Pairing::kElastic);
+    for (Trainer& trainer : trainers_) Join(trainer);
+  }
+  void Join(Trainer& trainer) {
+    const auto depth = static_cast<std::uint32_t>(Draw(1, 4));
+    trainer.slots = SlotsFor(depth);
+    trainer.client = std::make_unique<FakeClient>(stream_.get(), 1, depth);
+    if (trainer.running) Start(trainer);
+  }
+  void Die(Trainer& trainer) {
+    trainer.held.clear();
+    trainer.client = nullptr;
+  }
+  void Start(Trainer& trainer) {
+    trainer.running = true;
+    ASSERT_TRUE(trainer.client->Start(trainer.epoch, trainer.position).ok());
+  }
+
+  void Step(Trainer& trainer) {
+    switch (Draw(0, 19)) {
+      case 0:
+        if (!trainer.running) {
+          trainer.epoch = Draw(0, 2);
+          trainer.position =
+              Draw(0, 2) == 0 ? Draw(0, recipe_.dataset->size()) : 0;
+          Start(trainer);
+        }
+        break;
+      case 1:
+        if (Draw(0, 3) == 0) {
+          trainer.client->Stop();
+          Drain(trainer);
+          trainer.running = false;
+        }
+        break;
+      case 2:
+        if (Draw(0, 3) == 0) {
+          Die(trainer);
+          Join(trainer);
+        }
+        break;
+      case 3:
+        if (Draw(0, 9) == 0) Restart();
+        break;
+      case 4:
+        production_.clock().Advance(
+            static_cast<std::int64_t>(Draw(0, 2'000'000'000)));
+        stream_->Rest();
+        stream_->Reclaim(0);
+        break;
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+        Take(trainer);
+        break;
+      case 9:
+      case 10:
+      case 11:
+        if (!trainer.held.empty()) Release(trainer);
+        break;
+      default:
+        for (auto left = Draw(0, 20); left > 0; --left) production_.Step();
+    }
+  }
+
+  // Whether there was something.
+  bool Take(Trainer& trainer) {
+    const auto entry = trainer.client->Take();
+    if (!entry.has_value()) return false;
+    if (entry->kind != proto::ReadyKind::kBatch) {
+      EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch);
+      EXPECT_TRUE(trainer.running);
+      const std::uint64_t left = recipe_.dataset->size() - trainer.position;
+      EXPECT_TRUE(left == 0 || (recipe_.batch.drop_last() && left < kBatch))
+          << left;
+      trainer.running = false;
+      return true;
+    }
+    EXPECT_EQ(entry->epoch, trainer.epoch);
+    for (const std::uint64_t id : trainer.client->Read(*entry)) {
+      EXPECT_EQ(id, recipe_.sampler.SampleAt(trainer.epoch, trainer.position));
+      ++trainer.position;
+    }
+    trainer.held.push_back(*entry);
+    EXPECT_LE(trainer.held.size(), trainer.slots);
+    return true;
+  }
+  void Release(Trainer& trainer) {
+    const std::size_t drawn = Draw(0, trainer.held.size() - 1);
+    EXPECT_TRUE(trainer.client->Release(trainer.held[drawn]).ok());
+    trainer.held.erase(trainer.held.begin() +
+                       static_cast<std::ptrdiff_t>(drawn));
+  }
+  void Drain(Trainer& trainer) {
+    while (const auto entry = trainer.client->Take()) {
+      if (entry->kind != proto::ReadyKind::kBatch) continue;
+      ASSERT_TRUE(trainer.client->Release(*entry).ok());
+    }
+  }
+
+  // Everybody reads on to the end of the epoch: somebody always can.
+  void Settle() {
+    for (bool more = true; more;) {
+      production_.RunAll();
+      more = false;
+      bool progress = false;
+      for (Trainer& trainer : trainers_) {
+        while (Take(trainer)) progress = true;
+        while (!trainer.held.empty()) {
+          Release(trainer);
+          progress = true;
+        }
+        more |= trainer.running;
+      }
+      ASSERT_TRUE(progress || !more) << "nobody has anything to take";
+    }
+    production_.RunAll();
+    EXPECT_TRUE(stream_->Reclaim(0)) << "a slot is held by nobody";
+    for (Trainer& trainer : trainers_) Die(trainer);
+    stream_ = nullptr;
+    EXPECT_EQ(production_.budget().used(), others_.bytes());
+  }
+
+  std::mt19937 random_;
+  FakeProduction production_;
+  base::MemoryReservation others_;
+  const Recipe recipe_;
+  std::vector<Trainer> trainers_;
+  std::shared_ptr<Stream> stream_;
+};
+
+TEST(StreamSchedulesTest, EveryoneSeesWhatItAskedForOnceAndInOrder) {
+  const std::uint32_t first_seed = std::random_device()();
+  for (std::uint32_t i = 0; i < 2'000; ++i) {
+    SCOPED_TRACE(::testing::Message() << "seed " << first_seed + i);
+    Schedule schedule(first_seed + i);
+    schedule.Run(150);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::stream

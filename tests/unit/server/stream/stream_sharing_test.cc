@@ -1,0 +1,245 @@
+// How members of one stream share what it makes.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/stream/stream.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kSamples = 1000;
+constexpr std::uint64_t kBatch = 10;
+constexpr std::uint32_t kSlots = 2 + kLeaseQuota;
+constexpr std::int64_t kMilli = 1'000'000;
+
+class StreamSharingTest : public ::testing::Test {
+ protected:
+  void Make(Pairing pairing, int clients) {
+    recipe_.emplace(FakeRecipe(kSamples, kBatch));
+    stream_ = *Stream::Create(*recipe_, production_.machinery(), pairing);
+    for (int i = 0; i < clients; ++i) Join();
+  }
+  FakeClient& Join() {
+    const auto flow = static_cast<schedule::Flow>(10 + clients_.size());
+    clients_.push_back(std::make_unique<FakeClient>(stream_.get(), flow));
+    return *clients_.back();
+  }
+  FakeClient& client(int i) { return *clients_[i]; }
+  // Takes one batch, checks it, and gives it back; whether there was one.
+  bool Consume(FakeClient& client, std::uint64_t epoch, std::uint64_t* next) {
+    const auto entry = client.Take();
+    if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
+      return false;
+    for (const std::uint64_t id : client.Read(*entry))
+      EXPECT_EQ(id, recipe_->sampler.SampleAt(epoch, (*next)++));
+    EXPECT_TRUE(client.Release(*entry).ok());
+    return true;
+  }
+  void Pause(std::int64_t nanos) { production_.clock().Advance(nanos); }
+  std::uint64_t Decoded() {
+    std::uint64_t decoded = gone_;
+    for (const auto& client : clients_)
+      decoded += stream_->Snapshot(client->member()).made.samples_decoded;
+    return decoded;
+  }
+  Standing StandingOf(FakeClient& client) {
+    return stream_->Snapshot(client.member()).standing;
+  }
+
+  FakeProduction production_{7};
+  std::optional<Recipe> recipe_;
+  std::shared_ptr<Stream> stream_;
+  std::vector<std::unique_ptr<FakeClient>> clients_;
+  std::uint64_t gone_ = 0;
+};
+
+TEST_F(StreamSharingTest, EqualMembersHaveEachBatchMadeOnce) {
+  Make(Pairing::kElastic, 3);
+  std::uint64_t next[3] = {};
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client(i).Start(4, 0).ok());
+  bool more = true;
+  while (more) {
+    production_.RunAll();
+    more = false;
+    for (int i = 0; i < 3; ++i) more |= Consume(client(i), 4, &next[i]);
+  }
+  for (const std::uint64_t samples : next) EXPECT_EQ(samples, kSamples);
+  EXPECT_EQ(Decoded(), kSamples);
+  // What it took is booked to all of them alike.
+  for (const auto& client : clients_) {
+    EXPECT_NEAR(stream_->Snapshot(client->member()).made.samples_decoded,
+                kSamples / 3.0, 2 * kBatch);
+  }
+}
+
+TEST_F(StreamSharingTest, TheWorkIsChargedToAllThatRun) {
+  Make(Pairing::kElastic, 3);
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(2).Start(0, 0).ok());
+  std::uint64_t next = 0;
+  do {
+    production_.RunAll();
+  } while (next < 100 && Consume(client(0), 0, &next));
+  EXPECT_EQ(production_.flows(), (std::vector<schedule::Flow>{10, 12}));
+}
+
+// One that stands still: neither does it hold the other up, nor does it lose
+// anything.
+TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
+  Make(Pairing::kElastic, 2);
+  std::uint64_t quick = 0;
+  std::uint64_t paused = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  production_.RunAll();
+  while (paused < 50 && Consume(client(1), 0, &paused)) production_.RunAll();
+  for (production_.RunAll(); Consume(client(0), 0, &quick);) {
+    Pause(kMilli);
+    production_.RunAll();
+  }
+  EXPECT_EQ(quick, kSamples);
+  for (production_.RunAll(); Consume(client(1), 0, &paused);)
+    production_.RunAll();
+  EXPECT_EQ(paused, kSamples);
+  EXPECT_LE(Decoded(), 2 * kSamples);
+}
+
+TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
+  Make(Pairing::kElastic, 2);
+  std::uint64_t ahead = 0;
+  std::uint64_t behind = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  // There is memory for all that lies between them.
+  while (ahead < 500) {
+    production_.RunAll();
+    ASSERT_TRUE(Consume(client(0), 0, &ahead));
+    Pause(kMilli);
+  }
+  EXPECT_EQ(StandingOf(client(1)), Standing::kTrailing);
+  EXPECT_GE(stream_->Snapshot(client(1).member()).behind, 400);
+  while (behind < kSamples) {
+    production_.RunAll();
+    if (ahead < kSamples) {
+      ASSERT_TRUE(Consume(client(0), 0, &ahead));
+    }
+    ASSERT_TRUE(Consume(client(1), 0, &behind));
+    Pause(kMilli);
+  }
+  EXPECT_EQ(Decoded(), kSamples);
+}
+
+// All that is made is for who starts late, until it has caught up.
+TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
+  Make(Pairing::kElastic, 1);
+  // No memory to spare: nothing is kept.
+  base::MemoryBudget& budget = production_.budget();
+  std::uint64_t ahead = 0;
+  std::uint64_t behind = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  for (production_.RunAll(); ahead < 200; production_.RunAll())
+    ASSERT_TRUE(Consume(client(0), 0, &ahead));
+  Join();
+  const auto others =
+      *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  bool yielded = false;
+  // Both take whatever there is.
+  for (int i = 0; i < 100'000 && behind < kSamples; ++i) {
+    production_.StepInOrder();
+    for (bool any = true; any;) {
+      any = Consume(client(0), 0, &ahead);
+      any |= Consume(client(1), 0, &behind);
+    }
+    yielded |= StandingOf(client(0)) == Standing::kYielding;
+  }
+  EXPECT_TRUE(yielded);
+  EXPECT_EQ(ahead, kSamples);
+  EXPECT_EQ(behind, kSamples);
+  EXPECT_LE(Decoded(), kSamples + 200 + kSlots * kBatch);
+}
+
+TEST_F(StreamSharingTest, InLockstepNothingIsMadeTwiceAndWhoPausesHoldsUpAll) {
+  Make(Pairing::kLockstep, 2);
+  base::MemoryBudget& budget = production_.budget();
+  const auto others =
+      *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  std::uint64_t quick = 0;
+  std::uint64_t slow = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  while (slow < kSamples) {
+    for (production_.RunAll(); Consume(client(0), 0, &quick);)
+      production_.RunAll();
+    EXPECT_LE(quick, slow + 2 * kSlots * kBatch);
+    ASSERT_TRUE(Consume(client(1), 0, &slow)) << slow;
+    Pause(100 * kMilli);
+  }
+  EXPECT_EQ(Decoded(), kSamples);
+}
+
+TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
+  Make(Pairing::kElastic, 2);
+  std::uint64_t next = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  production_.RunAll();
+  while (client(1).Take().has_value()) {
+  }
+  gone_ = stream_->Snapshot(client(1).member()).made.samples_decoded;
+  clients_.pop_back();
+  for (production_.RunAll(); Consume(client(0), 0, &next);)
+    production_.RunAll();
+  EXPECT_EQ(next, kSamples);
+  EXPECT_EQ(stream_->Snapshot(client(0).member()).leases, 0);
+  EXPECT_TRUE(stream_->Reclaim(0));
+}
+
+TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
+  Make(Pairing::kElastic, 2);
+  const std::uint64_t bad = recipe_->sampler.SampleAt(0, 25);
+  production_.answers[std::to_string(bad)] = base::Bytes();
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 10).ok());
+  production_.RunAll();
+  std::uint64_t next = 0;
+  EXPECT_TRUE(Consume(client(0), 0, &next));
+  EXPECT_TRUE(Consume(client(0), 0, &next));
+  EXPECT_EQ(client(0).Take()->kind, proto::ReadyKind::kError);
+  next = 10;
+  EXPECT_TRUE(Consume(client(1), 0, &next));
+  EXPECT_EQ(client(1).Take()->kind, proto::ReadyKind::kError);
+  EXPECT_EQ(client(0).error(), client(1).error());
+  // Whether it lasts is found out by the next try.
+  production_.answers.clear();
+  ASSERT_TRUE(client(0).Start(0, 20).ok());
+  production_.RunAll();
+  EXPECT_TRUE(Consume(client(0), 0, &next));
+}
+
+TEST_F(StreamSharingTest, SlotsThatNobodyPaidForGoWithTheirUse) {
+  Make(Pairing::kElastic, 2);
+  const std::uint64_t paid = production_.budget().used();
+  std::uint64_t ahead = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  for (production_.RunAll(); Consume(client(0), 0, &ahead);)
+    production_.RunAll();
+  EXPECT_GT(stream_->Snapshot(client(0).member()).slots, 2 * kSlots);
+  EXPECT_GT(production_.budget().used(), paid);
+  clients_.pop_back();
+  ASSERT_TRUE(client(0).Start(1, 0).ok());
+  EXPECT_EQ(stream_->Snapshot(client(0).member()).slots, kSlots);
+  EXPECT_LT(production_.budget().used(), paid);
+}
+
+}  // namespace
+}  // namespace forebay::stream
