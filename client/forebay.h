@@ -174,10 +174,14 @@ FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
  * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
+/* Antialiased as Pillow does, but for the last: that takes the four pixels
+ * around a point however much an image shrinks, as OpenCV's INTER_LINEAR and
+ * torchvision's antialias=False. */
 typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
   FOREBAY_BILINEAR = 2,
-  FOREBAY_BICUBIC = 3
+  FOREBAY_BICUBIC = 3,
+  FOREBAY_BILINEAR_ALIASED = 4
 } forebay_interpolation;
 
 typedef enum forebay_padding_mode FOREBAY_INT {
