@@ -31,61 +31,6 @@ def _renew():
 os.register_at_fork(after_in_child=_renew)
 
 
-class _Position:
-    """How far an epoch has come."""
-
-    __slots__ = ("epoch", "samples")
-
-    def __init__(self, epoch, samples):
-        self.epoch = epoch
-        self.samples = samples  # of this rank, returned by next()
-
-
-class _Epoch:
-    """An iterator over the rest of one epoch."""
-
-    def __init__(self, loader, connection, position):
-        self._loader = loader
-        self._position = position
-        self._attach(connection)
-        self._lock = threading.Lock()
-        self._done = False
-
-    def _attach(self, connection):
-        self._view = _batch.View()
-        self._take = connection.taker(self._view.native).take
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        # Runs for each batch, with cold caches: what is usual takes few steps.
-        with self._lock:
-            if self._done:
-                raise StopIteration
-            loader, position = self._loader, self._position
-            try:
-                if loader._current is not position:
-                    loader._say_why_over()
-                memory = self._take()
-                if memory.__class__ is int:
-                    memory = loader._await(self, memory)
-                batch = loader._wrapper.wrap(memory, self._view)
-                position.samples += memory.samples
-                loader._state = position
-                return batch
-            except BaseException as error:
-                # A signal handler may raise between two batches: the epoch goes
-                # on if the user does.
-                self._done = isinstance(error,
-                                        (StopIteration, errors.ForebayError))
-                raise
-
-    def __del__(self):
-        if not self._done:
-            self._loader._abandon(self._position)
-
-
 class DataLoader:
     """Batches of a dataset, read, decoded and augmented by the host's daemon.
 
