@@ -279,6 +279,17 @@ forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                [&] { return loader->loader->StartEpoch(epoch, first_sample); });
 }
 
+forebay_status forebay_loader_start_listed_epoch(forebay_loader* loader,
+                                                 uint64_t epoch,
+                                                 const int64_t* samples,
+                                                 size_t count,
+                                                 uint64_t first_sample) {
+  return Guard(loader != nullptr && (samples != nullptr || count == 0), [&] {
+    return loader->loader->StartListedEpoch(epoch, samples, count,
+                                            first_sample);
+  });
+}
+
 forebay_status forebay_loader_next(forebay_loader* loader,
                                    double timeout_seconds,
                                    forebay_batch** out) {

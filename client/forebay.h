@@ -133,7 +133,9 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
   /* Blocks of some megabytes of consecutive samples, and the samples of every
    * few blocks that follow each other then; keyed likewise. */
-  FOREBAY_BLOCK_SHUFFLE = 3
+  FOREBAY_BLOCK_SHUFFLE = 3,
+  /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
+  FOREBAY_LISTED = 4
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */
@@ -321,7 +323,7 @@ typedef struct forebay_loader_options {
 
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank */
+  uint64_t samples_per_epoch; /* of this rank; 0 where lists say it */
   uint64_t batches_per_epoch; /* of this rank */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
@@ -408,6 +410,15 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
+
+/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+ * `count` samples of the dataset, by number, in this order; any of them may be
+ * there several times, and each time gets an augmentation of its own. It is all
+ * this rank's: the options' rank and world_size do nothing. The list is copied;
+ * it may have 2^32 - 1 samples, and another length in each epoch. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
+    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
+    size_t count, uint64_t first_sample);
 
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;

@@ -146,6 +146,21 @@ Status Loader::TakeOpened(Reply reply) {
 }
 
 Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
+  return Start(epoch, first_sample, -1);
+}
+
+Status Loader::StartListedEpoch(std::uint64_t epoch,
+                                const std::int64_t* samples, size_t count,
+                                std::uint64_t first_sample) {
+  Fd list;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
+      &list));
+  return Start(epoch, first_sample, list.get());
+}
+
+Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample,
+                     int list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) FOREBAY_CLIENT_RETURN_IF_ERROR(StopEpochLocked());
@@ -153,8 +168,9 @@ Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      id, EncodeStartEpoch(id, opened_.loader_id, epoch, first_sample),
-      &reply));
+      id,
+      EncodeStartEpoch(id, opened_.loader_id, epoch, first_sample, list >= 0),
+      &reply, list >= 0 ? std::vector<int>{list} : std::vector<int>()));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
       started->slot_count > proto::kMaxSlots)

@@ -31,6 +31,9 @@ class Loader {
     return open_.load() ? &opened_ : nullptr;
   }
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
+  // The epoch is these samples: the loader's order is FOREBAY_LISTED.
+  Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
+                          size_t count, std::uint64_t first_sample);
   Status Next(std::int64_t timeout_nanos, forebay_batch** out);
   Status StopEpoch();
   Status GetStats(forebay_loader_stats* out);
@@ -42,6 +45,8 @@ class Loader {
 
   Status CheckOpen() const;
   Status TakeOpened(Reply reply);
+  // `list`: a descriptor of the epoch's samples; -1: there is none.
+  Status Start(std::uint64_t epoch, std::uint64_t first_sample, int list);
   Status StopEpochLocked();
   // Takes the next entry, which is there.
   Status TakeLocked(forebay_batch** out);

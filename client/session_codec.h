@@ -21,8 +21,10 @@ std::string EncodeHello(std::uint64_t request_id, std::string_view job_key,
                         std::string_view job_name, double weight);
 // `spec`: a serialized proto.LoaderSpec; empty: it travels in a memfd.
 std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec);
+// `listed`: the list of the epoch's samples travels in a memfd.
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
-                             std::uint64_t epoch, std::uint64_t first_sample);
+                             std::uint64_t epoch, std::uint64_t first_sample,
+                             bool listed);
 std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);

@@ -131,8 +131,8 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
       return OpenLoader(request.open_loader(), std::move(fds),
                         *answer.mutable_loader_opened(), answer_fds);
     case proto::ClientMessage::kStartEpoch:
-      return StartEpoch(request.start_epoch(), *answer.mutable_epoch_started(),
-                        answer_fds);
+      return StartEpoch(request.start_epoch(), fds,
+                        *answer.mutable_epoch_started(), answer_fds);
     case proto::ClientMessage::kStopEpoch: {
       FOREBAY_ASSIGN_OR_RETURN(const auto loader,
                                Find(request.stop_epoch().loader_id()));
@@ -254,10 +254,17 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> Session::OpenRoot(
 }
 
 absl::Status Session::StartEpoch(const proto::StartEpoch& request,
-                                 proto::EpochStarted& started, Fds& slot_fds) {
+                                 const Fds& fds, proto::EpochStarted& started,
+                                 Fds& slot_fds) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  if (fds.size() != (request.listed() ? 1 : 0)) {
+    return absl::InvalidArgumentError(
+        "an epoch comes with the list of its samples, or with nothing");
+  }
+  const base::Fd no_list;
   FOREBAY_ASSIGN_OR_RETURN(
-      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample()));
+      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample(),
+                                   request.listed() ? fds[0] : no_list));
   started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size()));
   started.set_slot_bytes(loader->slot_bytes());
   started.set_lease_quota(stream::kLeaseQuota);

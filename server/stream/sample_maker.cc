@@ -63,6 +63,11 @@ absl::Status SampleMaker::Make(const Place& place,
   return absl::OkStatus();
 }
 
+// A sample that an epoch has more than once looks different each time.
+std::uint64_t SampleMaker::SeedFor(const Place& place) const {
+  return recipe_->seed + place.repeat * 0x9E3779B97F4A7C15;
+}
+
 absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
                                     const dataset::Part& part,
                                     absl::Span<const std::uint8_t> encoded,
@@ -79,7 +84,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
     case FieldKind::kImage:
       return recipe_->pipeline->Run(
           bytes,
-          {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
+          {.seed = SeedFor(place), .epoch = batch.epoch, .sample = place.id},
           workspace, layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,

@@ -81,9 +81,20 @@ class Connection:
             self.classes.append(
                 c.string_at(name, length.value).decode(errors="surrogateescape"))
 
-    def start_epoch(self, epoch, first_sample):
-        _native.check(self._lib.forebay_loader_start_epoch(
-            self._handle, epoch, first_sample))
+    def start_epoch(self, epoch, first_sample, indices=None):
+        """Starts an epoch, passing over its first samples.
+
+        Args:
+          indices: of a loader that was opened with the order LISTED, the
+            epoch's samples by number: a contiguous NumPy array, int64, (M,).
+        """
+        if indices is None:
+            _native.check(self._lib.forebay_loader_start_epoch(
+                self._handle, epoch, first_sample))
+        else:
+            _native.check(self._lib.forebay_loader_start_listed_epoch(
+                self._handle, epoch, indices.ctypes.data, len(indices),
+                first_sample))
 
     def taker(self, view):
         """Takes this loader's batches; waits SLICE_SECONDS at most for one.

@@ -27,7 +27,7 @@ _EXCEPTIONS = {
  UINT16, UINT32, UINT64) = range(1, 14)
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
-SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE = range(1, 4)
+SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED = range(1, 5)
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
 ON_ERROR = {"raise": 1, "substitute": 2}
 
@@ -167,6 +167,8 @@ _PROTOTYPES = {
     "forebay_loader_class_name":
         (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
     "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
+    "forebay_loader_start_listed_epoch":
+        (_INT, [_PTR, c.c_uint64, _PTR, c.c_size_t, c.c_uint64]),
     "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
     "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),

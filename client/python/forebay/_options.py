@@ -138,8 +138,13 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
 
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
-          rank, world_size, pad, on_error, weight, name, depth, extra_roots):
+          rank, world_size, pad, on_error, weight, name, depth, extra_roots,
+          listed=False):
     """A dict of fields of _native.LoaderOptions.
+
+    Args:
+      listed: whether each epoch comes with a list of its samples, which the
+        order, rank, world size and pad then have no part in.
 
     Raises:
       errors.InvalidArgument: naming the argument.
@@ -158,7 +163,8 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
         "extra_roots": _check_extra_roots(extra_roots, dataset),
-        "order": (_native.BLOCK_SHUFFLE if shuffle == "block" else
+        "order": (_native.LISTED if listed else
+                  _native.BLOCK_SHUFFLE if shuffle == "block" else
                   _native.SHUFFLE if shuffle else _native.SEQUENTIAL),
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),

@@ -123,10 +123,11 @@ TEST(SessionCodecTest, OversizeSpecIsAnnounced) {
 }
 
 TEST(SessionCodecTest, LoaderRequestsArrive) {
-  const proto::ClientMessage start = Parse(EncodeStartEpoch(1, 2, 3, 4));
+  const proto::ClientMessage start = Parse(EncodeStartEpoch(1, 2, 3, 4, true));
   EXPECT_EQ(start.start_epoch().loader_id(), 2);
   EXPECT_EQ(start.start_epoch().epoch(), 3);
   EXPECT_EQ(start.start_epoch().first_sample(), 4);
+  EXPECT_TRUE(start.start_epoch().listed());
   EXPECT_EQ(Parse(EncodeStopEpoch(1, 5)).stop_epoch().loader_id(), 5);
   EXPECT_EQ(Parse(EncodeCloseLoader(1, 6)).close_loader().loader_id(), 6);
   EXPECT_EQ(Parse(EncodeGetStats(1, 7)).get_stats().loader_id(), 7);
