@@ -29,10 +29,14 @@ class Pixels:
     kind = "array"
 
     def __init__(self, channels: int):
-        del channels
+        self._channels = channels
         self.size: Optional[Tuple[int, int]] = None
         self.tensor = False
         self.uint8 = True
+
+    def beginning(self) -> List[T.Transform]:
+        """What is to be done first: the daemon decodes to three channels."""
+        return [T.Grayscale(1)] if self._channels == 1 else []
 
     def ending(self, trailing: bool) -> List[T.Transform]:
         """What is to be done last: arrays keep their channels last."""

@@ -9,7 +9,7 @@ import keyword
 import math
 import re
 import sys
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _native, _varying, errors
 
@@ -232,8 +232,8 @@ class Wrapper:
         return plan
 
     def _new_plan(self, fields):
-        names, makers, ids, make_ids = [], [], None, None
-        images = None
+        names: List[str] = []
+        makers, ids, make_ids, images = [], None, None, None
         numbers = fields[-1]  # of the samples
         for field in fields:
             shape = tuple(field.shape[:field.rank])

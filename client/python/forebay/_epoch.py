@@ -38,7 +38,7 @@ class Epoch:
                     memory = loader._await(self, memory)
                 batch = loader._wrapper.wrap(memory, self._view)
                 position.samples += memory.samples
-                loader._state = position
+                loader._progress.state = position
             except BaseException as error:
                 # A signal handler may raise between two batches: the epoch goes
                 # on if the user does.

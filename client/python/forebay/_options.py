@@ -115,15 +115,12 @@ def _check_extra_roots(extra_roots, dataset):
     return roots
 
 
-def check_unsupported(device, pin_memory, order, sharing, shuffle):
+def check_unsupported(device, order, sharing, shuffle):
     """Refuses what no part of this version can do, one sentence each."""
     if str(device) != "cpu":
         raise errors.Unsupported(
             f"device={str(device)!r}: this version delivers to the CPU only; "
             'use device="cpu" and copy batches to the GPU')
-    if pin_memory:
-        raise errors.Unsupported(
-            "pin_memory=True: this version delivers pageable memory only")
     _choice(order, "order", {"exact": 0, "coordinated": 0})
     if order == "coordinated":
         raise errors.Unsupported(
@@ -132,7 +129,7 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
     if sharing == "lockstep":
         raise errors.Unsupported(
             'sharing="lockstep": this version knows "elastic" and "off" only')
-    if shuffle not in (True, False, "block"):
+    if shuffle not in (True, False, None, "block"):
         raise errors.InvalidArgument(
             f'shuffle must be True, False or "block", not {shuffle!r}')
 

@@ -6,6 +6,7 @@ from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _sampling, _torch_data, _translate, errors
 from ._sampling import Sampling
+from ._source import Folder
 from ._trainer_side import TrainerSide
 from .transforms import Transform
 
@@ -62,8 +63,12 @@ def make(dataset: Any, transform: Any, sampler: Any, shuffle: Any,
     side = TrainerSide(framework, split.trailing, split.takes,
                        None if data is None else data.target_transform,
                        batch_transform, pin_memory)
-    size = None if data is None else data.size
-    return Plan(dataset if data is None else data.source, split.transform,
+    size = None
+    if data is not None:
+        size, dataset = data.size, data.source
+        if isinstance(dataset, Folder):
+            dataset = dataset.path
+    return Plan(dataset, split.transform,
                 None if side.idle else side,
                 _sampling.read(sampler, size, shuffle, generator), size,
                 None if data is None else data.classes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from . import errors
+from ._dataset import Dataset
 
 _VERSION = 1
 
@@ -28,6 +29,9 @@ class Position:
         self.samples = samples
         self.indices = indices
         self.generator = generator
+
+    def copy(self) -> Position:
+        return Position(self.epoch, self.samples, self.indices, self.generator)
 
 
 def save(position: Position, version: str,
@@ -54,12 +58,12 @@ def save(position: Position, version: str,
     return state
 
 
-def load(state: Dict[str, Any], version: str, uri: str,
-         options: Dict[str, Any], samples_per_epoch: int) -> Position:
+def load(state: Dict[str, Any], dataset: Dataset, options: Dict[str, Any],
+         samples_per_epoch: int) -> Position:
     """The position that `save` was given.
 
     Args:
-      uri: of the dataset, for people.
+      options: of _options.build.
       samples_per_epoch: of this rank.
 
     Raises:
@@ -69,10 +73,11 @@ def load(state: Dict[str, Any], version: str, uri: str,
         raise errors.StateError(
             f"the state has version {state.get('version')!r}; this package "
             f"reads version {_VERSION}")
-    if state["dataset_version"] != version:
+    if state["dataset_version"] != dataset.version:
         raise errors.StateError(
             "the state was saved with another version of the dataset: "
-            f"{state['dataset_version']}, but {uri} is {version}")
+            f"{state['dataset_version']}, but {dataset.uri} is "
+            f"{dataset.version}")
     for key in ("seed", "order"):
         if state[key] != options[key]:
             raise errors.StateError(

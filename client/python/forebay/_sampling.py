@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any, NamedTuple, Optional, Union
 
 from . import errors
 from ._counterpart import is_plainly
+from ._position import Position
 
 _TORCH = "torch.utils.data"
 
@@ -30,6 +32,30 @@ class Sampling(NamedTuple):
     pad: Optional[str] = None
     listed: bool = False
     sampler: Any = None
+
+    def completed(self, seed: int, rank: int, world_size: int,
+                  pad: str) -> Sampling:
+        """With DataLoader's arguments for what the sampler leaves open.
+
+        Raises:
+          errors.InvalidArgument: both say something.
+        """
+        if seed and self.seed not in (None, seed):
+            raise errors.InvalidArgument(
+                f"seed={seed}, but the generator or the sampler has another, "
+                f"{self.seed}: give one of them")
+        if self.rank is not None or self.listed:
+            if (rank, world_size) != (0, 1) and (rank, world_size) != (
+                    self.rank, self.world_size):
+                raise errors.InvalidArgument(
+                    f"rank {rank} of {world_size}, but the "
+                    f"{type(self.sampler).__name__} says which samples this "
+                    "process sees: give one of them")
+        return self._replace(
+            seed=seed if self.seed is None else self.seed,
+            rank=rank if self.rank is None else self.rank,
+            world_size=world_size if self.world_size is None else self.world_size,
+            pad=self.pad or pad)
 
     @property
     def epoch(self) -> Optional[int]:
@@ -65,7 +91,7 @@ class Sampling(NamedTuple):
         """
         import numpy
         try:
-            indices = numpy.fromiter(map(_index, self.sampler), numpy.int64)
+            indices = numpy.fromiter(map(operator.index, self.sampler), numpy.int64)
         except (TypeError, OverflowError):
             raise errors.InvalidArgument(
                 f"{type(self.sampler).__name__} yields something else than "
@@ -78,23 +104,26 @@ class Sampling(NamedTuple):
                 f"but the dataset has {size} samples")
         return indices
 
-    def generator_state(self) -> Optional[bytes]:
+    def complete(self, position: Position, size: int) -> None:
+        """Draws the epoch that a position begins, unless it was drawn before."""
+        if position.indices is None:
+            position.indices = self.draw(size)
+            position.generator = self._generator_state()
+
+    def _generator_state(self) -> Optional[bytes]:
         """Of the sampler's own generator, if it has one."""
         generator = getattr(self.sampler, "generator", None)
-        if generator is None or not self.listed:
+        if generator is None:
             return None
         return generator.get_state().numpy().tobytes()
 
     def set_generator_state(self, state: Optional[bytes]) -> None:
+        """Lets the sampler's generator go on from there."""
         generator = getattr(self.sampler, "generator", None)
         if state is not None and generator is not None:
             import torch
             generator.set_state(torch.frombuffer(bytearray(state),
                                                  dtype=torch.uint8))
-
-
-def _index(value: Any) -> int:
-    return value.__index__()
 
 
 def _seed(generator: Any) -> Optional[int]:

@@ -76,7 +76,7 @@ def read(dataset: Any) -> TorchData:
         return _images(dataset, 3)
     if _plain(dataset, "torchvision.datasets", *_MNIST):
         return _images(dataset, 1)
-    if not hasattr(type(dataset), "__getitem__"):
+    if hasattr(type(dataset), "__iter__"):
         raise errors.Unsupported(
             f"{_name(dataset)} is an iterable dataset, whose order its own code "
             "makes: pass the folder, the shards or the table of its samples, or "

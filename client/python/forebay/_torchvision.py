@@ -34,6 +34,10 @@ class Pixels:
     def kind(self) -> str:
         return "tensor" if self.tensor else "pil"
 
+    def beginning(self) -> List[T.Transform]:
+        """What is to be done first: the daemon decodes to three channels."""
+        return [T.Grayscale(1)] if self.channels == 1 else []
+
     def ending(self, trailing: bool) -> List[T.Transform]:
         """What is to be done last: PIL images are made of rows of pixels."""
         return [T.ToImage("NHWC")] if trailing and not self.tensor else []

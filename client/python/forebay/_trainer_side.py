@@ -31,10 +31,11 @@ def _stack(values: Sequence[Any]) -> Any:
 def _in_framework(value: Any, framework: str) -> Any:
     torch = sys.modules.get("torch")
     is_tensor = torch is not None and isinstance(value, torch.Tensor)
-    if framework == "torch" and not is_tensor and hasattr(value, "__array__"):
-        import torch
-        return torch.from_numpy(value)
-    return value.numpy() if framework == "numpy" and is_tensor else value
+    if framework == "numpy":
+        return value.numpy() if is_tensor else value
+    if torch is None or is_tensor or not hasattr(value, "__array__"):
+        return value
+    return torch.from_numpy(value)
 
 
 def _to_pil(row: Any) -> Any:

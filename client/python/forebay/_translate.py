@@ -68,7 +68,7 @@ def translate(transform: Any, channels: int = 3) -> Translation:
     library = _library(transform) or _torchvision
     ops = library.flatten(transform)
     pixels = library.Pixels(channels)
-    done: list[Transform] = []
+    done = pixels.beginning()
     for number, op in enumerate(ops):
         try:
             done += library.counterparts(op, pixels)

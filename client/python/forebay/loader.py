@@ -6,16 +6,17 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import _batch, _connection, _daemon, _job, _native, _options, errors
+from . import (_batch, _connection, _daemon, _job, _native, _options, _plan,
+               _torch_arguments, errors)
 from ._dataset import Dataset
-from ._manifest import Manifest
-from .transforms import Transform
+from ._epoch import Epoch
+from ._position import Position
+from ._progress import Progress
 
 # How long a daemon that went away may take to come back.
 _REATTACH_SECONDS = 15.0
-_STATE_VERSION = 1
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -99,20 +100,33 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Union[str, "os.PathLike[str]", Manifest],
+        dataset: Any,
         batch_size: int = 1,
-        shuffle: Union[bool, str] = False,
+        shuffle: Union[bool, str, None] = False,
+        sampler: Optional[Iterable[int]] = None,
+        batch_sampler: None = None,
+        num_workers: int = 0,
+        collate_fn: Optional[Callable] = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Optional[Callable] = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
         *,
+        prefetch_factor: Optional[int] = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        batch_transform: Optional[Callable] = None,
         fields: Optional[Sequence[str]] = None,
         seed: int = 0,
-        drop_last: bool = False,
-        transform: Optional[Transform] = None,
+        transform: Any = None,
         rank: int = 0,
         world_size: int = 1,
         distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu",
-        pin_memory: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
         weight: float = 1.0,
@@ -124,31 +138,56 @@ class DataLoader:
         autostart: bool = True,
     ):
         self._closed = True  # until it is open
-        _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
-        self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
+        _torch_arguments.check(batch_size, batch_sampler, collate_fn)
+        _options.check_unsupported(device, order, sharing, shuffle)
+        kind = _batch.resolve_framework(framework)
+        self._wrapper = _batch.Wrapper(kind)
+        plan = _plan.make(dataset, transform, sampler, shuffle, generator, kind,
+                          batch_transform, pin_memory, 2)
+        _torch_arguments.tell_of_unnecessary(
+            2, num_workers=num_workers, timeout=timeout,
+            worker_init_fn=worker_init_fn,
+            multiprocessing_context=multiprocessing_context,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
+            pin_memory_device=pin_memory_device, in_order=in_order)
         if distributed:
             rank, world_size = _job.distributed_rank()
+        sampling = plan.sampling.completed(seed, rank, world_size, pad)
         self._options = _options.build(
-            dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
-            drop_last=drop_last, transform=transform, rank=rank,
-            world_size=world_size, pad=pad, on_error=on_error, weight=weight,
-            name=name, depth=depth, extra_roots=extra_roots)
-        self._transform = transform
+            plan.dataset, fields=fields, batch_size=batch_size,
+            shuffle=sampling.shuffle, seed=sampling.seed, drop_last=drop_last,
+            transform=plan.transform, rank=sampling.rank,
+            world_size=sampling.world_size, pad=sampling.pad, on_error=on_error,
+            weight=weight, name=name, depth=depth, extra_roots=extra_roots,
+            listed=sampling.listed)
+        self._transform = plan.transform
+        self._trainer_side = plan.trainer_side
         self._autostart = autostart
+        self.sampler = sampler
         self.batch_size = self._options["batch_size"]
+        self.drop_last = bool(drop_last)
+        self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         # Of the iterator that may go on.
-        self._current: Optional[_Position] = None
-        self._next_position = _Position(0, 0)
-        self._state = self._next_position
+        self._current: Optional[Position] = None
         _loaders.add(self)
         self._connection = self._connect()
         self._pid = os.getpid()
         self._closed = False
-        self.dataset = Dataset(
-            os.fsdecode(self._options["uri"]), self._connection.classes,
+        self._contents = Dataset(
+            os.fsdecode(self._options["uri"]),
+            plan.classes or self._connection.classes,
             self._connection.dataset_version.hex(),
             self._connection.dataset_size)
+        if plan.size not in (None, self._connection.dataset_size):
+            self.close()
+            raise errors.Unsupported(
+                f"{self._contents.uri} has {self._connection.dataset_size} "
+                f"samples, but the {type(dataset).__name__} {plan.size}: open it "
+                "anew if files have come or gone")
+        self._progress = Progress(sampling, self._options, self._contents)
+        self.dataset: Any = self._contents if plan.size is None else dataset
 
     def _connect(self):
         if self._autostart:
@@ -157,9 +196,9 @@ class DataLoader:
 
     def _reconnect(self):
         connection = self._connect()
-        if connection.dataset_version.hex() != self.dataset.version:
+        if connection.dataset_version.hex() != self._contents.version:
             raise errors.StateError(
-                f"{self.dataset.uri} has changed since this loader was opened: "
+                f"{self._contents.uri} has changed since this loader was opened: "
                 "open another")
         self._connection = connection
         self._pid = os.getpid()
@@ -169,35 +208,33 @@ class DataLoader:
             raise errors.StateError("the loader is closed")
 
     def __len__(self) -> int:
-        """Batches in a whole epoch of this rank."""
-        return self._connection.batches_per_epoch
+        """Batches in a whole epoch of this rank.
+
+        Raises:
+          TypeError: nobody can know, as the sampler has no length.
+        """
+        return self._progress.batches(self._connection.batches_per_epoch)
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next `iter()` starts; 0 is the first."""
-        if epoch < 0:
-            raise errors.InvalidArgument(
-                f"the epoch must not be negative, but is {epoch}")
         with self._lock:
-            if epoch != self._next_position.epoch:
-                self._next_position = _Position(int(epoch), 0)
-                self._state = self._next_position
+            self._progress.set_epoch(epoch)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         with self._lock:
             self._check_open()
-            position = _Position(self._next_position.epoch,
-                                 self._next_position.samples)
+            position = self._progress.next_position(2)
             self._current = position
             self._start(position)
-            self._next_position = _Position(position.epoch + 1, 0)
-            self._state = position
-            return _Epoch(self, self._connection, position)
+            self._progress.begin(position)
+            return Epoch(self, self._connection, position)
 
     def _start(self, position):
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(position.epoch, position.samples)
+            self._connection.start_epoch(position.epoch, position.samples,
+                                         position.indices)
         except errors.DaemonUnavailable:
             self._reattach(position)
 
@@ -207,7 +244,8 @@ class DataLoader:
         while True:
             try:
                 self._reconnect()
-                self._connection.start_epoch(position.epoch, position.samples)
+                self._connection.start_epoch(position.epoch, position.samples,
+                                             position.indices)
                 return
             except errors.DaemonUnavailable:
                 if time.monotonic() >= end:
@@ -253,7 +291,7 @@ class DataLoader:
             status = memory
         with self._lock:
             if self._current is epoch._position:
-                self._state = self._next_position
+                self._progress.end()
                 self._current = None
         raise StopIteration
 
@@ -269,20 +307,16 @@ class DataLoader:
             except errors.ForebayError:
                 pass  # the next iter() says what is wrong
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> Dict[str, Any]:
         """Where the loader stands: what `next()` has returned, not what was
-        prefetched. A dict of plain values, for `load_state_dict`."""
+        prefetched. A dict of plain values, for `load_state_dict`; with a sampler
+        whose indices are each epoch's order also bytes: the order under way, 8
+        for each sample, and the state of the sampler's generator, if it has
+        one."""
         with self._lock:
-            return {
-                "version": _STATE_VERSION,
-                "dataset_version": self.dataset.version,
-                "seed": self._options["seed"],
-                "order": self._options["order"],
-                "epoch": self._state.epoch,
-                "position": self._state.samples * self._options["world_size"],
-            }
+            return self._progress.save()
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
 
         The batch size and the number of ranks may differ.
@@ -290,30 +324,11 @@ class DataLoader:
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
         """
-        if state.get("version") != _STATE_VERSION:
-            raise errors.StateError(
-                f"the state has version {state.get('version')!r}; this package "
-                f"reads version {_STATE_VERSION}")
-        if state["dataset_version"] != self.dataset.version:
-            raise errors.StateError(
-                f"the state was saved with another version of the dataset: "
-                f"{state['dataset_version']}, but {self.dataset.uri} is "
-                f"{self.dataset.version}")
-        for key in ("seed", "order"):
-            if state[key] != self._options[key]:
-                raise errors.StateError(
-                    f"the state was saved with another {key}: {state[key]}, "
-                    f"not {self._options[key]}")
-        size, rank = self._options["world_size"], self._options["rank"]
-        samples = max(0, -(-(state["position"] - rank) // size))
         with self._lock:
+            self._progress.load(state, self._connection.samples_per_epoch)
             self._current = None
-            self._next_position = _Position(
-                int(state["epoch"]),
-                min(samples, self._connection.samples_per_epoch))
-            self._state = self._next_position
 
-    def stats(self) -> dict:
+    def stats(self) -> Dict[str, int]:
         """Totals since the loader was opened (or re-attached).
 
         samples, batches and bytes delivered; bytes_read from storage;
@@ -340,5 +355,5 @@ class DataLoader:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self)} batches an epoch"
-        return (f"DataLoader({self.dataset.uri!r}, "
+        return (f"DataLoader({self._contents.uri!r}, "
                 f"batch_size={self.batch_size}, {state})")
