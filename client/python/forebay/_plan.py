@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from . import _sampling, _torch_data, _translate, errors
+from . import (_batch, _job, _options, _sampling, _torch_arguments, _torch_data,
+               _translate, errors)
 from ._sampling import Sampling
 from ._source import Folder
 from ._trainer_side import TrainerSide
@@ -15,63 +16,81 @@ class Plan(NamedTuple):
     """What is asked of the daemon, and what is left to the trainer.
 
     Attributes:
-      dataset: a place, a manifest or a source.
+      options: dict of fields of _native.LoaderOptions.
       transform: for the daemon, or None.
+      framework: "torch" or "numpy".
       trainer_side: for each batch, or None: batches stay as they come.
       sampling: the order.
       size: samples of a dataset object; None: the daemon will know.
       classes: of a dataset object, if it tells them.
     """
 
-    dataset: Any
+    options: Dict[str, Any]
     transform: Optional[Transform]
+    framework: str
     trainer_side: Optional[TrainerSide]
     sampling: Sampling
     size: Optional[int]
     classes: Optional[List[str]]
 
 
-def make(dataset: Any, transform: Any, sampler: Any, shuffle: Any,
-         generator: Any, framework: str, batch_transform: Optional[Callable],
-         pin_memory: bool, stacklevel: int) -> Plan:
+def make(stacklevel: int, *, device: Any, order: str, sharing: str,
+         framework: Optional[str], dataset: Any, shuffle: Any, sampler: Any,
+         generator: Any, transform: Any, batch_transform: Optional[Callable],
+         pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
+         seed: int, rank: int, world_size: int, distributed: bool, pad: str,
+         **others: Any) -> Plan:
     """Understands a DataLoader's arguments.
 
     Args:
-      framework: "torch" or "numpy".
       stacklevel: of warnings, as seen from the caller.
-      The others: as DataLoader's.
+      The others: all of DataLoader's.
 
     Raises:
       errors.ForebayError: of the class that suits; one sentence says why.
     """
+    _torch_arguments.check(batch_size, batch_sampler, collate_fn)
+    _options.check_unsupported(device, order, sharing, shuffle)
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
-    data = None
+    others = _torch_arguments.without_unnecessary(others, stacklevel + 1)
+    kind = _batch.resolve_framework(framework)
+    data, size = None, None
     if _torch_data.is_object(dataset):
         data = _torch_data.read(dataset)
         transform = _the_transform(data, transform)
-    elif not (transform is None or isinstance(transform, Transform) or
-              _translate.is_foreign(transform)):
+        size, dataset = data.size, data.source
+        if isinstance(dataset, Folder):
+            dataset = dataset.path
+    else:
+        _check_transform(transform)
+    split = _translate.translate(transform, 3 if data is None else data.channels)
+    if split.trailing:
+        _translate.warn_of(split.trailing, stacklevel + 1)
+    side = TrainerSide(kind, split.trailing, split.takes,
+                       None if data is None else data.target_transform,
+                       batch_transform, pin_memory)
+    if distributed:
+        rank, world_size = _job.distributed_rank()
+    sampling = _sampling.read(sampler, size, shuffle, generator).completed(
+        seed, rank, world_size, pad)
+    options = _options.build(
+        dataset, batch_size=batch_size, shuffle=sampling.shuffle,
+        seed=sampling.seed, transform=split.transform, rank=sampling.rank,
+        world_size=sampling.world_size, pad=sampling.pad,
+        listed=sampling.listed, **others)
+    return Plan(options, split.transform, kind, None if side.idle else side,
+                sampling, size, None if data is None else data.classes)
+
+
+def _check_transform(transform: Any) -> None:
+    if not (transform is None or isinstance(transform, Transform) or
+            _translate.is_foreign(transform)):
         raise errors.InvalidArgument(
             "transform must come from forebay.transforms, torchvision or "
             f"Albumentations, not {transform!r}: code for whole batches goes "
             "into batch_transform")
-    split = _translate.translate(transform, 3 if data is None else data.channels)
-    if split.trailing:
-        _translate.warn_of(split.trailing, stacklevel + 1)
-    side = TrainerSide(framework, split.trailing, split.takes,
-                       None if data is None else data.target_transform,
-                       batch_transform, pin_memory)
-    size = None
-    if data is not None:
-        size, dataset = data.size, data.source
-        if isinstance(dataset, Folder):
-            dataset = dataset.path
-    return Plan(dataset, split.transform,
-                None if side.idle else side,
-                _sampling.read(sampler, size, shuffle, generator), size,
-                None if data is None else data.classes)
 
 
 def _the_transform(data: _torch_data.TorchData, transform: Any) -> Any:
@@ -85,4 +104,5 @@ def _the_transform(data: _torch_data.TorchData, transform: Any) -> Any:
         raise errors.Unsupported(
             "a TensorDataset's tensors are delivered as they are: use "
             "batch_transform instead of transform")
+    _check_transform(transform)
     return transform

@@ -16,16 +16,22 @@ _UNNECESSARY: Dict[str, Any] = {
 _told = set()
 
 
-def tell_of_unnecessary(stacklevel: int, **given: Any) -> None:
-    """Says, once a process for each, that arguments have no effect."""
-    names = [name for name, value in given.items()
-             if value != _UNNECESSARY[name] and name not in _told]
+def without_unnecessary(given: Dict[str, Any],
+                        stacklevel: int) -> Dict[str, Any]:
+    """The arguments that have an effect.
+
+    Says, once a process for each, which have none although they were given.
+    """
+    names = [name for name, value in _UNNECESSARY.items()
+             if given[name] != value and name not in _told]
     if names:
         _told.update(names)
         warnings.warn(
             f"unnecessary with Forebay, and without effect: {', '.join(names)}: "
             "the daemon prepares batches ahead on all cores",
             stacklevel=stacklevel + 1)
+    return {name: value for name, value in given.items()
+            if name not in _UNNECESSARY}
 
 
 def check(batch_size: Any, batch_sampler: Any, collate_fn: Any) -> None:

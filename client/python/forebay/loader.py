@@ -8,8 +8,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_batch, _connection, _daemon, _job, _native, _options, _plan,
-               _torch_arguments, errors)
+from . import _batch, _connection, _daemon, _native, _plan, errors
 from ._dataset import Dataset
 from ._epoch import Epoch
 from ._position import Position
@@ -52,9 +51,14 @@ class DataLoader:
     Args:
       dataset: a path or file:// URI, or a place that the daemon reads as itself:
         "gs://bucket/...", or (shards and manifests) "https://...". A folder has
-        the semantics of torchvision's ImageFolder. What ends in ".tar" or has braces or
-        wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder
-        is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        the semantics of torchvision's ImageFolder. What ends in ".tar" or has
+        braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no
+        folder is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        Or a dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100,
+        MNIST and the like of it, each with its transform and target_transform
+        (which runs in the trainer, on every label); torch's TensorDataset (fields
+        `tensor0`, `tensor1`, ...), and its Subset and ConcatDataset of these. It
+        is split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, what a batch is made of, in this order: members'
         extensions, such as ("jpg", "cls"); several with semicolons between
         ("jpg;png") stand for the first that a sample has. What is behind the
@@ -72,15 +76,32 @@ class DataLoader:
         group ahead of the trainer: for shards that are too large for the cache
         and far away, or on disks that are bad at random reads; where random
         reads are fast, True is faster.
+      sampler: instead of shuffle. DistributedSampler says rank, world size, seed
+        and pad, and which epoch `iter()` begins (its set_epoch); RandomSampler
+        and SequentialSampler mean an order of ours; the indices of any other are
+        drawn at each `iter()`, and are all that this process sees.
+      batch_sampler, collate_fn: as the daemon makes the batches: None.
+      num_workers, timeout, worker_init_fn, multiprocessing_context,
+        prefetch_factor, persistent_workers, pin_memory_device, in_order: accepted
+        as torch's DataLoader has them, but nothing needs them.
+      pin_memory: whether batches are copied to page-locked memory; torch only.
+      generator: a torch.Generator, whose initial seed is taken as seed.
+      batch_transform: a function of a batch's fields, such as MixUp, that runs in
+        the trainer; what it returns is the batch: a named tuple like before, if
+        it is a tuple or list of as many.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
-      transform: from forebay.transforms; None: decode only, to uint8 NCHW.
+      transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
+        or of Albumentations, which is translated: on photographs no pixel
+        differs by more than one level. Ops without a counterpart run in the
+        trainer, on each image, if they come last (a warning names them). What
+        ends as a PIL image is delivered as uint8 NCHW, an array of
+        Albumentations' as NHWC. None: decode only, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: take both from torchrun's, SLURM's or Horovod's variables.
       pad: what happens if samples do not divide among ranks: "wrap" repeats the
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
-      pin_memory: False.
       order: "exact": what the seed gives, whoever else runs.
       sharing: "elastic" or "off": whether equal loaders may share work.
       weight: the job's share of contended resources, 0.001 to 1000.
@@ -137,30 +158,12 @@ class DataLoader:
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
+        arguments = {name: value for name, value in locals().items()
+                     if name not in ("self", "autostart")}
         self._closed = True  # until it is open
-        _torch_arguments.check(batch_size, batch_sampler, collate_fn)
-        _options.check_unsupported(device, order, sharing, shuffle)
-        kind = _batch.resolve_framework(framework)
-        self._wrapper = _batch.Wrapper(kind)
-        plan = _plan.make(dataset, transform, sampler, shuffle, generator, kind,
-                          batch_transform, pin_memory, 2)
-        _torch_arguments.tell_of_unnecessary(
-            2, num_workers=num_workers, timeout=timeout,
-            worker_init_fn=worker_init_fn,
-            multiprocessing_context=multiprocessing_context,
-            prefetch_factor=prefetch_factor,
-            persistent_workers=persistent_workers,
-            pin_memory_device=pin_memory_device, in_order=in_order)
-        if distributed:
-            rank, world_size = _job.distributed_rank()
-        sampling = plan.sampling.completed(seed, rank, world_size, pad)
-        self._options = _options.build(
-            plan.dataset, fields=fields, batch_size=batch_size,
-            shuffle=sampling.shuffle, seed=sampling.seed, drop_last=drop_last,
-            transform=plan.transform, rank=sampling.rank,
-            world_size=sampling.world_size, pad=sampling.pad, on_error=on_error,
-            weight=weight, name=name, depth=depth, extra_roots=extra_roots,
-            listed=sampling.listed)
+        plan = _plan.make(2, **arguments)
+        self._options = plan.options
+        self._wrapper = _batch.Wrapper(plan.framework)
         self._transform = plan.transform
         self._trainer_side = plan.trainer_side
         self._autostart = autostart
@@ -186,7 +189,7 @@ class DataLoader:
                 f"{self._contents.uri} has {self._connection.dataset_size} "
                 f"samples, but the {type(dataset).__name__} {plan.size}: open it "
                 "anew if files have come or gone")
-        self._progress = Progress(sampling, self._options, self._contents)
+        self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
 
     def _connect(self):
