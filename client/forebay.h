@@ -262,6 +262,7 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
 /* ---- Loaders ---- */
 typedef struct forebay_loader forebay_loader;
 typedef struct forebay_batch forebay_batch;
+typedef struct forebay_dataset forebay_dataset; /* see forebay_dataset.h */
 
 typedef struct forebay_loader_options {
   size_t size; /* bytes of this struct: set by forebay_loader_options_init */
@@ -277,7 +278,8 @@ typedef struct forebay_loader_options {
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
   double weight;
 
-  /* The dataset as people know it, at most 4096 bytes; required. */
+  /* The dataset as people know it, at most 4096 bytes; required, unless there
+   * is a `dataset`. */
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
@@ -319,6 +321,10 @@ typedef struct forebay_loader_options {
   const char* const* fields;
   size_t field_count;
   const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
+
+  /* What is read, instead of what uri and all that goes with it say; NULL: that
+   * is. Not kept. */
+  const forebay_dataset* dataset;
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client/dataset.h"
 #include "client/forebay.h"
 #include "client/link.h"
 #include "client/session_codec.h"
@@ -20,8 +21,9 @@ namespace forebay::client {
 // which its batches may outlive.
 class Loader {
  public:
+  // `dataset` null: the one that the options describe.
   static Status Create(const forebay_loader_options& options,
-                       const std::string& pipeline,
+                       const Dataset* dataset, const std::string& pipeline,
                        std::unique_ptr<Loader>* out);
   ~Loader() { Close(); }
 

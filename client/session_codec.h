@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "client/dataset_place.h"
 #include "client/forebay.h"
 #include "client/status.h"
 
@@ -30,10 +29,10 @@ std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
 
-// A serialized proto.LoaderSpec. `pipeline`: a serialized proto.PipelineSpec.
-// The options have been checked for null strings; `place` is theirs.
+// A serialized proto.LoaderSpec, of a serialized proto.DatasetSpec and
+// proto.PipelineSpec.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
-                             const DatasetPlace& place,
+                             std::string_view dataset,
                              std::string_view pipeline);
 
 // Answers.

@@ -81,8 +81,6 @@ class Session {
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
-  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
-      const proto::DatasetSpec& spec, Fds fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
 
   const std::uint64_t id_;

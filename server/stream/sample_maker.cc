@@ -101,6 +101,10 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
       layout_->SetBytes(batch.data, field, place.index, bytes);
       return absl::OkStatus();
     case FieldKind::kArray:
+      if (type.bare) {
+        layout_->SetElements(batch.data, field, place.index, bytes);
+        return absl::OkStatus();
+      }
       return MakeArray(type.value, bytes,
                        layout_->Room(batch.data, field, place.index));
     case FieldKind::kSampleId:
@@ -126,7 +130,7 @@ absl::Status SampleMaker::Blame(const Place& place,
   return base::Annotate(
       status, absl::StrCat("sample ", place.id,
                            name.empty() ? "" : absl::StrCat(" (", name, ")"),
-                           " of ", recipe_->dataset->root()->uri()));
+                           " of ", recipe_->dataset->uri()));
 }
 
 }  // namespace forebay::stream

@@ -45,7 +45,7 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       intake_(&recipe_, flow, machinery_.budget, provision_.slots(),
               provision_.TakeReadWindow()),
       itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
-      listing_(machinery_.timetable, intake_.dataset_number(), itinerary_),
+      listings_(machinery_.timetable, recipe_.dataset, itinerary_),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}

@@ -19,6 +19,7 @@
 #include "server/stream/batch_layout.h"
 #include "server/stream/intake.h"
 #include "server/stream/itinerary.h"
+#include "server/stream/listings.h"
 #include "server/stream/member.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
@@ -158,7 +159,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   mutable base::Mutex mutex_;
   Intake intake_ ABSL_GUARDED_BY(mutex_);
   const std::shared_ptr<Itinerary> itinerary_;
-  const cache::Timetable::Listing listing_;  // of the itinerary
+  const Listings listings_;  // of the itinerary
 
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);

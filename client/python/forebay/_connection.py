@@ -44,17 +44,7 @@ class Connection:
         """
         self._lib = _native.lib
         self._handle = c.c_void_p()  # null until it is made
-        native = _native.LoaderOptions()
-        self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
-        options = dict(options)
-        for name, count in (("extra_roots", "extra_root_count"),
-                            ("fields", "field_count"), ("columns", None)):
-            strings = options.pop(name)
-            setattr(native, name, (c.c_char_p * len(strings))(*strings))
-            if count is not None:
-                setattr(native, count, len(strings))
-        for name, value in options.items():
-            setattr(native, name, value)
+        native = _native.loader_options(options)
         pipeline = _build_pipeline(transform)
         try:
             _native.check(self._lib.forebay_loader_create(

@@ -72,6 +72,18 @@ class LoaderOptions(c.Structure):
         ("fields", c.POINTER(c.c_char_p)),
         ("field_count", c.c_size_t),
         ("columns", c.POINTER(c.c_char_p)),
+        ("dataset", c.c_void_p),
+    ]
+
+
+class Array(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_int),
+        ("dtype", c.c_int),
+        ("rank", c.c_uint32),
+        ("shape", c.c_uint64 * 6),
+        ("data", c.c_void_p),
     ]
 
 
@@ -175,6 +187,14 @@ _PROTOTYPES = {
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
     "forebay_batch_release": (None, [_PTR]),
+    "forebay_dataset_from_place":
+        (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_dataset_from_arrays":
+        (_INT, [c.c_char_p, c.POINTER(Array), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_subset": (_INT, [_PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_concatenate":
+        (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_free": (None, [_PTR]),
 }
 
 
@@ -223,6 +243,30 @@ def check(status: int) -> None:
     """Raises the exception that a status stands for, unless it is OK."""
     if status != OK:
         raise _EXCEPTIONS.get(status, errors.ForebayError)(last_error())
+
+
+def loader_options(options) -> LoaderOptions:
+    """Native options with the defaults, and these.
+
+    Args:
+      options: dict of fields; extra_roots, fields and columns are lists of
+        bytes, and dataset a NativeDataset or None.
+    """
+    native = LoaderOptions()
+    lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
+    options = dict(options)
+    for name, count in (("extra_roots", "extra_root_count"),
+                        ("fields", "field_count"), ("columns", None)):
+        strings = options.pop(name, [])
+        setattr(native, name, (c.c_char_p * len(strings))(*strings))
+        if count is not None:
+            setattr(native, count, len(strings))
+    dataset = options.pop("dataset", None)
+    if dataset is not None:
+        native.dataset = dataset.handle
+    for name, value in options.items():
+        setattr(native, name, value)
+    return native
 
 
 def runtime_dir() -> str:
