@@ -65,7 +65,8 @@ def make(stacklevel: int, *, device: Any, order: str, sharing: str,
             dataset = dataset.path
     else:
         _check_transform(transform)
-    split = _translate.translate(transform, 3 if data is None else data.channels)
+    split = (_translate.translate(transform) if data is None else
+             _translate.translate(transform, data.channels, data.extent))
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
     side = TrainerSide(kind, split.trailing, split.takes,

@@ -6,7 +6,7 @@ Neither is imported: who passes such an object has done that.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import errors
 from ._counterpart import is_plainly
@@ -30,7 +30,8 @@ class TorchData(NamedTuple):
       size: how many.
       transform: the dataset's own, of each image; or None.
       target_transform: likewise, of each label.
-      channels: of the images.
+      channels: of the images; 0: there are none.
+      extent: (height, width) that all images have, or None.
       classes: list of str, or None.
     """
 
@@ -39,6 +40,7 @@ class TorchData(NamedTuple):
     transform: Optional[Callable] = None
     target_transform: Optional[Callable] = None
     channels: int = 3
+    extent: Optional[Tuple[int, int]] = None
     classes: Optional[List[str]] = None
 
 
@@ -121,8 +123,10 @@ def _concat(dataset: Any) -> TorchData:
             raise errors.Unsupported(
                 "the parts of a ConcatDataset have different transforms: give "
                 "them the same, or read each with a loader of its own")
+    alike = all(part.extent == first.extent for part in parts)
     return first._replace(source=Concat(tuple(part.source for part in parts)),
-                          size=sum(part.size for part in parts))
+                          size=sum(part.size for part in parts),
+                          extent=first.extent if alike else None)
 
 
 def _same(one: Any, other: Any, channels: int) -> bool:
@@ -153,6 +157,7 @@ def _images(dataset: Any, channels: int) -> TorchData:
     classes = getattr(dataset, "classes", None)
     return TorchData(source, len(images), dataset.transform,
                      dataset.target_transform, channels,
+                     (images.shape[1], images.shape[2]),
                      None if classes is None else list(classes))
 
 
@@ -165,8 +170,8 @@ def _folder(dataset: Any) -> TorchData:
             "cannot run: leave loader= out, or keep torch's DataLoader for it")
     _check_samples(dataset)
     return TorchData(Folder(_root(dataset)), len(dataset.samples),
-                     dataset.transform, dataset.target_transform, 3,
-                     list(dataset.classes))
+                     dataset.transform, dataset.target_transform,
+                     classes=list(dataset.classes))
 
 
 def _root(dataset: Any) -> str:

@@ -128,7 +128,7 @@ def _can_pin(framework: str) -> bool:
     if torch.cuda.is_available():
         return True
     warnings.warn("pin_memory=True, but torch finds no GPU: batches stay in "
-                  "pageable memory", stacklevel=4)
+                  "pageable memory", stacklevel=5)
     return False
 
 

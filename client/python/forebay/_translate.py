@@ -7,11 +7,11 @@ comes last, and is refused where it does not.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Tuple
 
 from . import _albumentations, _torchvision, errors
 from ._counterpart import NoCounterpart, name_of
-from .transforms import Compose, Transform
+from .transforms import CenterCrop, Compose, Transform
 
 _LIBRARIES = (_torchvision, _albumentations)
 
@@ -51,22 +51,24 @@ def _refuse(foreign: Any, why: NoCounterpart, after: Any) -> None:
         f"{name_of(after)} comes after it: move it to the end, or leave it out")
 
 
-def translate(transform: Any, channels: int = 3) -> Translation:
+def translate(transform: Any, channels: int = 3,
+              extent: Optional[Tuple[int, int]] = None) -> Translation:
     """Splits a pipeline into what the daemon does and what is left.
 
     Args:
       transform: of forebay.transforms, torchvision.transforms, its v2, or
         Albumentations; any other callable runs in the trainer; None.
       channels: of the images that it is for.
+      extent: (height, width) of all of them, or None: they may differ.
 
     Raises:
       errors.Unsupported: an op without a counterpart comes before one that has
         one; the message names both.
     """
-    if transform is None or isinstance(transform, Transform):
-        return Translation(transform)
+    if isinstance(transform, Transform):
+        return Translation(_sized(transform, extent))
     library = _library(transform) or _torchvision
-    ops = library.flatten(transform)
+    ops = [] if transform is None else library.flatten(transform)
     pixels = library.Pixels(channels)
     done = pixels.beginning()
     for number, op in enumerate(ops):
@@ -81,7 +83,17 @@ def translate(transform: Any, channels: int = 3) -> Translation:
         number = len(ops)
     trailing = tuple(ops[number:])
     done += pixels.ending(bool(trailing))
-    return Translation(Compose(done) if done else None, trailing, pixels.kind)
+    made = Compose(done) if done else None
+    return Translation(_sized(made, extent), trailing, pixels.kind)
+
+
+def _sized(transform: Optional[Transform],
+           extent: Optional[Tuple[int, int]]) -> Optional[Transform]:
+    """Tells the daemon, which cannot know, that images have one size."""
+    if extent is None:
+        return transform
+    whole = CenterCrop(extent)
+    return Compose([whole] if transform is None else [whole, transform])
 
 
 def warn_of(trailing: tuple, stacklevel: int) -> None:
