@@ -14,6 +14,7 @@ from torchvision import transforms as V
 import forebay
 from drop_in import SAMPLES, TRANSFORM, check_equal, ids
 from forebay import _torch_arguments
+from forebay import transforms as T
 
 
 def test_an_image_folder_gives_what_torch_gives(image_folder):
@@ -194,3 +195,47 @@ def test_what_ends_as_pil_images_comes_as_bytes(image_folder):
     with forebay.DataLoader(image_folder, 48) as loader:
         (images, _), = loader
     assert images.dtype == torch.uint8 and images.shape == (48, 3, 32, 32)
+
+
+class Solarize:
+    """As Albumentations calls its transforms: by the name of what they get."""
+
+    p = 1.0
+
+    def __call__(self, *, image):
+        assert image.dtype == numpy.uint8 and image.shape == (40, 48, 3)
+        return {"image": 255 - image}
+
+
+Solarize.__module__ = "albumentations.augmentations.transforms"
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_trailing_code_gets_arrays_by_name(image_folder, framework):
+    resize = type("Resize", (), {"p": 1.0, "interpolation": 1, "height": 40,
+                                 "width": 48})
+    resize.__module__ = Solarize.__module__
+    compose = type("Compose", (), {"p": 1.0, "processors": {},
+                                   "transforms": [resize(), Solarize()]})
+    compose.__module__ = "albumentations.core.composition"
+    place = image_folder.root
+    ours = T.Compose([T.Resize((40, 48), antialias=False), T.ToImage("NHWC")])
+    with forebay.DataLoader(place, 48, transform=ours, framework="numpy") as loader:
+        (wanted, _), = loader
+    with pytest.warns(UserWarning, match="Solarize: runs in the trainer"):
+        loader = forebay.DataLoader(place, 48, transform=compose(),
+                                    framework=framework)
+    with loader:
+        (images, _), = loader
+    assert isinstance(images, torch.Tensor) == (framework == "torch")
+    numpy.testing.assert_array_equal(numpy.asarray(images), 255 - wanted)
+
+
+def test_code_of_torchvisions_gets_tensors_in_numpys_batches(image_folder):
+    image_folder.transform = V.Compose([V.CenterCrop(64), V.ToTensor(), Half()])
+    with pytest.warns(UserWarning, match="Half"):
+        loader = forebay.DataLoader(image_folder, 48, framework="numpy")
+    with loader:
+        (images, _), = loader
+    assert isinstance(images, numpy.ndarray) and images.dtype == numpy.float32
+    assert 0.3 < images.max() <= 0.5
