@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Dataset:
+class DatasetInfo:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
@@ -27,5 +27,5 @@ class Dataset:
         return self._size
 
     def __repr__(self) -> str:
-        return (f"Dataset({self.uri!r}, {self._size} samples, "
+        return (f"DatasetInfo({self.uri!r}, {self._size} samples, "
                 f"{len(self.classes)} classes)")

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import _batch, _connection, _daemon, _job, _native, _options, errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo as Dataset
 from ._manifest import Manifest
 from .transforms import Transform
 
