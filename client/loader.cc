@@ -6,6 +6,7 @@
 
 #include "client/deadline.h"
 #include "client/packet_socket.h"
+#include "client/spec_message.h"
 
 namespace forebay::client {
 namespace {
@@ -13,38 +14,19 @@ namespace {
 // How long a wait lasts before the daemon's health is looked at.
 constexpr std::int64_t kSliceNanos = 100'000'000;
 constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
-// Left of a message for what surrounds a spec.
-constexpr size_t kMaxInlineSpec = kMaxMessage - 256;
 
 }  // namespace
 
 Status Loader::Create(const forebay_loader_options& options,
                       const Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
-  if (options.job_key == nullptr)
-    return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a job key");
-  Dataset place;
-  if (dataset == nullptr) {
-    FOREBAY_CLIENT_RETURN_IF_ERROR(Dataset::FromPlace(options, &place));
-    dataset = &place;
-  }
   std::unique_ptr<Session> session;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(Session::Open(
-      options.runtime_dir != nullptr ? options.runtime_dir : "",
-      options.job_key, options.job_name != nullptr ? options.job_name : "",
-      options.weight, &session));
-
-  std::string spec = EncodeLoaderSpec(options, dataset->spec(), pipeline);
-  std::vector<int> fds = dataset->fds();
-  Fd memory;
-  if (spec.size() > kMaxInlineSpec) {
-    FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(spec, &memory));
-    fds.push_back(memory.get());
-    spec.clear();
-  }
+  SpecMessage message;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      OpenWithSpec(options, dataset, pipeline, &session, &message));
   const std::uint64_t id = session->NextRequestId();
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session->Send(id, EncodeOpenLoader(id, spec), fds));
+      session->Send(id, EncodeOpenLoader(id, message.spec), message.fds()));
   out->reset(new Loader(Link::Create(std::move(session)), id));
   return Status();
 }

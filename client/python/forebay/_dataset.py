@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, List
 
 
-class Dataset:
+class DatasetInfo:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
@@ -29,5 +29,5 @@ class Dataset:
         return self._size
 
     def __repr__(self) -> str:
-        return (f"Dataset({self.uri!r}, {self._size} samples, "
+        return (f"DatasetInfo({self.uri!r}, {self._size} samples, "
                 f"{len(self.classes)} classes)")

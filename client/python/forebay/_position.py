@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from . import errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo
 
 _VERSION = 1
 
@@ -58,7 +58,7 @@ def save(position: Position, version: str,
     return state
 
 
-def load(state: Dict[str, Any], dataset: Dataset, options: Dict[str, Any],
+def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
          samples_per_epoch: int) -> Position:
     """The position that `save` was given.
 

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _batch, _connection, _daemon, _native, _plan, errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
 from ._progress import Progress
@@ -178,7 +178,7 @@ class DataLoader:
         self._connection = self._connect()
         self._pid = os.getpid()
         self._closed = False
-        self._contents = Dataset(
+        self._contents = DatasetInfo(
             os.fsdecode(self._options["uri"]),
             plan.classes or self._connection.classes,
             self._connection.dataset_version.hex(),
