@@ -92,8 +92,8 @@ class DataLoader:
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
-        or of Albumentations, which is translated: on photographs no pixel
-        differs by more than one level. Ops without a counterpart run in the
+        or of Albumentations, which is translated op by op, each within one level
+        of 255 of the original. Ops without a counterpart run in the
         trainer, on each image, if they come last (a warning names them). What
         ends as a PIL image is delivered as uint8 NCHW, an array of
         Albumentations' as NHWC. None: decode only, to uint8 NCHW.
