@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-import time
 import weakref
 from typing import Any, Iterable, Optional, Sequence, Union
 
-from . import _batch, _connection, _daemon, _job, _native, _options, errors
+from . import (_batch, _connection, _daemon, _job, _native, _options, _position,
+               errors)
 from ._dataset import Dataset
 from ._manifest import Manifest
+from ._position import Partition, Position
 from .transforms import Transform
 
-# How long a daemon that went away may take to come back.
-_REATTACH_SECONDS = 15.0
-_STATE_VERSION = 1
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -31,29 +30,17 @@ def _renew():
 os.register_at_fork(after_in_child=_renew)
 
 
-class _Position:
-    """How far an epoch has come."""
-
-    __slots__ = ("epoch", "samples")
-
-    def __init__(self, epoch, samples):
-        self.epoch = epoch
-        self.samples = samples  # of this rank, returned by next()
-
-
 class _Epoch:
     """An iterator over the rest of one epoch."""
 
     def __init__(self, loader, connection, position):
         self._loader = loader
         self._position = position
-        self._attach(connection)
-        self._lock = threading.Lock()
-        self._done = False
-
-    def _attach(self, connection):
+        self._connection = connection
         self._view = _batch.View()
         self._take = connection.taker(self._view.native).take
+        self._lock = threading.Lock()
+        self._done = False
 
     def __iter__(self):
         return self
@@ -100,6 +87,11 @@ class DataLoader:
     refers to it. Texts, JSON and bytes are lists, of str, of what
     `json.loads` makes of them, and of bytes.
 
+    The daemon may be restarted at any moment: batches held stay what they are,
+    and the loader goes on with the next sample once a daemon is back; a line in
+    the log ("forebay") says that it waits, and another that it goes on. It gives
+    up with DaemonUnavailable after 60 s, or $FOREBAY_REATTACH_SECONDS.
+
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
 
@@ -131,6 +123,9 @@ class DataLoader:
       transform: from forebay.transforms; None: decode only, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: take both from torchrun's, SLURM's or Horovod's variables.
+        Order and partition depend on the seed alone: hosts need no word between
+        them. A rank that dies harms no other; who is started again, be it with
+        other ranks, loads the state that was saved.
       pad: what happens if samples do not divide among ranks: "wrap" repeats the
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
@@ -147,6 +142,11 @@ class DataLoader:
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
       autostart: start a daemon for this user if none listens.
+
+    Attributes:
+      dataset: a `forebay.Dataset`: uri, classes, version.
+      batch_size, rank, world_size: int.
+      local_rank: int, of this host, with `distributed`; else 0.
 
     Raises:
       errors.ForebayError: of the class that suits; one sentence says why.
@@ -181,23 +181,34 @@ class DataLoader:
         self._closed = True  # until it is open
         _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
         self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
+        local_rank = 0
         if distributed:
-            rank, world_size = _job.distributed_rank()
+            rank, world_size, local_rank = _job.distributed_rank()
         self._options = _options.build(
             dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
             drop_last=drop_last, transform=transform, rank=rank,
             world_size=world_size, pad=pad, on_error=on_error, weight=weight,
             name=name, depth=depth, extra_roots=extra_roots)
+        # Settled here: who reads from the machine's daemon waits for that one.
+        directory = _native.runtime_dir()
+        self._options["runtime_dir"] = os.fsencode(directory)
+        self._start_daemon = (
+            functools.partial(_daemon.ensure_running, directory)
+            if autostart else None)
         self._transform = transform
-        self._autostart = autostart
         self.batch_size = self._options["batch_size"]
+        self.rank, self.world_size = rank, world_size
+        self.local_rank = local_rank
         self._lock = threading.RLock()  # guards what follows
         # Of the iterator that may go on.
-        self._current: Optional[_Position] = None
-        self._next_position = _Position(0, 0)
+        self._current: Optional[Position] = None
+        self._next_position = Position(0, 0, 0)
         self._state = self._next_position
         _loaders.add(self)
         self._connection = self._connect()
+        self._partition = Partition(
+            places=self._connection.dataset_size, rank=rank,
+            world_size=world_size, pad=pad, batch_size=self.batch_size)
         self._pid = os.getpid()
         self._closed = False
         self.dataset = Dataset(
@@ -206,11 +217,13 @@ class DataLoader:
             self._connection.dataset_size)
 
     def _connect(self):
-        if self._autostart:
-            _daemon.ensure_running()
-        return _connection.Connection(self._options, self._transform)
+        if self._start_daemon is not None:
+            self._start_daemon()
+        return _connection.Connection(self._options, self._transform,
+                                      self._start_daemon)
 
     def _reconnect(self):
+        """Opens the loader in a forked child."""
         connection = self._connect()
         if connection.dataset_version.hex() != self.dataset.version:
             raise errors.StateError(
@@ -234,17 +247,17 @@ class DataLoader:
                 f"the epoch must not be negative, but is {epoch}")
         with self._lock:
             if epoch != self._next_position.epoch:
-                self._next_position = _Position(int(epoch), 0)
+                self._next_position = Position(int(epoch), 0, 0)
                 self._state = self._next_position
 
     def __iter__(self):
         with self._lock:
             self._check_open()
-            position = _Position(self._next_position.epoch,
-                                 self._next_position.samples)
+            position = Position(self._next_position.epoch,
+                                self._next_position.start, 0)
             self._current = position
             self._start(position)
-            self._next_position = _Position(position.epoch + 1, 0)
+            self._next_position = Position(position.epoch + 1, 0, 0)
             self._state = position
             return _Epoch(self, self._connection, position)
 
@@ -252,22 +265,13 @@ class DataLoader:
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(position.epoch, position.samples)
-        except errors.DaemonUnavailable:
-            self._reattach(position)
-
-    def _reattach(self, position):
-        """Goes on with a daemon that has come back."""
-        end = time.monotonic() + _REATTACH_SECONDS
-        while True:
-            try:
-                self._reconnect()
-                self._connection.start_epoch(position.epoch, position.samples)
-                return
-            except errors.DaemonUnavailable:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(0.1)
+            self._connection.start_epoch(
+                position.epoch, self._partition.first_sample(
+                    position.start, self._connection.samples_per_epoch))
+        except errors.DaemonUnavailable as error:
+            outage = self._connection.outage(self._start_daemon)
+            outage.ride(error)
+            outage.over()
 
     def _say_why_over(self):
         """Raises what an iterator that may not go on has to tell."""
@@ -293,19 +297,24 @@ class DataLoader:
         Raises:
           StopIteration: the epoch has ended.
         """
+        outage = None
         while status != _native.END_OF_EPOCH:
             try:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
-            except errors.DaemonUnavailable:
-                with self._lock:
-                    self._check_open()
-                    self._reattach(epoch._position)
-                    epoch._attach(self._connection)
+            except errors.DaemonUnavailable as error:
+                if outage is None:
+                    outage = epoch._connection.outage(self._start_daemon)
+                outage.ride(error)
+            self._check_open()
             memory = epoch._take()
             if memory.__class__ is not int:
-                return memory
+                break
             status = memory
+        if outage is not None:
+            outage.over()
+        if status != _native.END_OF_EPOCH:
+            return memory
         with self._lock:
             if self._current is epoch._position:
                 self._state = self._next_position
@@ -326,46 +335,35 @@ class DataLoader:
 
     def state_dict(self) -> dict:
         """Where the loader stands: what `next()` has returned, not what was
-        prefetched. A dict of plain values, for `load_state_dict`."""
+        prefetched. A dict of plain values, for `load_state_dict`.
+
+        Ranks that have made equally many steps have equal states: one of them
+        need be saved, and all ranks load it.
+        """
         with self._lock:
-            return {
-                "version": _STATE_VERSION,
-                "dataset_version": self.dataset.version,
-                "seed": self._options["seed"],
-                "order": self._options["order"],
-                "epoch": self._state.epoch,
-                "position": self._state.samples * self._options["world_size"],
-            }
+            return _position.state(self._options, self.dataset, self._state,
+                                   self._partition)
 
     def load_state_dict(self, state: dict) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
 
-        The batch size and the number of ranks may differ.
+        The batch size and the number of ranks may differ. Where that number does
+        not divide the samples read so far, pad="none" still gives each remaining
+        sample exactly once; with "wrap" fewer than `world_size` of those read
+        last come again, with "drop" as few of the next ones are left out, so
+        that all ranks make equally many steps. Ranks that had made unequally
+        many go on from the state of the one that had made fewest: what others
+        had read beyond comes again.
 
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
         """
-        if state.get("version") != _STATE_VERSION:
-            raise errors.StateError(
-                f"the state has version {state.get('version')!r}; this package "
-                f"reads version {_STATE_VERSION}")
-        if state["dataset_version"] != self.dataset.version:
-            raise errors.StateError(
-                f"the state was saved with another version of the dataset: "
-                f"{state['dataset_version']}, but {self.dataset.uri} is "
-                f"{self.dataset.version}")
-        for key in ("seed", "order"):
-            if state[key] != self._options[key]:
-                raise errors.StateError(
-                    f"the state was saved with another {key}: {state[key]}, "
-                    f"not {self._options[key]}")
-        size, rank = self._options["world_size"], self._options["rank"]
-        samples = max(0, -(-(state["position"] - rank) // size))
+        _position.check(state, self._options, self.dataset)
         with self._lock:
             self._current = None
-            self._next_position = _Position(
+            self._next_position = Position(
                 int(state["epoch"]),
-                min(samples, self._connection.samples_per_epoch))
+                self._partition.start_at(int(state["position"])), 0)
             self._state = self._next_position
 
     def stats(self) -> dict:
