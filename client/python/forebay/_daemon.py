@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from . import _native, errors
+from . import _native, _programs, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
@@ -21,7 +21,7 @@ _started: list[subprocess.Popen] = []
 
 def _find_program() -> str:
     package = pathlib.Path(__file__).resolve().parent
-    places = [package / "forebayd"]
+    places = [_programs.FOLDER / "forebayd"]
     if len(package.parents) > 3:
         places.append(package.parents[3] / "bin" / "forebayd")
     on_path = shutil.which("forebayd")
