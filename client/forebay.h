@@ -133,7 +133,9 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
   /* Blocks of some megabytes of consecutive samples, and the samples of every
    * few blocks that follow each other then; keyed likewise. */
-  FOREBAY_BLOCK_SHUFFLE = 3
+  FOREBAY_BLOCK_SHUFFLE = 3,
+  /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
+  FOREBAY_LISTED = 4
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */
@@ -174,10 +176,14 @@ FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
  * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
+/* Antialiased as Pillow does, but for the last: that takes the four pixels
+ * around a point however much an image shrinks, as OpenCV's INTER_LINEAR and
+ * torchvision's antialias=False. */
 typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
   FOREBAY_BILINEAR = 2,
-  FOREBAY_BICUBIC = 3
+  FOREBAY_BICUBIC = 3,
+  FOREBAY_BILINEAR_ALIASED = 4
 } forebay_interpolation;
 
 typedef enum forebay_padding_mode FOREBAY_INT {
@@ -256,6 +262,7 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
 /* ---- Loaders ---- */
 typedef struct forebay_loader forebay_loader;
 typedef struct forebay_batch forebay_batch;
+typedef struct forebay_dataset forebay_dataset; /* see forebay_dataset.h */
 
 typedef struct forebay_loader_options {
   size_t size; /* bytes of this struct: set by forebay_loader_options_init */
@@ -271,7 +278,8 @@ typedef struct forebay_loader_options {
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
   double weight;
 
-  /* The dataset as people know it, at most 4096 bytes; required. */
+  /* The dataset as people know it, at most 4096 bytes; required, unless there
+   * is a `dataset`. */
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
@@ -320,11 +328,15 @@ typedef struct forebay_loader_options {
    * Seconds; default 60; negative: without end; 0: they return
    * FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
   double reattach_seconds;
+
+  /* What is read, instead of what uri and all that goes with it say; NULL: that
+   * is. Not kept. */
+  const forebay_dataset* dataset;
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank */
+  uint64_t samples_per_epoch; /* of this rank; 0 where lists say it */
   uint64_t batches_per_epoch; /* of this rank */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
@@ -411,6 +423,15 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
+
+/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+ * `count` samples of the dataset, by number, in this order; any of them may be
+ * there several times, and each time gets an augmentation of its own. It is all
+ * this rank's: the options' rank and world_size do nothing. The list is copied;
+ * it may have 2^32 - 1 samples, and another length in each epoch. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
+    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
+    size_t count, uint64_t first_sample);
 
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "client/fork_handlers.h"
 #include "client/packet_socket.h"
@@ -38,10 +39,11 @@ Loader::Loader(std::unique_ptr<Opening> opening, Attachment attachment,
       attachment_(std::move(attachment)) {}
 
 Status Loader::Create(const forebay_loader_options& options,
-                      const std::string& pipeline,
+                      const Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
   std::unique_ptr<Opening> opening;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(Opening::Create(options, pipeline, &opening));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      Opening::Create(options, dataset, pipeline, &opening));
   Attachment first;
   FOREBAY_CLIENT_RETURN_IF_ERROR(opening->Ask(&first.link, &first.request));
   out->reset(new Loader(std::move(opening), std::move(first),
@@ -116,6 +118,20 @@ Status Loader::TakeOpened(Reply reply) {
 }
 
 Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
+  return Start(epoch, first_sample, Fd());
+}
+
+Status Loader::StartListedEpoch(std::uint64_t epoch,
+                                const std::int64_t* samples, size_t count,
+                                std::uint64_t first_sample) {
+  Fd list;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
+      &list));
+  return Start(epoch, first_sample, std::move(list));
+}
+
+Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) {
@@ -124,6 +140,7 @@ Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
   }
   epoch_ = epoch;
   next_sample_ = first_sample;
+  list_ = std::move(list);
   missed_nanos_.reset();
   epoch_under_way_ = true;
   Status status = StartEpochLocked();
@@ -142,8 +159,10 @@ Status Loader::StartEpochLocked() {
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      id, EncodeStartEpoch(id, *attachment_.loader_id, epoch_, next_sample_),
-      &reply));
+      id,
+      EncodeStartEpoch(id, *attachment_.loader_id, epoch_, next_sample_,
+                       static_cast<bool>(list_)),
+      &reply, list_ ? std::vector<int>{list_.get()} : std::vector<int>()));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
       started->slot_count > proto::kMaxSlots)

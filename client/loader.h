@@ -9,7 +9,9 @@
 #include <string>
 
 #include "client/backoff.h"
+#include "client/dataset.h"
 #include "client/deadline.h"
+#include "client/fd.h"
 #include "client/forebay.h"
 #include "client/link.h"
 #include "client/opening.h"
@@ -27,8 +29,9 @@ namespace forebay::client {
 // live as long as a batch of theirs is held.
 class Loader {
  public:
+  // `dataset` null: the one that the options describe.
   static Status Create(const forebay_loader_options& options,
-                       const std::string& pipeline,
+                       const Dataset* dataset, const std::string& pipeline,
                        std::unique_ptr<Loader>* out);
   ~Loader() { Close(); }
 
@@ -38,6 +41,9 @@ class Loader {
     return open_.load() ? &opened_ : nullptr;
   }
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
+  // The epoch is these samples: the loader's order is FOREBAY_LISTED.
+  Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
+                          size_t count, std::uint64_t first_sample);
   Status Next(std::int64_t timeout_nanos, forebay_batch** out);
   Status Reattach(std::int64_t timeout_nanos);
   // Whether the daemon is there. Any thread; never blocks.
@@ -66,6 +72,8 @@ class Loader {
   Status CheckOpen() const;
   Status OpenLocked(const Deadline& deadline);
   Status TakeOpened(Reply reply);
+  // `list`: the epoch's samples, where they are listed.
+  Status Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list);
   Status StartEpochLocked();
   Status StopEpochLocked();
   // Next, as long as the daemon is there.
@@ -95,6 +103,7 @@ class Loader {
   bool interrupted_ = false;
   std::uint64_t epoch_ = 0;
   std::uint64_t next_sample_ = 0;  // after those that Next has returned
+  Fd list_;                        // of the epoch's samples, if they are listed
   Backoff backoff_;
   std::int64_t next_try_nanos_ = 0;           // not before
   std::optional<std::int64_t> missed_nanos_;  // since when no batch comes

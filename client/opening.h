@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "client/dataset.h"
 #include "client/fd.h"
 #include "client/forebay.h"
 #include "client/link.h"
@@ -21,16 +21,16 @@ namespace forebay::client {
 // the handshake, at most 10 s. Errors: named at each method.
 class Opening {
  public:
-  // Reads the options, which need not outlive the call. The place of the
-  // daemon's socket is settled here, once: a client of the machine's daemon
-  // must not go to another only because that one is away. INVALID_ARGUMENT;
-  // else why a folder cannot be opened.
+  // Reads the options, which need not outlive the call; `dataset` null: the one
+  // that they describe. The place of the daemon's socket is settled here, once:
+  // a client of the machine's daemon must not go to another only because that
+  // one is away. INVALID_ARGUMENT; else why a folder cannot be opened.
   static Status Create(const forebay_loader_options& options,
-                       const std::string& pipeline,
+                       const Dataset* dataset, const std::string& pipeline,
                        std::unique_ptr<Opening>* out);
 
   // The dataset as people know it.
-  const std::string& uri() const { return uri_; }
+  const std::string& uri() const { return dataset_.uri(); }
 
   // Connects and asks; the answer to `*request` is to be awaited. UNAVAILABLE
   // if no daemon listens, or it does not greet; FAILED_PRECONDITION if it
@@ -40,13 +40,13 @@ class Opening {
  private:
   Opening() = default;
 
-  std::string uri_;
+  Dataset dataset_;
   std::string runtime_dir_;
   std::string job_key_;
   std::string job_name_;
   double weight_ = 1;
-  std::string spec_;  // empty: the last of fds_ has it
-  std::vector<Fd> fds_;
+  std::string spec_;
+  Fd spec_memory_;  // has the spec where that is too long for a message
 };
 
 }  // namespace forebay::client

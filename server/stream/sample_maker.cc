@@ -63,6 +63,11 @@ absl::Status SampleMaker::Make(const Place& place,
   return absl::OkStatus();
 }
 
+// A sample that an epoch has more than once looks different each time.
+std::uint64_t SampleMaker::SeedFor(const Place& place) const {
+  return recipe_->seed + place.repeat * 0x9E3779B97F4A7C15;
+}
+
 absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
                                     const dataset::Part& part,
                                     absl::Span<const std::uint8_t> encoded,
@@ -79,7 +84,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
     case FieldKind::kImage:
       return recipe_->pipeline->Run(
           bytes,
-          {.seed = recipe_->seed, .epoch = batch.epoch, .sample = place.id},
+          {.seed = SeedFor(place), .epoch = batch.epoch, .sample = place.id},
           workspace, layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
@@ -96,6 +101,10 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
       layout_->SetBytes(batch.data, field, place.index, bytes);
       return absl::OkStatus();
     case FieldKind::kArray:
+      if (type.bare) {
+        layout_->SetElements(batch.data, field, place.index, bytes);
+        return absl::OkStatus();
+      }
       return MakeArray(type.value, bytes,
                        layout_->Room(batch.data, field, place.index));
     case FieldKind::kSampleId:
@@ -121,7 +130,7 @@ absl::Status SampleMaker::Blame(const Place& place,
   return base::Annotate(
       status, absl::StrCat("sample ", place.id,
                            name.empty() ? "" : absl::StrCat(" (", name, ")"),
-                           " of ", recipe_->dataset->root()->uri()));
+                           " of ", recipe_->dataset->uri()));
 }
 
 }  // namespace forebay::stream

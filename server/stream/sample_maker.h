@@ -31,6 +31,7 @@ class SampleMaker {
   absl::Status Blame(const Place& place, const absl::Status& status) const;
 
  private:
+  std::uint64_t SeedFor(const Place& place) const;
   absl::Status MakeField(const Place& place, std::size_t field,
                          const dataset::Part& part,
                          absl::Span<const std::uint8_t> encoded,

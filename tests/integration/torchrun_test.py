@@ -55,7 +55,8 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
          "--nnodes=1", f"--nproc_per_node={RANKS}", "--max_restarts=2",
          "--monitor_interval=0.2",
          # The default of Debian's torch 1.13 fails with its Python 3.11.
-         "--redirects=1", "--tee=1", f"--log_dir={tmp_path}", str(script), str(photos), str(tmp_path)],
+         "--redirects=1", "--tee=1", f"--log_dir={tmp_path}",
+         str(script), str(photos), str(tmp_path)],
         env=dict(os.environ, OMP_NUM_THREADS="1"), stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, timeout=PATIENCE)
     assert run.returncode == 0, run.stdout.decode()

@@ -9,27 +9,6 @@ however many they are.
 
 from __future__ import annotations
 
-import dataclasses
-
-from . import errors
-
-_STATE_VERSION = 1
-
-@dataclasses.dataclass
-class Position:
-    """Where one rank stands in an epoch.
-
-    Attributes:
-      epoch: int, 0 is the first.
-      start: int, the place at which all ranks began.
-      samples: int, that next() has returned to this rank since.
-    """
-
-    __slots__ = ("epoch", "start", "samples")
-    epoch: int
-    start: int
-    samples: int
-
 
 class Partition:
     """Which places of an epoch's order one of some ranks visits."""
@@ -76,48 +55,14 @@ class Partition:
         before = -(-(start - self._rank) // self._world_size)
         return min(max(0, before), samples_per_epoch)
 
-    def place_of(self, position: Position) -> int:
+    def place_of(self, start: int, samples: int) -> int:
         """The first place that no rank has visited, if all have made equally
-        many steps; the same from each rank's point of view."""
-        steps = -(-position.samples // self._batch_size)
-        place = position.start + steps * self._batch_size * self._world_size
+        many steps; the same from each rank's point of view.
+
+        Args:
+          start: where all ranks began.
+          samples: that this rank has seen since.
+        """
+        steps = -(-samples // self._batch_size)
+        place = start + steps * self._batch_size * self._world_size
         return min(place, self._places)
-
-
-def state(options, dataset, position: Position, partition: Partition) -> dict:
-    """What DataLoader.state_dict returns.
-
-    Args:
-      options: dict of fields of _native.LoaderOptions.
-      dataset: the loader's Dataset.
-    """
-    return {
-        "version": _STATE_VERSION,
-        "dataset_version": dataset.version,
-        "seed": options["seed"],
-        "order": options["order"],
-        "epoch": position.epoch,
-        "position": partition.place_of(position),
-    }
-
-
-def check(saved: dict, options, dataset) -> None:
-    """Refuses a state that is none of this loader's; arguments as of `state`.
-
-    Raises:
-      errors.StateError: it is of another dataset, seed or order.
-    """
-    if saved.get("version") != _STATE_VERSION:
-        raise errors.StateError(
-            f"the state has version {saved.get('version')!r}; this package "
-            f"reads version {_STATE_VERSION}")
-    if saved["dataset_version"] != dataset.version:
-        raise errors.StateError(
-            f"the state was saved with another version of the dataset: "
-            f"{saved['dataset_version']}, but {dataset.uri} is "
-            f"{dataset.version}")
-    for key in ("seed", "order"):
-        if saved[key] != options[key]:
-            raise errors.StateError(
-                f"the state was saved with another {key}: {saved[key]}, "
-                f"not {options[key]}")

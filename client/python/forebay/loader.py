@@ -6,15 +6,13 @@ import functools
 import os
 import threading
 import weakref
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_batch, _connection, _daemon, _job, _native, _options, _position,
-               errors)
+from . import _batch, _connection, _daemon, _job, _native, _plan, errors
 from ._dataset import Dataset
-from ._manifest import Manifest
-from ._position import Partition, Position
-from .transforms import Transform
-
+from ._epoch import Epoch
+from ._position import Position
+from ._progress import Progress
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -28,49 +26,6 @@ def _renew():
 
 
 os.register_at_fork(after_in_child=_renew)
-
-
-class _Epoch:
-    """An iterator over the rest of one epoch."""
-
-    def __init__(self, loader, connection, position):
-        self._loader = loader
-        self._position = position
-        self._connection = connection
-        self._view = _batch.View()
-        self._take = connection.taker(self._view.native).take
-        self._lock = threading.Lock()
-        self._done = False
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        # Runs for each batch, with cold caches: what is usual takes few steps.
-        with self._lock:
-            if self._done:
-                raise StopIteration
-            loader, position = self._loader, self._position
-            try:
-                if loader._current is not position:
-                    loader._say_why_over()
-                memory = self._take()
-                if memory.__class__ is int:
-                    memory = loader._await(self, memory)
-                batch = loader._wrapper.wrap(memory, self._view)
-                position.samples += memory.samples
-                loader._state = position
-                return batch
-            except BaseException as error:
-                # A signal handler may raise between two batches: the epoch goes
-                # on if the user does.
-                self._done = isinstance(error,
-                                        (StopIteration, errors.ForebayError))
-                raise
-
-    def __del__(self):
-        if not self._done:
-            self._loader._abandon(self._position)
 
 
 class DataLoader:
@@ -98,9 +53,14 @@ class DataLoader:
     Args:
       dataset: a path or file:// URI, or a place that the daemon reads as itself:
         "gs://bucket/...", or (shards and manifests) "https://...". A folder has
-        the semantics of torchvision's ImageFolder. What ends in ".tar" or has braces or
-        wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder
-        is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        the semantics of torchvision's ImageFolder. What ends in ".tar" or has
+        braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no
+        folder is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        Or a dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100,
+        MNIST and the like of it, each with its transform and target_transform
+        (which runs in the trainer, on every label); torch's TensorDataset (fields
+        `tensor0`, `tensor1`, ...), and its Subset and ConcatDataset of these. It
+        is split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, what a batch is made of, in this order: members'
         extensions, such as ("jpg", "cls"); several with semicolons between
         ("jpg;png") stand for the first that a sample has. What is behind the
@@ -118,9 +78,27 @@ class DataLoader:
         group ahead of the trainer: for shards that are too large for the cache
         and far away, or on disks that are bad at random reads; where random
         reads are fast, True is faster.
+      sampler: instead of shuffle. DistributedSampler says rank, world size, seed
+        and pad, and which epoch `iter()` begins (its set_epoch); RandomSampler
+        and SequentialSampler mean an order of ours; the indices of any other are
+        drawn at each `iter()`, and are all that this process sees.
+      batch_sampler, collate_fn: as the daemon makes the batches: None.
+      num_workers, timeout, worker_init_fn, multiprocessing_context,
+        prefetch_factor, persistent_workers, pin_memory_device, in_order: accepted
+        as torch's DataLoader has them, but nothing needs them.
+      pin_memory: whether batches are copied to page-locked memory; torch only.
+      generator: a torch.Generator, whose initial seed is taken as seed.
+      batch_transform: a function of a batch's fields, such as MixUp, that runs in
+        the trainer; what it returns is the batch: a named tuple like before, if
+        it is a tuple or list of as many.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
-      transform: from forebay.transforms; None: decode only, to uint8 NCHW.
+      transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
+        or of Albumentations, which is translated: on photographs no pixel
+        differs by more than one level. Ops without a counterpart run in the
+        trainer, on each image, if they come last (a warning names them). What
+        ends as a PIL image is delivered as uint8 NCHW, an array of
+        Albumentations' as NHWC. None: decode only, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: take both from torchrun's, SLURM's or Horovod's variables.
         Order and partition depend on the seed alone: hosts need no word between
@@ -129,7 +107,6 @@ class DataLoader:
       pad: what happens if samples do not divide among ranks: "wrap" repeats the
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
-      pin_memory: False.
       order: "exact": what the seed gives, whoever else runs.
       sharing: "elastic" or "off": whether equal loaders may share work.
       weight: the job's share of contended resources, 0.001 to 1000.
@@ -154,20 +131,33 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Union[str, "os.PathLike[str]", Manifest],
+        dataset: Any,
         batch_size: int = 1,
-        shuffle: Union[bool, str] = False,
+        shuffle: Union[bool, str, None] = False,
+        sampler: Optional[Iterable[int]] = None,
+        batch_sampler: None = None,
+        num_workers: int = 0,
+        collate_fn: Optional[Callable] = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Optional[Callable] = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
         *,
+        prefetch_factor: Optional[int] = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        batch_transform: Optional[Callable] = None,
         fields: Optional[Sequence[str]] = None,
         seed: int = 0,
-        drop_last: bool = False,
-        transform: Optional[Transform] = None,
+        transform: Any = None,
         rank: int = 0,
         world_size: int = 1,
         distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu",
-        pin_memory: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
         weight: float = 1.0,
@@ -178,43 +168,48 @@ class DataLoader:
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
+        arguments = {name: value for name, value in locals().items()
+                     if name not in ("self", "autostart")}
         self._closed = True  # until it is open
-        _options.check_unsupported(device, pin_memory, order, sharing, shuffle)
-        self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
-        local_rank = 0
-        if distributed:
-            rank, world_size, local_rank = _job.distributed_rank()
-        self._options = _options.build(
-            dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
-            drop_last=drop_last, transform=transform, rank=rank,
-            world_size=world_size, pad=pad, on_error=on_error, weight=weight,
-            name=name, depth=depth, extra_roots=extra_roots)
+        plan = _plan.make(2, **arguments)
+        self._options = plan.options
+        self._wrapper = _batch.Wrapper(plan.framework)
+        self._transform = plan.transform
+        self._trainer_side = plan.trainer_side
         # Settled here: who reads from the machine's daemon waits for that one.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         self._start_daemon = (
             functools.partial(_daemon.ensure_running, directory)
             if autostart else None)
-        self._transform = transform
+        self.sampler = sampler
         self.batch_size = self._options["batch_size"]
-        self.rank, self.world_size = rank, world_size
-        self.local_rank = local_rank
+        self.rank = self._options["rank"]
+        self.world_size = self._options["world_size"]
+        self.local_rank = (
+            _job.distributed_rank().local_rank if distributed else 0)
+        self.drop_last = bool(drop_last)
+        self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         # Of the iterator that may go on.
         self._current: Optional[Position] = None
-        self._next_position = Position(0, 0, 0)
-        self._state = self._next_position
         _loaders.add(self)
         self._connection = self._connect()
-        self._partition = Partition(
-            places=self._connection.dataset_size, rank=rank,
-            world_size=world_size, pad=pad, batch_size=self.batch_size)
         self._pid = os.getpid()
         self._closed = False
-        self.dataset = Dataset(
-            os.fsdecode(self._options["uri"]), self._connection.classes,
+        self._contents = Dataset(
+            os.fsdecode(self._options["uri"]),
+            plan.classes or self._connection.classes,
             self._connection.dataset_version.hex(),
             self._connection.dataset_size)
+        if plan.size not in (None, self._connection.dataset_size):
+            self.close()
+            raise errors.Unsupported(
+                f"{self._contents.uri} has {self._connection.dataset_size} "
+                f"samples, but the {type(dataset).__name__} {plan.size}: open it "
+                "anew if files have come or gone")
+        self._progress = Progress(plan.sampling, self._options, self._contents)
+        self.dataset: Any = self._contents if plan.size is None else dataset
 
     def _connect(self):
         if self._start_daemon is not None:
@@ -225,9 +220,9 @@ class DataLoader:
     def _reconnect(self):
         """Opens the loader in a forked child."""
         connection = self._connect()
-        if connection.dataset_version.hex() != self.dataset.version:
+        if connection.dataset_version.hex() != self._contents.version:
             raise errors.StateError(
-                f"{self.dataset.uri} has changed since this loader was opened: "
+                f"{self._contents.uri} has changed since this loader was opened: "
                 "open another")
         self._connection = connection
         self._pid = os.getpid()
@@ -237,37 +232,33 @@ class DataLoader:
             raise errors.StateError("the loader is closed")
 
     def __len__(self) -> int:
-        """Batches in a whole epoch of this rank."""
-        return self._connection.batches_per_epoch
+        """Batches in a whole epoch of this rank.
+
+        Raises:
+          TypeError: nobody can know, as the sampler has no length.
+        """
+        return self._progress.batches(self._connection.batches_per_epoch)
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next `iter()` starts; 0 is the first."""
-        if epoch < 0:
-            raise errors.InvalidArgument(
-                f"the epoch must not be negative, but is {epoch}")
         with self._lock:
-            if epoch != self._next_position.epoch:
-                self._next_position = Position(int(epoch), 0, 0)
-                self._state = self._next_position
+            self._progress.set_epoch(epoch)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         with self._lock:
             self._check_open()
-            position = Position(self._next_position.epoch,
-                                self._next_position.start, 0)
+            position = self._progress.next_position(2)
             self._current = position
             self._start(position)
-            self._next_position = Position(position.epoch + 1, 0, 0)
-            self._state = position
-            return _Epoch(self, self._connection, position)
+            self._progress.begin(position)
+            return Epoch(self, self._connection, position)
 
     def _start(self, position):
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(
-                position.epoch, self._partition.first_sample(
-                    position.start, self._connection.samples_per_epoch))
+            self._connection.start_epoch(position.epoch, position.first,
+                                         position.indices)
         except errors.DaemonUnavailable as error:
             outage = self._connection.outage(self._start_daemon)
             outage.ride(error)
@@ -317,7 +308,7 @@ class DataLoader:
             return memory
         with self._lock:
             if self._current is epoch._position:
-                self._state = self._next_position
+                self._progress.end()
                 self._current = None
         raise StopIteration
 
@@ -333,18 +324,20 @@ class DataLoader:
             except errors.ForebayError:
                 pass  # the next iter() says what is wrong
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> Dict[str, Any]:
         """Where the loader stands: what `next()` has returned, not what was
-        prefetched. A dict of plain values, for `load_state_dict`.
+        prefetched. A dict of plain values, for `load_state_dict`; with a sampler
+        whose indices are each epoch's order also bytes: the order under way, 8
+        for each sample, and the state of the sampler's generator, if it has
+        one.
 
         Ranks that have made equally many steps have equal states: one of them
         need be saved, and all ranks load it.
         """
         with self._lock:
-            return _position.state(self._options, self.dataset, self._state,
-                                   self._partition)
+            return self._progress.save()
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
 
         The batch size and the number of ranks may differ. Where that number does
@@ -358,15 +351,11 @@ class DataLoader:
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
         """
-        _position.check(state, self._options, self.dataset)
         with self._lock:
+            self._progress.load(state, self._connection.samples_per_epoch)
             self._current = None
-            self._next_position = Position(
-                int(state["epoch"]),
-                self._partition.start_at(int(state["position"])), 0)
-            self._state = self._next_position
 
-    def stats(self) -> dict:
+    def stats(self) -> Dict[str, int]:
         """Totals since the loader was opened (or re-attached).
 
         samples, batches and bytes delivered; bytes_read from storage;
@@ -393,5 +382,5 @@ class DataLoader:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self)} batches an epoch"
-        return (f"DataLoader({self.dataset.uri!r}, "
+        return (f"DataLoader({self._contents.uri!r}, "
                 f"batch_size={self.batch_size}, {state})")

@@ -29,18 +29,11 @@ _LAYOUTS = {"NCHW": 1, "NHWC": 2}
 
 
 class InterpolationMode(_enum.Enum):
-    """How pixels between pixels are found; always antialiased, as PIL does."""
+    """How pixels between pixels are found."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
     BICUBIC = "bicubic"
-
-
-_INTERPOLATIONS = {
-    InterpolationMode.NEAREST: 1,
-    InterpolationMode.BILINEAR: 2,
-    InterpolationMode.BICUBIC: 3,
-}
 
 
 def _interpolation(mode):
@@ -53,10 +46,17 @@ def _interpolation(mode):
             f"{mode!r}") from None
 
 
-def _check_antialias(antialias):
-    if antialias not in (True, None, "warn"):
-        raise ValueError("antialias=False is not supported: images are resized "
-                         "as PIL does")
+_FILTERS = {
+    (InterpolationMode.NEAREST, True): 1, (InterpolationMode.NEAREST, False): 1,
+    (InterpolationMode.BILINEAR, True): 2, (InterpolationMode.BILINEAR, False): 4,
+    (InterpolationMode.BICUBIC, True): 3}
+
+
+def _antialias(antialias, interpolation):
+    antialias = antialias in (True, None, "warn")
+    if (interpolation, antialias) not in _FILTERS:
+        raise ValueError("antialias=False goes with bilinear interpolation only")
+    return antialias
 
 
 def _pixels(value, what, smallest=1):
@@ -139,12 +139,13 @@ class Compose(Transform):
 class Resize(Transform):
     """To (h, w); an int, or one number, is the length of the shorter edge.
 
-    max_size bounds the longer edge, and needs a size of one number.
+    max_size bounds the longer edge, and needs a size of one number. With
+    antialias, pixels are those that PIL makes; without, each is made of the
+    four around its place, as torchvision does for tensors, and OpenCV.
     """
 
     def __init__(self, size, interpolation=InterpolationMode.BILINEAR,
                  max_size=None, antialias=True):
-        _check_antialias(antialias)
         if isinstance(size, _numbers.Integral):
             size = (size,)
         size = tuple(_pixels(side, "size") for side in size)
@@ -162,12 +163,13 @@ class Resize(Transform):
         self.size = size
         self.interpolation = _interpolation(interpolation)
         self.max_size = max_size
+        self.antialias = _antialias(antialias, self.interpolation)
 
     def _append(self, lib, pipeline):
         height, width = (self.size + (0,))[:2]
         return lib.forebay_pipeline_add_resize(
             pipeline, height, width, self.max_size or 0,
-            _INTERPOLATIONS[self.interpolation])
+            _FILTERS[self.interpolation, self.antialias])
 
 
 class CenterCrop(Transform):
@@ -256,16 +258,17 @@ class RandomResizedCrop(Transform):
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0),
                  interpolation=InterpolationMode.BILINEAR, antialias=True):
-        _check_antialias(antialias)
         self.size = _height_width(size)
         self.scale = _pair(scale, "scale")
         self.ratio = _pair(ratio, "ratio")
         self.interpolation = _interpolation(interpolation)
+        self.antialias = _antialias(antialias, self.interpolation)
 
     def _append(self, lib, pipeline):
         return lib.forebay_pipeline_add_random_resized_crop(
             pipeline, *self.size, _native.Range(*self.scale),
-            _native.Range(*self.ratio), _INTERPOLATIONS[self.interpolation])
+            _native.Range(*self.ratio),
+            _FILTERS[self.interpolation, self.antialias])
 
 
 class RandomHorizontalFlip(Transform):

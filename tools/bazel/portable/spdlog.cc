@@ -26,7 +26,7 @@ using spdlog::details::console_mutex;
 using spdlog::details::console_nullmutex;
 using spdlog::details::null_mutex;
 
-template class SPDLOG_API spdlog::sinks::base_sink<std::mutex>;
+template class SPDLOG_API spdlog::sinks::base_sink<console_mutex::mutex_t>;
 template class SPDLOG_API spdlog::sinks::base_sink<null_mutex>;
 template class SPDLOG_API spdlog::sinks::stdout_sink_base<console_mutex>;
 template class SPDLOG_API spdlog::sinks::stdout_sink_base<console_nullmutex>;

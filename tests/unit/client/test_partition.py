@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from forebay._position import Partition, Position
+from forebay._partition import Partition
 
 SEED = 4
 SCHEDULES = 1500
@@ -58,7 +58,7 @@ class Fleet:
             seen.update(taken)
             states.append(
                 self.places if step > most else
-                partition.place_of(Position(0, self.start, len(taken))))
+                partition.place_of(self.start, len(taken)))
         return seen, states
 
 
