@@ -26,6 +26,8 @@ class Dataset {
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);
 
+  // As people know it.
+  const std::string& uri() const { return uri_; }
   // A serialized proto.DatasetSpec.
   const std::string& spec() const { return spec_; }
   // In the order in which they are sent.

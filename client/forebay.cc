@@ -187,6 +187,7 @@ void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
   defaults.uneven = FOREBAY_WRAP;
   defaults.batch_size = 1;
   defaults.on_error = FOREBAY_RAISE;
+  defaults.reattach_seconds = 60;
   memset(options, 0, size);
   memcpy(options, &defaults, std::min(size, sizeof defaults));
 }
@@ -284,6 +285,17 @@ forebay_status forebay_loader_next_view(forebay_loader* loader,
     if (status.ok()) View(batch, out);
     return status;
   });
+}
+
+forebay_status forebay_loader_reattach(forebay_loader* loader,
+                                       double timeout_seconds) {
+  return Guard(loader != nullptr, [&] {
+    return loader->loader->Reattach(Nanos(timeout_seconds));
+  });
+}
+
+int forebay_loader_is_attached(forebay_loader* loader) {
+  return loader != nullptr && loader->loader->IsAttached();
 }
 
 forebay_status forebay_loader_stop_epoch(forebay_loader* loader) {

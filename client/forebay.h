@@ -76,8 +76,8 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_RESOURCE_EXHAUSTED = 7,
   /* The call does not fit the loader's state. */
   FOREBAY_FAILED_PRECONDITION = 8,
-  /* No daemon listens, it went away, or it cannot reach the dataset just now.
-   * A new loader may find one. */
+  /* No daemon listens, it went away and did not come back, or it cannot reach
+   * the dataset just now. */
   FOREBAY_UNAVAILABLE = 9,
   /* A sample cannot be used; the epoch is over. */
   FOREBAY_DATA_ERROR = 10,
@@ -322,6 +322,13 @@ typedef struct forebay_loader_options {
   size_t field_count;
   const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
 
+  /* For how long open, start_epoch and next go on trying, with growing pauses,
+   * while the daemon is away or a source cannot be reached: they are attached
+   * to the daemon that comes then, and the epoch goes on with its next sample.
+   * Seconds; default 60; negative: without end; 0: they return
+   * FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
+  double reattach_seconds;
+
   /* What is read, instead of what uri and all that goes with it say; NULL: that
    * is. Not kept. */
   const forebay_dataset* dataset;
@@ -429,8 +436,9 @@ FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;
  * FOREBAY_DATA_ERROR (or another status) if the epoch ended early;
- * FOREBAY_UNAVAILABLE if the daemon is gone. *out is ended by
- * forebay_batch_release. */
+ * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
+ * reattach_seconds): what it had made ready is handed out before. *out is ended
+ * by forebay_batch_release. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
@@ -441,6 +449,23 @@ FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
 FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);
+
+/* Of a loader that FOREBAY_UNAVAILABLE was returned for: looks for a daemon,
+ * where the loader was created, opens the loader there and starts the epoch
+ * under way after the last batch that next has returned. Where one goes away at
+ * once or none is there, tries again, with growing pauses, until
+ * `timeout_seconds` have passed (negative: without end). FOREBAY_UNAVAILABLE:
+ * none has come yet; FOREBAY_TIMEOUT: one is there, and still opens the
+ * dataset; FOREBAY_INTERRUPTED: after all of these, calling again goes on.
+ * FOREBAY_FAILED_PRECONDITION: the daemon that came speaks another protocol, or
+ * the dataset has changed: that, and any other failure, is final. Belongs to
+ * the thread of next. */
+FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
+                                                      double timeout_seconds);
+
+/* 1 if the daemon that the loader was opened at, or asked, is there, else 0.
+ * Any thread. */
+FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
 
 /* Abandons the rest of the epoch under way, if any. Batches stay valid. */
 FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);

@@ -13,13 +13,11 @@ class Epoch:
     def __init__(self, loader, connection, position):
         self._loader = loader
         self._position = position
-        self._attach(connection)
-        self._lock = threading.Lock()
-        self._done = False
-
-    def _attach(self, connection):
+        self._connection = connection
         self._view = _batch.View()
         self._take = connection.taker(self._view.native).take
+        self._lock = threading.Lock()
+        self._done = False
 
     def __iter__(self):
         return self

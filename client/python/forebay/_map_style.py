@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import _daemon, _options, _reader, errors
+from . import _daemon, _native, _options, _reader, errors
 from .transforms import Transform
 
 # How long a daemon that went away may take to come back.
@@ -94,7 +94,7 @@ class Dataset:
 
     def _open(self):
         if self._made_of["autostart"]:
-            _daemon.ensure_running()
+            _daemon.ensure_running(_native.runtime_dir())
         return _reader.Reader(self._options, self._made_of["transform"],
                               self._made_of["decode"])
 

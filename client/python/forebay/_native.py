@@ -72,6 +72,7 @@ class LoaderOptions(c.Structure):
         ("fields", c.POINTER(c.c_char_p)),
         ("field_count", c.c_size_t),
         ("columns", c.POINTER(c.c_char_p)),
+        ("reattach_seconds", c.c_double),
         ("dataset", c.c_void_p),
     ]
 
@@ -204,6 +205,8 @@ _PROTOTYPES = {
     "forebay_loader_start_listed_epoch":
         (_INT, [_PTR, c.c_uint64, _PTR, c.c_size_t, c.c_uint64]),
     "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
+    "forebay_loader_reattach": (_INT, [_PTR, _F64]),
+    "forebay_loader_is_attached": (_INT, [_PTR]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
     "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
     "forebay_loader_close": (None, [_PTR]),

@@ -73,7 +73,7 @@ def make(stacklevel: int, *, device: Any, order: str, sharing: str,
                        None if data is None else data.target_transform,
                        batch_transform, pin_memory)
     if distributed:
-        rank, world_size = _job.distributed_rank()
+        rank, world_size, _ = _job.distributed_rank()
     sampling = _sampling.read(sampler, size, shuffle, generator).completed(
         seed, rank, world_size, pad)
     options = _options.build(

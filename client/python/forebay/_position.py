@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
-from . import errors
+from . import _native, errors
 from ._dataset import DatasetInfo
+from ._partition import Partition
 
 _VERSION = 1
 
@@ -15,40 +16,60 @@ class Position:
 
     Attributes:
       epoch: int.
-      samples: int, of this rank, returned by next().
+      start: int, the place in the epoch's order at which all ranks began.
+      first: int, the samples of this rank before it.
+      samples: int, of this rank, returned by next() since.
       indices: the epoch's samples where the order is listed: NumPy int64, (M,);
         None before they are drawn.
       generator: bytes, the state of the sampler's generator behind them, or None.
     """
 
-    __slots__ = ("epoch", "samples", "indices", "generator")
+    __slots__ = ("epoch", "start", "first", "samples", "indices", "generator")
 
-    def __init__(self, epoch: int, samples: int, indices: Any = None,
-                 generator: Optional[bytes] = None):
+    def __init__(self, epoch: int, start: int = 0, first: int = 0,
+                 indices: Any = None, generator: Optional[bytes] = None):
         self.epoch = epoch
-        self.samples = samples
+        self.start = start
+        self.first = first
+        self.samples = 0
         self.indices = indices
         self.generator = generator
 
     def copy(self) -> Position:
-        return Position(self.epoch, self.samples, self.indices, self.generator)
+        """Where this one began."""
+        return Position(self.epoch, self.start, self.first, self.indices,
+                        self.generator)
 
 
-def save(position: Position, version: str,
+_PAD = {number: name for name, number in _native.UNEVEN.items()}
+
+
+def _partition(options: Dict[str, Any], dataset: DatasetInfo,
+               indices: Any) -> Partition:
+    batch_size = options["batch_size"]
+    if indices is not None:  # this process's own
+        return Partition(places=len(indices), rank=0, world_size=1, pad="none",
+                         batch_size=batch_size)
+    return Partition(places=len(dataset), rank=options["rank"],
+                     world_size=options["world_size"],
+                     pad=_PAD[options["uneven"]], batch_size=batch_size)
+
+
+def save(position: Position, dataset: DatasetInfo,
          options: Dict[str, Any]) -> Dict[str, Any]:
     """A position as a dict of plain values.
 
     Args:
-      version: of the dataset.
       options: of _options.build.
     """
+    partition = _partition(options, dataset, position.indices)
     state = {
         "version": _VERSION,
-        "dataset_version": version,
+        "dataset_version": dataset.version,
         "seed": options["seed"],
         "order": options["order"],
         "epoch": position.epoch,
-        "position": position.samples * options["world_size"],
+        "position": partition.place_of(position.start, position.samples),
     }
     if position.indices is not None:
         # No seed tells a sampler's order: it goes with the state.
@@ -88,7 +109,8 @@ def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
         import numpy
         indices = numpy.frombuffer(indices, "<i8").astype(numpy.int64)
         samples_per_epoch = len(indices)
-    size, rank = options["world_size"], options["rank"]
-    samples = max(0, -(-(state["position"] - rank) // size))
-    return Position(int(state["epoch"]), min(samples, samples_per_epoch),
-                    indices, state.get("generator"))
+    partition = _partition(options, dataset, indices)
+    start = partition.start_at(int(state["position"]))
+    return Position(int(state["epoch"]), start,
+                    partition.first_sample(start, samples_per_epoch), indices,
+                    state.get("generator"))

@@ -28,7 +28,7 @@ class Progress:
         self._sampling = sampling
         self._options = options
         self._dataset = dataset
-        self._next = self.state = Position(0, 0)
+        self._next = self.state = Position(0)
         self._begun = -1  # the last epoch that was
         # What the sampler says while it is not to be listened to.
         self._passed: Optional[int] = None
@@ -53,7 +53,7 @@ class Progress:
 
     def _move_to(self, epoch: int) -> None:
         if epoch != self._next.epoch:
-            self._next = self.state = Position(epoch, 0)
+            self._next = self.state = Position(epoch)
 
     def next_position(self, stacklevel: int) -> Position:
         """Where iter() begins: in the epoch that the sampler was told, if it is
@@ -72,7 +72,7 @@ class Progress:
 
     def begin(self, position: Position) -> None:
         """The epoch of this position is under way."""
-        self._next = Position(position.epoch + 1, 0)
+        self._next = Position(position.epoch + 1)
         self._begun = position.epoch
         self.state = position
 
@@ -81,7 +81,7 @@ class Progress:
         self.state = self._next
 
     def save(self) -> Dict[str, Any]:
-        return _position.save(self.state, self._dataset.version, self._options)
+        return _position.save(self.state, self._dataset, self._options)
 
     def load(self, state: Dict[str, Any], samples_per_epoch: int) -> None:
         """Goes on where `save` was called; see _position.load."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import _batch, _connection, _daemon, _native, _plan, errors
+from . import _batch, _connection, _daemon, _job, _native, _plan, errors
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
 from ._progress import Progress
-
-# How long a daemon that went away may take to come back.
-_REATTACH_SECONDS = 15.0
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -44,6 +41,11 @@ class DataLoader:
     copy: writable, private to this process, and valid as long as something
     refers to it. Texts, JSON and bytes are lists, of str, of what
     `json.loads` makes of them, and of bytes.
+
+    The daemon may be restarted at any moment: batches held stay what they are,
+    and the loader goes on with the next sample once a daemon is back; a line in
+    the log ("forebay") says that it waits, and another that it goes on. It gives
+    up with DaemonUnavailable after 60 s, or $FOREBAY_REATTACH_SECONDS.
 
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
@@ -99,6 +101,9 @@ class DataLoader:
         Albumentations' as NHWC. None: decode only, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: take both from torchrun's, SLURM's or Horovod's variables.
+        Order and partition depend on the seed alone: hosts need no word between
+        them. A rank that dies harms no other; who is started again, be it with
+        other ranks, loads the state that was saved.
       pad: what happens if samples do not divide among ranks: "wrap" repeats the
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
@@ -114,6 +119,11 @@ class DataLoader:
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
       autostart: start a daemon for this user if none listens.
+
+    Attributes:
+      dataset: a `forebay.Dataset`: uri, classes, version.
+      batch_size, rank, world_size: int.
+      local_rank: int, of this host, with `distributed`; else 0.
 
     Raises:
       errors.ForebayError: of the class that suits; one sentence says why.
@@ -166,9 +176,18 @@ class DataLoader:
         self._wrapper = _batch.Wrapper(plan.framework)
         self._transform = plan.transform
         self._trainer_side = plan.trainer_side
-        self._autostart = autostart
+        # Settled here: who reads from the machine's daemon waits for that one.
+        directory = _native.runtime_dir()
+        self._options["runtime_dir"] = os.fsencode(directory)
+        self._start_daemon = (
+            functools.partial(_daemon.ensure_running, directory)
+            if autostart else None)
         self.sampler = sampler
         self.batch_size = self._options["batch_size"]
+        self.rank = self._options["rank"]
+        self.world_size = self._options["world_size"]
+        self.local_rank = (
+            _job.distributed_rank().local_rank if distributed else 0)
         self.drop_last = bool(drop_last)
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
@@ -193,11 +212,13 @@ class DataLoader:
         self.dataset: Any = self._contents if plan.size is None else dataset
 
     def _connect(self):
-        if self._autostart:
-            _daemon.ensure_running()
-        return _connection.Connection(self._options, self._transform)
+        if self._start_daemon is not None:
+            self._start_daemon()
+        return _connection.Connection(self._options, self._transform,
+                                      self._start_daemon)
 
     def _reconnect(self):
+        """Opens the loader in a forked child."""
         connection = self._connect()
         if connection.dataset_version.hex() != self._contents.version:
             raise errors.StateError(
@@ -236,24 +257,12 @@ class DataLoader:
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(position.epoch, position.samples,
+            self._connection.start_epoch(position.epoch, position.first,
                                          position.indices)
-        except errors.DaemonUnavailable:
-            self._reattach(position)
-
-    def _reattach(self, position):
-        """Goes on with a daemon that has come back."""
-        end = time.monotonic() + _REATTACH_SECONDS
-        while True:
-            try:
-                self._reconnect()
-                self._connection.start_epoch(position.epoch, position.samples,
-                                             position.indices)
-                return
-            except errors.DaemonUnavailable:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(0.1)
+        except errors.DaemonUnavailable as error:
+            outage = self._connection.outage(self._start_daemon)
+            outage.ride(error)
+            outage.over()
 
     def _say_why_over(self):
         """Raises what an iterator that may not go on has to tell."""
@@ -279,19 +288,24 @@ class DataLoader:
         Raises:
           StopIteration: the epoch has ended.
         """
+        outage = None
         while status != _native.END_OF_EPOCH:
             try:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
-            except errors.DaemonUnavailable:
-                with self._lock:
-                    self._check_open()
-                    self._reattach(epoch._position)
-                    epoch._attach(self._connection)
+            except errors.DaemonUnavailable as error:
+                if outage is None:
+                    outage = epoch._connection.outage(self._start_daemon)
+                outage.ride(error)
+            self._check_open()
             memory = epoch._take()
             if memory.__class__ is not int:
-                return memory
+                break
             status = memory
+        if outage is not None:
+            outage.over()
+        if status != _native.END_OF_EPOCH:
+            return memory
         with self._lock:
             if self._current is epoch._position:
                 self._progress.end()
@@ -315,14 +329,24 @@ class DataLoader:
         prefetched. A dict of plain values, for `load_state_dict`; with a sampler
         whose indices are each epoch's order also bytes: the order under way, 8
         for each sample, and the state of the sampler's generator, if it has
-        one."""
+        one.
+
+        Ranks that have made equally many steps have equal states: one of them
+        need be saved, and all ranks load it.
+        """
         with self._lock:
             return self._progress.save()
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
 
-        The batch size and the number of ranks may differ.
+        The batch size and the number of ranks may differ. Where that number does
+        not divide the samples read so far, pad="none" still gives each remaining
+        sample exactly once; with "wrap" fewer than `world_size` of those read
+        last come again, with "drop" as few of the next ones are left out, so
+        that all ranks make equally many steps. Ranks that had made unequally
+        many go on from the state of the one that had made fewest: what others
+        had read beyond comes again.
 
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
