@@ -76,8 +76,8 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_RESOURCE_EXHAUSTED = 7,
   /* The call does not fit the loader's state. */
   FOREBAY_FAILED_PRECONDITION = 8,
-  /* No daemon listens, it went away, or it cannot reach the dataset just now.
-   * A new loader may find one. */
+  /* No daemon listens, it went away and did not come back, or it cannot reach
+   * the dataset just now. */
   FOREBAY_UNAVAILABLE = 9,
   /* A sample cannot be used; the epoch is over. */
   FOREBAY_DATA_ERROR = 10,
@@ -133,7 +133,9 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
   /* Blocks of some megabytes of consecutive samples, and the samples of every
    * few blocks that follow each other then; keyed likewise. */
-  FOREBAY_BLOCK_SHUFFLE = 3
+  FOREBAY_BLOCK_SHUFFLE = 3,
+  /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
+  FOREBAY_LISTED = 4
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */
@@ -182,10 +184,14 @@ FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
  * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
+/* Antialiased as Pillow does, but for the last: that takes the four pixels
+ * around a point however much an image shrinks, as OpenCV's INTER_LINEAR and
+ * torchvision's antialias=False. */
 typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
   FOREBAY_BILINEAR = 2,
-  FOREBAY_BICUBIC = 3
+  FOREBAY_BICUBIC = 3,
+  FOREBAY_BILINEAR_ALIASED = 4
 } forebay_interpolation;
 
 typedef enum forebay_padding_mode FOREBAY_INT {
@@ -264,6 +270,7 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
 /* ---- Loaders ---- */
 typedef struct forebay_loader forebay_loader;
 typedef struct forebay_batch forebay_batch;
+typedef struct forebay_dataset forebay_dataset; /* see forebay_dataset.h */
 
 typedef struct forebay_loader_options {
   size_t size; /* bytes of this struct: set by forebay_loader_options_init */
@@ -279,7 +286,8 @@ typedef struct forebay_loader_options {
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
   double weight;
 
-  /* The dataset as people know it, at most 4096 bytes; required. */
+  /* The dataset as people know it, at most 4096 bytes; required, unless there
+   * is a `dataset`. */
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
@@ -323,11 +331,21 @@ typedef struct forebay_loader_options {
   const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */
+  /* For how long open, start_epoch and next go on trying, with growing pauses,
+   * while the daemon is away or a source cannot be reached: they are attached
+   * to the daemon that comes then, and the epoch goes on with its next sample.
+   * Seconds; default 60; negative: without end; 0: they return
+   * FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
+  double reattach_seconds;
+
+  /* What is read, instead of what uri and all that goes with it say; NULL: that
+   * is. Not kept. */
+  const forebay_dataset* dataset;
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank */
+  uint64_t samples_per_epoch; /* of this rank; 0 where lists say it */
   uint64_t batches_per_epoch; /* of this rank */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
@@ -415,11 +433,21 @@ FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
 
+/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+ * `count` samples of the dataset, by number, in this order; any of them may be
+ * there several times, and each time gets an augmentation of its own. It is all
+ * this rank's: the options' rank and world_size do nothing. The list is copied;
+ * it may have 2^32 - 1 samples, and another length in each epoch. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
+    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
+    size_t count, uint64_t first_sample);
+
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;
  * FOREBAY_DATA_ERROR (or another status) if the epoch ended early;
- * FOREBAY_UNAVAILABLE if the daemon is gone. *out is ended by
- * forebay_batch_release. */
+ * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
+ * reattach_seconds): what it had made ready is handed out before. *out is ended
+ * by forebay_batch_release. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
@@ -430,6 +458,23 @@ FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
 FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);
+
+/* Of a loader that FOREBAY_UNAVAILABLE was returned for: looks for a daemon,
+ * where the loader was created, opens the loader there and starts the epoch
+ * under way after the last batch that next has returned. Where one goes away at
+ * once or none is there, tries again, with growing pauses, until
+ * `timeout_seconds` have passed (negative: without end). FOREBAY_UNAVAILABLE:
+ * none has come yet; FOREBAY_TIMEOUT: one is there, and still opens the
+ * dataset; FOREBAY_INTERRUPTED: after all of these, calling again goes on.
+ * FOREBAY_FAILED_PRECONDITION: the daemon that came speaks another protocol, or
+ * the dataset has changed: that, and any other failure, is final. Belongs to
+ * the thread of next. */
+FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
+                                                      double timeout_seconds);
+
+/* 1 if the daemon that the loader was opened at, or asked, is there, else 0.
+ * Any thread. */
+FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
 
 /* Abandons the rest of the epoch under way, if any. Batches stay valid. */
 FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 
@@ -21,6 +22,8 @@ Registry& GlobalRegistry() {
   return *registry;
 }
 
+std::atomic<std::uint64_t> forks{0};
+
 void Prepare() {
   Registry& registry = GlobalRegistry();
   registry.mutex.lock();
@@ -34,6 +37,7 @@ void Parent() {
 }
 
 void Child() {
+  forks.fetch_add(1);
   Registry& registry = GlobalRegistry();
   for (Link* link : registry.links) link->AfterForkInChild();
   registry.mutex.unlock();
@@ -54,5 +58,7 @@ void ForkHandlers::Remove(Link* link) {
   const std::lock_guard lock(registry.mutex);
   registry.links.erase(link);
 }
+
+std::uint64_t ForkHandlers::Forks() { return forks.load(); }
 
 }  // namespace forebay::client

@@ -1,10 +1,9 @@
-// Two functions of newer glibc that Debian's static libgcc and libstdc++ call,
-// and that would keep the library from loading where glibc is older. Hidden in
-// the library, they serve nobody else.
+// A function of newer glibc that Debian's static libgcc calls, and that would
+// keep the library from loading where glibc is older. Hidden in the library, it
+// serves nobody else.
 
 #include <elf.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <cstdint>
 
@@ -58,13 +57,4 @@ extern "C" int ForebayFindObject(void* address,
 extern "C" int ForebayFindObject(void* address, FoundObject* found) {
   Search search = {reinterpret_cast<std::uintptr_t>(address), found};
   return dl_iterate_phdr(Look, &search) == 1 ? 0 : -1;
-}
-
-// glibc 2.36; for std::random_device, which the library does not use.
-extern "C" unsigned ForebayRandom() asm("arc4random");
-
-extern "C" unsigned ForebayRandom() {
-  unsigned value = 0;
-  if (getentropy(&value, sizeof value) != 0) __builtin_trap();
-  return value;
 }

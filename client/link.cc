@@ -14,12 +14,12 @@ std::shared_ptr<Link> Link::Create(std::unique_ptr<Session> session) {
 
 Link::~Link() { ForkHandlers::Remove(this); }
 
-Status Link::CheckAlive() const {
-  if (forked_.load())
-    return Status(FOREBAY_FORKED,
-                  "this loader belongs to the process that this one was forked "
-                  "from: open another here");
-  return Status();
+Status Link::CheckAlive() const { return forked_.load() ? Forked() : Status(); }
+
+Status Link::Forked() {
+  return Status(FOREBAY_FORKED,
+                "this loader belongs to the process that this one was forked "
+                "from: open another here");
 }
 
 Status Link::AttachSlots(const std::vector<Fd>& fds, std::uint64_t slot_bytes,

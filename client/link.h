@@ -37,6 +37,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   // FORKED in a child of the process that made it.
   Status CheckAlive() const;
+  static Status Forked();
 
   // Takes the slots of the epoch that starts.
   Status AttachSlots(const std::vector<Fd>& fds, std::uint64_t slot_bytes,

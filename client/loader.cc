@@ -1,129 +1,89 @@
 #include "client/loader.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "client/dataset_place.h"
-#include "client/deadline.h"
+#include "client/fork_handlers.h"
 #include "client/packet_socket.h"
 
 namespace forebay::client {
 namespace {
 
-// How long a wait lasts before the daemon's health is looked at.
-constexpr std::int64_t kSliceNanos = 100'000'000;
 constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
-// Left of a message for what surrounds a spec.
-constexpr size_t kMaxInlineSpec = kMaxMessage - 256;
 
-Status CheckOptions(const forebay_loader_options& options) {
-  if (options.job_key == nullptr || options.uri == nullptr)
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  "a loader needs a job key and a dataset");
-  if (options.extra_root_count > 0 && options.extra_roots == nullptr)
-    return Status(FOREBAY_INVALID_ARGUMENT, "extra_roots is null");
-  if (options.extra_root_count > 8)
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  "a dataset may have at most 8 extra roots");
-  return Status();
+std::uint64_t RandomSeed() {
+  std::uint64_t seed;
+  if (getentropy(&seed, sizeof seed) != 0)
+    seed = static_cast<std::uint64_t>(NowNanos());
+  return seed;
 }
 
-Status OpenFolder(const char* path, const char* what, std::vector<Fd>* out) {
-  Fd fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd)
-    return ErrnoStatus(errno,
-                       std::string("cannot open the ") + what + " " + path);
-  out->push_back(std::move(fd));
-  return Status();
-}
-
-// Whether the daemon reaches the dataset by its URI alone: "gs://bucket".
-bool IsRemote(const forebay_loader_options& options) {
-  if (options.root != nullptr) return false;
-  const std::string_view uri = options.uri;
-  const size_t scheme = uri.find("://");
-  return scheme != uri.npos && uri.find('/') == scheme + 1 &&
-         uri.substr(0, scheme) != "file";
-}
-
-Status OpenFolders(const forebay_loader_options& options,
-                   const DatasetPlace& place, std::vector<Fd>* out) {
-  if (IsRemote(options)) {
-    if (options.extra_root_count == 0) return Status();
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  place.uri +
-                      ": extra roots are for links in folders; here there are "
-                      "none");
-  }
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      OpenFolder(place.folder.c_str(), "dataset folder", out));
-  for (size_t i = 0; i < options.extra_root_count; ++i) {
-    const char* const path = options.extra_roots[i];
-    if (path == nullptr || path[0] != '/')
-      return Status(FOREBAY_INVALID_ARGUMENT,
-                    "an extra root must be an absolute path");
-    FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolder(path, "extra root", out));
-  }
-  return Status();
+// Not a number, and what is longer than a century, is for ever.
+std::int64_t PatienceNanos(double seconds) {
+  constexpr double kLongest = 3e9;
+  if (!(seconds >= 0 && seconds < kLongest)) return INT64_MAX;
+  return static_cast<std::int64_t>(seconds * 1e9);
 }
 
 }  // namespace
 
+Loader::Loader(std::unique_ptr<Opening> opening, Attachment attachment,
+               std::int64_t patience_nanos)
+    : opening_(std::move(opening)),
+      patience_nanos_(patience_nanos),
+      forks_(ForkHandlers::Forks()),
+      backoff_(RandomSeed()),
+      attachment_(std::move(attachment)) {}
+
 Status Loader::Create(const forebay_loader_options& options,
-                      const std::string& pipeline,
+                      const Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
-  std::vector<Fd> folders;
-  DatasetPlace place;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(FindPlace(options, &place));
-  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, place, &folders));
-
-  std::unique_ptr<Session> session;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(Session::Open(
-      options.runtime_dir != nullptr ? options.runtime_dir : "",
-      options.job_key, options.job_name != nullptr ? options.job_name : "",
-      options.weight, &session));
-
-  std::string spec = EncodeLoaderSpec(options, place, pipeline);
-  if (spec.size() > kMaxInlineSpec) {
-    Fd memory;
-    FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(spec, &memory));
-    folders.push_back(std::move(memory));
-    spec.clear();
-  }
-  std::vector<int> fds;
-  for (const Fd& folder : folders) fds.push_back(folder.get());
-  const std::uint64_t id = session->NextRequestId();
+  std::unique_ptr<Opening> opening;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session->Send(id, EncodeOpenLoader(id, spec), fds));
-  out->reset(new Loader(Link::Create(std::move(session)), id));
+      Opening::Create(options, dataset, pipeline, &opening));
+  Attachment first;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(opening->Ask(&first.link, &first.request));
+  out->reset(new Loader(std::move(opening), std::move(first),
+                        PatienceNanos(options.reattach_seconds)));
   return Status();
 }
 
+Status Loader::CheckAlive() const {
+  return forks_ == ForkHandlers::Forks() ? Status() : Link::Forked();
+}
+
+Status Loader::CheckNotClosed() const {
+  if (!closed_.load()) return Status();
+  return Status(FOREBAY_FAILED_PRECONDITION, "the loader is closed");
+}
+
 Status Loader::CheckOpen() const {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(link_->CheckAlive());
-  if (closed_.load())
-    return Status(FOREBAY_FAILED_PRECONDITION, "the loader is closed");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckAlive());
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotClosed());
   if (!open_.load())
     return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
   return Status();
 }
 
 Status Loader::Open(std::int64_t timeout_nanos) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(link_->CheckAlive());
-  if (open_.load()) return Status();
-  if (closed_.load())
-    return Status(FOREBAY_FAILED_PRECONDITION, "the loader is closed");
-  Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      link_->session().Await(open_request_, timeout_nanos, &reply));
-  return TakeOpened(std::move(reply));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckAlive());
+  const Deadline deadline(timeout_nanos);
+  while (true) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotClosed());
+    if (open_.load()) return Status();
+    // In slices, so that Close gets its turn.
+    const Deadline slice(std::min(kSliceNanos, deadline.Remaining()));
+    const std::lock_guard lock(reader_);
+    Status status = TryLocked(slice);
+    // Who cannot reach the dataset now is asked again for a loader alone that
+    // had been open.
+    if (status.code == FOREBAY_UNAVAILABLE && !IsAttached())
+      status = RideLocked(std::move(status), slice);
+    if (status.code != FOREBAY_TIMEOUT || deadline.Passed()) return status;
+  }
 }
 
 Status Loader::TakeOpened(Reply reply) {
@@ -131,50 +91,110 @@ Status Loader::TakeOpened(Reply reply) {
   if (opened == nullptr ||
       reply.fds.size() != (opened->classes_in_memfd ? 4 : 3))
     return Status(FOREBAY_INTERNAL, "the daemon opened a loader with nonsense");
-  if (opened->classes_in_memfd) {
+  if (open_.load() && opened->dataset_version != opened_.dataset_version) {
+    attachment_.link->session().Shutdown();
+    return Status(
+        FOREBAY_FAILED_PRECONDITION,
+        opening_->uri() +
+            " has changed since this loader was opened: open another");
+  }
+  if (opened->classes_in_memfd && !open_.load()) {
     std::string bytes;
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         ReadMemory(reply.fds[3].get(), kMaxClassListBytes, &bytes));
     FOREBAY_CLIENT_RETURN_IF_ERROR(DecodeClassList(bytes, &opened->classes));
   }
-  FOREBAY_CLIENT_RETURN_IF_ERROR(link_->rings().Map(std::move(reply.fds[0]),
-                                                    std::move(reply.fds[1]),
-                                                    std::move(reply.fds[2])));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(attachment_.link->rings().Map(
+      std::move(reply.fds[0]), std::move(reply.fds[1]),
+      std::move(reply.fds[2])));
+  {
+    const std::lock_guard lock(attachment_mutex_);
+    attachment_.loader_id = opened->loader_id;
+  }
+  if (open_.load()) return Status();
   opened_ = std::move(*opened);
   open_.store(true);
   return Status();
 }
 
 Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
+  return Start(epoch, first_sample, Fd());
+}
+
+Status Loader::StartListedEpoch(std::uint64_t epoch,
+                                const std::int64_t* samples, size_t count,
+                                std::uint64_t first_sample) {
+  Fd list;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
+      &list));
+  return Start(epoch, first_sample, std::move(list));
+}
+
+Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
-  if (epoch_under_way_) FOREBAY_CLIENT_RETURN_IF_ERROR(StopEpochLocked());
-  Session& session = link_->session();
+  if (epoch_under_way_) {
+    const Status status = StopEpochLocked();
+    if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) return status;
+  }
+  epoch_ = epoch;
+  next_sample_ = first_sample;
+  list_ = std::move(list);
+  missed_nanos_.reset();
+  epoch_under_way_ = true;
+  Status status = StartEpochLocked();
+  if (status.code == FOREBAY_UNAVAILABLE) {
+    interrupted_ = true;
+    do {
+      status = RideLocked(std::move(status), Deadline(-1));
+    } while (status.code == FOREBAY_INTERRUPTED);
+  }
+  if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) EndEpochLocked();
+  return status;
+}
+
+Status Loader::StartEpochLocked() {
+  Session& session = attachment_.link->session();
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      id, EncodeStartEpoch(id, opened_.loader_id, epoch, first_sample),
-      &reply));
+      id,
+      EncodeStartEpoch(id, *attachment_.loader_id, epoch_, next_sample_,
+                       static_cast<bool>(list_)),
+      &reply, list_ ? std::vector<int>{list_.get()} : std::vector<int>()));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
       started->slot_count > proto::kMaxSlots)
     return Status(FOREBAY_INTERNAL,
                   "the daemon started an epoch with nonsense");
-  epoch_under_way_ = true;
-  return link_->AttachSlots(reply.fds, started->slot_bytes,
-                            started->lease_quota);
+  interrupted_ = false;
+  return attachment_.link->AttachSlots(reply.fds, started->slot_bytes,
+                                       started->lease_quota);
 }
 
 Status Loader::Next(std::int64_t timeout_nanos, forebay_batch** out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const Deadline deadline(timeout_nanos);
   const std::lock_guard lock(reader_);
+  while (true) {
+    Status status = WaitLocked(deadline, out);
+    if (status.code != FOREBAY_UNAVAILABLE) return status;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(RideLocked(std::move(status), deadline));
+  }
+}
+
+Status Loader::WaitLocked(const Deadline& deadline, forebay_batch** out) {
   // Who waited for the lock may have waited for Close.
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   if (!epoch_under_way_)
     return Status(FOREBAY_END_OF_EPOCH, "no epoch is under way");
+  if (interrupted_)
+    return Status(FOREBAY_UNAVAILABLE,
+                  "the epoch was interrupted: re-attach to go on with it");
+  Rings& rings = attachment_.link->rings();
   while (true) {
-    switch (link_->rings().Wait(std::min(kSliceNanos, deadline.Remaining()))) {
+    switch (rings.Wait(std::min(kSliceNanos, deadline.Remaining()))) {
       case WaitResult::kReady:
         return TakeLocked(out);
       case WaitResult::kInterrupted:
@@ -183,8 +203,9 @@ Status Loader::Next(std::int64_t timeout_nanos, forebay_batch** out) {
         break;
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-    if (link_->session().IsLost() && !link_->rings().HasEntry()) {
-      EndEpochLocked();
+    if (attachment_.link->session().IsLost() && !rings.HasEntry()) {
+      interrupted_ = true;
+      attachment_.link->DetachSlots();
       return Status(FOREBAY_UNAVAILABLE,
                     "the Forebay daemon went away in mid-epoch");
     }
@@ -194,13 +215,18 @@ Status Loader::Next(std::int64_t timeout_nanos, forebay_batch** out) {
 }
 
 Status Loader::TakeLocked(forebay_batch** out) {
-  const proto::ReadyEntry entry = link_->rings().Take();
+  Rings& rings = attachment_.link->rings();
+  const proto::ReadyEntry entry = rings.Take();
   Status status;
   switch (entry.kind) {
     case proto::ReadyKind::kBatch:
       status = FetchSlotsLocked(entry.slot);
-      if (status.ok()) status = link_->Lease(entry, out);
-      if (status.ok()) return status;
+      if (status.ok()) status = attachment_.link->Lease(entry, out);
+      if (status.ok()) {
+        next_sample_ += (*out)->header.sample_count;
+        missed_nanos_.reset();
+        return status;
+      }
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
       return status;
@@ -208,10 +234,16 @@ Status Loader::TakeLocked(forebay_batch** out) {
       status = Status(FOREBAY_END_OF_EPOCH, "the epoch has no more batches");
       break;
     case proto::ReadyKind::kError:
-      status = link_->rings().ReadError();
+      status = rings.ReadError();
+      // The source could not be reached: the epoch may go on when it can.
+      if (status.code == FOREBAY_UNAVAILABLE) {
+        interrupted_ = true;
+        attachment_.link->DetachSlots();
+        return status;
+      }
       break;
     default:
-      link_->session().Shutdown();
+      attachment_.link->session().Shutdown();
       status = Status(FOREBAY_INTERNAL, "the daemon published nonsense");
   }
   EndEpochLocked();
@@ -219,23 +251,24 @@ Status Loader::TakeLocked(forebay_batch** out) {
 }
 
 Status Loader::FetchSlotsLocked(std::uint32_t slot) {
-  Session& session = link_->session();
-  while (link_->slots() <= slot && slot < proto::kMaxSlots) {
-    const std::uint64_t id = session.NextRequestId();
+  Link& link = *attachment_.link;
+  while (link.slots() <= slot && slot < proto::kMaxSlots) {
+    const std::uint64_t id = link.session().NextRequestId();
     Reply reply;
-    FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-        id, EncodeGetSlots(id, opened_.loader_id, link_->slots()), &reply));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(link.session().Call(
+        id, EncodeGetSlots(id, *attachment_.loader_id, link.slots()), &reply));
     if (!std::holds_alternative<Slots>(reply.answer.kind) || reply.fds.empty())
       return Status(FOREBAY_INTERNAL,
                     "the daemon published a slot that it does not have");
-    FOREBAY_CLIENT_RETURN_IF_ERROR(link_->AddSlots(reply.fds));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(link.AddSlots(reply.fds));
   }
   return Status();
 }
 
 void Loader::EndEpochLocked() {
   epoch_under_way_ = false;
-  link_->DetachSlots();
+  interrupted_ = false;
+  attachment_.link->DetachSlots();
 }
 
 Status Loader::StopEpoch() {
@@ -246,12 +279,14 @@ Status Loader::StopEpoch() {
 }
 
 Status Loader::StopEpochLocked() {
+  const bool produced = !interrupted_;
   EndEpochLocked();
-  Session& session = link_->session();
+  if (!produced) return Status();
+  Session& session = attachment_.link->session();
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(id, EncodeStopEpoch(id, opened_.loader_id), &reply));
+      session.Call(id, EncodeStopEpoch(id, *attachment_.loader_id), &reply));
   const auto* stopped = std::get_if<EpochStopped>(&reply.answer.kind);
   if (stopped == nullptr)
     return Status(FOREBAY_INTERNAL,
@@ -261,20 +296,28 @@ Status Loader::StopEpochLocked() {
 }
 
 void Loader::DrainLocked(std::uint32_t published) {
-  Rings& rings = link_->rings();
+  Rings& rings = attachment_.link->rings();
   while (rings.HasEntry() && rings.taken() != published) {
     const proto::ReadyEntry entry = rings.Take();
-    if (entry.kind == proto::ReadyKind::kBatch) link_->Discard(entry);
+    if (entry.kind == proto::ReadyKind::kBatch)
+      attachment_.link->Discard(entry);
   }
 }
 
 Status Loader::GetStats(forebay_loader_stats* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  Session& session = link_->session();
+  Attachment now;
+  {
+    const std::lock_guard lock(attachment_mutex_);
+    now = attachment_;
+  }
+  if (!now.loader_id.has_value())
+    return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is not back yet");
+  Session& session = now.link->session();
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(id, EncodeGetStats(id, opened_.loader_id), &reply));
+      session.Call(id, EncodeGetStats(id, *now.loader_id), &reply));
   const auto* stats = std::get_if<Stats>(&reply.answer.kind);
   if (stats == nullptr)
     return Status(FOREBAY_INTERNAL, "the daemon counted nonsense");
@@ -285,27 +328,27 @@ Status Loader::GetStats(forebay_loader_stats* out) {
           .samples_decoded = stats->samples_decoded,
           .samples_substituted = stats->samples_substituted,
           .cpu_nanos = stats->cpu_nanos,
-          .wait_nanos = link_->rings().wait_nanos(),
-          .batches_copied = link_->rings().batches_copied(),
-          .batches_held = link_->leases()};
+          .wait_nanos = now.link->rings().wait_nanos(),
+          .batches_copied = now.link->rings().batches_copied(),
+          .batches_held = now.link->leases()};
   return Status();
 }
 
 void Loader::Close() {
-  if (closed_.exchange(true) || !link_->CheckAlive().ok()) return;
+  if (closed_.exchange(true) || !CheckAlive().ok()) return;
   // A reader under way sees closed_ within a slice of its wait.
   const std::lock_guard lock(reader_);
-  if (open_.load() && !link_->session().IsLost()) {
+  Session& session = attachment_.link->session();
+  if (attachment_.loader_id.has_value() && !session.IsLost()) {
     epoch_under_way_ = false;
-    Session& session = link_->session();
     const std::uint64_t id = session.NextRequestId();
     Reply reply;
     const Status status =
-        session.Call(id, EncodeCloseLoader(id, opened_.loader_id), &reply);
+        session.Call(id, EncodeCloseLoader(id, *attachment_.loader_id), &reply);
     const auto* done = std::get_if<LoaderClosed>(&reply.answer.kind);
     if (status.ok() && done != nullptr) DrainLocked(done->published);
   }
-  link_->EndWithLastLease();
+  attachment_.link->EndWithLastLease();
 }
 
 }  // namespace forebay::client

@@ -77,7 +77,7 @@ Status BadArgument(const char* what) {
 }
 
 bool Known(forebay_interpolation value) {
-  return value >= FOREBAY_NEAREST && value <= FOREBAY_BICUBIC;
+  return value >= FOREBAY_NEAREST && value <= FOREBAY_BILINEAR_ALIASED;
 }
 
 // One op around `body`, which receives the builder of the op's own message.

@@ -22,6 +22,9 @@ struct Reply {
   std::vector<Fd> fds;
 };
 
+// What an error that the daemon tells of means to the caller.
+Status ToStatus(const ErrorAnswer& error);
+
 // One connection to the daemon: requests and their answers.
 //
 // Thread-safe. Owns the socket; the daemon keeps what the session holds until
@@ -53,7 +56,7 @@ class Session {
   // Send and Await; signals do not interrupt it, and a daemon that is silent
   // for 30 s counts as gone.
   Status Call(std::uint64_t request_id, const std::string& request,
-              Reply* reply);
+              Reply* reply, const std::vector<int>& fds = {});
 
   // Whether the daemon has hung up. Never blocks, nor waits for other calls.
   bool IsLost() const;

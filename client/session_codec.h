@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "client/dataset_place.h"
 #include "client/forebay.h"
 #include "client/status.h"
 
@@ -21,8 +20,14 @@ std::string EncodeHello(std::uint64_t request_id, std::string_view job_key,
                         std::string_view job_name, double weight);
 // `spec`: a serialized proto.LoaderSpec; empty: it travels in a memfd.
 std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec);
+// `listed`: the list of the epoch's samples travels in a memfd.
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
-                             std::uint64_t epoch, std::uint64_t first_sample);
+                             std::uint64_t epoch, std::uint64_t first_sample,
+                             bool listed);
+std::string EncodeOpenReader(std::uint64_t request_id, std::string_view spec,
+                             bool decode);
+std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
+                        const std::int64_t* samples, size_t count);
 std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
@@ -30,10 +35,10 @@ std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
                            std::uint32_t first);
 
-// A serialized proto.LoaderSpec. `pipeline`: a serialized proto.PipelineSpec.
-// The options have been checked for null strings; `place` is theirs.
+// A serialized proto.LoaderSpec, of a serialized proto.DatasetSpec and
+// proto.PipelineSpec.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
-                             const DatasetPlace& place,
+                             std::string_view dataset,
                              std::string_view pipeline);
 
 // Answers.
@@ -86,11 +91,27 @@ struct Stats {
 // What it gives are descriptors.
 struct Slots {};
 
+struct ReaderOpened {
+  std::uint64_t reader_id = 0;
+  std::uint64_t dataset_size = 0;
+  std::array<std::uint8_t, 16> dataset_version{};
+  std::vector<std::string> classes;
+  bool classes_in_memfd = false;
+  std::vector<std::string> fields;
+};
+
+struct Fetched {
+  std::uint64_t window_bytes = 0;
+  // Of the first sample that could not be had.
+  bool has_failure = false;
+  ErrorAnswer failure;
+};
+
 struct Answer {
   std::uint64_t request_id = 0;
   // monostate: none that this version knows.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
-               EpochStopped, LoaderClosed, Stats, Slots>
+               EpochStopped, LoaderClosed, Stats, Slots, ReaderOpened, Fetched>
       kind;
 };
 

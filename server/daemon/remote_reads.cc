@@ -9,6 +9,7 @@
 #include "server/base/status.h"
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/http_root.h"
+#include "server/storage/http/trusted_certificates.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -75,7 +76,10 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
 
 absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
   if (client_ == nullptr) {
-    FOREBAY_ASSIGN_OR_RETURN(engine_, http::Engine::Create());
+    FOREBAY_ASSIGN_OR_RETURN(
+        engine_, http::Engine::Create(
+                     {.trusted = http::FindTrustedCertificates(
+                          http::CertificatesEnvironment::OfProcess())}));
     // Hosts that fail together are not to try again together.
     const auto seed =
         static_cast<std::uint64_t>(base::Clock::Wall()->NowNanos());

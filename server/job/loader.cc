@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/base/index_list.h"
+#include "server/base/sealed_memory.h"
 #include "server/base/status.h"
 #include "server/job/spec.h"
 
@@ -10,22 +12,25 @@ namespace forebay::job {
 
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     const proto::LoaderSpec& spec,
-    std::shared_ptr<const dataset::Dataset> dataset,
+    std::shared_ptr<const dataset::Dataset> dataset, base::MemoryBudget* budget,
     std::shared_ptr<stream::Stream> stream, schedule::Flow flow) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
       const arena::Holder member,
       stream->Join(channel.get(), flow, spec.batch().depth()));
-  return std::shared_ptr<Loader>(new Loader(
-      spec, std::move(dataset), std::move(channel), std::move(stream), member));
+  return std::shared_ptr<Loader>(new Loader(spec, std::move(dataset), budget,
+                                            std::move(channel),
+                                            std::move(stream), member));
 }
 
 Loader::Loader(proto::LoaderSpec spec,
                std::shared_ptr<const dataset::Dataset> dataset,
+               base::MemoryBudget* budget,
                std::unique_ptr<arena::Channel> channel,
                std::shared_ptr<stream::Stream> stream, arena::Holder member)
     : spec_(std::move(spec)),
       dataset_(std::move(dataset)),
+      budget_(budget),
       channel_(std::move(channel)),
       stream_(std::move(stream)),
       member_(member) {}
@@ -33,9 +38,18 @@ Loader::Loader(proto::LoaderSpec spec,
 Loader::~Loader() { stream_->Forfeit(member_); }
 
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
-    std::uint64_t epoch, std::uint64_t first_sample) {
+    std::uint64_t epoch, std::uint64_t first_sample, const base::Fd& list) {
+  constexpr char kWhat[] = "the list of the epoch's samples";
+  std::shared_ptr<const base::IndexList> samples;
+  if (list) {
+    FOREBAY_ASSIGN_OR_RETURN(auto memory,
+                             base::SealedMemory::Map(list, budget_, kWhat));
+    FOREBAY_ASSIGN_OR_RETURN(
+        samples, base::IndexList::Create(std::move(memory), dataset().size(),
+                                         budget_, kWhat));
+  }
   base::MutexLock lock(&control_);
-  return stream_->Start(member_, epoch, first_sample);
+  return stream_->Start(member_, epoch, first_sample, samples);
 }
 
 std::uint32_t Loader::StopEpoch() {

@@ -23,14 +23,16 @@ namespace forebay::job {
 //
 // Thread-safe. Owned by the session that opened it; shared with the job, which
 // only looks. StartEpoch blocks while slots are made; nothing else does. Errors
-// are Create's (no memory), StartEpoch's (see Stream::Start) and TakeReleases'
+// are Create's (no memory), StartEpoch's (see Stream::Start and
+// IndexList::Create) and TakeReleases'
 // (a client that breaks the contract).
 class Loader {
  public:
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
       const proto::LoaderSpec& spec,
       std::shared_ptr<const dataset::Dataset> dataset,
-      std::shared_ptr<stream::Stream> stream, schedule::Flow flow);
+      base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
+      schedule::Flow flow);
   // The member is gone for good: its leases end.
   ~Loader();
 
@@ -49,8 +51,11 @@ class Loader {
   const stream::Stream* stream() const { return stream_.get(); }
 
   // Returns descriptors of the slots, in order: there may be more by and by.
-  absl::StatusOr<std::vector<base::Fd>> StartEpoch(std::uint64_t epoch,
-                                                   std::uint64_t first_sample);
+  // `list`: a descriptor of sealed memory with the epoch's samples, for a
+  // loader whose order is LISTED; else invalid.
+  absl::StatusOr<std::vector<base::Fd>> StartEpoch(
+      std::uint64_t epoch, std::uint64_t first_sample,
+      const base::Fd& list = base::Fd());
   // Those from number `first` on.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const {
     return stream_->SlotsFrom(first);
@@ -73,11 +78,12 @@ class Loader {
  private:
   Loader(proto::LoaderSpec spec,
          std::shared_ptr<const dataset::Dataset> dataset,
-         std::unique_ptr<arena::Channel> channel,
+         base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
          std::shared_ptr<stream::Stream> stream, arena::Holder member);
 
   const proto::LoaderSpec spec_;
   const std::shared_ptr<const dataset::Dataset> dataset_;
+  base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;
   const arena::Holder member_;

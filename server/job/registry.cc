@@ -10,10 +10,12 @@
 #include "server/base/status.h"
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
+#include "server/pipeline/random_ops.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/read_now.h"
 #include "server/stream/field_type.h"
+#include "server/stream/provenance.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
@@ -30,9 +32,8 @@ absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
                                         absl::StatusOr<PipelinePtr> pipeline) {
   if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
   if (spec.ops().empty()) return PipelinePtr();
-  return absl::InvalidArgumentError(
-      absl::StrCat(dataset.root()->uri(),
-                   ": there is a transform, but no field that is an image"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      dataset.uri(), ": there is a transform, but no field that is an image"));
 }
 
 // Samples that together have some megabytes, on average: what is read best in
@@ -59,7 +60,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   if (stream::NeedsFirstSample(dataset)) {
     dataset::Sample sample = dataset.At(0);
     storage::ReadRequest request;
-    request.root = dataset.root();
+    request.root = stream::Provenance(&dataset).RootOf(0);
     request.object = std::move(sample.object);
     request.version = sample.version;
     request.offset = sample.offset;
@@ -71,7 +72,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   auto types = stream::TypesOf(
       dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
       first.span());
-  if (!types.ok()) return base::Annotate(types.status(), dataset.root()->uri());
+  if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
   return types;
 }
 
@@ -80,7 +81,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
+    proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
@@ -91,7 +92,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
-      registry_->OpenDataset(std::move(root), spec.dataset(), stop));
+      registry_->OpenDataset(supplies, spec.dataset(), stop));
   if (spec.sampler().block_samples() == 0) {
     spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
   }
@@ -117,7 +118,8 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
       auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<Loader> loader,
-      Loader::Create(spec, read, std::move(stream), job_->flow()));
+      Loader::Create(spec, read, registry_->machinery_.budget,
+                     std::move(stream), job_->flow()));
   job_->AddLoader(loader);
   return loader;
 }
@@ -134,12 +136,35 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
   return key.has_value() ? streams_.Find(*key, make) : make();
 }
 
+absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
+    const proto::LoaderSpec& spec, const dataset::composed::Supplies& supplies,
+    bool decode, const std::stop_token& stop) {
+  PipelinePtr pipeline;
+  if (!spec.pipeline().ops().empty()) {
+    if (!decode)
+      return absl::InvalidArgumentError("a transform is for decoded images");
+    FOREBAY_RETURN_IF_ERROR(pipeline::CheckNothingRandom(spec.pipeline()));
+    FOREBAY_ASSIGN_OR_RETURN(pipeline,
+                             pipeline::Pipeline::Create(spec.pipeline()));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const dataset::Dataset> dataset,
+      registry_->OpenDataset(supplies, spec.dataset(), stop));
+  FOREBAY_RETURN_IF_ERROR(
+      PipelineFor(*dataset, spec.pipeline(), pipeline).status());
+  return std::make_unique<stream::SampleReader>(
+      stream::ReaderRecipe{.dataset = std::move(dataset),
+                           .decode = decode,
+                           .pipeline = std::move(pipeline)},
+      registry_->machinery_, job_->flow());
+}
+
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    const dataset::composed::Supplies& supplies, const proto::DatasetSpec& spec,
     const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset = catalog_->Open(std::move(root), spec, *machinery_.source,
-                                &warnings, stop);
+  auto dataset =
+      datasets_.Open(supplies, spec, *machinery_.source, &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);

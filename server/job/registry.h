@@ -15,6 +15,8 @@
 #include "proto/job.pb.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
+#include "server/dataset/composed/composer.h"
+#include "server/dataset/composed/supplies.h"
 #include "server/job/control.h"
 #include "server/job/job.h"
 #include "server/job/loader.h"
@@ -22,14 +24,15 @@
 #include "server/job/stream_directory.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/recipe.h"
+#include "server/stream/sample_reader.h"
 
 namespace forebay::job {
 
 class Registry;
 
 // One process's part in a job, for as long as this object lives. The registry
-// must outlive it. Thread-safe. OpenLoader blocks while the dataset is scanned,
-// but not for long once its stop is requested.
+// must outlive it. Thread-safe. OpenLoader and OpenReader block while the
+// dataset is scanned, but not for long once their stop is requested.
 class Attachment {
  public:
   ~Attachment();
@@ -40,7 +43,14 @@ class Attachment {
   // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
   // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
-      proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
+      proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
+      const std::stop_token& stop);
+
+  // Likewise what gives single samples. `decode`: whether images come as
+  // pixels, by the spec's pipeline, or whole if that has no ops.
+  absl::StatusOr<std::unique_ptr<stream::SampleReader>> OpenReader(
+      const proto::LoaderSpec& spec,
+      const dataset::composed::Supplies& supplies, bool decode,
       const std::stop_token& stop);
 
  private:
@@ -61,7 +71,8 @@ class Attachment {
 class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::Machinery machinery)
-      : catalog_(catalog), machinery_(std::move(machinery)) {}
+      : machinery_(std::move(machinery)),
+        datasets_(catalog, machinery_.budget) {}
 
   // A job is known by uid and key. Its weight is that of the last who attached,
   // unless it was set.
@@ -89,8 +100,8 @@ class Registry final : public Introspection, public Control {
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
-      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      const std::stop_token& stop);
+      const dataset::composed::Supplies& supplies,
+      const proto::DatasetSpec& spec, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
@@ -100,9 +111,9 @@ class Registry final : public Introspection, public Control {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
 
-  dataset::Catalog* const catalog_;
   const stream::Machinery machinery_;
   StreamDirectory streams_;
+  dataset::composed::Composer datasets_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

@@ -12,8 +12,14 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   if (spec.sharing() != proto::LoaderSpec::ELASTIC &&
       spec.sharing() != proto::LoaderSpec::LOCKSTEP)
     return std::nullopt;
-  const auto root = dataset.root()->identity();
-  if (root == nullptr) return std::nullopt;
+  // A list of samples is one loader's.
+  if (spec.sampler().order() == proto::SamplerSpec::LISTED) return std::nullopt;
+  std::string roots;
+  for (const dataset::Dataset* const source : dataset.sources()) {
+    const auto root = source->root()->identity();
+    if (root == nullptr) return std::nullopt;
+    absl::StrAppend(&roots, root->size(), ":", *root);
+  }
   // What is of one loader alone, or says of the place what the root's identity
   // says better.
   proto::LoaderSpec shaping = spec;
@@ -23,7 +29,7 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   const dataset::Version& version = dataset.version();
   // Of parts that each tell their length, no two different ones read alike.
   return absl::StrCat(
-      uid, ":", root->size(), ":", *root,
+      uid, ":", roots.size(), ":", roots,
       absl::string_view(reinterpret_cast<const char*>(version.data()),
                         version.size()),
       shaping.SerializeAsString());

@@ -49,6 +49,8 @@ absl::StatusOr<transform::Filter> ReadFilter(proto::Interpolation value) {
       return transform::Filter::kNearest;
     case proto::BICUBIC:
       return transform::Filter::kBicubic;
+    case proto::BILINEAR_ALIASED:
+      return transform::Filter::kBilinearAliased;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("interpolation is ", static_cast<int>(value),

@@ -14,17 +14,20 @@
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/storage/local/local_root.h"
+#include "server/session/supplies.h"
 
 namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-constexpr std::uint32_t kMaxExtraRoots = 8;
-constexpr std::size_t kMaxUri = 4096;
 constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
 // Room beside the class names in a message.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
+// The longest that surely fits a message, alone and with others.
+constexpr std::size_t kMaxError = kMaxMessage / 2;
+constexpr std::size_t kMaxSampleError = 2048;
+constexpr std::size_t kMaxSampleErrors = 16;
+constexpr std::size_t kMaxReaders = 64;
 
 absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
@@ -54,38 +57,61 @@ absl::StatusOr<std::string> FromMemfd(int fd) {
   return bytes;
 }
 
-// Root directory, then extra roots: what the spec says must be what came.
-absl::StatusOr<std::shared_ptr<const storage::Root>> LocalRootFrom(
-    const proto::DatasetSpec& spec, std::vector<base::Fd> fds) {
-  if (spec.extra_roots() > kMaxExtraRoots ||
-      static_cast<std::uint32_t>(spec.extra_root_paths_size()) !=
-          spec.extra_roots() ||
-      fds.size() != 1 + spec.extra_roots()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a dataset comes with its root's descriptor and at most ",
-                     kMaxExtraRoots, " extra roots, each with its path"));
-  }
-  std::vector<storage::local::ExtraRoot> extra_roots;
-  for (std::uint32_t i = 0; i < spec.extra_roots(); ++i) {
-    extra_roots.push_back(
-        {std::move(fds[i + 1]), spec.extra_root_paths(static_cast<int>(i))});
-  }
-  return storage::local::LocalRoot::Create(std::move(fds[0]), spec.uri(),
-                                           std::move(extra_roots));
+void SetError(const absl::Status& status, std::size_t longest,
+              proto::Error* error) {
+  error->set_code(static_cast<std::uint32_t>(status.code()));
+  error->set_message(std::string(status.message().substr(0, longest)));
 }
 
-void SetError(const absl::Status& status, proto::DaemonMessage& answer) {
-  proto::Error* error = answer.mutable_error();
-  error->set_code(static_cast<std::uint32_t>(status.code()));
-  // The longest that surely fits a message.
-  error->set_message(std::string(status.message().substr(0, kMaxMessage / 2)));
+// The spec of OpenLoader or OpenReader; takes its descriptor.
+template <typename Open>
+absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
+                                         std::vector<base::Fd>& fds) {
+  proto::LoaderSpec spec = request.spec();
+  if (!request.spec_in_memfd()) return spec;
+  if (fds.empty())
+    return absl::InvalidArgumentError("the spec's memfd did not come");
+  FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
+                           FromMemfd(fds.back().get()));
+  fds.pop_back();
+  if (!spec.ParseFromString(bytes)) {
+    return absl::InvalidArgumentError("the memfd holds no loader's spec");
+  }
+  return spec;
+}
+
+// What LoaderOpened and ReaderOpened say of a dataset.
+template <typename Opened>
+absl::Status Describe(const dataset::Dataset& dataset, Opened& opened,
+                      std::vector<base::Fd>& fds) {
+  proto::ClassList classes;
+  for (const std::string& name : dataset.classes()) classes.add_names(name);
+  if (classes.ByteSizeLong() > kMaxInlineClasses) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
+                             ToMemfd(classes.SerializeAsString()));
+    fds.push_back(std::move(memfd));
+    opened.set_classes_in_memfd(true);
+  } else {
+    *opened.mutable_classes() = std::move(classes);
+  }
+  const dataset::Version& version = dataset.version();
+  opened.set_dataset_version(std::string(version.begin(), version.end()));
+  opened.set_dataset_size(dataset.size());
+  return absl::OkStatus();
+}
+
+// To who is stopped by the daemon, or by its own hang-up.
+absl::Status Explain(const absl::Status& status) {
+  if (!absl::IsCancelled(status)) return status;
+  return absl::UnavailableError(
+      absl::StrCat(status.message(), ": the daemon is shutting down"));
 }
 
 }  // namespace
 
 Reply Session::Refuse(const absl::Status& status) {
   proto::DaemonMessage answer;
-  SetError(status, answer);
+  SetError(status, kMaxError, answer.mutable_error());
   return {.bytes = answer.SerializeAsString(), .fds = {}, .hang_up = true};
 }
 
@@ -112,7 +138,7 @@ Reply Session::Handle(Request request) {
   const absl::Status status =
       Answer(request.message, std::move(request.fds), answer, reply.fds);
   if (!status.ok()) {
-    SetError(status, answer);
+    SetError(status, kMaxError, answer.mutable_error());
     reply.fds.clear();
     reply.hang_up = request.message.has_hello();
   }
@@ -131,8 +157,8 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
       return OpenLoader(request.open_loader(), std::move(fds),
                         *answer.mutable_loader_opened(), answer_fds);
     case proto::ClientMessage::kStartEpoch:
-      return StartEpoch(request.start_epoch(), *answer.mutable_epoch_started(),
-                        answer_fds);
+      return StartEpoch(request.start_epoch(), fds,
+                        *answer.mutable_epoch_started(), answer_fds);
     case proto::ClientMessage::kStopEpoch: {
       FOREBAY_ASSIGN_OR_RETURN(const auto loader,
                                Find(request.stop_epoch().loader_id()));
@@ -147,6 +173,11 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
     case proto::ClientMessage::kGetSlots:
       answer.mutable_slots();
       return GetSlots(request.get_slots(), answer_fds);
+    case proto::ClientMessage::kOpenReader:
+      return OpenReader(request.open_reader(), std::move(fds),
+                        *answer.mutable_reader_opened(), answer_fds);
+    case proto::ClientMessage::kFetch:
+      return Fetch(request.fetch(), *answer.mutable_fetched(), answer_fds);
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }
@@ -181,86 +212,106 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
 
 absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
                                  proto::LoaderOpened& opened, Fds& opened_fds) {
-  proto::LoaderSpec spec = request.spec();
-  if (request.spec_in_memfd()) {
-    if (fds.empty())
-      return absl::InvalidArgumentError("the spec's memfd did not come");
-    FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
-                             FromMemfd(fds.back().get()));
-    fds.pop_back();
-    if (!spec.ParseFromString(bytes)) {
-      return absl::InvalidArgumentError("the memfd holds no loader's spec");
-    }
-  }
-  job::Attachment* attachment;
-  {
-    base::MutexLock lock(&mutex_);
-    if (open_.size() + closed_.size() >= kMaxLoaders) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "this process has ", kMaxLoaders, " loaders open: close some"));
-    }
-    attachment = attachment_.get();
-  }
-  auto root = OpenRoot(spec.dataset(), std::move(fds));
-  auto opening = root.ok() ? attachment->OpenLoader(spec, *std::move(root),
-                                                    interruption_.get_token())
-                           : root.status();
-  if (absl::IsCancelled(opening.status())) {
-    return absl::UnavailableError(absl::StrCat(
-        opening.status().message(), ": the daemon is shutting down"));
-  }
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<job::Loader> loader,
-                           std::move(opening));
+  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
+  const auto supplies = TakeSupplies(spec.dataset(), absl::MakeSpan(fds),
+                                     remote_, interruption_.get_token());
+  auto opening = supplies.ok() ? attachment->OpenLoader(
+                                     spec, *supplies, interruption_.get_token())
+                               : supplies.status();
+  if (!opening.ok()) return Explain(opening.status());
+  const std::shared_ptr<job::Loader> loader = *std::move(opening);
   for (const int fd :
        {loader->channel().ready_fd(), loader->channel().release_fd(),
         loader->channel().event_fd()}) {
     FOREBAY_ASSIGN_OR_RETURN(base::Fd duplicate, base::Duplicate(fd));
     opened_fds.push_back(std::move(duplicate));
   }
-  proto::ClassList classes;
-  for (const std::string& name : loader->dataset().classes())
-    classes.add_names(name);
-  if (classes.ByteSizeLong() > kMaxInlineClasses) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
-                             ToMemfd(classes.SerializeAsString()));
-    opened_fds.push_back(std::move(memfd));
-    opened.set_classes_in_memfd(true);
-  } else {
-    *opened.mutable_classes() = std::move(classes);
-  }
-  const dataset::Version& version = loader->dataset().version();
-  opened.set_dataset_version(std::string(version.begin(), version.end()));
-  opened.set_dataset_size(loader->dataset().size());
+  FOREBAY_RETURN_IF_ERROR(Describe(loader->dataset(), opened, opened_fds));
   opened.set_samples_per_epoch(loader->samples_per_epoch());
   opened.set_batches_per_epoch(loader->batches_per_epoch());
   opened.set_slot_bytes(loader->slot_bytes());
   base::MutexLock lock(&mutex_);
   opened.set_loader_id(++last_loader_);
-  open_[last_loader_] = std::move(loader);
+  open_[last_loader_] = loader;
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const storage::Root>> Session::OpenRoot(
-    const proto::DatasetSpec& spec, Fds fds) {
-  const std::string& uri = spec.uri();
-  if (uri.size() > kMaxUri) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a dataset's URI has at most ", kMaxUri, " bytes"));
+absl::StatusOr<job::Attachment*> Session::Admit() const {
+  base::MutexLock lock(&mutex_);
+  if (open_.size() + closed_.size() >= kMaxLoaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this process has ", kMaxLoaders, " loaders open: close some"));
   }
-  if (!fds.empty() || !storage::IsRemoteUri(uri))
-    return LocalRootFrom(spec, std::move(fds));
-  if (spec.extra_roots() != 0 || spec.extra_root_paths_size() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        uri, ": extra roots are for links in folders; here there are none"));
+  if (readers_.size() >= kMaxReaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this session has ", kMaxReaders, " readers: open another"));
   }
-  return remote_->Open(uri, interruption_.get_token());
+  return attachment_.get();
+}
+
+absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
+                                 proto::ReaderOpened& opened, Fds& opened_fds) {
+  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
+  const std::stop_token stop = interruption_.get_token();
+  const auto supplies =
+      TakeSupplies(spec.dataset(), absl::MakeSpan(fds), remote_, stop);
+  auto opening = supplies.ok() ? attachment->OpenReader(spec, *supplies,
+                                                        request.decode(), stop)
+                               : supplies.status();
+  if (!opening.ok()) return Explain(opening.status());
+  const dataset::Dataset& dataset = (*opening)->dataset();
+  FOREBAY_RETURN_IF_ERROR(Describe(dataset, opened, opened_fds));
+  for (const dataset::Field& field : dataset.fields())
+    opened.add_fields(field.name);
+  base::MutexLock lock(&mutex_);
+  readers_.push_back(*std::move(opening));
+  opened.set_reader_id(readers_.size());
+  return absl::OkStatus();
+}
+
+absl::Status Session::Fetch(const proto::Fetch& request,
+                            proto::Fetched& fetched, Fds& fetched_fds) {
+  std::shared_ptr<stream::SampleReader> reader;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::uint64_t id = request.reader_id();
+    if (id < 1 || id > readers_.size()) {
+      return absl::NotFoundError(
+          absl::StrCat("this session has no reader ", id));
+    }
+    reader = readers_[id - 1];
+  }
+  const std::vector<std::uint64_t> samples(request.samples().begin(),
+                                           request.samples().end());
+  auto done = reader->Fetch(samples, interruption_.get_token());
+  if (!done.ok()) return Explain(done.status());
+  if (done->window) {
+    fetched.set_window_bytes(done->window_bytes);
+    fetched_fds.push_back(std::move(done->window));
+  }
+  done->failed.resize(std::min(done->failed.size(), kMaxSampleErrors));
+  for (const stream::FailedSample& failed : done->failed) {
+    proto::FailedSample* const said = fetched.add_failed();
+    said->set_index(failed.index);
+    SetError(failed.status, kMaxSampleError, said->mutable_error());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Session::StartEpoch(const proto::StartEpoch& request,
-                                 proto::EpochStarted& started, Fds& slot_fds) {
+                                 const Fds& fds, proto::EpochStarted& started,
+                                 Fds& slot_fds) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  if (fds.size() != (request.listed() ? 1 : 0)) {
+    return absl::InvalidArgumentError(
+        "an epoch comes with the list of its samples, or with nothing");
+  }
+  const base::Fd no_list;
   FOREBAY_ASSIGN_OR_RETURN(
-      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample()));
+      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample(),
+                                   request.listed() ? fds[0] : no_list));
   started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size()));
   started.set_slot_bytes(loader->slot_bytes());
   started.set_lease_quota(stream::kLeaseQuota);

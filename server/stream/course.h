@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "server/base/index_list.h"
 #include "server/sampler/sampler.h"
 
 namespace forebay::stream {
@@ -12,10 +14,12 @@ namespace forebay::stream {
 // An epoch's order and the next one's, whose keys are costly enough to be
 // shared. Immutable value, thread-safe, never blocks, has no errors.
 struct Course {
-  static std::shared_ptr<const Course> Of(const sampler::Sampler& sampler,
-                                          std::uint64_t epoch) {
-    return std::make_shared<const Course>(
-        Course{sampler.Epoch(epoch), sampler.Epoch(epoch + 1)});
+  // `list`: as Sampler::Epoch's.
+  static std::shared_ptr<const Course> Of(
+      const sampler::Sampler& sampler, std::uint64_t epoch,
+      std::shared_ptr<const base::IndexList> list = nullptr) {
+    const sampler::EpochOrder order = sampler.Epoch(epoch, std::move(list));
+    return std::make_shared<const Course>(Course{order, sampler.After(order)});
   }
 
   sampler::EpochOrder current;
@@ -30,8 +34,8 @@ struct Course {
   // neither.
   std::optional<std::uint64_t> SamplesUntil(std::uint64_t sample,
                                             std::uint64_t position) const {
-    const auto now = current.PositionOf(sample);
-    if (now.has_value() && *now >= position) return *now - position;
+    const auto now = current.PositionOf(sample, position);
+    if (now.has_value()) return *now - position;
     const auto then = next.PositionOf(sample);
     if (!then.has_value()) return std::nullopt;
     return samples() - (position < samples() ? position : samples()) + *then;

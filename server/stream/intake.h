@@ -43,8 +43,6 @@ class Intake {
   Intake(const Recipe* recipe, base::MemoryBudget* budget,
          base::MemoryReservation read_window);
 
-  std::uint64_t dataset_number() const { return requester_.dataset_number(); }
-
   void StartEpoch() { window_.StartEpoch(); }
 
   // Whether there is so much room that it should be asked for more.

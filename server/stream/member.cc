@@ -16,8 +16,8 @@ Member::Member(arena::Holder holder, arena::Channel* channel,
       terms_(terms),
       cursor_(batch),
       depth_(terms.slots),
-      itinerary_(std::make_shared<Itinerary>(forecasts.dataset_size)),
-      listing_(forecasts.timetable, forecasts.dataset_number, itinerary_) {}
+      itinerary_(std::make_shared<Itinerary>(forecasts.dataset->size())),
+      listings_(forecasts.timetable, forecasts.dataset, itinerary_) {}
 
 void Member::Start(std::shared_ptr<const Course> course,
                    std::uint64_t first_sample, std::int64_t now_nanos) {

@@ -10,10 +10,12 @@
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
 #include "server/cache/timetable.h"
+#include "server/dataset/dataset.h"
 #include "server/schedule/flow.h"
 #include "server/stream/cursor.h"
 #include "server/stream/depth.h"
 #include "server/stream/itinerary.h"
+#include "server/stream/listings.h"
 #include "server/stream/pace.h"
 #include "server/stream/stock.h"
 
@@ -52,8 +54,7 @@ class Member {
   // Where its itinerary is listed.
   struct Forecasts {
     cache::Timetable* timetable = nullptr;
-    std::uint64_t dataset_number = 0;
-    std::uint64_t dataset_size = 0;
+    std::shared_ptr<const dataset::Dataset> dataset;
   };
 
   Member(arena::Holder holder, arena::Channel* channel, const Terms& terms,
@@ -127,7 +128,7 @@ class Member {
   Pace pace_;
   bool starves_ = true;
   const std::shared_ptr<Itinerary> itinerary_;
-  const cache::Timetable::Listing listing_;  // of the itinerary
+  const Listings listings_;  // of the itinerary
   Production production_;
 
   std::uint32_t taken_ = 0;  // ready entries accounted for

@@ -45,6 +45,7 @@ void ProductionLine::Begin(const BatchKey& key, std::uint64_t samples,
     place.batch = batch.get();
     place.index = static_cast<std::uint32_t>(i);
     place.id = course->current.SampleAt(key.first_sample + i);
+    place.repeat = course->current.RepeatsBefore(key.first_sample + i);
   }
   batch->course = std::move(course);
   batches_.push_back(std::move(batch));
@@ -103,8 +104,13 @@ bool ProductionLine::Substitute(Place& place, const absl::Status& status) {
   }
   if (place.substitutions == kMaxSubstitutions) return false;
   ++place.substitutions;
-  place.id =
-      SubstituteFor(seed_, place.batch->key.epoch, place.id, dataset_size_);
+  // A list may leave out what is not to be seen: validation samples, say.
+  const sampler::EpochOrder& order = place.batch->course->current;
+  const std::uint64_t choice =
+      order.is_listed() ? order.samples() : dataset_size_;
+  const std::uint64_t chosen =
+      SubstituteFor(seed_, place.batch->key.epoch, place.id, choice);
+  place.id = order.is_listed() ? order.SampleAt(chosen) : chosen;
   put_back_.push_back(&place);
   return true;
 }

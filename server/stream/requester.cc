@@ -2,31 +2,19 @@
 
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace forebay::stream {
-
-std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
-  const auto root = dataset.root()->identity();
-  if (root == nullptr) return 0;
-  const dataset::Version& version = dataset.version();
-  const std::uint64_t number = XXH3_64bits_withSeed(
-      root->data(), root->size(), XXH3_64bits(version.data(), version.size()));
-  return number == 0 ? 1 : number;
-}
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Member& sponsor) {
   dataset::Sample source = recipe_->dataset->At(place->id);
   place->held = storage::HeldBytes(source.length);
   storage::ReadRequest request;
-  request.root = recipe_->dataset->root();
+  request.root = provenance_.RootOf(place->id);
   request.object = std::move(source.object);
   request.version = source.version;
   request.offset = source.offset;
   request.length = source.length;
-  request.sample = {dataset_number_, place->id};
+  request.sample = provenance_.RefOf(place->id);
   const Batch& batch = *place->batch;
   const std::uint64_t begin = batch.key.first_sample;
   request.purpose.job = sponsor.terms().flow;
@@ -43,6 +31,8 @@ storage::ReadRequest Requester::RequestFor(Place* place,
 void Requester::Introduce(const Place& place, storage::ReadRequest* request) {
   const sampler::EpochOrder& order = place.batch->course->current;
   if (!order.BlockOf(place.id).has_value()) return;
+  // What stands side by side in one that is made of others need not lie so.
+  if (!provenance_.is_own()) return;
   const std::uint64_t position = place.batch->key.first_sample + place.index;
   // A substitute, and what is seen once more behind the epoch's end, stand
   // where their neighbours do not.
@@ -55,8 +45,8 @@ std::shared_ptr<const BlockNeighbourhood> Requester::NeighbourhoodOf(
     const sampler::EpochOrder& order) {
   auto& kept = neighbourhoods_[order.epoch() % neighbourhoods_.size()];
   if (kept == nullptr || kept->epoch() != order.epoch()) {
-    kept = std::make_shared<const BlockNeighbourhood>(recipe_->dataset,
-                                                      dataset_number_, order);
+    kept = std::make_shared<const BlockNeighbourhood>(
+        recipe_->dataset, provenance_.number(0), order);
   }
   return kept;
 }

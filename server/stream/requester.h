@@ -10,15 +10,10 @@
 #include "server/stream/batch.h"
 #include "server/stream/block_neighbourhood.h"
 #include "server/stream/member.h"
+#include "server/stream/provenance.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
-
-// The number that all who read the same dataset through the same root know it
-// by; 0 if what is read through that root is not shared. Two datasets of one
-// number would mislead the cache about when samples are wanted, and do no
-// other harm.
-std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 
 // Says what to read for a place, for whom, how soon it is needed, and who lies
 // beside it. Not thread-safe: the stream guards it. The recipe belongs to the
@@ -26,9 +21,7 @@ std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 class Requester {
  public:
   explicit Requester(const Recipe* recipe)
-      : recipe_(recipe), dataset_number_(DatasetNumber(*recipe->dataset)) {}
-
-  std::uint64_t dataset_number() const { return dataset_number_; }
+      : recipe_(recipe), provenance_(recipe->dataset.get()) {}
 
   // Fills in what the dataset says of the place's sample, which is read for its
   // batch's sponsor. The request lacks its `done`.
@@ -41,7 +34,7 @@ class Requester {
       const sampler::EpochOrder& order);
 
   const Recipe* const recipe_;
-  const std::uint64_t dataset_number_;
+  const Provenance provenance_;
   // Of the epochs that were asked about last.
   std::array<std::shared_ptr<const BlockNeighbourhood>, 2> neighbourhoods_;
 };

@@ -11,6 +11,7 @@
 #include "server/pipeline/array.h"
 #include "server/pipeline/decode/integer_text.h"
 #include "server/pipeline/decode/utf8_text.h"
+#include "server/stream/blame.h"
 
 namespace forebay::stream {
 namespace {
@@ -58,9 +59,14 @@ absl::Status SampleMaker::Make(const Place& place,
       status = MakeField(place, i, std::get<dataset::Part>(values[i]), encoded,
                          workspace);
     }
-    if (!status.ok()) return BlameField(place, i, status);
+    if (!status.ok()) return BlameField(dataset, place.id, i, status);
   }
   return absl::OkStatus();
+}
+
+// A sample that an epoch has more than once looks different each time.
+std::uint64_t SampleMaker::SeedFor(const Place& place) const {
+  return recipe_->seed + place.repeat * 0x9E3779B97F4A7C15;
 }
 
 absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
@@ -79,7 +85,9 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
     case FieldKind::kImage:
       return recipe_->pipeline->Run(
           bytes,
-          {.seed = recipe_->seed, .epoch = batch.key.epoch, .sample = place.id},
+          {.seed = SeedFor(place),
+           .epoch = batch.key.epoch,
+           .sample = place.id},
           workspace, layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
@@ -96,6 +104,10 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
       layout_->SetBytes(batch.data, field, place.index, bytes);
       return absl::OkStatus();
     case FieldKind::kArray:
+      if (type.bare) {
+        layout_->SetElements(batch.data, field, place.index, bytes);
+        return absl::OkStatus();
+      }
       return MakeArray(type.value, bytes,
                        layout_->Room(batch.data, field, place.index));
     case FieldKind::kSampleId:
@@ -104,24 +116,9 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
   return absl::InternalError("is a field that no dataset has");
 }
 
-absl::Status SampleMaker::BlameField(const Place& place, std::size_t field,
-                                     const absl::Status& status) const {
-  const dataset::Dataset& dataset = *recipe_->dataset;
-  std::string what = dataset.At(place.id).object;
-  // Where the object is the image, its name says it all.
-  const bool whole = recipe_->fields[field].kind == FieldKind::kImage &&
-                     dataset.NameOf(place.id).empty();
-  if (!whole) absl::StrAppend(&what, ": ", recipe_->fields[field].name);
-  return Blame(place, base::Annotate(status, what));
-}
-
 absl::Status SampleMaker::Blame(const Place& place,
                                 const absl::Status& status) const {
-  const std::string name = recipe_->dataset->NameOf(place.id);
-  return base::Annotate(
-      status, absl::StrCat("sample ", place.id,
-                           name.empty() ? "" : absl::StrCat(" (", name, ")"),
-                           " of ", recipe_->dataset->root()->uri()));
+  return BlameSample(*recipe_->dataset, place.id, status);
 }
 
 }  // namespace forebay::stream

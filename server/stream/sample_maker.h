@@ -31,12 +31,11 @@ class SampleMaker {
   absl::Status Blame(const Place& place, const absl::Status& status) const;
 
  private:
+  std::uint64_t SeedFor(const Place& place) const;
   absl::Status MakeField(const Place& place, std::size_t field,
                          const dataset::Part& part,
                          absl::Span<const std::uint8_t> encoded,
                          pipeline::Workspace& workspace) const;
-  absl::Status BlameField(const Place& place, std::size_t field,
-                          const absl::Status& status) const;
 
   const Recipe* const recipe_;
   const BatchLayout* const layout_;

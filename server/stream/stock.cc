@@ -98,6 +98,20 @@ void Stock::DropFailures(const std::function<bool(const BatchKey&)>& wanted) {
   });
 }
 
+void Stock::Forget(std::uint64_t epoch) {
+  // Of no epoch that there is.
+  BatchKey key = {UINT64_MAX, 0};
+  while (finished_.count(key) != 0) ++key.first_sample;
+  for (auto kept = finished_.lower_bound({epoch, 0});
+       kept != finished_.end() && kept->first.epoch == epoch;) {
+    auto node = finished_.extract(kept++);
+    if (!node.mapped().status.ok()) continue;
+    node.key() = node.mapped().key = key;
+    finished_.insert(std::move(node));
+    ++key.first_sample;
+  }
+}
+
 void Stock::Trim() {
   while (pool_.slots() > paid_) {
     const std::uint32_t last = pool_.slots() - 1;

@@ -72,6 +72,9 @@ class Stock {
 
   void Put(Finished batch);
   const Finished* Find(const BatchKey& key) const;
+  // What is kept of the epoch is no use any more. What is leased of it goes
+  // when that ends.
+  void Forget(std::uint64_t epoch);
   // Drops the failures that nobody is about to come to.
   void DropFailures(const std::function<bool(const BatchKey&)>& wanted);
 

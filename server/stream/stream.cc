@@ -18,13 +18,6 @@ constexpr arena::Holder kPeeker = 0;
 // Descriptors that go with one message: the kernel takes 253.
 constexpr std::uint32_t kMostDescriptors = 250;
 
-Member::Forecasts ForecastsOf(const Recipe& recipe,
-                              const Machinery& machinery) {
-  return {.timetable = machinery.timetable,
-          .dataset_number = DatasetNumber(*recipe.dataset),
-          .dataset_size = recipe.dataset->size()};
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
@@ -47,12 +40,15 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
       maker_(&recipe_, &layout_),
       intake_(&recipe_, machinery_.budget, std::move(read_window)),
       stock_(machinery_.budget, layout_.slot_bytes()),
-      audience_(recipe_.batch, ForecastsOf(recipe_, machinery_)),
+      audience_(recipe_.batch, {.timetable = machinery_.timetable,
+                                .dataset = recipe_.dataset}),
       line_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
-  return recipe_.sampler.samples_per_epoch();
+  if (!recipe_.sampler.is_listed()) return recipe_.sampler.samples_per_epoch();
+  base::MutexLock lock(&mutex_);
+  return courses_.empty() ? 0 : courses_.back()->samples();
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
@@ -107,11 +103,13 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(
-    arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample) {
-  if (first_sample > samples_per_epoch()) {
-    return absl::OutOfRangeError(absl::StrCat("sample ", first_sample,
-                                              " of an epoch that has ",
-                                              samples_per_epoch()));
+    arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
+    const std::shared_ptr<const base::IndexList>& list) {
+  FOREBAY_RETURN_IF_ERROR(recipe_.sampler.CheckList(list.get()));
+  const std::uint64_t samples = recipe_.sampler.Epoch(epoch, list).samples();
+  if (first_sample > samples) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "sample ", first_sample, " of an epoch that has ", samples));
   }
   std::uint32_t slots;
   {
@@ -135,14 +133,15 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
   {
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
-    StartLocked(*audience_.Find(member), epoch, first_sample);
+    StartLocked(*audience_.Find(member), CourseLocked(epoch, list),
+                first_sample);
     plan = PlanLocked();
   }
   Execute(std::move(plan));
   return fds;
 }
 
-void Stream::StartLocked(Member& member, std::uint64_t epoch,
+void Stream::StartLocked(Member& member, std::shared_ptr<const Course> course,
                          std::uint64_t first_sample) {
   // Who was away has no claim to what was made meanwhile.
   std::optional<double> least_served;
@@ -154,11 +153,18 @@ void Stream::StartLocked(Member& member, std::uint64_t epoch,
   }
   member.served = std::max(member.served, least_served.value_or(0));
   if (audience_.Running() == 0) intake_.StartEpoch();
-  member.Start(CourseLocked(epoch), first_sample, Now());
+  member.Start(std::move(course), first_sample, Now());
   flows_ = audience_.Flows();
 }
 
-std::shared_ptr<const Course> Stream::CourseLocked(std::uint64_t epoch) {
+std::shared_ptr<const Course> Stream::CourseLocked(
+    std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list) {
+  if (recipe_.sampler.is_listed()) {
+    // The same epoch may be another one now: nothing of it is kept.
+    stock_.Forget(epoch);
+    courses_ = {Course::Of(recipe_.sampler, epoch, list)};
+    return courses_.back();
+  }
   std::erase_if(courses_, [&](const std::shared_ptr<const Course>& course) {
     return course.use_count() == 1 && course->epoch() != epoch;
   });

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
+#include "server/base/index_list.h"
 #include "server/base/mutex.h"
 #include "server/stream/agenda.h"
 #include "server/stream/audience.h"
@@ -98,14 +99,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Whether the member holds a batch, or could still take one.
   bool Holds(arena::Holder member) const;
 
-  // Starts `epoch` for the member, passing over the first samples. Returns
-  // descriptors of the slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an
-  // epoch under way, or takes nothing of what is published; OUT_OF_RANGE: the
-  // epoch has fewer samples; RESOURCE_EXHAUSTED: the host has no memory or
-  // descriptors left.
-  absl::StatusOr<std::vector<base::Fd>> Start(arena::Holder member,
-                                              std::uint64_t epoch,
-                                              std::uint64_t first_sample);
+  // Starts `epoch` for the member, passing over the first samples. `list`: as
+  // Sampler::Epoch's; such an order is one member's alone. Returns descriptors
+  // of the slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an epoch under
+  // way, or takes nothing of what is published; OUT_OF_RANGE: the epoch has
+  // fewer samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors
+  // left.
+  absl::StatusOr<std::vector<base::Fd>> Start(
+      arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
+      const std::shared_ptr<const base::IndexList>& list = nullptr);
   // Descriptors of the slots from number `first` on, in order, but not more
   // than a message takes. RESOURCE_EXHAUSTED: no descriptors are left.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const;
@@ -149,10 +151,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::Status MakeSlots(std::uint32_t slots);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void StartLocked(Member& member, std::uint64_t epoch,
+  void StartLocked(Member& member, std::shared_ptr<const Course> course,
                    std::uint64_t first_sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<const Course> CourseLocked(std::uint64_t epoch)
+  std::shared_ptr<const Course> CourseLocked(
+      std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What is made for the member is made for others that want it, or for nobody.
   void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -12,7 +12,6 @@ import time
 import numpy
 import pytest
 
-import forebay
 from forebay import transforms as T
 from trouble import (PATIENCE, contents, ctl, expect_line, open_loader, trainer,
                      until)
@@ -108,7 +107,7 @@ def test_daemon_killed_at_random(daemon, photos, monkeypatch):
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     steady = Steady(photos)
-    monkeypatch.setattr(forebay.loader, "_REATTACH_SECONDS", PATIENCE)
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
     done = threading.Event()
 
     def kill_again_and_again():

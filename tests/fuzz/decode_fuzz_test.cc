@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "proto/raw_image.h"
 #include "server/pipeline/decode/any_image_decoder.h"
 
 namespace {
@@ -71,6 +72,19 @@ void MendChecksums(std::vector<std::uint8_t>& file) {
   }
 }
 
+// Gives a raw image as many pixels as its header, made smaller, says.
+void MendLength(std::vector<std::uint8_t>& file) {
+  forebay::proto::RawImageHeader header{};
+  if (file.size() < sizeof(header)) return;
+  std::memcpy(&header, file.data(), sizeof(header));
+  header.width %= 100;
+  header.height %= 100;
+  header.channels %= 4;
+  std::memcpy(file.data(), &header, sizeof(header));
+  file.resize(sizeof(header) +
+              std::size_t{header.width} * header.height * header.channels);
+}
+
 // A region that depends on the file alone.
 decode::Region ChooseRegion(const decode::ImageInfo& info, std::uint32_t hash) {
   decode::Region region;
@@ -110,6 +124,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   std::vector<std::uint8_t> mended(data, data + size);
   if (data[0] == 0x89) {
     MendChecksums(mended);
+  } else if (data[0] == 0x8f) {
+    MendLength(mended);
   } else {
     mended.insert(mended.end(), {0xff, 0xd9});
   }

@@ -151,7 +151,7 @@ def test_held_batches_keep_their_slots_and_no_others(shared_daemon, photos,
 
 
 def test_killed_daemon_is_told_to_who_waits(tmp_path, photos, monkeypatch):
-    monkeypatch.setattr(forebay.loader, "_REATTACH_SECONDS", 0.2)
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0.2")
     with serving(tmp_path) as daemon:
         loader = open_loader(photos)
         iterator = iter(loader)

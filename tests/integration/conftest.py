@@ -105,3 +105,10 @@ def photos(tmp_path_factory):
             image.crop((x, y, x + WIDTH, y + HEIGHT)).save(
                 folder / name / f"{number:03d}.jpg", quality=90)
     return folder
+
+
+@pytest.fixture
+def image_folder(shared_daemon, photos):
+    """The photographs as torchvision sees them."""
+    import drop_in
+    return drop_in.image_folder(photos)

@@ -33,14 +33,18 @@ class Daemon:
         self._environment = dict(os.environ, XDG_CACHE_HOME=str(folder))
         self.process = None
 
-    def start(self, *arguments):
-        """Starts it; returns when it is complete and serves clients."""
+    def launch(self, *arguments):
+        """Starts it, and waits for nothing."""
         with open(self._log_path, "ab") as log:
             self.process = subprocess.Popen(
                 [*self._launcher, FOREBAYD, "--runtime-dir",
                  str(self.runtime_dir), *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=self._environment)
+
+    def start(self, *arguments):
+        """Starts it; returns when it is complete and serves clients."""
+        self.launch(*arguments)
         end = time.monotonic() + START_SECONDS
         while not self._serves():
             assert self.process.poll() is None, self.log()

@@ -57,7 +57,7 @@ def expect_interrupted(daemon):
 
 
 def test_a_terminated_daemon_does_not_finish_its_scan(daemon, endless):
-    with trainer(OPEN, endless) as process:
+    with trainer(OPEN, endless, FOREBAY_REATTACH_SECONDS="0") as process:
         expect_line(process, "opening")
         until(lambda: scanning(daemon), "a scan begins")
         daemon.process.terminate()
@@ -67,7 +67,7 @@ def test_a_terminated_daemon_does_not_finish_its_scan(daemon, endless):
 
 
 def test_a_killed_trainers_scan_ends(daemon, endless):
-    with trainer(OPEN, endless) as process:
+    with trainer(OPEN, endless, FOREBAY_REATTACH_SECONDS="0") as process:
         expect_line(process, "opening")
         until(lambda: scanning(daemon), "a scan begins")
         process.kill()

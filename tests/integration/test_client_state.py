@@ -70,6 +70,30 @@ def test_resumes_with_other_ranks(daemon, photos):
     assert rest == set(whole[16:])
 
 
+def test_resumes_again_and_again_with_other_ranks(daemon, photos):
+    """Numbers of ranks that do not divide what was read."""
+    with open_loader(photos, shuffle=True, seed=8) as loader:
+        whole = ids(loader)
+    seen, state = [], None
+    for world_size, batch_size in ((3, 5), (2, 4), (5, 1), (4, 3)):
+        states = []
+        for rank in range(world_size):
+            with open_loader(photos, shuffle=True, seed=8, pad="none",
+                             rank=rank, world_size=world_size,
+                             batch_size=batch_size) as loader:
+                if state is not None:
+                    loader.load_state_dict(state)
+                iterator = iter(loader)
+                seen += ids([next(iterator)])
+                states.append(loader.state_dict())
+        assert all(one == states[0] for one in states)
+        state = states[-1]
+        assert sorted(seen) == sorted(whole[:state["position"]])
+    with open_loader(photos, shuffle=True, seed=8) as loader:
+        loader.load_state_dict(state)
+        assert ids(loader) == whole[len(seen):]
+
+
 def test_refuses_a_state_of_something_else(daemon, photos):
     with open_loader(photos, shuffle=True, seed=1) as loader:
         state = loader.state_dict()

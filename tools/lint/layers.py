@@ -33,7 +33,8 @@ BESIDE = {
 }
 # Anybody below them may use these, so that no list could be shorter.
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
-                   "tools/bazel/rules_cc", "tools/bazel/rules_cc/cc",
+                   "tools/bazel/portable", "tools/bazel/rules_cc",
+                   "tools/bazel/rules_cc/cc",
                    "tools/bazel/remote_coverage_tools"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 EXPORTS = {"visibility", "default_visibility", "exports_files"}
@@ -53,7 +54,9 @@ def room_of(path):
 
 def objection(user, used):
     """Why a file of the room `user` may not use `used`; None when it may."""
-    if user == used or used == "tools/bazel" or user in (None, "tests"):
+    if user == used or used in (None, "tools/bazel"):
+        return None
+    if user in (None, "tests"):
         return None
     if used == "tests":
         return "only tests use tests"

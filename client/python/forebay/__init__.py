@@ -11,8 +11,8 @@
 """
 
 from . import errors, transforms
-from ._dataset import Dataset
 from ._manifest import Manifest, manifest
+from ._map_style import Dataset
 from ._native import lib as _lib
 from .errors import (DaemonUnavailable, DataError, ForebayError,
                      InvalidArgument, NotFound, PermissionDenied,

@@ -9,7 +9,7 @@ import keyword
 import math
 import re
 import sys
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _native, _varying, errors
 
@@ -123,8 +123,13 @@ def _identifiers(names):
 
 
 @functools.lru_cache(maxsize=None)
-def _tuple_type(names):
-    """A named tuple that also carries the ids of its samples."""
+def _tuple_type(names, images):
+    """A named tuple that also carries the ids of its samples.
+
+    Args:
+      names: of its fields.
+      images: the place of the field of images; None: there is none.
+    """
     # The names are the dataset's: no type checker can know them.
     fields: Any = collections.namedtuple("Batch", names)  # type: ignore[misc]
 
@@ -137,6 +142,13 @@ def _tuple_type(names):
 
         # A maker and the bytes it needs: few ask for the ids.
         _ids: Any = None
+        image_place = images
+
+        def with_values(self, values):
+            """Other values of the same fields, of the same samples."""
+            made = tuple.__new__(type(self), values)
+            made._ids = self._ids
+            return made
 
         @functools.cached_property
         def sample_ids(self):
@@ -220,7 +232,8 @@ class Wrapper:
         return plan
 
     def _new_plan(self, fields):
-        names, makers, ids, make_ids = [], [], None, None
+        names: List[str] = []
+        makers, ids, make_ids, images = [], None, None, None
         numbers = fields[-1]  # of the samples
         for field in fields:
             shape = tuple(field.shape[:field.rank])
@@ -228,6 +241,8 @@ class Wrapper:
                 ids = field.offset, field.bytes
                 make_ids = self._maker(field.dtype, shape, True)
                 continue
+            if field.kind == _native.IMAGE:
+                images = len(names)
             names.append(field.name.decode(errors="replace"))
             if field.row_splits_offset:
                 makers.append((_varying.maker(
@@ -237,4 +252,5 @@ class Wrapper:
             copied = field.kind not in (_native.IMAGE, _native.ARRAY)
             makers.append((self._maker(field.dtype, shape, copied),
                            field.offset))
-        return _Plan(_tuple_type(_identifiers(names)), makers, ids, make_ids)
+        return _Plan(_tuple_type(_identifiers(names), images), makers, ids,
+                     make_ids)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 
-from . import _native, _taker
+from . import _native, _reattach, _taker, errors
 
 # Native waits are this long, so that signals and other threads get their turn.
 SLICE_SECONDS = 0.25
@@ -35,34 +36,34 @@ class Connection:
       classes: list of str, in label order.
     """
 
-    def __init__(self, options, transform):
+    def __init__(self, options, transform, start_daemon=None):
         """Opens the loader; waits until the dataset is indexed.
 
         Args:
           options: dict of fields of _native.LoaderOptions.
           transform: a Transform or None.
+          start_daemon: see _reattach.Outage.
         """
         self._lib = _native.lib
         self._handle = c.c_void_p()  # null until it is made
-        native = _native.LoaderOptions()
-        self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
-        options = dict(options)
-        for name, count in (("extra_roots", "extra_root_count"),
-                            ("fields", "field_count"), ("columns", None)):
-            strings = options.pop(name)
-            setattr(native, name, (c.c_char_p * len(strings))(*strings))
-            if count is not None:
-                setattr(native, count, len(strings))
-        for name, value in options.items():
-            setattr(native, name, value)
+        native = _native.loader_options(options)
+        native.reattach_seconds = 0  # that is the business of _reattach
+        self._uri = os.fsdecode(options["uri"])
         pipeline = _build_pipeline(transform)
         try:
             _native.check(self._lib.forebay_loader_create(
                 c.byref(native), pipeline, c.byref(self._handle)))
         finally:
             self._lib.forebay_pipeline_free(pipeline)
-        _wait(lambda: self._lib.forebay_loader_open(
-            self._handle, SLICE_SECONDS))
+        try:
+            _wait(lambda: self._lib.forebay_loader_open(
+                self._handle, SLICE_SECONDS))
+        except errors.DaemonUnavailable as error:
+            if self._lib.forebay_loader_is_attached(self._handle):
+                raise  # it is the dataset that cannot be reached
+            outage = self.outage(start_daemon)
+            outage.ride(error)
+            outage.over()
         self._read_info()
 
     def _read_info(self):
@@ -73,17 +74,34 @@ class Connection:
         self.dataset_size = info.dataset_size
         self.samples_per_epoch = info.samples_per_epoch
         self.batches_per_epoch = info.batches_per_epoch
-        self.classes = []
-        name, length = c.c_void_p(), c.c_size_t()
-        for label in range(info.class_count):
-            _native.check(self._lib.forebay_loader_class_name(
-                self._handle, label, c.byref(name), c.byref(length)))
-            self.classes.append(
-                c.string_at(name, length.value).decode(errors="surrogateescape"))
+        self.classes = _native.class_names(
+            self._lib.forebay_loader_class_name, self._handle, info.class_count)
 
-    def start_epoch(self, epoch, first_sample):
-        _native.check(self._lib.forebay_loader_start_epoch(
-            self._handle, epoch, first_sample))
+    def start_epoch(self, epoch, first_sample, indices=None):
+        """Starts an epoch, passing over its first samples.
+
+        Args:
+          indices: of a loader that was opened with the order LISTED, the
+            epoch's samples by number: a contiguous NumPy array, int64, (M,).
+        """
+        if indices is None:
+            _native.check(self._lib.forebay_loader_start_epoch(
+                self._handle, epoch, first_sample))
+        else:
+            _native.check(self._lib.forebay_loader_start_listed_epoch(
+                self._handle, epoch, indices.ctypes.data, len(indices),
+                first_sample))
+
+    def outage(self, start_daemon):
+        """A _reattach.Outage of this loader, whose daemon is missed."""
+        return _reattach.Outage(self._uri, self._reattach, start_daemon)
+
+    def _reattach(self):
+        status = self._lib.forebay_loader_reattach(self._handle, SLICE_SECONDS)
+        if status in (_native.INTERRUPTED, _native.TIMEOUT):
+            return False
+        _native.check(status)
+        return True
 
     def taker(self, view):
         """Takes this loader's batches; waits SLICE_SECONDS at most for one.

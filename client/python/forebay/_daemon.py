@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from . import _native, errors
+from . import _native, _programs, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
@@ -21,7 +21,7 @@ _started: list[subprocess.Popen] = []
 
 def _find_program() -> str:
     package = pathlib.Path(__file__).resolve().parent
-    places = [package / "forebayd"]
+    places = [_programs.FOLDER / "forebayd"]
     if len(package.parents) > 3:
         places.append(package.parents[3] / "bin" / "forebayd")
     on_path = shutil.which("forebayd")
@@ -60,7 +60,7 @@ def _start(directory) -> None:
              "--exit-when-idle", str(IDLE_SECONDS)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
             env=environment, start_new_session=True)
-    _started.append(process)
+    _started[:] = [one for one in _started if one.poll() is None] + [process]
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         if _native.ping(directory):
@@ -75,8 +75,8 @@ def _start(directory) -> None:
         f"{log_path}")
 
 
-def ensure_running() -> None:
-    """Starts a daemon for this user if none listens where clients look.
+def ensure_running(directory: str) -> None:
+    """Starts a daemon for this user if none listens in `directory`.
 
     Nothing is started where somebody else sees to it: in $FOREBAY_RUNTIME_DIR
     or for the whole machine. The daemon is detached, outlives this process, and
@@ -85,7 +85,6 @@ def ensure_running() -> None:
     Raises:
       errors.DaemonUnavailable: it cannot be started; the message names its log.
     """
-    directory = _native.runtime_dir()
     if os.environ.get("FOREBAY_RUNTIME_DIR") or directory == "/run/forebay":
         return
     if _native.ping(directory):

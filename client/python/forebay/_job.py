@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NamedTuple
 
 from . import errors
 
+# Rank, size, and rank on this host. Torchrun's come first: it may run within a
+# step of SLURM, for which all its processes are one task.
 _RANK_VARIABLES = (
-    ("RANK", "WORLD_SIZE"),                  # torchrun
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-    ("HOROVOD_RANK", "HOROVOD_SIZE"),
+    ("RANK", "WORLD_SIZE", "LOCAL_RANK"),  # torchrun
+    ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
+    ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"),
+    # Horovod's and others', started by Open MPI.
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
+
+
+class Ranks(NamedTuple):
+    """Which process of a distributed job this is.
+
+    Attributes:
+      rank: 0 to world_size - 1.
+      world_size: processes, of all hosts.
+      local_rank: of those on this host; 0 where the launcher does not say.
+    """
+
+    rank: int
+    world_size: int
+    local_rank: int
 
 
 def _start_time() -> str:
@@ -54,20 +74,26 @@ def job_name() -> str:
     return f"{script}-{os.getpid()}" if alone else script
 
 
-def distributed_rank() -> tuple[int, int]:
-    """(rank, world size) from torchrun's, SLURM's or Horovod's variables.
+def distributed_rank() -> Ranks:
+    """The ranks that torchrun's, SLURM's or Horovod's variables say.
 
     Raises:
-      errors.InvalidArgument: none are set, or they are no numbers.
+      errors.InvalidArgument: none are set, or they are no ranks.
     """
-    for rank, size in _RANK_VARIABLES:
-        if rank in os.environ and size in os.environ:
+    env = os.environ
+    for rank, size, local in _RANK_VARIABLES:
+        if rank in env and size in env:
+            said = env[rank], env[size], env.get(local, "0")
             try:
-                return int(os.environ[rank]), int(os.environ[size])
+                ranks = Ranks(*map(int, said))
             except ValueError:
-                raise errors.InvalidArgument(
-                    f"{rank} and {size} must be numbers, not "
-                    f"{os.environ[rank]!r} and {os.environ[size]!r}") from None
+                ranks = Ranks(-1, 0, 0)
+            if 0 <= ranks.rank < ranks.world_size and ranks.local_rank >= 0:
+                return ranks
+            raise errors.InvalidArgument(
+                f"{rank}, {size} and {local} must be a rank, the number of "
+                "ranks and the rank on this host, not " +
+                ", ".join(map(repr, said)))
     raise errors.InvalidArgument(
         "distributed=True needs RANK and WORLD_SIZE (torchrun), SLURM_PROCID "
         "and SLURM_NTASKS, or HOROVOD_RANK and HOROVOD_SIZE")

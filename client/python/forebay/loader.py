@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-import time
 import weakref
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import _batch, _connection, _daemon, _job, _native, _options, errors
-from ._dataset import Dataset
-from ._manifest import Manifest
-from .transforms import Transform
-
-# How long a daemon that went away may take to come back.
-_REATTACH_SECONDS = 15.0
-_STATE_VERSION = 1
+from . import _batch, _connection, _daemon, _job, _native, _plan, errors
+from ._dataset import DatasetInfo
+from ._epoch import Epoch
+from ._position import Position
+from ._progress import Progress
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -29,61 +26,6 @@ def _renew():
 
 
 os.register_at_fork(after_in_child=_renew)
-
-
-class _Position:
-    """How far an epoch has come."""
-
-    __slots__ = ("epoch", "samples")
-
-    def __init__(self, epoch, samples):
-        self.epoch = epoch
-        self.samples = samples  # of this rank, returned by next()
-
-
-class _Epoch:
-    """An iterator over the rest of one epoch."""
-
-    def __init__(self, loader, connection, position):
-        self._loader = loader
-        self._position = position
-        self._attach(connection)
-        self._lock = threading.Lock()
-        self._done = False
-
-    def _attach(self, connection):
-        self._view = _batch.View()
-        self._take = connection.taker(self._view.native).take
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        # Runs for each batch, with cold caches: what is usual takes few steps.
-        with self._lock:
-            if self._done:
-                raise StopIteration
-            loader, position = self._loader, self._position
-            try:
-                if loader._current is not position:
-                    loader._say_why_over()
-                memory = self._take()
-                if memory.__class__ is int:
-                    memory = loader._await(self, memory)
-                batch = loader._wrapper.wrap(memory, self._view)
-                position.samples += memory.samples
-                loader._state = position
-                return batch
-            except BaseException as error:
-                # A signal handler may raise between two batches: the epoch goes
-                # on if the user does.
-                self._done = isinstance(error,
-                                        (StopIteration, errors.ForebayError))
-                raise
-
-    def __del__(self):
-        if not self._done:
-            self._loader._abandon(self._position)
 
 
 class DataLoader:
@@ -100,15 +42,25 @@ class DataLoader:
     refers to it. Texts, JSON and bytes are lists, of str, of what
     `json.loads` makes of them, and of bytes.
 
+    The daemon may be restarted at any moment: batches held stay what they are,
+    and the loader goes on with the next sample once a daemon is back; a line in
+    the log ("forebay") says that it waits, and another that it goes on. It gives
+    up with DaemonUnavailable after 60 s, or $FOREBAY_REATTACH_SECONDS.
+
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
 
     Args:
       dataset: a path or file:// URI, or a place that the daemon reads as itself:
         "gs://bucket/...", or (shards and manifests) "https://...". A folder has
-        the semantics of torchvision's ImageFolder. What ends in ".tar" or has braces or
-        wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no folder
-        is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        the semantics of torchvision's ImageFolder. What ends in ".tar" or has
+        braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no
+        folder is tar shards as webdataset writes them. Or a `forebay.manifest`.
+        Or a dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100,
+        MNIST and the like of it, each with its transform and target_transform
+        (which runs in the trainer, on every label); torch's TensorDataset (fields
+        `tensor0`, `tensor1`, ...), and its Subset and ConcatDataset of these. It
+        is split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, what a batch is made of, in this order: members'
         extensions, such as ("jpg", "cls"); several with semicolons between
         ("jpg;png") stand for the first that a sample has. What is behind the
@@ -126,16 +78,36 @@ class DataLoader:
         group ahead of the trainer: for shards that are too large for the cache
         and far away, or on disks that are bad at random reads; where random
         reads are fast, True is faster.
+      sampler: instead of shuffle. DistributedSampler says rank, world size, seed
+        and pad, and which epoch `iter()` begins (its set_epoch); RandomSampler
+        and SequentialSampler mean an order of ours; the indices of any other are
+        drawn at each `iter()`, and are all that this process sees.
+      batch_sampler, collate_fn: as the daemon makes the batches: None.
+      num_workers, timeout, worker_init_fn, multiprocessing_context,
+        prefetch_factor, persistent_workers, pin_memory_device, in_order: accepted
+        as torch's DataLoader has them, but nothing needs them.
+      pin_memory: whether batches are copied to page-locked memory; torch only.
+      generator: a torch.Generator, whose initial seed is taken as seed.
+      batch_transform: a function of a batch's fields, such as MixUp, that runs in
+        the trainer; what it returns is the batch: a named tuple like before, if
+        it is a tuple or list of as many.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
-      transform: from forebay.transforms; None: decode only, to uint8 NCHW.
+      transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
+        or of Albumentations, which is translated op by op, each within one level
+        of 255 of the original. Ops without a counterpart run in the
+        trainer, on each image, if they come last (a warning names them). What
+        ends as a PIL image is delivered as uint8 NCHW, an array of
+        Albumentations' as NHWC. None: decode only, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: take both from torchrun's, SLURM's or Horovod's variables.
+        Order and partition depend on the seed alone: hosts need no word between
+        them. A rank that dies harms no other; who is started again, be it with
+        other ranks, loads the state that was saved.
       pad: what happens if samples do not divide among ranks: "wrap" repeats the
         first, "drop" leaves out the last, "none" gives each exactly once.
       device: "cpu".
-      pin_memory: False.
-      order: "exact": what the seed gives.
+      order: "exact": what the seed gives, whoever else runs.
       sharing: whether equal loaders have their batches made once for all:
         "elastic", each at its pace; "lockstep", each at the slowest; "off".
       weight: the job's share of contended resources, 0.001 to 1000.
@@ -149,26 +121,44 @@ class DataLoader:
       extra_roots: folders that links inside the dataset may lead to, at most 8.
       autostart: start a daemon for this user if none listens.
 
+    Attributes:
+      dataset: a `forebay.Dataset`: uri, classes, version.
+      batch_size, rank, world_size: int.
+      local_rank: int, of this host, with `distributed`; else 0.
+
     Raises:
       errors.ForebayError: of the class that suits; one sentence says why.
     """
 
     def __init__(
         self,
-        dataset: Union[str, "os.PathLike[str]", Manifest],
+        dataset: Any,
         batch_size: int = 1,
-        shuffle: Union[bool, str] = False,
+        shuffle: Union[bool, str, None] = False,
+        sampler: Optional[Iterable[int]] = None,
+        batch_sampler: None = None,
+        num_workers: int = 0,
+        collate_fn: Optional[Callable] = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Optional[Callable] = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
         *,
+        prefetch_factor: Optional[int] = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        batch_transform: Optional[Callable] = None,
         fields: Optional[Sequence[str]] = None,
         seed: int = 0,
-        drop_last: bool = False,
-        transform: Optional[Transform] = None,
+        transform: Any = None,
         rank: int = 0,
         world_size: int = 1,
         distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu",
-        pin_memory: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
         weight: float = 1.0,
@@ -179,43 +169,61 @@ class DataLoader:
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
+        arguments = {name: value for name, value in locals().items()
+                     if name not in ("self", "autostart")}
         self._closed = True  # until it is open
-        _options.check_unsupported(device, pin_memory, order, shuffle)
-        self._wrapper = _batch.Wrapper(_batch.resolve_framework(framework))
-        if distributed:
-            rank, world_size = _job.distributed_rank()
-        self._options = _options.build(
-            dataset, fields=fields, batch_size=batch_size, shuffle=shuffle, seed=seed,
-            drop_last=drop_last, transform=transform, rank=rank,
-            world_size=world_size, pad=pad, on_error=on_error, sharing=sharing,
-            weight=weight, name=name, depth=depth, extra_roots=extra_roots)
-        self._transform = transform
-        self._autostart = autostart
+        plan = _plan.make(2, **arguments)
+        self._options = plan.options
+        self._wrapper = _batch.Wrapper(plan.framework)
+        self._transform = plan.transform
+        self._trainer_side = plan.trainer_side
+        # Settled here: who reads from the machine's daemon waits for that one.
+        directory = _native.runtime_dir()
+        self._options["runtime_dir"] = os.fsencode(directory)
+        self._start_daemon = (
+            functools.partial(_daemon.ensure_running, directory)
+            if autostart else None)
+        self.sampler = sampler
         self.batch_size = self._options["batch_size"]
+        self.rank = self._options["rank"]
+        self.world_size = self._options["world_size"]
+        self.local_rank = (
+            _job.distributed_rank().local_rank if distributed else 0)
+        self.drop_last = bool(drop_last)
+        self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         # Of the iterator that may go on.
-        self._current: Optional[_Position] = None
-        self._next_position = _Position(0, 0)
-        self._state = self._next_position
+        self._current: Optional[Position] = None
         _loaders.add(self)
         self._connection = self._connect()
         self._pid = os.getpid()
         self._closed = False
-        self.dataset = Dataset(
-            os.fsdecode(self._options["uri"]), self._connection.classes,
+        self._contents = DatasetInfo(
+            os.fsdecode(self._options["uri"]),
+            plan.classes or self._connection.classes,
             self._connection.dataset_version.hex(),
             self._connection.dataset_size)
+        if plan.size not in (None, self._connection.dataset_size):
+            self.close()
+            raise errors.Unsupported(
+                f"{self._contents.uri} has {self._connection.dataset_size} "
+                f"samples, but the {type(dataset).__name__} {plan.size}: open it "
+                "anew if files have come or gone")
+        self._progress = Progress(plan.sampling, self._options, self._contents)
+        self.dataset: Any = self._contents if plan.size is None else dataset
 
     def _connect(self):
-        if self._autostart:
-            _daemon.ensure_running()
-        return _connection.Connection(self._options, self._transform)
+        if self._start_daemon is not None:
+            self._start_daemon()
+        return _connection.Connection(self._options, self._transform,
+                                      self._start_daemon)
 
     def _reconnect(self):
+        """Opens the loader in a forked child."""
         connection = self._connect()
-        if connection.dataset_version.hex() != self.dataset.version:
+        if connection.dataset_version.hex() != self._contents.version:
             raise errors.StateError(
-                f"{self.dataset.uri} has changed since this loader was opened: "
+                f"{self._contents.uri} has changed since this loader was opened: "
                 "open another")
         self._connection = connection
         self._pid = os.getpid()
@@ -225,50 +233,37 @@ class DataLoader:
             raise errors.StateError("the loader is closed")
 
     def __len__(self) -> int:
-        """Batches in a whole epoch of this rank."""
-        return self._connection.batches_per_epoch
+        """Batches in a whole epoch of this rank.
+
+        Raises:
+          TypeError: nobody can know, as the sampler has no length.
+        """
+        return self._progress.batches(self._connection.batches_per_epoch)
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next `iter()` starts; 0 is the first."""
-        if epoch < 0:
-            raise errors.InvalidArgument(
-                f"the epoch must not be negative, but is {epoch}")
         with self._lock:
-            if epoch != self._next_position.epoch:
-                self._next_position = _Position(int(epoch), 0)
-                self._state = self._next_position
+            self._progress.set_epoch(epoch)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         with self._lock:
             self._check_open()
-            position = _Position(self._next_position.epoch,
-                                 self._next_position.samples)
+            position = self._progress.next_position(2)
             self._current = position
             self._start(position)
-            self._next_position = _Position(position.epoch + 1, 0)
-            self._state = position
-            return _Epoch(self, self._connection, position)
+            self._progress.begin(position)
+            return Epoch(self, self._connection, position)
 
     def _start(self, position):
         if self._pid != os.getpid():
             self._reconnect()
         try:
-            self._connection.start_epoch(position.epoch, position.samples)
-        except errors.DaemonUnavailable:
-            self._reattach(position)
-
-    def _reattach(self, position):
-        """Goes on with a daemon that has come back."""
-        end = time.monotonic() + _REATTACH_SECONDS
-        while True:
-            try:
-                self._reconnect()
-                self._connection.start_epoch(position.epoch, position.samples)
-                return
-            except errors.DaemonUnavailable:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(0.1)
+            self._connection.start_epoch(position.epoch, position.first,
+                                         position.indices)
+        except errors.DaemonUnavailable as error:
+            outage = self._connection.outage(self._start_daemon)
+            outage.ride(error)
+            outage.over()
 
     def _say_why_over(self):
         """Raises what an iterator that may not go on has to tell."""
@@ -294,22 +289,27 @@ class DataLoader:
         Raises:
           StopIteration: the epoch has ended.
         """
+        outage = None
         while status != _native.END_OF_EPOCH:
             try:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
-            except errors.DaemonUnavailable:
-                with self._lock:
-                    self._check_open()
-                    self._reattach(epoch._position)
-                    epoch._attach(self._connection)
+            except errors.DaemonUnavailable as error:
+                if outage is None:
+                    outage = epoch._connection.outage(self._start_daemon)
+                outage.ride(error)
+            self._check_open()
             memory = epoch._take()
             if memory.__class__ is not int:
-                return memory
+                break
             status = memory
+        if outage is not None:
+            outage.over()
+        if status != _native.END_OF_EPOCH:
+            return memory
         with self._lock:
             if self._current is epoch._position:
-                self._state = self._next_position
+                self._progress.end()
                 self._current = None
         raise StopIteration
 
@@ -325,51 +325,38 @@ class DataLoader:
             except errors.ForebayError:
                 pass  # the next iter() says what is wrong
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> Dict[str, Any]:
         """Where the loader stands: what `next()` has returned, not what was
-        prefetched. A dict of plain values, for `load_state_dict`."""
-        with self._lock:
-            return {
-                "version": _STATE_VERSION,
-                "dataset_version": self.dataset.version,
-                "seed": self._options["seed"],
-                "order": self._options["order"],
-                "epoch": self._state.epoch,
-                "position": self._state.samples * self._options["world_size"],
-            }
+        prefetched. A dict of plain values, for `load_state_dict`; with a sampler
+        whose indices are each epoch's order also bytes: the order under way, 8
+        for each sample, and the state of the sampler's generator, if it has
+        one.
 
-    def load_state_dict(self, state: dict) -> None:
+        Ranks that have made equally many steps have equal states: one of them
+        need be saved, and all ranks load it.
+        """
+        with self._lock:
+            return self._progress.save()
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
 
-        The batch size and the number of ranks may differ.
+        The batch size and the number of ranks may differ. Where that number does
+        not divide the samples read so far, pad="none" still gives each remaining
+        sample exactly once; with "wrap" fewer than `world_size` of those read
+        last come again, with "drop" as few of the next ones are left out, so
+        that all ranks make equally many steps. Ranks that had made unequally
+        many go on from the state of the one that had made fewest: what others
+        had read beyond comes again.
 
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
         """
-        if state.get("version") != _STATE_VERSION:
-            raise errors.StateError(
-                f"the state has version {state.get('version')!r}; this package "
-                f"reads version {_STATE_VERSION}")
-        if state["dataset_version"] != self.dataset.version:
-            raise errors.StateError(
-                f"the state was saved with another version of the dataset: "
-                f"{state['dataset_version']}, but {self.dataset.uri} is "
-                f"{self.dataset.version}")
-        for key in ("seed", "order"):
-            if state[key] != self._options[key]:
-                raise errors.StateError(
-                    f"the state was saved with another {key}: {state[key]}, "
-                    f"not {self._options[key]}")
-        size, rank = self._options["world_size"], self._options["rank"]
-        samples = max(0, -(-(state["position"] - rank) // size))
         with self._lock:
+            self._progress.load(state, self._connection.samples_per_epoch)
             self._current = None
-            self._next_position = _Position(
-                int(state["epoch"]),
-                min(samples, self._connection.samples_per_epoch))
-            self._state = self._next_position
 
-    def stats(self) -> dict:
+    def stats(self) -> Dict[str, int]:
         """Totals since the loader was opened (or re-attached).
 
         samples, batches and bytes delivered; bytes_read from storage;
@@ -396,5 +383,5 @@ class DataLoader:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self)} batches an epoch"
-        return (f"DataLoader({self.dataset.uri!r}, "
+        return (f"DataLoader({self._contents.uri!r}, "
                 f"batch_size={self.batch_size}, {state})")

@@ -7,14 +7,29 @@
 namespace forebay::pipeline::decode {
 
 AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
-    : jpeg_(limits), png_(limits) {}
+    : jpeg_(limits), png_(limits), raw_(limits) {}
+
+ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
+  switch (format) {
+    case Format::kJpeg:
+      return &jpeg_;
+    case Format::kPng:
+      return &png_;
+    case Format::kRaw:
+      return &raw_;
+    case Format::kOther:
+      break;
+  }
+  return nullptr;
+}
 
 absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
     absl::Span<const std::uint8_t> encoded) {
   opened_ = nullptr;
   if (encoded.empty()) return absl::DataLossError("is an empty file");
   const FormatGuess guess = GuessFormat(encoded);
-  if (guess.format == Format::kOther) {
+  ImageDecoder* const decoder = DecoderOf(guess.format);
+  if (decoder == nullptr) {
     if (guess.description.empty()) {
       return absl::DataLossError("is not a JPEG or PNG image");
     }
@@ -22,10 +37,8 @@ absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
         "is not a JPEG or PNG image but looks like ",
         absl::string_view(guess.description.data(), guess.description.size())));
   }
-  opened_ = guess.format == Format::kJpeg ? static_cast<ImageDecoder*>(&jpeg_)
-                                          : &png_;
-  absl::StatusOr<ImageInfo> info = opened_->Open(encoded);
-  if (!info.ok()) opened_ = nullptr;
+  absl::StatusOr<ImageInfo> info = decoder->Open(encoded);
+  if (info.ok()) opened_ = decoder;
   return info;
 }
 

@@ -6,9 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/pipeline/decode/format.h"
 #include "server/pipeline/decode/image_decoder.h"
 #include "server/pipeline/decode/jpeg_decoder.h"
 #include "server/pipeline/decode/png_decoder.h"
+#include "server/pipeline/decode/raw_decoder.h"
 
 namespace forebay::pipeline::decode {
 
@@ -16,7 +18,8 @@ namespace forebay::pipeline::decode {
 // never asked.
 //
 // Threads, ownership, blocking and errors as ImageDecoder says. What is
-// neither JPEG nor PNG is DATA_LOSS, saying what it looks like.
+// neither JPEG nor PNG, nor a raw image (proto/raw_image.h), is DATA_LOSS,
+// saying what it looks like.
 class AnyImageDecoder : public ImageDecoder {
  public:
   explicit AnyImageDecoder(const DecodeLimits& limits);
@@ -26,8 +29,12 @@ class AnyImageDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
+  // Null: there is none for that format.
+  ImageDecoder* DecoderOf(Format format);
+
   JpegDecoder jpeg_;
   PngDecoder png_;
+  RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };
 

@@ -10,7 +10,9 @@ namespace forebay::pipeline::transform {
 // The ops as the plan runs them: checked, defaults filled in. Lengths are
 // pixels, at most 65535 each.
 
-enum class Filter { kNearest, kBilinear, kBicubic };
+// All but the last are antialiased as Pillow does; that takes the four pixels
+// around a point however much the image shrinks.
+enum class Filter { kNearest, kBilinear, kBicubic, kBilinearAliased };
 enum class PadMode { kConstant, kEdge, kReflect, kSymmetric };
 
 struct Resize {

@@ -21,7 +21,7 @@ double Cubic(double x) {
   return 0.0;
 }
 
-// Pillow's filter, stretched to one axis.
+// Pillow's filter, stretched to one axis; unstretched where it is aliased.
 class Stretch {
  public:
   explicit Stretch(const AxisView& view)
@@ -29,7 +29,8 @@ class Stretch {
         scale_(static_cast<double>(view.window_length()) /
                static_cast<double>(view.grid_length())),
         cubic_(view.filter() == Filter::kBicubic) {
-    const double filter_scale = std::max(scale_, 1.0);
+    const bool aliased = view.filter() == Filter::kBilinearAliased;
+    const double filter_scale = aliased ? 1.0 : std::max(scale_, 1.0);
     support_ = (cubic_ ? 2.0 : 1.0) * filter_scale;
     inverse_ = 1.0 / filter_scale;
   }

@@ -20,6 +20,14 @@ bool GlobalInit() {
   return done;
 }
 
+// What cannot be set is missing when a server shows its certificate.
+void Trust(CURL* easy, const TrustedCertificates& trusted) {
+  if (!trusted.file.empty())
+    curl_easy_setopt(easy, CURLOPT_CAINFO, trusted.file.c_str());
+  if (!trusted.directory.empty())
+    curl_easy_setopt(easy, CURLOPT_CAPATH, trusted.directory.c_str());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
@@ -39,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
 }
 
 Engine::Engine(const EngineOptions& options, void* multi)
-    : clock_(options.clock), multi_(multi) {}
+    : clock_(options.clock), trusted_(options.trusted), multi_(multi) {}
 
 Engine::~Engine() {
   {
@@ -72,6 +80,7 @@ Engine::Id Engine::Start(Request request) {
   }
   auto& transfer = transfers_[id] =
       std::make_unique<Transfer>(id, std::move(request), easy, *clock_);
+  if (easy != nullptr) Trust(easy, trusted_);
   if (over_ || easy == nullptr ||
       curl_multi_add_handle(multi_, easy) != CURLM_OK) {
     stillborn_.push_back(id);

@@ -15,6 +15,7 @@
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/message.h"
+#include "server/storage/http/trusted_certificates.h"
 
 namespace forebay::storage::http {
 
@@ -24,6 +25,7 @@ struct EngineOptions {
   int kept_connections = 256;  // open ones that wait for their next request
   // Tells when patience ends and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
+  TrustedCertificates trusted;
 };
 
 // Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net;
@@ -74,6 +76,7 @@ class Engine {
   int MillisToWait();
 
   const base::Clock* const clock_;
+  const TrustedCertificates trusted_;
   void* const multi_;  // CURLM*
   std::unordered_map<Id, std::unique_ptr<Transfer>> transfers_;
   std::vector<void*> idle_;    // CURL*: handles to use again

@@ -226,13 +226,26 @@ def pngs():
     yield "rgb8_without_end.png", whole[:-12]
 
 
-def golden_line(path):
+def raws():
+    """Raw images (proto/raw_image.h): their bytes, and as Pillow has them."""
+    cases = (("rgb", 61, 43), ("gray", 61, 43), ("rgb", 5, 3), ("gray", 1, 1))
+    for kind, width, height in cases:
+        pixels = picture(width, height, 15)
+        if kind == "gray":
+            pixels = np.ascontiguousarray(pixels[..., 1])
+        channels = 3 if kind == "rgb" else 1
+        header = struct.pack("<4sIII", b"\x8fRAW", width, height, channels)
+        name = f"{kind}_{width}x{height}.raw"
+        yield name, header + pixels.tobytes(), Image.fromarray(pixels)
+
+
+def golden_line(name, image):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pixels = np.array(Image.open(path).convert("RGB"))
+        pixels = np.array(image.convert("RGB"))
     height, width, _ = pixels.shape
     crc = zlib.crc32(pixels.tobytes())
-    words = [path.name, str(width), str(height), f"{crc:08x}"]
+    words = [name, str(width), str(height), f"{crc:08x}"]
     for x, y in ((0, 0), (width // 3, height // 2), (width - 1, height - 1)):
         r, g, b = pixels[y, x].tolist()
         words.append(f"{x},{y}={r},{g},{b}")
@@ -245,7 +258,10 @@ def main():
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
-            lines.append(golden_line(path))
+            lines.append(golden_line(name, Image.open(path)))
+    for name, data, image in raws():
+        (HERE / name).write_bytes(data)
+        lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
 
 

@@ -50,6 +50,21 @@ def write_resize():
                 out.write(result.tobytes())
 
 
+def write_aliased_resize():
+    """What torch makes without antialias, rounded."""
+    sizes = [(40, 30, 20, 15), (40, 30, 33, 29), (40, 30, 57, 64),
+             (41, 29, 7, 5), (7, 5, 41, 29), (64, 9, 64, 4), (1, 1, 5, 4),
+             (300, 2, 3, 2), (2, 300, 2, 3), (100, 75, 17, 13), (9, 9, 9, 9)]
+    with open(HERE / "resize_aliased.bin", "wb") as out:
+        for in_w, in_h, out_w, out_h in sizes:
+            pixels = torch.from_numpy(scene(in_w, in_h)).permute(2, 0, 1)
+            result = torch.nn.functional.interpolate(
+                pixels[None].double(), (out_h, out_w), mode="bilinear",
+                align_corners=False, antialias=False)[0].round()
+            out.write(struct.pack("<5i", in_w, in_h, out_w, out_h, 3))
+            out.write(result.byte().permute(1, 2, 0).numpy().tobytes())
+
+
 def write_color():
     picture = image(48, 36)
     cases = [(0, f) for f in (0.0, 0.3, 0.77, 1.0, 1.4, 3.0)]
@@ -236,6 +251,7 @@ def write_pipelines():
 
 def main():
     write_resize()
+    write_aliased_resize()
     write_color()
     write_pad()
     write_random_resized_crop()

@@ -31,9 +31,11 @@ TEST(PipelineCodecTest, GeometryArrivesInOrder) {
                   .ok());
   ASSERT_TRUE(encoder.AddRandomHorizontalFlip(0.25).ok());
   ASSERT_TRUE(encoder.AddRandomVerticalFlip(0.75).ok());
+  ASSERT_TRUE(encoder.AddResize(32, 33, 0, FOREBAY_BILINEAR_ALIASED).ok());
 
   const proto::PipelineSpec spec = Parse(encoder);
-  ASSERT_EQ(spec.ops_size(), 5);
+  ASSERT_EQ(spec.ops_size(), 6);
+  EXPECT_EQ(spec.ops(5).resize().interpolation(), proto::BILINEAR_ALIASED);
   EXPECT_EQ(spec.ops(0).resize().height(), 256);
   EXPECT_EQ(spec.ops(0).resize().width(), 0);
   EXPECT_EQ(spec.ops(0).resize().max_size(), 512);

@@ -4,10 +4,11 @@ import os
 
 import pytest
 
+import forebay
 from forebay import _job
 
 LAUNCHERS = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
-             "TORCHELASTIC_RUN_ID")
+             "TORCHELASTIC_RUN_ID", *sum(_job._RANK_VARIABLES, ()))
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +44,35 @@ def test_slurm_and_a_name_of_ones_own_come_first(alone):
     assert _job.job_key() == _job.job_name() == "slurm-17"
     alone.setenv("FOREBAY_JOB", "sweep 3")
     assert _job.job_key() == _job.job_name() == "sweep 3"
+
+
+@pytest.mark.parametrize("names", [
+    ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
+    ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
+    ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK"),
+])
+def test_ranks_are_the_launchers(alone, names):
+    for name, value in zip(names, ("5", "8", "1")):
+        alone.setenv(name, value)
+    assert _job.distributed_rank() == (5, 8, 1)
+    alone.delenv(names[2])
+    assert _job.distributed_rank() == (5, 8, 0)
+    for wrong in ("8", "-1", "five"):
+        alone.setenv(names[0], wrong)
+        with pytest.raises(forebay.InvalidArgument, match=names[0]):
+            _job.distributed_rank()
+
+
+def test_torchrun_within_a_slurm_step_is_torchruns(alone):
+    for name, value in (("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"),
+                        ("RANK", "11"), ("WORLD_SIZE", "16"),
+                        ("LOCAL_RANK", "3")):
+        alone.setenv(name, value)
+    assert _job.distributed_rank() == (11, 16, 3)
+
+
+def test_without_a_launcher_there_are_no_ranks(alone):
+    with pytest.raises(forebay.InvalidArgument, match="needs RANK"):
+        _job.distributed_rank()

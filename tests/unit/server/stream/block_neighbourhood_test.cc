@@ -136,7 +136,7 @@ class RequesterTest : public ::testing::Test {
     Requester requester(&recipe);
     const auto channel = *arena::Channel::Create();
     const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
-                         recipe.batch, {});
+                         recipe.batch, {nullptr, recipe.dataset});
     ProductionLine line(recipe.batch, 0, recipe.dataset->size());
     const auto course = Course::Of(recipe.sampler, 3);
     line.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10), course,

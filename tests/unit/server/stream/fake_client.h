@@ -46,6 +46,16 @@ class FakeClient {
   }
   void Stop() { stream_->Stop(member_); }
 
+  // Starts an epoch of these samples.
+  absl::Status StartListed(std::uint64_t epoch,
+                           std::shared_ptr<const base::IndexList> list,
+                           std::uint64_t first_sample = 0) {
+    auto slots = stream_->Start(member_, epoch, first_sample, std::move(list));
+    if (!slots.ok()) return slots.status();
+    slots_ = *std::move(slots);
+    return absl::OkStatus();
+  }
+
   // The next entry; nullopt when there is none.
   std::optional<proto::ReadyEntry> Take() {
     if (ready_->tail.load() == taken_) return std::nullopt;

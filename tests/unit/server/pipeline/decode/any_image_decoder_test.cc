@@ -41,7 +41,7 @@ TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
 TEST(AnyImageDecoder, DecodesOncePerOpen) {
   AnyImageDecoder decoder{DecodeLimits{}};
   const Region region{0, 0, 1, 1};
-  for (const char* name : {"420.jpg", "rgb8.png"}) {
+  for (const char* name : {"420.jpg", "rgb8.png", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     PixelSink sink(region);
     EXPECT_EQ(decoder.Decode(region, sink).code(),
@@ -56,8 +56,8 @@ TEST(AnyImageDecoder, DecodesOncePerOpen) {
 TEST(AnyImageDecoder, IsReadyAgainAfterAnError) {
   AnyImageDecoder decoder{DecodeLimits{}};
   const Region region{3, 5, 20, 10};
-  for (const char* name :
-       {"420.jpg", "420_progressive.jpg", "rgb8.png", "rgb8_interlaced.png"}) {
+  for (const char* name : {"420.jpg", "420_progressive.jpg", "rgb8.png",
+                           "rgb8_interlaced.png", "gray_61x43.raw"}) {
     auto file = GoldenFile(name);
     ASSERT_TRUE(decoder.Open(file).ok());
     PixelSink before(region);

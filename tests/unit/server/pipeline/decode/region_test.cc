@@ -85,7 +85,8 @@ TEST(Region, IsBitExactInEveryKindOfImage) {
 
 TEST(Region, OfOnePixelIsRightEverywhere) {
   AnyImageDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg"}) {
+  for (const char* name : {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg",
+                           "rgb_61x43.raw", "gray_61x43.raw"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const auto whole =
@@ -104,7 +105,7 @@ TEST(Region, OfOnePixelIsRightEverywhere) {
 
 TEST(Region, MustLieInTheImage) {
   AnyImageDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"420.jpg", "rgb8.png"}) {
+  for (const char* name : {"420.jpg", "rgb8.png", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const Region outside[] = {

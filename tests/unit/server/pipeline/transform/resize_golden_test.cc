@@ -2,6 +2,7 @@
 #include <hwy/targets.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "server/pipeline/transform/render.h"
@@ -48,6 +49,26 @@ TEST(ResizeGoldenTest, EqualsPillowToTheBit) {
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   EXPECT_GE(cases, 45);
+}
+
+// Torch computes with floating-point weights, and rounds once.
+TEST(ResizeGoldenTest, AliasedIsWithinOneLevelOfTorch) {
+  int cases = 0;
+  for (GoldenReader golden("resize_aliased.bin"); !golden.done(); ++cases) {
+    const auto c = golden.Next<Case>();
+    ASSERT_EQ(static_cast<Filter>(c.filter), Filter::kBilinearAliased);
+    const std::vector<std::uint8_t> got = Resized(c);
+    const auto expected =
+        golden.Bytes(static_cast<std::size_t>(c.out_width) *
+                     static_cast<std::size_t>(c.out_height) * 3);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_LE(std::abs(int{got[i]} - int{expected[i]}), 1)
+          << c.in_width << " x " << c.in_height << " to " << c.out_width
+          << " x " << c.out_height << ", byte " << i;
+    }
+  }
+  EXPECT_EQ(cases, 11);
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+"""What a DataLoader's arguments come to, whoever's objects they are."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from . import (_batch, _job, _options, _sampling, _torch_arguments, _torch_data,
+               _translate, errors)
+from ._sampling import Sampling
+from ._source import Folder
+from ._trainer_side import TrainerSide
+from .transforms import Transform
+
+
+class Plan(NamedTuple):
+    """What is asked of the daemon, and what is left to the trainer.
+
+    Attributes:
+      options: dict of fields of _native.LoaderOptions.
+      transform: for the daemon, or None.
+      framework: "torch" or "numpy".
+      trainer_side: for each batch, or None: batches stay as they come.
+      sampling: the order.
+      size: samples of a dataset object; None: the daemon will know.
+      classes: of a dataset object, if it tells them.
+    """
+
+    options: Dict[str, Any]
+    transform: Optional[Transform]
+    framework: str
+    trainer_side: Optional[TrainerSide]
+    sampling: Sampling
+    size: Optional[int]
+    classes: Optional[List[str]]
+
+
+def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
+         dataset: Any, shuffle: Any, sampler: Any,
+         generator: Any, transform: Any, batch_transform: Optional[Callable],
+         pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
+         seed: int, rank: int, world_size: int, distributed: bool, pad: str,
+         **others: Any) -> Plan:
+    """Understands a DataLoader's arguments.
+
+    Args:
+      stacklevel: of warnings, as seen from the caller.
+      The others: all of DataLoader's.
+
+    Raises:
+      errors.ForebayError: of the class that suits; one sentence says why.
+    """
+    _torch_arguments.check(batch_size, batch_sampler, collate_fn)
+    _options.check_unsupported(device, order, shuffle)
+    if batch_transform is not None and not callable(batch_transform):
+        raise errors.InvalidArgument(
+            f"batch_transform must be a function, not {batch_transform!r}")
+    others = _torch_arguments.without_unnecessary(others, stacklevel + 1)
+    kind = _batch.resolve_framework(framework)
+    data, size = None, None
+    if _torch_data.is_object(dataset):
+        data = _torch_data.read(dataset)
+        transform = _the_transform(data, transform)
+        size, dataset = data.size, data.source
+        if isinstance(dataset, Folder):
+            dataset = dataset.path
+    else:
+        _check_transform(transform)
+    split = (_translate.translate(transform) if data is None else
+             _translate.translate(transform, data.channels, data.extent))
+    if split.trailing:
+        _translate.warn_of(split.trailing, stacklevel + 1)
+    side = TrainerSide(kind, split.trailing, split.takes,
+                       None if data is None else data.target_transform,
+                       batch_transform, pin_memory)
+    if distributed:
+        rank, world_size, _ = _job.distributed_rank()
+    sampling = _sampling.read(sampler, size, shuffle, generator).completed(
+        seed, rank, world_size, pad)
+    options = _options.build(
+        dataset, batch_size=batch_size, shuffle=sampling.shuffle,
+        seed=sampling.seed, transform=split.transform, rank=sampling.rank,
+        world_size=sampling.world_size, pad=sampling.pad,
+        listed=sampling.listed, **others)
+    return Plan(options, split.transform, kind, None if side.idle else side,
+                sampling, size, None if data is None else data.classes)
+
+
+def _check_transform(transform: Any) -> None:
+    if not (transform is None or isinstance(transform, Transform) or
+            _translate.is_foreign(transform)):
+        raise errors.InvalidArgument(
+            "transform must come from forebay.transforms, torchvision or "
+            f"Albumentations, not {transform!r}: code for whole batches goes "
+            "into batch_transform")
+
+
+def _the_transform(data: _torch_data.TorchData, transform: Any) -> Any:
+    if transform is None:
+        return data.transform
+    if data.transform is not None:
+        raise errors.InvalidArgument(
+            "the dataset has a transform, and transform= is another: give one of "
+            "them")
+    if not data.channels:
+        raise errors.Unsupported(
+            "a TensorDataset's tensors are delivered as they are: use "
+            "batch_transform instead of transform")
+    _check_transform(transform)
+    return transform

@@ -1,0 +1,188 @@
+"""Which samples an epoch has, and in which order: what torch's samplers say."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any, NamedTuple, Optional, Union
+
+from . import errors
+from ._counterpart import is_plainly
+from ._position import Position
+
+_TORCH = "torch.utils.data"
+
+
+class Sampling(NamedTuple):
+    """An order, and who has a part in it.
+
+    Attributes:
+      shuffle: as DataLoader's.
+      seed: of the order; None: DataLoader's.
+      rank, world_size: which part of it; None: DataLoader's.
+      pad: as DataLoader's; None: that.
+      listed: whether the sampler's own indices are each epoch's.
+      sampler: what was passed, or None.
+    """
+
+    shuffle: Union[bool, str]
+    seed: Optional[int] = None
+    rank: Optional[int] = None
+    world_size: Optional[int] = None
+    pad: Optional[str] = None
+    listed: bool = False
+    sampler: Any = None
+
+    def completed(self, seed: int, rank: int, world_size: int,
+                  pad: str) -> Sampling:
+        """With DataLoader's arguments for what the sampler leaves open.
+
+        Raises:
+          errors.InvalidArgument: both say something.
+        """
+        if seed and self.seed not in (None, seed):
+            raise errors.InvalidArgument(
+                f"seed={seed}, but the generator or the sampler has another, "
+                f"{self.seed}: give one of them")
+        if self.rank is not None or self.listed:
+            if (rank, world_size) != (0, 1) and (rank, world_size) != (
+                    self.rank, self.world_size):
+                raise errors.InvalidArgument(
+                    f"rank {rank} of {world_size}, but the "
+                    f"{type(self.sampler).__name__} says which samples this "
+                    "process sees: give one of them")
+        return self._replace(
+            seed=seed if self.seed is None else self.seed,
+            rank=rank if self.rank is None else self.rank,
+            world_size=world_size if self.world_size is None else self.world_size,
+            pad=self.pad or pad)
+
+    @property
+    def epoch(self) -> Optional[int]:
+        """The epoch that the sampler was told, if it is one to be told."""
+        if not hasattr(self.sampler, "set_epoch"):
+            return None
+        epoch = getattr(self.sampler, "epoch", None)
+        return epoch if isinstance(epoch, int) else None
+
+    def set_epoch(self, epoch: int) -> None:
+        """Tells the sampler, too."""
+        if self.epoch is not None:
+            self.sampler.set_epoch(epoch)
+
+    def count(self, drawn: Any) -> int:
+        """How many samples a listed epoch has; those of the last that was drawn
+        where the sampler does not say."""
+        try:
+            return len(self.sampler)
+        except TypeError:
+            if drawn is None:
+                raise
+            return len(drawn)
+
+    def draw(self, size: int) -> Any:
+        """The indices of an epoch of a listed order: NumPy int64, (M,).
+
+        Args:
+          size: of the dataset.
+
+        Raises:
+          errors.InvalidArgument: the sampler gives something else.
+        """
+        import numpy
+        try:
+            indices = numpy.fromiter(map(operator.index, self.sampler), numpy.int64)
+        except (TypeError, OverflowError):
+            raise errors.InvalidArgument(
+                f"{type(self.sampler).__name__} yields something else than "
+                "integers: pass a sampler of single samples") from None
+        indices[indices < 0] += size
+        outside = (indices < 0) | (indices >= size)
+        if outside.any():
+            raise errors.InvalidArgument(
+                f"{type(self.sampler).__name__} yields {indices[outside][0]}, "
+                f"but the dataset has {size} samples")
+        return indices
+
+    def complete(self, position: Position, size: int) -> None:
+        """Draws the epoch that a position begins, unless it was drawn before."""
+        if position.indices is None:
+            position.indices = self.draw(size)
+            position.generator = self._generator_state()
+
+    def _generator_state(self) -> Optional[bytes]:
+        """Of the sampler's own generator, if it has one."""
+        generator = getattr(self.sampler, "generator", None)
+        if generator is None:
+            return None
+        return generator.get_state().numpy().tobytes()
+
+    def set_generator_state(self, state: Optional[bytes]) -> None:
+        """Lets the sampler's generator go on from there."""
+        generator = getattr(self.sampler, "generator", None)
+        if state is not None and generator is not None:
+            import torch
+            generator.set_state(torch.frombuffer(bytearray(state),
+                                                 dtype=torch.uint8))
+
+
+def _seed(generator: Any) -> Optional[int]:
+    return None if generator is None else int(generator.initial_seed())
+
+
+def _plain(sampler: Any, name: str) -> bool:
+    return is_plainly(sampler, _TORCH, (name,), "__iter__")
+
+
+def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
+         generator: Any) -> Sampling:
+    """What DataLoader's arguments say of the order.
+
+    Args:
+      sampler: of torch's; any iterable of the dataset's indices; None.
+      size: of the dataset that it was made for; None: not known yet.
+      shuffle: as DataLoader's.
+      generator: a torch.Generator whose seed becomes the order's; None.
+
+    Raises:
+      errors.InvalidArgument: they contradict one another.
+    """
+    if sampler is None:
+        return Sampling(False if shuffle is None else shuffle, _seed(generator))
+    if shuffle:
+        raise errors.InvalidArgument(
+            "sampler and shuffle are mutually exclusive: the sampler says the "
+            "order")
+    own = getattr(sampler, "generator", None)
+    seed = _seed(generator if own is None else own)
+    if _plain(sampler, "DistributedSampler"):
+        _check_size(sampler, len(sampler.dataset), size)
+        return Sampling(bool(sampler.shuffle), sampler.seed, sampler.rank,
+                        sampler.num_replicas,
+                        "drop" if sampler.drop_last else "wrap", False, sampler)
+    if _plain(sampler, "SequentialSampler"):
+        _check_size(sampler, len(sampler.data_source), size)
+        return Sampling(False, seed, sampler=sampler)
+    if (_plain(sampler, "RandomSampler") and not sampler.replacement and
+            sampler.num_samples == len(sampler.data_source)):
+        _check_size(sampler, len(sampler.data_source), size)
+        return Sampling(True, seed, sampler=sampler)
+    if not hasattr(type(sampler), "__iter__"):
+        raise errors.InvalidArgument(
+            f"sampler must be an iterable of indices, not {sampler!r}")
+    return Sampling(False, seed, listed=True, sampler=sampler)
+
+
+def _check_size(sampler: Any, made_for: int, size: Optional[int]) -> None:
+    if size is not None and made_for != size:
+        raise errors.InvalidArgument(
+            f"the {type(sampler).__name__} was made for {made_for} samples, but "
+            f"the dataset has {size}")
+
+
+def warn_of_repeated(sampler: Any, epoch: int, stacklevel: int) -> None:
+    """For an epoch that a sampler has again because nobody told it another."""
+    warnings.warn(
+        f"epoch {epoch} begins again, with the same order and the same "
+        f"augmentations: call {type(sampler).__name__}.set_epoch before each "
+        "epoch", stacklevel=stacklevel + 1)

@@ -1,0 +1,60 @@
+"""Arguments of torch's DataLoader that need nothing here, or cannot be had."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict
+
+from . import errors
+
+# What torch's are when nobody gives them.
+_UNNECESSARY: Dict[str, Any] = {
+    "num_workers": 0, "timeout": 0, "worker_init_fn": None,
+    "multiprocessing_context": None, "prefetch_factor": None,
+    "persistent_workers": False, "pin_memory_device": "", "in_order": True,
+}
+_told = set()
+
+
+def without_unnecessary(given: Dict[str, Any],
+                        stacklevel: int) -> Dict[str, Any]:
+    """The arguments that have an effect.
+
+    Says, once a process for each, which have none although they were given.
+    """
+    names = [name for name, value in _UNNECESSARY.items()
+             if given[name] != value and name not in _told]
+    if names:
+        _told.update(names)
+        warnings.warn(
+            f"unnecessary with Forebay, and without effect: {', '.join(names)}: "
+            "the daemon prepares batches ahead on all cores",
+            stacklevel=stacklevel + 1)
+    return {name: value for name, value in given.items()
+            if name not in _UNNECESSARY}
+
+
+def check(batch_size: Any, batch_sampler: Any, collate_fn: Any) -> None:
+    """Refuses what the daemon cannot do for a user.
+
+    Raises:
+      errors.Unsupported: saying what to do instead.
+    """
+    if batch_sampler is not None:
+        raise errors.Unsupported(
+            "batch_sampler: the daemon makes the batches: pass batch_size, "
+            "drop_last and a sampler of single samples instead")
+    if batch_size is None:
+        raise errors.Unsupported(
+            "batch_size=None: the daemon delivers batches: use batch_size=1 for "
+            "single samples")
+    if collate_fn is not None and not _is_default(collate_fn):
+        raise errors.Unsupported(
+            "collate_fn: the daemon makes the batches: use batch_transform=fn for "
+            "code that works on whole ones, such as MixUp, or keep torch's "
+            "DataLoader for samples of different shapes")
+
+
+def _is_default(collate_fn: Any) -> bool:
+    return (getattr(collate_fn, "__name__", None) == "default_collate" and
+            collate_fn.__module__ == "torch.utils.data._utils.collate")

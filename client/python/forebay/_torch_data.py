@@ -1,0 +1,208 @@
+"""Datasets of torch and torchvision, understood by what they are called and hold.
+
+Neither is imported: who passes such an object has done that.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+
+from . import errors
+from ._counterpart import is_plainly
+from ._manifest import Manifest
+from ._source import Arrays, Concat, Folder, Source, Subset
+
+_OURS = (str, bytes, os.PathLike, Manifest, Arrays, Concat, Folder, Subset)
+_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
+_CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
+    "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
+_IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
+_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff",
+               ".webp"}
+
+
+class TorchData(NamedTuple):
+    """What a dataset object is made of.
+
+    Attributes:
+      source: its samples.
+      size: how many.
+      transform: the dataset's own, of each image; or None.
+      target_transform: likewise, of each label.
+      channels: of the images; 0: there are none.
+      extent: (height, width) that all images have, or None.
+      classes: list of str, or None.
+    """
+
+    source: Source
+    size: int
+    transform: Optional[Callable] = None
+    target_transform: Optional[Callable] = None
+    channels: int = 3
+    extent: Optional[Tuple[int, int]] = None
+    classes: Optional[List[str]] = None
+
+
+def is_object(dataset: Any) -> bool:
+    """Whether a dataset is an object in the manner of torch's, rather than the
+    name of a place or a source of our own."""
+    return not isinstance(dataset, _OURS) and (
+        hasattr(type(dataset), "__getitem__") or hasattr(type(dataset), "__iter__"))
+
+
+def _name(dataset: Any) -> str:
+    return type(dataset).__name__
+
+
+def _plain(dataset: Any, package: str, *names: str) -> bool:
+    return is_plainly(dataset, package, names, "__getitem__")
+
+
+def read(dataset: Any) -> TorchData:
+    """What a dataset object is made of.
+
+    Raises:
+      errors.Unsupported: it is of a kind whose samples only its own code knows.
+      errors.InvalidArgument: it contradicts itself.
+    """
+    if _plain(dataset, "torch.utils.data", "Subset"):
+        return _subset(dataset)
+    if _plain(dataset, "torch.utils.data", "ConcatDataset"):
+        return _concat(dataset)
+    if _plain(dataset, "torch.utils.data", "TensorDataset"):
+        return _tensors(dataset)
+    if _plain(dataset, "torchvision.datasets", *_FOLDERS):
+        return _folder(dataset)
+    if _plain(dataset, "torchvision.datasets", *_CIFAR):
+        return _images(dataset, 3)
+    if _plain(dataset, "torchvision.datasets", *_MNIST):
+        return _images(dataset, 1)
+    if hasattr(type(dataset), "__iter__"):
+        raise errors.Unsupported(
+            f"{_name(dataset)} is an iterable dataset, whose order its own code "
+            "makes: pass the folder, the shards or the table of its samples, or "
+            "keep torch's DataLoader for it")
+    raise errors.Unsupported(
+        f"{_name(dataset)} has code of its own, which the daemon cannot run: pass "
+        "the folder, the shards or the table (forebay.manifest) of its samples, "
+        "or keep torch's DataLoader, with forebay.Dataset to read the samples")
+
+
+def _subset(dataset: Any) -> TorchData:
+    import numpy
+    whole = read(dataset.dataset)
+    try:
+        chosen = numpy.asarray(dataset.indices)
+        if not len(chosen):
+            chosen = chosen.astype(numpy.int64)
+        indices = chosen.astype(numpy.int64, casting="same_kind")
+    except (TypeError, ValueError):
+        raise errors.InvalidArgument(
+            "the indices of a Subset must be integers") from None
+    if indices.ndim != 1:
+        raise errors.InvalidArgument(
+            "the indices of a Subset must be a sequence of integers")
+    outside = (indices < -whole.size) | (indices >= whole.size)
+    if outside.any():
+        raise errors.InvalidArgument(
+            f"a Subset has the index {indices[outside][0]}, but its dataset has "
+            f"{whole.size} samples")
+    indices = numpy.where(indices < 0, indices + whole.size, indices)
+    return whole._replace(source=Subset(whole.source, indices),
+                          size=len(indices))
+
+
+def _concat(dataset: Any) -> TorchData:
+    parts = [read(part) for part in dataset.datasets]
+    first = parts[0]
+    for part in parts[1:]:
+        if (not _same(part.transform, first.transform, first.channels) or
+                part.target_transform is not first.target_transform or
+                part.channels != first.channels):
+            raise errors.Unsupported(
+                "the parts of a ConcatDataset have different transforms: give "
+                "them the same, or read each with a loader of its own")
+    alike = all(part.extent == first.extent for part in parts)
+    return first._replace(source=Concat(tuple(part.source for part in parts)),
+                          size=sum(part.size for part in parts),
+                          extent=first.extent if alike else None)
+
+
+def _same(one: Any, other: Any, channels: int) -> bool:
+    """Whether two transforms certainly do the same."""
+    if one is other:
+        return True
+    from ._translate import translate
+    made = [translate(transform, channels) for transform in (one, other)]
+    return (not made[0].trailing and not made[1].trailing and
+            repr(made[0]) == repr(made[1]))
+
+
+def _tensors(dataset: Any) -> TorchData:
+    fields = []
+    for number, tensor in enumerate(dataset.tensors):
+        array = tensor.detach().cpu().numpy()
+        label = array.ndim == 1 and array.dtype == "int64"
+        fields.append((f"tensor{number}", "label" if label else "array", array))
+    return TorchData(Arrays(tuple(fields)), len(dataset), channels=0)
+
+
+def _images(dataset: Any, channels: int) -> TorchData:
+    """Of what torchvision keeps in memory as pixels and labels."""
+    import numpy
+    images = numpy.asarray(dataset.data)
+    labels = numpy.asarray(dataset.targets, numpy.int64)
+    source = Arrays((("image", "image", images), ("label", "label", labels)))
+    classes = getattr(dataset, "classes", None)
+    return TorchData(source, len(images), dataset.transform,
+                     dataset.target_transform, channels,
+                     (images.shape[1], images.shape[2]),
+                     None if classes is None else list(classes))
+
+
+def _folder(dataset: Any) -> TorchData:
+    loader = dataset.loader
+    if (getattr(loader, "__module__", None) != "torchvision.datasets.folder" or
+            getattr(loader, "__name__", None) not in _IMAGE_LOADERS):
+        raise errors.Unsupported(
+            f"the {_name(dataset)} has a loader of its own, which the daemon "
+            "cannot run: leave loader= out, or keep torch's DataLoader for it")
+    _check_samples(dataset)
+    return TorchData(Folder(_root(dataset)), len(dataset.samples),
+                     dataset.transform, dataset.target_transform,
+                     classes=list(dataset.classes))
+
+
+def _root(dataset: Any) -> str:
+    # ImageNet's own root holds its splits, each a folder of class folders.
+    return os.fspath(getattr(dataset, "split_folder", dataset.root))
+
+
+def _check_samples(dataset: Any) -> None:
+    """Refuses samples that are not all images of the root, labelled by folder."""
+    root = _root(dataset)
+    if (dataset.extensions is None or
+            {name.lower() for name in dataset.extensions} != _EXTENSIONS):
+        raise errors.Unsupported(
+            f"{root}: the {_name(dataset)} chooses files by is_valid_file or "
+            "extensions: use torch.utils.data.Subset for some of the images")
+    start = os.path.join(root, "")
+    folders = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+    labels = {name: label for label, name in enumerate(folders)}
+    length = len(start)
+    for path, label in dataset.samples:
+        name = path[length:].partition(os.sep)[0]
+        if labels.get(name) != label or not path.startswith(start):
+            raise _not_the_folders(dataset, path)
+    # Lists that somebody has replaced.
+    if (len(dataset.targets) != len(dataset.samples) or
+            getattr(dataset, "imgs", dataset.samples) is not dataset.samples):
+        raise _not_the_folders(dataset, root)
+
+
+def _not_the_folders(dataset: Any, path: str) -> errors.ForebayError:
+    return errors.Unsupported(
+        f"{path}: the {_name(dataset)}'s samples are not those of its class "
+        "folders: use torch.utils.data.Subset for some of them, or "
+        "forebay.manifest for labels of your own")

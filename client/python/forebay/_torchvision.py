@@ -1,0 +1,232 @@
+"""torchvision's transforms, v1 and v2, by what they are called and hold.
+
+Nothing is imported: a transform that is passed tells its class and arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, List
+
+from . import transforms as T
+from ._counterpart import NoCounterpart, check_jitter, comes_from
+
+_PACKAGE = "torchvision.transforms"
+# Pillow's numbers, which old versions take for interpolation.
+_PIL_MODES = {0: "nearest", 2: "bilinear", 3: "bicubic"}
+_FLOATS = "it would change floating-point pixels: put it before what makes those"
+
+
+class Pixels:
+    """What the pixels of a sample are between two ops.
+
+    Attributes:
+      tensor: bool, whether they are a tensor (C, H, W), else a PIL image.
+      dtype: str, of the tensor.
+      channels: int.
+    """
+
+    def __init__(self, channels: int):
+        self.tensor = False
+        self.dtype = "uint8"
+        self.channels = channels
+
+    @property
+    def kind(self) -> str:
+        return "tensor" if self.tensor else "pil"
+
+    def beginning(self) -> List[T.Transform]:
+        """What is to be done first: the daemon decodes to three channels."""
+        return [T.Grayscale(1)] if self.channels == 1 else []
+
+    def ending(self, trailing: bool) -> List[T.Transform]:
+        """What is to be done last: PIL images are made of rows of pixels."""
+        return [T.ToImage("NHWC")] if trailing and not self.tensor else []
+
+
+def _need_uint8(pixels: Pixels) -> None:
+    if pixels.dtype != "uint8":
+        raise NoCounterpart(_FLOATS)
+
+
+def _sampling(op: Any, pixels: Pixels) -> Dict[str, Any]:
+    _need_uint8(pixels)
+    mode = getattr(op.interpolation, "value", op.interpolation)
+    mode = _PIL_MODES.get(mode, mode)
+    if mode == "nearest-exact" or mode == "nearest" and not pixels.tensor:
+        return {"interpolation": "nearest"}
+    # PIL always antialiases; tensors are resized so if it is said.
+    antialias = not pixels.tensor or getattr(op, "antialias", None) is True
+    if mode == "bilinear":
+        return {"interpolation": mode, "antialias": antialias}
+    if mode == "bicubic" and not pixels.tensor:
+        return {"interpolation": mode}
+    where = "tensors" if pixels.tensor else "PIL images"
+    raise NoCounterpart(f"interpolation={mode!r} of {where}")
+
+
+def _resize(op: Any, pixels: Pixels) -> List[T.Transform]:
+    return [T.Resize(op.size, max_size=op.max_size, **_sampling(op, pixels))]
+
+
+def _random_resized_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
+    return [T.RandomResizedCrop(op.size, op.scale, op.ratio,
+                                **_sampling(op, pixels))]
+
+
+def _center_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del pixels
+    return [T.CenterCrop(op.size)]
+
+
+def _random_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del pixels
+    return [T.RandomCrop(op.size, op.padding, op.pad_if_needed, op.fill,
+                         op.padding_mode)]
+
+
+def _pad(op: Any, pixels: Pixels) -> List[T.Transform]:
+    _need_uint8(pixels)
+    return [T.Pad(op.padding, op.fill, op.padding_mode)]
+
+
+def _horizontal_flip(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del pixels
+    return [T.RandomHorizontalFlip(op.p)]
+
+
+def _vertical_flip(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del pixels
+    return [T.RandomVerticalFlip(op.p)]
+
+
+def _color_jitter(op: Any, pixels: Pixels) -> List[T.Transform]:
+    _need_uint8(pixels)
+    if pixels.tensor:
+        if op.hue is not None:
+            raise NoCounterpart(
+                "torchvision turns the hue of tensors otherwise than that of PIL "
+                "images: put it before what makes tensors")
+        check_jitter(op, brightness=math.inf, contrast=0.9, saturation=0.9)
+    return [T.ColorJitter(op.brightness, op.contrast, op.saturation, op.hue)]
+
+
+def _grayscale(op: Any, pixels: Pixels) -> List[T.Transform]:
+    _need_uint8(pixels)
+    pixels.channels = op.num_output_channels
+    return [T.Grayscale(op.num_output_channels)]
+
+
+def _rgb(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del op
+    if pixels.channels == 3:
+        return []
+    _need_uint8(pixels)
+    pixels.channels = 3
+    return [T.Grayscale(3)]
+
+
+def _to_tensor(op: Any, pixels: Pixels) -> List[T.Transform]:
+    if pixels.tensor:
+        raise NoCounterpart("it takes PIL images, but gets tensors")
+    return _to_image(op, pixels) + _dtype("float32", True, pixels)
+
+
+def _to_image(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del op
+    if pixels.tensor:
+        return []
+    pixels.tensor = True
+    return [T.ToImage()]
+
+
+def _dtype(dtype: Any, scale: bool, pixels: Pixels) -> List[T.Transform]:
+    if not pixels.tensor:
+        return []  # torchvision leaves PIL images as they are, too
+    made = T.ToDtype(dtype, scale)
+    pixels.dtype = made.dtype
+    return [made]
+
+
+def _to_dtype(op: Any, pixels: Pixels) -> List[T.Transform]:
+    return _dtype(op.dtype, op.scale, pixels)
+
+
+def _convert_dtype(op: Any, pixels: Pixels) -> List[T.Transform]:
+    if not pixels.tensor and type(op).__module__ == f"{_PACKAGE}.transforms":
+        raise NoCounterpart("it takes tensors, but gets PIL images")
+    return _dtype(op.dtype, True, pixels)
+
+
+def _normalize(op: Any, pixels: Pixels) -> List[T.Transform]:
+    if not pixels.tensor:
+        raise NoCounterpart("it takes tensors, but gets PIL images")
+    return [T.Normalize(op.mean, op.std)]
+
+
+def _nothing(op: Any, pixels: Pixels) -> List[T.Transform]:
+    del op, pixels
+    return []
+
+
+_COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
+    "CenterCrop": _center_crop, "ColorJitter": _color_jitter,
+    "ConvertDtype": _convert_dtype, "ConvertImageDtype": _convert_dtype,
+    "Grayscale": _grayscale, "Identity": _nothing, "Normalize": _normalize,
+    "PILToTensor": _to_image, "Pad": _pad, "RGB": _rgb,
+    "RandomCrop": _random_crop, "RandomHorizontalFlip": _horizontal_flip,
+    "RandomResizedCrop": _random_resized_crop,
+    "RandomVerticalFlip": _vertical_flip, "Resize": _resize,
+    "ToDtype": _to_dtype, "ToImage": _to_image, "ToImageTensor": _to_image,
+    "ToPureTensor": _nothing, "ToTensor": _to_tensor,
+}
+
+
+def owns(transform: Any) -> bool:
+    """Whether it is a transform of torchvision's, or a sequence of torch's."""
+    return comes_from(transform, _PACKAGE) or _is_sequence(transform)
+
+
+def _is_sequence(transform: Any) -> bool:
+    return (type(transform).__name__ == "Sequential" and
+            comes_from(transform, "torch.nn"))
+
+
+def flatten(transform: Any) -> List[Any]:
+    """The ops of nested sequences, in order."""
+    if isinstance(transform, T.Compose):
+        parts = transform.transforms
+    elif _is_sequence(transform):
+        parts = list(transform)
+    elif owns(transform) and type(transform).__name__ in ("Compose",
+                                                          "Sequential"):
+        parts = transform.transforms
+    else:
+        return [transform]
+    return [op for part in parts for op in flatten(part)]
+
+
+def knows(op: Any) -> bool:
+    """Whether there are counterparts of the op's class."""
+    return (isinstance(op, T.Transform) or _is_identity(op) or
+            comes_from(op, _PACKAGE) and type(op).__name__ in _COUNTERPARTS)
+
+
+def _is_identity(op: Any) -> bool:
+    return type(op).__name__ == "Identity" and comes_from(op, "torch.nn")
+
+
+def counterparts(op: Any, pixels: Pixels) -> List[T.Transform]:
+    """What does the same as an op to these pixels, which follow it.
+
+    Raises:
+      NoCounterpart: nothing does.
+    """
+    if isinstance(op, T.Transform):
+        return [op]
+    if not knows(op):
+        raise NoCounterpart
+    try:
+        return _COUNTERPARTS[type(op).__name__](op, pixels)
+    except (ValueError, TypeError) as error:
+        raise NoCounterpart(str(error)) from None

@@ -1,0 +1,143 @@
+"""What is done to a batch in the trainer, after the daemon made it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Callable, List, Optional, Sequence
+
+from . import errors
+
+
+def _stack(values: Sequence[Any]) -> Any:
+    """Samples as one batch: of what tensors, arrays and PIL images become."""
+    first = values[0]
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(first, torch.Tensor):
+        # Subclasses, such as torchvision's images, are tensors to a batch.
+        return torch.stack([value.as_subclass(torch.Tensor) for value in values])
+    import numpy
+    if hasattr(first, "getbands"):  # a PIL image
+        arrays = [numpy.asarray(value) for value in values]
+        return numpy.stack([array[None] if array.ndim == 2 else
+                            array.transpose(2, 0, 1) for array in arrays])
+    if isinstance(first, (numpy.ndarray, numpy.number, int, float)):
+        return numpy.stack([numpy.asarray(value) for value in values])
+    if torch is not None:
+        return torch.utils.data.default_collate(list(values))
+    return list(values)
+
+
+def _in_framework(value: Any, framework: str) -> Any:
+    torch = sys.modules.get("torch")
+    is_tensor = torch is not None and isinstance(value, torch.Tensor)
+    if framework == "numpy":
+        return value.numpy() if is_tensor else value
+    if torch is None or is_tensor or not hasattr(value, "__array__"):
+        return value
+    return torch.from_numpy(value)
+
+
+def _to_pil(row: Any) -> Any:
+    import numpy
+    import PIL.Image
+    array = numpy.asarray(row)
+    return PIL.Image.fromarray(array[:, :, 0] if array.shape[2] == 1 else array)
+
+
+def _to_tensor(row: Any) -> Any:
+    import torch
+    return row if isinstance(row, torch.Tensor) else torch.from_numpy(row)
+
+
+def _to_array(row: Any) -> Any:
+    import numpy
+    return numpy.asarray(row)
+
+
+_INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
+
+
+class TrainerSide:
+    """Makes of the daemon's batches what the user gets.
+
+    May be used by several threads as far as the user's functions may.
+    """
+
+    def __init__(self, framework: str, trailing: Sequence[Callable] = (),
+                 takes: str = "tensor",
+                 target_transform: Optional[Callable] = None,
+                 batch_transform: Optional[Callable] = None,
+                 pin_memory: bool = False):
+        """The steps, in the order in which they are done.
+
+        Args:
+          framework: "torch" or "numpy", what batches are of.
+          trailing: ops for each image.
+          takes: what the first of them takes: see _translate.Translation.
+          target_transform: for each label, an int.
+          batch_transform: for the whole batch, whose fields are its arguments.
+          pin_memory: whether tensors are copied to page-locked memory.
+        """
+        self._framework = framework
+        self._trailing, self._takes = trailing, takes
+        self._input = _INPUTS[takes]
+        self._target_transform = target_transform
+        self._batch_transform = batch_transform
+        self._pin = pin_memory and _can_pin(framework)
+
+    @property
+    def idle(self) -> bool:
+        """Whether batches stay as they are."""
+        return not (self._trailing or self._target_transform or
+                    self._batch_transform or self._pin)
+
+    def _sample(self, row: Any) -> Any:
+        value = self._input(row)
+        for op in self._trailing:
+            value = (op(image=value)["image"] if self._takes == "array" else
+                     op(value))
+        return value
+
+    def __call__(self, batch: Any) -> Any:
+        values: List[Any] = list(batch)
+        if self._trailing:
+            place = batch.image_place
+            values[place] = _in_framework(
+                _stack([self._sample(row) for row in values[place]]),
+                self._framework)
+        if self._target_transform is not None:
+            place = batch._fields.index("label")
+            values[place] = _in_framework(
+                _stack([self._target_transform(int(label))
+                        for label in values[place]]), self._framework)
+        made = batch.with_values(values)
+        if self._batch_transform is not None:
+            made = self._batch_transform(*made)
+            if isinstance(made, (tuple, list)) and len(made) == len(values):
+                made = batch.with_values(made)
+        return _pinned(made) if self._pin else made
+
+
+def _can_pin(framework: str) -> bool:
+    if framework != "torch":
+        raise errors.Unsupported(
+            'pin_memory=True needs framework="torch": NumPy has no page-locked '
+            "memory")
+    import torch
+    if torch.cuda.is_available():
+        return True
+    warnings.warn("pin_memory=True, but torch finds no GPU: batches stay in "
+                  "pageable memory", stacklevel=5)
+    return False
+
+
+def _pinned(made: Any) -> Any:
+    """Copies of the tensors in page-locked memory."""
+    if hasattr(made, "pin_memory"):
+        return made.pin_memory()
+    if hasattr(made, "with_values"):
+        return made.with_values([_pinned(value) for value in made])
+    if isinstance(made, (tuple, list)):
+        return type(made)([_pinned(value) for value in made])
+    return made

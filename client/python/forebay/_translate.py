@@ -1,0 +1,104 @@
+"""Pipelines of other libraries, made into Forebay's own as far as they go.
+
+What has a counterpart is translated; what has none runs in the trainer, where it
+comes last, and is refused where it does not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple, Optional, Tuple
+
+from . import _albumentations, _torchvision, errors
+from ._counterpart import NoCounterpart, name_of
+from .transforms import CenterCrop, Compose, Transform
+
+_LIBRARIES = (_torchvision, _albumentations)
+
+
+class Translation(NamedTuple):
+    """A pipeline in two parts.
+
+    Attributes:
+      transform: what the daemon does; None: it decodes, to uint8 NCHW.
+      trailing: ops of another library that the trainer runs after that, on
+        each sample.
+      takes: what the first of them takes: "pil", "tensor" (C, H, W), or "array"
+        (H, W, C) by the name `image`.
+    """
+
+    transform: Optional[Transform]
+    trailing: tuple = ()
+    takes: str = "tensor"
+
+
+def _library(transform: Any) -> Any:
+    for library in _LIBRARIES:
+        if library.owns(transform):
+            return library
+    return None
+
+
+def is_foreign(transform: Any) -> bool:
+    """Whether `transform` is a pipeline, or an op, of a library known here."""
+    return _library(transform) is not None
+
+
+def _refuse(foreign: Any, why: NoCounterpart, after: Any) -> None:
+    raise errors.Unsupported(
+        f"{name_of(foreign)} has no counterpart in forebay.transforms{why}, and "
+        f"so would run in the trainer, after everything else; but "
+        f"{name_of(after)} comes after it: move it to the end, or leave it out")
+
+
+def translate(transform: Any, channels: int = 3,
+              extent: Optional[Tuple[int, int]] = None) -> Translation:
+    """Splits a pipeline into what the daemon does and what is left.
+
+    Args:
+      transform: of forebay.transforms, torchvision.transforms, its v2, or
+        Albumentations; any other callable runs in the trainer; None.
+      channels: of the images that it is for.
+      extent: (height, width) of all of them, or None: they may differ.
+
+    Raises:
+      errors.Unsupported: an op without a counterpart comes before one that has
+        one; the message names both.
+    """
+    if isinstance(transform, Transform):
+        return Translation(_sized(transform, extent))
+    library = _library(transform) or _torchvision
+    ops = [] if transform is None else library.flatten(transform)
+    pixels = library.Pixels(channels)
+    done = pixels.beginning()
+    for number, op in enumerate(ops):
+        try:
+            done += library.counterparts(op, pixels)
+        except NoCounterpart as why:
+            for later in ops[number + 1:]:
+                if library.knows(later):
+                    _refuse(op, why, later)
+            break
+    else:
+        number = len(ops)
+    trailing = tuple(ops[number:])
+    done += pixels.ending(bool(trailing))
+    made = Compose(done) if done else None
+    return Translation(_sized(made, extent), trailing, pixels.kind)
+
+
+def _sized(transform: Optional[Transform],
+           extent: Optional[Tuple[int, int]]) -> Optional[Transform]:
+    """Tells the daemon, which cannot know, that images have one size."""
+    if extent is None:
+        return transform
+    whole = CenterCrop(extent)
+    return Compose([whole] if transform is None else [whole, transform])
+
+
+def warn_of(trailing: tuple, stacklevel: int) -> None:
+    """Says once what a loader leaves to its trainer."""
+    names = ", ".join(name_of(op) for op in trailing)
+    warnings.warn(
+        f"without a counterpart in forebay.transforms: {names}: runs in the "
+        "trainer, on each sample", stacklevel=stacklevel + 1)

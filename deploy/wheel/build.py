@@ -1,0 +1,161 @@
+"""Packs a wheel: the Python package, its library, the programs, and the shared
+libraries that those need beyond what every host has.
+
+Equal inputs give equal bytes. The version is that of proto/version.h.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import zipfile
+
+from wheel.wheelfile import WheelFile
+
+TAG = "py3-none-manylinux_2_35_x86_64"
+# The libraries of PEP 600's list that are asked of the host.
+OF_THE_HOST = re.compile(
+    r"(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libutil|"
+    r"libresolv|libstdc\+\+|libgcc_s)\.so\b")
+# When all files were last changed: the earliest that a zip archive can tell.
+EPOCH = 315532800
+METADATA = """\
+Metadata-Version: 2.1
+Name: forebay
+Version: {version}
+Summary: One daemon a host reads, caches, decodes and augments training data \
+for every job on it
+Platform: linux_x86_64
+Requires-Python: >=3.9
+Requires-Dist: numpy
+Description-Content-Type: text/markdown
+
+{description}"""
+WHEEL = """\
+Wheel-Version: 1.0
+Generator: forebay
+Root-Is-Purelib: false
+Tag: {tag}
+"""
+ENTRY_POINTS = """\
+[console_scripts]
+forebayctl = forebay._programs:forebayctl
+forebayd = forebay._programs:forebayd
+"""
+
+
+class Wheel:
+    """Files by the path that they get; written in the order of the paths."""
+
+    def __init__(self):
+        self._files = {}
+
+    def add(self, path, content, executable=False):
+        assert path not in self._files, path
+        self._files[path] = content, 0o755 if executable else 0o644
+
+    def add_binary(self, path, source):
+        """A program or library, without symbols that nobody links with."""
+        with tempfile.TemporaryDirectory() as folder:
+            stripped = os.path.join(folder, "stripped")
+            subprocess.run(["strip", "--strip-unneeded", "-o", stripped, source],
+                           check=True)
+            with open(stripped, "rb") as file:
+                self.add(path, file.read(), executable=True)
+
+    def write(self, path):
+        """Writes the archive; RECORD is WheelFile's work."""
+        with WheelFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, (content, mode) in sorted(self._files.items()):
+                entry = zipfile.ZipInfo(name, time.gmtime(EPOCH)[:6])
+                entry.external_attr = (0o100000 | mode) << 16
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, content)
+
+
+def needed(program):
+    """Paths of all libraries that a program loads, by the name it asks for."""
+    said = subprocess.run(["ldd", program], check=True,
+                          stdout=subprocess.PIPE).stdout.decode()
+    if "not found" in said:
+        raise SystemExit(f"{program}: {said}")
+    return dict(re.findall(r"^\s*(\S+) => (\S+)", said, re.MULTILINE))
+
+
+def carried(programs):
+    """Those that the wheel has to bring."""
+    found = {}
+    for program in programs:
+        found.update(needed(program))
+    return {name: path for name, path in found.items()
+            if not OF_THE_HOST.match(name)}
+
+
+def package_of(path):
+    """The Debian package that a library is from."""
+    # It may be known by its path before or after /lib became /usr/lib.
+    real = os.path.realpath(path)
+    for known in (real, real.replace("/usr/lib/", "/lib/", 1)):
+        said = subprocess.run(["dpkg-query", "-S", known],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if said.returncode == 0:
+            return said.stdout.decode().split(":")[0]
+    raise SystemExit(f"{path} is of no Debian package")
+
+
+def licence_of(package):
+    """What a package says of its authors' terms."""
+    return pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
+
+
+def words(path):
+    """The words of a file whose comments begin with #."""
+    lines = pathlib.Path(path).read_text().splitlines()
+    return [word for line in lines for word in line.split("#")[0].split()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", required=True, metavar="FOLDER")
+    parser.add_argument("inputs", nargs="+", metavar="FILE")
+    args = parser.parse_args()
+    by_name = {os.path.basename(path): path for path in args.inputs}
+    version = re.search(
+        r'kVersion\[\] = "([^"]+)"',
+        pathlib.Path(by_name["version.h"]).read_text()).group(1)
+
+    wheel = Wheel()
+    for path in args.inputs:
+        _, found, below = path.partition("client/python/forebay/")
+        if found:
+            wheel.add("forebay/" + below, pathlib.Path(path).read_bytes())
+    for name in ("libforebay.so", "_ctaker.abi3.so"):
+        wheel.add_binary("forebay/" + name, by_name[name])
+
+    programs = {name: by_name[name + "_portable"]
+                for name in ("forebayd", "forebayctl")}
+    for name, path in programs.items():
+        wheel.add_binary("forebay/programs/" + name, path)
+    libraries = carried(programs.values())
+    for name, path in libraries.items():
+        wheel.add_binary("forebay/programs/lib/" + name, path)
+
+    info = f"forebay-{version}.dist-info"
+    packages = set(map(package_of, libraries.values()))
+    packages.update(words(by_name["runtime_packages.txt"]))
+    for package in packages:
+        wheel.add(f"{info}/licenses/{package}.txt", licence_of(package))
+    wheel.add(f"{info}/METADATA", METADATA.format(
+        version=version,
+        description=pathlib.Path(by_name["README.md"]).read_text()).encode())
+    wheel.add(f"{info}/WHEEL", WHEEL.format(tag=TAG).encode())
+    wheel.add(f"{info}/entry_points.txt", ENTRY_POINTS.encode())
+    os.environ["SOURCE_DATE_EPOCH"] = str(EPOCH)  # WheelFile's own entry
+    wheel.write(os.path.join(args.output, f"forebay-{version}-{TAG}.whl"))
+
+
+if __name__ == "__main__":
+    main()

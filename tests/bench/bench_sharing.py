@@ -1,0 +1,219 @@
+"""What a second, fourth and eighth job costs that reads what another reads.
+
+Equal jobs: the same photographs, seed, batches and transforms, a process each;
+trainers read one value of every sample, so that production is what all wait
+for. They start together, ten seconds apart, or paced and a twentieth of an
+epoch apart; one of them is stopped for a while.
+"""
+
+import contextlib
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+import photos
+from daemon import daemon, process_cpu_nanos, stop
+from figures import CORES, row
+from readers import FOLDER
+
+JOBS = (1, 2, 4, 8)
+SECONDS, TORCH_SECONDS = 8.0, 16.0
+APART, APART_EPOCH = 10.0, 120_000     # seconds; samples
+PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples; of an epoch
+STOPPED_SECONDS = 10.0
+START_SECONDS = 4.0                    # until all trainers are ready
+
+
+class Trainer:
+    """A process that reads as read_together.py does."""
+
+    def __init__(self, environment, name, **options):
+        self._process = subprocess.Popen(
+            ["/usr/bin/python3", str(FOLDER / "read_together.py"),
+             json.dumps(options)],
+            env=dict(environment, FOREBAY_JOB=name, OMP_NUM_THREADS="1",
+                     PYTHONDONTWRITEBYTECODE="1"),
+            stdout=subprocess.PIPE, start_new_session=True,
+            universal_newlines=True)
+
+    def wait_ready(self):
+        """Returns when it waits for its begin."""
+        if self._process.stdout.readline() != "ready\n":
+            raise RuntimeError("a trainer failed (above)")
+
+    def signal(self, number):
+        """Sends it a signal."""
+        self._process.send_signal(number)
+
+    def result(self):
+        """What it found."""
+        found, _ = self._process.communicate(timeout=600)
+        return json.loads(found.splitlines()[-1])
+
+    def close(self):
+        """Ends it, whatever it does."""
+        self.signal(signal.SIGCONT)
+        stop(self._process)
+        self._process.stdout.close()
+
+
+def images_between(results, begin, end):
+    """Images that all took in this time."""
+    return sum(images for result in results
+               for at, images in result["taken"] if begin <= at < end)
+
+
+def together(environment, count, seconds, offsets=None, during=None,
+             **options):
+    """Runs equal trainers.
+
+    Args:
+      environment: of the processes.
+      count: of trainers.
+      seconds: that all of them read at least.
+      offsets: when each begins, in seconds after the first.
+      during: called with the trainers and the time of the first begin.
+      **options: of read_together.measure.
+
+    Returns:
+      Their results, and when the last one began.
+    """
+    offsets = offsets or [0.0] * count
+    begin = time.monotonic() + START_SECONDS
+    end = begin + offsets[-1] + seconds
+    with contextlib.ExitStack() as stack:
+        trainers = []
+        for number, offset in enumerate(offsets):
+            trainers.append(stack.enter_context(contextlib.closing(Trainer(
+                environment, f"job-{number}", begin=begin + offset, end=end,
+                **options))))
+        for trainer in trainers:
+            trainer.wait_ready()
+        if time.monotonic() > begin:
+            raise RuntimeError("the trainers were not ready in time")
+        if during is not None:
+            during(trainers, begin)
+        results = [trainer.result() for trainer in trainers]
+    return results, begin + offsets[-1]
+
+
+def aggregate(environment, count, seconds=SECONDS, **options):
+    """Images a second of equal trainers that start together."""
+    results, begin = together(environment, count, seconds, **options)
+    return images_between(results, begin + 1, begin + seconds) / (seconds - 1)
+
+
+def decoded_part(results):
+    """Decodes per delivered sample."""
+    made = sum(int(result["stats"]["samples_decoded"]) for result in results)
+    given = sum(int(result["stats"]["samples_delivered"])
+                for result in results)
+    return made / given
+
+
+def write_manifest(folder, path, samples):
+    """A table of so many rows that name the photographs in turn."""
+    files = sorted(pathlib.Path(folder).glob("*/*.jpg"))
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["path", "label"])
+        for number in range(samples):
+            picture = files[number % len(files)]
+            table.writerow([os.path.relpath(picture, path.parent),
+                            number % 10])
+    return str(path)
+
+
+def apart(environment, long_epoch, alone):
+    """Rows: jobs that start ten seconds apart, in one long epoch."""
+    offsets = [APART * number for number in range(4)]
+    results, last = together(
+        environment, 4, 2 * APART + 12, offsets=offsets, uri=long_epoch,
+        manifest=True)
+    begin, end = last + 2 * APART, last + 2 * APART + 10
+    rate = images_between(results, begin, end) / (end - begin)
+    return [
+        row("sharing", "4 jobs, starts 10 s apart, when met / 4 x one", rate,
+            4 * alone, "images/s"),
+        row("sharing", "the same: decodes / samples, whole run",
+            decoded_part(results), 1.0, "decodes"),
+    ]
+
+
+def paced(server, epoch, capacity):
+    """Rows: jobs of half of the capacity each, a twentieth apart."""
+    rate = capacity / 2
+    gap = PACED_APART * PACED_EPOCH / rate
+    cpu = process_cpu_nanos(server.pid)
+    results, _ = together(
+        server.environment, 4, 1.2 * PACED_EPOCH / rate,
+        offsets=[gap * number for number in range(4)], uri=epoch,
+        manifest=True, dtype="uint8", period=64 / rate, epochs=1)
+    cpu = process_cpu_nanos(server.pid) - cpu
+    delivered = sum(int(result["stats"]["samples_delivered"])
+                    for result in results)
+    return [
+        row("sharing", "4 paced jobs, 5% apart: decodes / samples",
+            decoded_part(results), 1.0, "decodes"),
+        row("sharing", "the same: CPU of a sample / made for each",
+            cpu / delivered, 1e9 * CORES / capacity, "ns"),
+    ]
+
+
+def stopped(environment, uri):
+    """Rows: three jobs while a fourth is stopped."""
+    found = {}
+
+    def stop_one(trainers, begin):
+        time.sleep(max(0.0, begin + STOPPED_SECONDS - time.monotonic()))
+        found["from"] = time.monotonic()
+        trainers[3].signal(signal.SIGSTOP)
+        time.sleep(STOPPED_SECONDS)
+        trainers[3].signal(signal.SIGCONT)
+        found["to"] = time.monotonic()
+
+    results, begin = together(environment, 4, 2.5 * STOPPED_SECONDS,
+                              during=stop_one, uri=uri)
+    others = results[:3]
+    before = images_between(others, begin + 1, found["from"]) / (
+        found["from"] - begin - 1)
+    during = images_between(others, found["from"], found["to"]) / (
+        found["to"] - found["from"])
+    return [row("sharing", "3 jobs while a 4th is stopped / before", during,
+                before, "images/s")]
+
+
+def run():
+    """Rows; the first is four jobs against four of torch's."""
+    uri = str(photos.make())
+    with tempfile.TemporaryDirectory(dir=pathlib.Path(uri).parent) as folder:
+        long_epoch = write_manifest(uri, pathlib.Path(folder) / "long.csv",
+                                    APART_EPOCH)
+        epoch = write_manifest(uri, pathlib.Path(folder) / "epoch.csv",
+                               PACED_EPOCH)
+        with daemon() as server:
+            environment = server.environment
+            aggregate(environment, 1, uri=uri)  # the index, the page cache
+            rates = {count: aggregate(environment, count, uri=uri)
+                     for count in JOBS}
+            torch = aggregate(environment, 4, TORCH_SECONDS, uri=uri,
+                              workers=2)
+            again = aggregate(environment, 1, uri=uri)
+            four = aggregate(environment, 4, uri=uri)
+            alone = (rates[1] + again) / 2
+            rates[4] = (rates[4] + four) / 2
+            rows = [row("sharing", "4 jobs / 4 of torch, num_workers=2",
+                        rates[4], torch, "images/s")]
+            rows += [row("sharing", f"{count} jobs / {count} x one",
+                         rates[count], count * alone, "images/s")
+                     for count in JOBS[1:]]
+            rows += apart(environment, long_epoch, alone)
+            capacity = aggregate(environment, 1, uri=uri, dtype="uint8")
+            rows += paced(server, epoch, capacity)
+            rows += stopped(environment, uri)
+    return rows

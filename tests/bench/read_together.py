@@ -1,0 +1,77 @@
+"""Reads as a trainer among several, from an agreed moment on, and tells what it
+got when."""
+
+import json
+import os
+import signal
+import sys
+import time
+
+# As one value of every sample.
+VALUES = (slice(None), 0, 0, 0)
+
+
+def _forebay(uri, batch_size, manifest, dtype):
+    import forebay
+    from read_forebay import transform
+    dataset = forebay.manifest(uri, image="path", label="label") if (
+        manifest) else uri
+    return forebay.DataLoader(
+        dataset, batch_size=batch_size, shuffle=True, seed=0,
+        transform=transform(dtype), framework="numpy",
+        name=os.environ["FOREBAY_JOB"])
+
+
+def _torch(uri, batch_size, workers):
+    import torch
+    import torchvision
+    from read_torch import MEAN, STD
+    ops = torchvision.transforms
+    dataset = torchvision.datasets.ImageFolder(uri, ops.Compose([
+        ops.RandomResizedCrop(224), ops.RandomHorizontalFlip(),
+        ops.ToTensor(), ops.Normalize(MEAN, STD)]))
+    return torch.utils.data.DataLoader(
+        dataset, batch_size=batch_size, shuffle=True, num_workers=workers)
+
+
+def measure(uri, begin, end, batch_size=64, manifest=False, dtype="float32",
+            period=0.0, epochs=None, workers=None):
+    """Reads epochs from `begin` until `end`.
+
+    Args:
+      uri: a folder of class folders, or a manifest.
+      begin, end: in seconds of time.monotonic().
+      batch_size: samples.
+      manifest: whether `uri` is one.
+      dtype: of the images.
+      period: seconds that the trainer takes for a batch at least.
+      epochs: to read at most; None: until `end`.
+      workers: num_workers of torch's DataLoader; None: Forebay.
+
+    Returns:
+      A dict: "taken", pairs of a time and the images taken then; "stats", of
+      Forebay's loader.
+    """
+    loader = (_forebay(uri, batch_size, manifest, dtype) if workers is None
+              else _torch(uri, batch_size, workers))
+    taken, total, epoch = [], 0, 0
+    print("ready", flush=True)
+    time.sleep(max(0.0, begin - time.monotonic()))
+    due = begin
+    while time.monotonic() < end and epoch != epochs:
+        for images, labels in loader:
+            total += float(images[VALUES].sum())
+            taken.append((time.monotonic(), len(labels)))
+            if taken[-1][0] >= end:
+                break
+            due = max(due + period, taken[-1][0])
+            if due > taken[-1][0]:
+                time.sleep(due - taken[-1][0])
+        epoch += 1
+    stats = dict(loader.stats()) if workers is None else {}
+    return {"taken": taken, "stats": stats, "sum": total}
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    print(json.dumps(measure(**json.loads(sys.argv[1])), default=str))

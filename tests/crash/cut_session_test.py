@@ -1,0 +1,135 @@
+"""A session is cut at each of its messages, as when a daemon is killed between
+two answers; and a daemon of another version comes after it."""
+
+import os
+import select
+import socket
+import struct
+import threading
+
+import numpy
+import pytest
+
+import forebay
+from raw_session import messages
+from trouble import PATIENCE, contents, open_loader
+
+MAX_MESSAGE = 64 * 1024
+MOST_FDS = 253
+# Greeting, loader, epoch: each is asked for and answered, and a few more.
+MESSAGES = 6
+
+
+class Relay:
+    """Stands between clients in this process and a daemon.
+
+    Attributes:
+      passed: messages of the first session so far, both ways.
+      sessions: how many there were.
+    """
+
+    def __init__(self, folder, daemon, cut=None, rewrite=None):
+        """
+        Args:
+          folder: pathlib.Path; session.sock is made there.
+          daemon: a Daemon.
+          cut: the first session ends when so many messages have passed.
+          rewrite: is given a greeting, of the second session on, to be changed.
+        """
+        self._daemon = str(daemon.runtime_dir / "session.sock")
+        self._cut, self._rewrite = cut, rewrite
+        self.passed = self.sessions = 0
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind(str(folder / "session.sock"))
+        self._listening.listen()
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:  # it was shut down
+                return
+            self.sessions += 1
+            session = threading.Thread(target=self._relay,
+                                       args=(client, self.sessions))
+            self._threads.append(session)
+            session.start()
+
+    def _relay(self, client, number):
+        daemon = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with client, daemon:
+            daemon.connect(self._daemon)
+            while True:
+                if number == 1 and self.passed == self._cut:
+                    return
+                ready, _, _ = select.select([client, daemon], [], [])
+                from_client = ready[0] is client
+                data, fds, _, _ = socket.recv_fds(ready[0], MAX_MESSAGE,
+                                                  MOST_FDS)
+                if not data:
+                    return
+                if from_client and number > 1 and self._rewrite:
+                    data = self._rewrite(data)
+                to = daemon if from_client else client
+                to.sendmsg([data], [(
+                    socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                    struct.pack(f"{len(fds)}i", *fds))] if fds else [])
+                for fd in fds:
+                    os.close(fd)
+                self.passed += number == 1
+
+    def close(self):
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+
+
+@pytest.fixture
+def relayed(daemon, tmp_path, monkeypatch):
+    """Makes relays, which clients then find."""
+    made = []
+
+    def make(**arguments):
+        folder = tmp_path / f"relay-{len(made)}"
+        made.append(Relay(folder, daemon, **arguments))
+        monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(folder))
+        return made[-1]
+
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
+    yield make
+    for relay in made:
+        relay.close()
+
+
+@pytest.mark.parametrize("cut", range(2, MESSAGES + 1))
+def test_cut_at_any_message(relayed, photos, cut):
+    """From the greeting's answer on: who is not greeted has found no daemon."""
+    relay = relayed()
+    with open_loader(photos, shuffle=True) as loader:
+        images, ids = contents(loader)
+    assert relay.passed >= MESSAGES
+    relay = relayed(cut=cut)
+    with open_loader(photos, shuffle=True) as loader:
+        got, got_ids = contents(loader)
+    assert relay.sessions == 2
+    assert got_ids == ids
+    numpy.testing.assert_array_equal(got, images)
+
+
+def test_an_upgraded_daemon_may_speak_another_protocol(relayed, photos):
+    def of_another_version(data):
+        request = messages()[1].ClientMessage()
+        request.ParseFromString(data)
+        if request.HasField("hello"):
+            request.hello.protocol_version = 99
+        return request.SerializeToString()
+
+    relayed(cut=MESSAGES, rewrite=of_another_version)
+    with open_loader(photos, batch_size=1) as loader:
+        with pytest.raises(forebay.StateError,
+                           match="protocol version 99.*upgrade the older"):
+            list(loader)

@@ -1,0 +1,66 @@
+"""How a loader waits for a daemon: pauses, patience, and what it says."""
+
+import itertools
+
+import pytest
+
+import forebay
+from forebay import _reattach
+
+
+class Daemon:
+    """What an Outage asks; away for the first `tries`."""
+
+    def __init__(self, tries):
+        self.left, self.starts = tries, 0
+
+    def attach(self):
+        self.left -= 1
+        if self.left >= 0:
+            raise forebay.DaemonUnavailable(f"away {self.left}")
+        return True
+
+    def start(self):
+        self.starts += 1
+
+
+def test_pauses_grow_within_bounds():
+    for chance in (0.0, 0.5, 0.999):
+        drawn = list(itertools.islice(_reattach.pauses(lambda: chance), 12))
+        longest = 0.05
+        for pause in drawn:
+            assert longest / 2 <= pause <= longest
+            longest = min(2 * longest, 5.0)
+
+
+def test_one_line_when_it_goes_and_one_when_it_is_back(caplog, monkeypatch):
+    monkeypatch.delenv("FOREBAY_REATTACH_SECONDS", raising=False)
+    daemon = Daemon(tries=50)
+    outage = _reattach.Outage("/data", daemon.attach, daemon.start)
+    outage.ride(forebay.DaemonUnavailable("gone"))
+    outage.ride(forebay.DaemonUnavailable("gone again"))
+    outage.over()
+    away, back = [record.getMessage() for record in caplog.records]
+    assert away == "/data: gone: waiting up to 60 s to go on"
+    assert back.startswith("/data: goes on after ")
+    # One that ends at once is not started at each of 50 tries.
+    assert 1 <= daemon.starts < 50
+
+
+def test_gives_up_with_the_last_reason(monkeypatch):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0.05")
+    daemon = Daemon(tries=10**9)
+    outage = _reattach.Outage("/data", daemon.attach, None)
+    with pytest.raises(forebay.DaemonUnavailable, match="/data: away .*0.05 s"):
+        outage.ride(forebay.DaemonUnavailable("gone"))
+
+
+def test_patience_is_the_users(monkeypatch, caplog):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "soon")
+    with pytest.raises(forebay.InvalidArgument, match="soon"):
+        _reattach.patience()
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
+    with pytest.raises(forebay.DaemonUnavailable, match="^gone$"):
+        _reattach.Outage("/data", Daemon(9).attach, None).ride(
+            forebay.DaemonUnavailable("gone"))
+    assert not caplog.records

@@ -1,0 +1,125 @@
+#include "server/pipeline/decode/raw_decoder.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "proto/raw_image.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using File = std::vector<std::uint8_t>;
+
+File RawImage(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+              std::size_t pixel_bytes) {
+  const proto::RawImageHeader header{proto::kRawImageMagic, width, height,
+                                     channels};
+  File file(sizeof(header) + pixel_bytes);
+  std::memcpy(file.data(), &header, sizeof(header));
+  for (std::size_t i = sizeof(header); i < file.size(); ++i) {
+    file[i] = static_cast<std::uint8_t>(i * 7);
+  }
+  return file;
+}
+
+// Notes where rows come from.
+class WhereSink : public RowSink {
+ public:
+  void Rows(std::uint32_t, std::uint32_t count, const std::uint8_t* rgb,
+            std::size_t stride_bytes) override {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      rows_.push_back(rgb + i * stride_bytes);
+    }
+  }
+  const std::vector<const std::uint8_t*>& rows() const { return rows_; }
+
+ private:
+  std::vector<const std::uint8_t*> rows_;
+};
+
+TEST(RawDecoder, HandsOutRowsWhereTheyLieButForTheLast) {
+  constexpr std::uint32_t kWidth = 100;
+  constexpr std::uint32_t kHeight = 30;
+  const File file = RawImage(kWidth, kHeight, 3, kWidth * kHeight * 3);
+  RawDecoder decoder{DecodeLimits{}};
+  ASSERT_TRUE(decoder.Open(file).ok());
+  const Region region{10, 2, 80, 28};
+  WhereSink sink;
+  ASSERT_TRUE(decoder.Decode(region, sink).ok());
+  ASSERT_EQ(sink.rows().size(), 28u);
+  const std::uint8_t* first =
+      file.data() + sizeof(proto::RawImageHeader) + (2 * kWidth + 10) * 3;
+  for (std::size_t y = 0; y < 27; ++y) {
+    EXPECT_EQ(sink.rows()[y], first + y * kWidth * 3) << y;
+  }
+  // 30 bytes lie behind its end: fewer than a sink may read.
+  EXPECT_NE(sink.rows()[27], first + 27 * kWidth * 3);
+}
+
+TEST(RawDecoder, NeverReadsBehindTheEnd) {
+  RawDecoder decoder{DecodeLimits{}};
+  for (const std::uint32_t channels : {1, 3}) {
+    for (std::uint32_t width = 1; width < 40; ++width) {
+      for (std::uint32_t height = 1; height < 20; ++height) {
+        const File made = RawImage(width, height, channels,
+                                   std::size_t{width} * height * channels);
+        // An exact allocation: sanitizers see what is read behind it.
+        const auto exact = std::make_unique<std::uint8_t[]>(made.size());
+        std::memcpy(exact.get(), made.data(), made.size());
+        ASSERT_TRUE(decoder.Open({exact.get(), made.size()}).ok());
+        const Region whole{0, 0, width, height};
+        PixelSink sink(whole);
+        ASSERT_TRUE(decoder.Decode(whole, sink).ok());
+        ASSERT_EQ(sink.pixels().size(), std::size_t{width} * height * 3);
+        EXPECT_EQ(sink.pixels().back(), made.back());
+        EXPECT_GE(sink.padding_sum(), 0u);
+      }
+    }
+  }
+}
+
+TEST(RawDecoder, RefusesWhatItsHeaderDoesNotDescribe) {
+  RawDecoder decoder{DecodeLimits{}};
+  const auto message = [&](const File& file) {
+    const absl::Status status = decoder.Open(file).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(message({}), "is not a raw image");
+  File cut = RawImage(4, 3, 3, 36);
+  for (std::size_t size = 0; size < sizeof(proto::RawImageHeader); ++size) {
+    EXPECT_EQ(message(File(cut.begin(),
+                           cut.begin() + static_cast<std::ptrdiff_t>(size))),
+              "is not a raw image");
+  }
+  EXPECT_EQ(message(RawImage(4, 3, 3, 35)), "is a truncated raw image");
+  EXPECT_EQ(message(RawImage(4, 3, 3, 33)), "is a truncated raw image");
+  EXPECT_EQ(message(RawImage(4, 3, 3, 39)), "is a corrupt raw image");
+  EXPECT_EQ(message(RawImage(4, 3, 1, 11)), "is a truncated raw image");
+  EXPECT_EQ(message(RawImage(4, 3, 2, 24)), "is a corrupt raw image");
+  EXPECT_EQ(message(RawImage(0, 3, 3, 0)), "is a corrupt raw image");
+  EXPECT_EQ(message(RawImage(4, 0, 3, 0)), "is a corrupt raw image");
+  // Their product, with the channels, is 0 modulo 2^64.
+  RawDecoder boundless{DecodeLimits{.max_pixels = UINT64_MAX}};
+  EXPECT_EQ(
+      boundless.Open(RawImage(0x80000000, 0x80000000, 1, 0)).status().code(),
+      absl::StatusCode::kResourceExhausted);
+}
+
+TEST(RawDecoder, KeepsWithinItsLimits) {
+  RawDecoder few{DecodeLimits{.max_pixels = 11}};
+  EXPECT_EQ(std::string(few.Open(RawImage(4, 3, 3, 36)).status().message()),
+            "is 4 x 3 pixels, more than the limit of 11 pixels");
+  RawDecoder small{DecodeLimits{.scratch_bytes = 100}};
+  EXPECT_EQ(
+      std::string(small.Open(RawImage(4, 3, 3, 36)).status().message()),
+      "is a raw image of 4 x 3 pixels that needs 160 bytes to decode, more "
+      "than the limit of 100 bytes");
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode
