@@ -24,8 +24,9 @@ std::uint64_t RandomSeed() {
 // Not a number, and what is longer than a century, is for ever.
 std::int64_t PatienceNanos(double seconds) {
   constexpr double kLongest = 3e9;
-  if (!(seconds >= 0 && seconds < kLongest)) return INT64_MAX;
-  return static_cast<std::int64_t>(seconds * 1e9);
+  if (seconds >= 0 && seconds < kLongest)
+    return static_cast<std::int64_t>(seconds * 1e9);
+  return INT64_MAX;
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) {
-    const Status status = StopEpochLocked();
+    Status status = StopEpochLocked();
     if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) return status;
   }
   epoch_ = epoch;
