@@ -15,6 +15,13 @@ inline std::int64_t NowNanos() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+// Of seconds that a caller gives; negative, also of what is no time: never.
+inline std::int64_t Nanos(double seconds) {
+  constexpr double kLongest = 4e9;  // more than a century
+  if (!(seconds >= 0) || seconds > kLongest) return -1;
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
 // A point of the monotonic clock. Immutable value; never blocks; no errors.
 class Deadline {
  public:

@@ -11,21 +11,19 @@
 #include <string>
 
 #include "client/dataset_handle.h"
+#include "client/deadline.h"
 #include "client/guard.h"
 #include "client/link.h"
 #include "client/loader.h"
 #include "client/location.h"
-#include "client/pipeline_codec.h"
+#include "client/pipeline_handle.h"
 #include "proto/version.h"
 
 using forebay::client::Guard;
 using forebay::client::Link;
 using forebay::client::Loader;
+using forebay::client::Nanos;
 using forebay::client::Status;
-
-struct forebay_pipeline {
-  forebay::client::PipelineEncoder encoder;
-};
 
 struct forebay_loader {
   std::unique_ptr<Loader> loader;
@@ -52,12 +50,6 @@ void View(forebay_batch* batch, forebay_batch_view* out) {
     return;
   memcpy(out->fields, batch->header.fields, bytes);
   ++out->layout;
-}
-
-std::int64_t Nanos(double seconds) {
-  constexpr double kLongest = 4e9;  // more than a century
-  if (!(seconds >= 0) || seconds > kLongest) return -1;
-  return static_cast<std::int64_t>(seconds * 1e9);
 }
 
 }  // namespace

@@ -17,16 +17,16 @@ constexpr std::int64_t kHelloNanos = 10'000'000'000;
 // Of an answer that belongs to no request: why the daemon hangs up.
 constexpr std::uint64_t kNoRequest = 0;
 
-Status ToStatus(const ErrorAnswer& error) {
-  const forebay_status code = FromDaemonCode(error.code);
-  return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
-}
-
 Status Silent() {
   return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon does not answer");
 }
 
 }  // namespace
+
+Status ToStatus(const ErrorAnswer& error) {
+  const forebay_status code = FromDaemonCode(error.code);
+  return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
+}
 
 Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
                      const std::string& job_name, double weight,

@@ -22,6 +22,9 @@ struct Reply {
   std::vector<Fd> fds;
 };
 
+// What an error that the daemon tells of means to the caller.
+Status ToStatus(const ErrorAnswer& error);
+
 // One connection to the daemon: requests and their answers.
 //
 // Thread-safe. Owns the socket; the daemon keeps what the session holds until

@@ -21,6 +21,8 @@ enum class RequestTag : Tag {
   kStopEpoch = 5,
   kCloseLoader = 6,
   kGetStats = 7,
+  kOpenReader = 10,
+  kFetch = 11,
 };
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
@@ -29,6 +31,8 @@ enum class HelloTag : Tag {
 };
 enum class JobTag : Tag { kKey = 1, kName = 2, kWeight = 3 };
 enum class OpenLoaderTag : Tag { kSpec = 1, kSpecInMemfd = 2 };
+enum class OpenReaderTag : Tag { kSpec = 1, kSpecInMemfd = 2, kDecode = 3 };
+enum class FetchTag : Tag { kReaderId = 1, kSamples = 2 };
 enum class StartEpochTag : Tag {
   kLoaderId = 1,
   kEpoch = 2,
@@ -46,6 +50,8 @@ enum class AnswerTag : Tag {
   kEpochStopped = 6,
   kLoaderClosed = 7,
   kStats = 8,
+  kReaderOpened = 11,
+  kFetched = 12,
 };
 
 using Reader = protozero::pbf_reader;
@@ -110,6 +116,10 @@ std::vector<std::string> ReadClassList(Reader reader) {
   return classes;
 }
 
+void CopyVersion(protozero::data_view from, std::array<std::uint8_t, 16>* to) {
+  std::copy_n(from.data(), std::min(from.size(), to->size()), to->begin());
+}
+
 LoaderOpened ReadLoaderOpened(Reader reader) {
   LoaderOpened opened;
   while (reader.next()) {
@@ -122,10 +132,7 @@ LoaderOpened ReadLoaderOpened(Reader reader) {
     } else if (IsVarint(reader, 4)) {
       opened.batches_per_epoch = reader.get_uint64();
     } else if (IsBytes(reader, 5)) {
-      const protozero::data_view version = reader.get_view();
-      std::copy_n(version.data(),
-                  std::min(version.size(), opened.dataset_version.size()),
-                  opened.dataset_version.begin());
+      CopyVersion(reader.get_view(), &opened.dataset_version);
     } else if (IsBytes(reader, 6)) {
       opened.classes = ReadClassList(reader.get_message());
     } else if (IsVarint(reader, 7)) {
@@ -137,6 +144,53 @@ LoaderOpened ReadLoaderOpened(Reader reader) {
     }
   }
   return opened;
+}
+
+ReaderOpened ReadReaderOpened(Reader reader) {
+  ReaderOpened opened;
+  while (reader.next()) {
+    if (IsVarint(reader, 1))
+      opened.reader_id = reader.get_uint64();
+    else if (IsVarint(reader, 2))
+      opened.dataset_size = reader.get_uint64();
+    else if (IsBytes(reader, 3))
+      CopyVersion(reader.get_view(), &opened.dataset_version);
+    else if (IsBytes(reader, 4))
+      opened.classes = ReadClassList(reader.get_message());
+    else if (IsVarint(reader, 5))
+      opened.classes_in_memfd = reader.get_bool();
+    else if (IsBytes(reader, 6))
+      opened.fields.push_back(reader.get_string());
+    else
+      reader.skip();
+  }
+  return opened;
+}
+
+ErrorAnswer ReadFailedSample(Reader reader) {
+  ErrorAnswer error;
+  while (reader.next()) {
+    if (IsBytes(reader, 2))
+      error = ReadError(reader.get_message());
+    else
+      reader.skip();
+  }
+  return error;
+}
+
+Fetched ReadFetched(Reader reader) {
+  Fetched fetched;
+  while (reader.next()) {
+    if (IsVarint(reader, 1)) {
+      fetched.window_bytes = reader.get_uint64();
+    } else if (IsBytes(reader, 2) && !fetched.has_failure) {
+      fetched.has_failure = true;
+      fetched.failure = ReadFailedSample(reader.get_message());
+    } else {
+      reader.skip();
+    }
+  }
+  return fetched;
 }
 
 EpochStarted ReadEpochStarted(Reader reader) {
@@ -205,6 +259,12 @@ void ReadKind(Reader& reader, Answer* answer) {
     case AnswerTag::kStats:
       answer->kind = ReadStats(reader.get_message());
       break;
+    case AnswerTag::kReaderOpened:
+      answer->kind = ReadReaderOpened(reader.get_message());
+      break;
+    case AnswerTag::kFetched:
+      answer->kind = ReadFetched(reader.get_message());
+      break;
     default:
       reader.skip();
   }
@@ -236,6 +296,32 @@ std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec) {
     body.add_bool(OpenLoaderTag::kSpecInMemfd, true);
   else
     body.add_message(OpenLoaderTag::kSpec, spec.data(), spec.size());
+  return bytes;
+}
+
+std::string EncodeOpenReader(std::uint64_t request_id, std::string_view spec,
+                             bool decode) {
+  std::string bytes;
+  protozero::pbf_builder<RequestTag> request(bytes);
+  request.add_uint64(RequestTag::kRequestId, request_id);
+  protozero::pbf_builder<OpenReaderTag> body(request, RequestTag::kOpenReader);
+  if (spec.empty())
+    body.add_bool(OpenReaderTag::kSpecInMemfd, true);
+  else
+    body.add_message(OpenReaderTag::kSpec, spec.data(), spec.size());
+  body.add_bool(OpenReaderTag::kDecode, decode);
+  return bytes;
+}
+
+std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
+                        const std::int64_t* samples, size_t count) {
+  std::string bytes;
+  protozero::pbf_builder<RequestTag> request(bytes);
+  request.add_uint64(RequestTag::kRequestId, request_id);
+  protozero::pbf_builder<FetchTag> body(request, RequestTag::kFetch);
+  body.add_uint64(FetchTag::kReaderId, reader_id);
+  const auto* const numbers = reinterpret_cast<const std::uint64_t*>(samples);
+  body.add_packed_uint64(FetchTag::kSamples, numbers, numbers + count);
   return bytes;
 }
 

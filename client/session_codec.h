@@ -24,6 +24,10 @@ std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec);
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
                              std::uint64_t epoch, std::uint64_t first_sample,
                              bool listed);
+std::string EncodeOpenReader(std::uint64_t request_id, std::string_view spec,
+                             bool decode);
+std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
+                        const std::int64_t* samples, size_t count);
 std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
@@ -82,11 +86,27 @@ struct Stats {
   std::uint64_t cpu_nanos = 0;
 };
 
+struct ReaderOpened {
+  std::uint64_t reader_id = 0;
+  std::uint64_t dataset_size = 0;
+  std::array<std::uint8_t, 16> dataset_version{};
+  std::vector<std::string> classes;
+  bool classes_in_memfd = false;
+  std::vector<std::string> fields;
+};
+
+struct Fetched {
+  std::uint64_t window_bytes = 0;
+  // Of the first sample that could not be had.
+  bool has_failure = false;
+  ErrorAnswer failure;
+};
+
 struct Answer {
   std::uint64_t request_id = 0;
   // monostate: none that this version knows.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
-               EpochStopped, LoaderClosed, Stats>
+               EpochStopped, LoaderClosed, Stats, ReaderOpened, Fetched>
       kind;
 };
 

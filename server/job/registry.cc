@@ -9,6 +9,7 @@
 #include "server/base/status.h"
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
+#include "server/pipeline/random_ops.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/read_now.h"
@@ -116,6 +117,29 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                                           registry_->machinery_, job_->flow()));
   job_->AddLoader(loader);
   return loader;
+}
+
+absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
+    const proto::LoaderSpec& spec, const dataset::composed::Supplies& supplies,
+    bool decode, const std::stop_token& stop) {
+  PipelinePtr pipeline;
+  if (!spec.pipeline().ops().empty()) {
+    if (!decode)
+      return absl::InvalidArgumentError("a transform is for decoded images");
+    FOREBAY_RETURN_IF_ERROR(pipeline::CheckNothingRandom(spec.pipeline()));
+    FOREBAY_ASSIGN_OR_RETURN(pipeline,
+                             pipeline::Pipeline::Create(spec.pipeline()));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const dataset::Dataset> dataset,
+      registry_->OpenDataset(supplies, spec.dataset(), stop));
+  FOREBAY_RETURN_IF_ERROR(
+      PipelineFor(*dataset, spec.pipeline(), pipeline).status());
+  return std::make_unique<stream::SampleReader>(
+      stream::ReaderRecipe{.dataset = std::move(dataset),
+                           .decode = decode,
+                           .pipeline = std::move(pipeline)},
+      registry_->machinery_, job_->flow());
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(

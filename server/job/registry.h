@@ -23,14 +23,15 @@
 #include "server/job/snapshot.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/recipe.h"
+#include "server/stream/sample_reader.h"
 
 namespace forebay::job {
 
 class Registry;
 
 // One process's part in a job, for as long as this object lives. The registry
-// must outlive it. Thread-safe. OpenLoader blocks while the dataset is scanned,
-// but not for long once its stop is requested.
+// must outlive it. Thread-safe. OpenLoader and OpenReader block while the
+// dataset is scanned, but not for long once their stop is requested.
 class Attachment {
  public:
   ~Attachment();
@@ -42,6 +43,13 @@ class Attachment {
   // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
       proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
+      const std::stop_token& stop);
+
+  // Likewise what gives single samples. `decode`: whether images come as
+  // pixels, by the spec's pipeline, or whole if that has no ops.
+  absl::StatusOr<std::unique_ptr<stream::SampleReader>> OpenReader(
+      const proto::LoaderSpec& spec,
+      const dataset::composed::Supplies& supplies, bool decode,
       const std::stop_token& stop);
 
  private:

@@ -23,6 +23,7 @@ namespace {
 // More of a kind at once than these wait for each other.
 constexpr int kScanThreads = 32;
 constexpr int kRequestThreads = 4;
+constexpr int kFetchThreads = 32;
 constexpr std::size_t kMaxClients = 4096;
 // How long new clients wait when no descriptor is left for them.
 constexpr std::int64_t kDeafNanos = 1'000'000'000;
@@ -74,6 +75,7 @@ Server::~Server() {
   StopListening();
   for (const auto& [id, client] : clients_) client->session->Interrupt();
   scans_.reset();
+  fetches_.reset();
   requests_.reset();
   for (const auto& [id, client] : clients_) {
     if (client->busy && !client->hung_up) Dismiss(*client);
@@ -167,7 +169,7 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   }
   client->busy = true;
   loop_->SetEvents(client->socket_watch, 0);
-  RequestPool& pool = request->message.has_open_loader() ? *scans_ : *requests_;
+  RequestPool& pool = PoolFor(request->message);
   pool.Run(
       [this, client, asked = std::make_shared<Request>(*std::move(request))] {
         client->answer = client->session->Handle(std::move(*asked));
@@ -175,6 +177,14 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
           OnAnswered(client, std::exchange(client->answer, {}));
         });
       });
+}
+
+RequestPool& Server::PoolFor(const proto::ClientMessage& request) {
+  if (request.has_open_loader() || request.has_open_reader()) return *scans_;
+  if (!request.has_fetch()) return *requests_;
+  if (fetches_ == nullptr)
+    fetches_ = std::make_unique<RequestPool>(kFetchThreads);
+  return *fetches_;
 }
 
 void Server::OnAnswered(const std::shared_ptr<Client>& client,

@@ -68,6 +68,8 @@ class Server {
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
+  // Where a request is answered.
+  RequestPool& PoolFor(const proto::ClientMessage& request);
 
   const std::string path_;
   base::Fd listener_;
@@ -83,6 +85,9 @@ class Server {
   // their own, so that nothing else waits for them.
   std::unique_ptr<RequestPool> scans_;
   std::unique_ptr<RequestPool> requests_;
+  // Fetches wait for disks, and those of one loader's many workers for each
+  // other. Not there before the first reader is.
+  std::unique_ptr<RequestPool> fetches_;
 };
 
 }  // namespace forebay::session

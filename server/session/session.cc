@@ -23,6 +23,11 @@ constexpr std::size_t kMaxLoaders = 256;
 constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
 // Room beside the class names in a message.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
+// The longest that surely fits a message, alone and with others.
+constexpr std::size_t kMaxError = kMaxMessage / 2;
+constexpr std::size_t kMaxSampleError = 2048;
+constexpr std::size_t kMaxSampleErrors = 16;
+constexpr std::size_t kMaxReaders = 64;
 
 absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
@@ -52,18 +57,61 @@ absl::StatusOr<std::string> FromMemfd(int fd) {
   return bytes;
 }
 
-void SetError(const absl::Status& status, proto::DaemonMessage& answer) {
-  proto::Error* error = answer.mutable_error();
+void SetError(const absl::Status& status, std::size_t longest,
+              proto::Error* error) {
   error->set_code(static_cast<std::uint32_t>(status.code()));
-  // The longest that surely fits a message.
-  error->set_message(std::string(status.message().substr(0, kMaxMessage / 2)));
+  error->set_message(std::string(status.message().substr(0, longest)));
+}
+
+// The spec of OpenLoader or OpenReader; takes its descriptor.
+template <typename Open>
+absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
+                                         std::vector<base::Fd>& fds) {
+  proto::LoaderSpec spec = request.spec();
+  if (!request.spec_in_memfd()) return spec;
+  if (fds.empty())
+    return absl::InvalidArgumentError("the spec's memfd did not come");
+  FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
+                           FromMemfd(fds.back().get()));
+  fds.pop_back();
+  if (!spec.ParseFromString(bytes)) {
+    return absl::InvalidArgumentError("the memfd holds no loader's spec");
+  }
+  return spec;
+}
+
+// What LoaderOpened and ReaderOpened say of a dataset.
+template <typename Opened>
+absl::Status Describe(const dataset::Dataset& dataset, Opened& opened,
+                      std::vector<base::Fd>& fds) {
+  proto::ClassList classes;
+  for (const std::string& name : dataset.classes()) classes.add_names(name);
+  if (classes.ByteSizeLong() > kMaxInlineClasses) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
+                             ToMemfd(classes.SerializeAsString()));
+    fds.push_back(std::move(memfd));
+    opened.set_classes_in_memfd(true);
+  } else {
+    *opened.mutable_classes() = std::move(classes);
+  }
+  const dataset::Version& version = dataset.version();
+  opened.set_dataset_version(std::string(version.begin(), version.end()));
+  opened.set_dataset_size(dataset.size());
+  return absl::OkStatus();
+}
+
+// To who is stopped by the daemon, or by its own hang-up.
+absl::Status Explain(const absl::Status& status) {
+  if (!absl::IsCancelled(status)) return status;
+  return absl::UnavailableError(
+      absl::StrCat(status.message(), ": the daemon is shutting down"));
 }
 
 }  // namespace
 
 Reply Session::Refuse(const absl::Status& status) {
   proto::DaemonMessage answer;
-  SetError(status, answer);
+  SetError(status, kMaxError, answer.mutable_error());
   return {.bytes = answer.SerializeAsString(), .fds = {}, .hang_up = true};
 }
 
@@ -90,7 +138,7 @@ Reply Session::Handle(Request request) {
   const absl::Status status =
       Answer(request.message, std::move(request.fds), answer, reply.fds);
   if (!status.ok()) {
-    SetError(status, answer);
+    SetError(status, kMaxError, answer.mutable_error());
     reply.fds.clear();
     reply.hang_up = request.message.has_hello();
   }
@@ -122,6 +170,11 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
                          *answer.mutable_loader_closed());
     case proto::ClientMessage::kGetStats:
       return GetStats(request.get_stats().loader_id(), *answer.mutable_stats());
+    case proto::ClientMessage::kOpenReader:
+      return OpenReader(request.open_reader(), std::move(fds),
+                        *answer.mutable_reader_opened(), answer_fds);
+    case proto::ClientMessage::kFetch:
+      return Fetch(request.fetch(), *answer.mutable_fetched(), answer_fds);
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }
@@ -156,63 +209,91 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
 
 absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
                                  proto::LoaderOpened& opened, Fds& opened_fds) {
-  proto::LoaderSpec spec = request.spec();
-  if (request.spec_in_memfd()) {
-    if (fds.empty())
-      return absl::InvalidArgumentError("the spec's memfd did not come");
-    FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
-                             FromMemfd(fds.back().get()));
-    fds.pop_back();
-    if (!spec.ParseFromString(bytes)) {
-      return absl::InvalidArgumentError("the memfd holds no loader's spec");
-    }
-  }
-  job::Attachment* attachment;
-  {
-    base::MutexLock lock(&mutex_);
-    if (open_.size() + closed_.size() >= kMaxLoaders) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "this process has ", kMaxLoaders, " loaders open: close some"));
-    }
-    attachment = attachment_.get();
-  }
+  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const auto supplies = TakeSupplies(spec.dataset(), absl::MakeSpan(fds),
                                      remote_, interruption_.get_token());
   auto opening = supplies.ok() ? attachment->OpenLoader(
                                      spec, *supplies, interruption_.get_token())
                                : supplies.status();
-  if (absl::IsCancelled(opening.status())) {
-    return absl::UnavailableError(absl::StrCat(
-        opening.status().message(), ": the daemon is shutting down"));
-  }
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<job::Loader> loader,
-                           std::move(opening));
+  if (!opening.ok()) return Explain(opening.status());
+  const std::shared_ptr<job::Loader> loader = *std::move(opening);
   for (const int fd :
        {loader->channel().ready_fd(), loader->channel().release_fd(),
         loader->channel().event_fd()}) {
     FOREBAY_ASSIGN_OR_RETURN(base::Fd duplicate, base::Duplicate(fd));
     opened_fds.push_back(std::move(duplicate));
   }
-  proto::ClassList classes;
-  for (const std::string& name : loader->dataset().classes())
-    classes.add_names(name);
-  if (classes.ByteSizeLong() > kMaxInlineClasses) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
-                             ToMemfd(classes.SerializeAsString()));
-    opened_fds.push_back(std::move(memfd));
-    opened.set_classes_in_memfd(true);
-  } else {
-    *opened.mutable_classes() = std::move(classes);
-  }
-  const dataset::Version& version = loader->dataset().version();
-  opened.set_dataset_version(std::string(version.begin(), version.end()));
-  opened.set_dataset_size(loader->dataset().size());
+  FOREBAY_RETURN_IF_ERROR(Describe(loader->dataset(), opened, opened_fds));
   opened.set_samples_per_epoch(loader->samples_per_epoch());
   opened.set_batches_per_epoch(loader->batches_per_epoch());
   opened.set_slot_bytes(loader->slot_bytes());
   base::MutexLock lock(&mutex_);
   opened.set_loader_id(++last_loader_);
-  open_[last_loader_] = std::move(loader);
+  open_[last_loader_] = loader;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<job::Attachment*> Session::Admit() const {
+  base::MutexLock lock(&mutex_);
+  if (open_.size() + closed_.size() >= kMaxLoaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this process has ", kMaxLoaders, " loaders open: close some"));
+  }
+  if (readers_.size() >= kMaxReaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this session has ", kMaxReaders, " readers: open another"));
+  }
+  return attachment_.get();
+}
+
+absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
+                                 proto::ReaderOpened& opened, Fds& opened_fds) {
+  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
+  const std::stop_token stop = interruption_.get_token();
+  const auto supplies =
+      TakeSupplies(spec.dataset(), absl::MakeSpan(fds), remote_, stop);
+  auto opening = supplies.ok() ? attachment->OpenReader(spec, *supplies,
+                                                        request.decode(), stop)
+                               : supplies.status();
+  if (!opening.ok()) return Explain(opening.status());
+  const dataset::Dataset& dataset = (*opening)->dataset();
+  FOREBAY_RETURN_IF_ERROR(Describe(dataset, opened, opened_fds));
+  for (const dataset::Field& field : dataset.fields())
+    opened.add_fields(field.name);
+  base::MutexLock lock(&mutex_);
+  readers_.push_back(*std::move(opening));
+  opened.set_reader_id(readers_.size());
+  return absl::OkStatus();
+}
+
+absl::Status Session::Fetch(const proto::Fetch& request,
+                            proto::Fetched& fetched, Fds& fetched_fds) {
+  std::shared_ptr<stream::SampleReader> reader;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::uint64_t id = request.reader_id();
+    if (id < 1 || id > readers_.size()) {
+      return absl::NotFoundError(
+          absl::StrCat("this session has no reader ", id));
+    }
+    reader = readers_[id - 1];
+  }
+  const std::vector<std::uint64_t> samples(request.samples().begin(),
+                                           request.samples().end());
+  auto done = reader->Fetch(samples, interruption_.get_token());
+  if (!done.ok()) return Explain(done.status());
+  if (done->window) {
+    fetched.set_window_bytes(done->window_bytes);
+    fetched_fds.push_back(std::move(done->window));
+  }
+  done->failed.resize(std::min(done->failed.size(), kMaxSampleErrors));
+  for (const stream::FailedSample& failed : done->failed) {
+    proto::FailedSample* const said = fetched.add_failed();
+    said->set_index(failed.index);
+    SetError(failed.status, kMaxSampleError, said->mutable_error());
+  }
   return absl::OkStatus();
 }
 

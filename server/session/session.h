@@ -19,6 +19,7 @@
 #include "server/session/peer.h"
 #include "server/session/socket.h"
 #include "server/storage/root_opener.h"
+#include "server/stream/sample_reader.h"
 
 namespace forebay::session {
 
@@ -42,8 +43,8 @@ struct Request {
 // One client: answers its requests and holds its loaders.
 // Handle is called by one thread at a time; the rest is thread-safe. Owned by
 // the server; the registry and the opener of remote roots outlive it. Handle
-// may block (scans, new slots), nothing else does; Interrupt ends a scan.
-// Errors go to the client as replies.
+// may block (scans, new slots, fetches), nothing else does; Interrupt ends
+// scans and fetches. Errors go to the client as replies.
 class Session {
  public:
   Session(std::uint64_t id, Peer peer, job::Registry* registry,
@@ -77,6 +78,12 @@ class Session {
                      proto::Welcome& welcome);
   absl::Status OpenLoader(const proto::OpenLoader& request, Fds fds,
                           proto::LoaderOpened& opened, Fds& opened_fds);
+  absl::Status OpenReader(const proto::OpenReader& request, Fds fds,
+                          proto::ReaderOpened& opened, Fds& opened_fds);
+  absl::Status Fetch(const proto::Fetch& request, proto::Fetched& fetched,
+                     Fds& fetched_fds);
+  // Through whom one more loader or reader may be opened.
+  absl::StatusOr<job::Attachment*> Admit() const;
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
@@ -96,6 +103,9 @@ class Session {
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t last_loader_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By their numbers, from 1.
+  std::vector<std::shared_ptr<stream::SampleReader>> readers_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::session

@@ -11,6 +11,7 @@
 #include "server/pipeline/array.h"
 #include "server/pipeline/decode/integer_text.h"
 #include "server/pipeline/decode/utf8_text.h"
+#include "server/stream/blame.h"
 
 namespace forebay::stream {
 namespace {
@@ -58,7 +59,7 @@ absl::Status SampleMaker::Make(const Place& place,
       status = MakeField(place, i, std::get<dataset::Part>(values[i]), encoded,
                          workspace);
     }
-    if (!status.ok()) return BlameField(place, i, status);
+    if (!status.ok()) return BlameField(dataset, place.id, i, status);
   }
   return absl::OkStatus();
 }
@@ -113,24 +114,9 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
   return absl::InternalError("is a field that no dataset has");
 }
 
-absl::Status SampleMaker::BlameField(const Place& place, std::size_t field,
-                                     const absl::Status& status) const {
-  const dataset::Dataset& dataset = *recipe_->dataset;
-  std::string what = dataset.At(place.id).object;
-  // Where the object is the image, its name says it all.
-  const bool whole = recipe_->fields[field].kind == FieldKind::kImage &&
-                     dataset.NameOf(place.id).empty();
-  if (!whole) absl::StrAppend(&what, ": ", recipe_->fields[field].name);
-  return Blame(place, base::Annotate(status, what));
-}
-
 absl::Status SampleMaker::Blame(const Place& place,
                                 const absl::Status& status) const {
-  const std::string name = recipe_->dataset->NameOf(place.id);
-  return base::Annotate(
-      status, absl::StrCat("sample ", place.id,
-                           name.empty() ? "" : absl::StrCat(" (", name, ")"),
-                           " of ", recipe_->dataset->uri()));
+  return BlameSample(*recipe_->dataset, place.id, status);
 }
 
 }  // namespace forebay::stream

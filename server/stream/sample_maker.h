@@ -36,8 +36,6 @@ class SampleMaker {
                          const dataset::Part& part,
                          absl::Span<const std::uint8_t> encoded,
                          pipeline::Workspace& workspace) const;
-  absl::Status BlameField(const Place& place, std::size_t field,
-                          const absl::Status& status) const;
 
   const Recipe* const recipe_;
   const BatchLayout* const layout_;

@@ -8,11 +8,13 @@
                                                      T.RandomHorizontalFlip()]))
     for images, labels in loader:
         ...
+
+`Dataset` gives single samples to other loaders.
 """
 
 from . import errors, transforms
-from ._dataset import Dataset
 from ._manifest import Manifest, manifest
+from ._map_style import Dataset
 from ._native import lib as _lib
 from .errors import (DaemonUnavailable, DataError, ForebayError,
                      InvalidArgument, NotFound, PermissionDenied,

@@ -7,10 +7,11 @@ there is a counterpart only if the image's size is known and makes no difference
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import transforms as T
-from ._counterpart import NoCounterpart, comes_from
+from ._counterpart import NoCounterpart, check_jitter, comes_from
 
 _PACKAGE = "albumentations"
 _CV2_LINEAR = 1
@@ -131,6 +132,7 @@ def _color_jitter(op: Any, pixels: Pixels) -> List[T.Transform]:
     _need_uint8(pixels)
     if tuple(op.hue) != (0, 0):
         raise NoCounterpart("OpenCV turns hues otherwise than PIL: set hue=0")
+    check_jitter(op, brightness=math.inf, contrast=1, saturation=0.5)
     return [T.ColorJitter(tuple(op.brightness), tuple(op.contrast),
                           tuple(op.saturation))]
 

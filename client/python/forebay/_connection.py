@@ -74,13 +74,8 @@ class Connection:
         self.dataset_size = info.dataset_size
         self.samples_per_epoch = info.samples_per_epoch
         self.batches_per_epoch = info.batches_per_epoch
-        self.classes = []
-        name, length = c.c_void_p(), c.c_size_t()
-        for label in range(info.class_count):
-            _native.check(self._lib.forebay_loader_class_name(
-                self._handle, label, c.byref(name), c.byref(length)))
-            self.classes.append(
-                c.string_at(name, length.value).decode(errors="surrogateescape"))
+        self.classes = _native.class_names(
+            self._lib.forebay_loader_class_name, self._handle, info.class_count)
 
     def start_epoch(self, epoch, first_sample, indices=None):
         """Starts an epoch, passing over its first samples.

@@ -25,6 +25,33 @@ def comes_from(op: Any, package: str) -> bool:
     return module == package or module.startswith(package + ".")
 
 
+def check_jitter(op: Any, **farthest: float) -> None:
+    """Refuses changes of colour that PIL rounds too differently.
+
+    Each may round by a level otherwise than another library's; one after the
+    other, these levels add up.
+
+    Args:
+      op: a ColorJitter, whose ranges are pairs around 1, or None.
+      **farthest: for each of its ranges, how far from 1 it stays within a level.
+
+    Raises:
+      NoCounterpart: more than one is asked for, or one goes farther.
+    """
+    ranges = {name: tuple(getattr(op, name)) for name in farthest
+              if getattr(op, name) is not None}
+    active = [name for name, pair in ranges.items() if pair != (1, 1)]
+    if len(active) > 1:
+        raise NoCounterpart(
+            f"{' and '.join(active)}: together they round otherwise than those "
+            "of PIL images")
+    for name in active:
+        if max(abs(factor - 1) for factor in ranges[name]) > farthest[name]:
+            raise NoCounterpart(
+                f"{name} more than {farthest[name]:g} from 1 rounds otherwise "
+                "than that of PIL images")
+
+
 def is_plainly(thing: Any, package: str, names: Iterable[str],
                method: str) -> bool:
     """Whether an object is of one of a package's classes, or of one derived from

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Dict, List
 
-class Dataset:
+
+class DatasetInfo:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
@@ -12,14 +14,14 @@ class Dataset:
       version: str, 32 hexadecimal digits that change with the samples.
     """
 
-    def __init__(self, uri, classes, version, size):
+    def __init__(self, uri: str, classes: List[str], version: str, size: int):
         self.uri = uri
         self.classes = classes
         self.version = version
         self._size = size
 
     @property
-    def class_to_idx(self) -> dict:
+    def class_to_idx(self) -> Dict[str, int]:
         """The label of each class, by name."""
         return {name: label for label, name in enumerate(self.classes)}
 
@@ -27,5 +29,5 @@ class Dataset:
         return self._size
 
     def __repr__(self) -> str:
-        return (f"Dataset({self.uri!r}, {self._size} samples, "
+        return (f"DatasetInfo({self.uri!r}, {self._size} samples, "
                 f"{len(self.classes)} classes)")

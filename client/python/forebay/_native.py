@@ -143,6 +143,28 @@ class BatchView(c.Structure):
     ]
 
 
+class ReaderInfo(c.Structure):
+    _fields_ = [
+        ("dataset_size", c.c_uint64),
+        ("class_count", c.c_uint64),
+        ("field_count", c.c_uint32),
+        ("dataset_version", c.c_uint8 * 16),
+    ]
+
+
+class Field(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_int),
+        ("dtype", c.c_int),
+        ("rank", c.c_uint32),
+        ("shape", c.c_uint64 * 6),
+        ("data", c.c_void_p),
+        ("bytes", c.c_uint64),
+        ("row_splits", c.POINTER(c.c_int64)),
+    ]
+
+
 _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
 _DOUBLES = c.POINTER(c.c_double)
@@ -198,6 +220,18 @@ _PROTOTYPES = {
     "forebay_dataset_concatenate":
         (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_free": (None, [_PTR]),
+    "forebay_reader_create":
+        (_INT, [c.POINTER(LoaderOptions), _PTR, _INT, c.POINTER(_PTR)]),
+    "forebay_reader_open": (_INT, [_PTR, _F64]),
+    "forebay_reader_get_info": (_INT, [_PTR, c.POINTER(ReaderInfo)]),
+    "forebay_reader_class_name":
+        (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
+    "forebay_reader_field_name":
+        (_INT, [_PTR, _U32, c.POINTER(c.c_char_p)]),
+    "forebay_reader_ask": (_INT, [_PTR, c.POINTER(c.c_int64), c.c_size_t]),
+    "forebay_reader_await": (_INT, [_PTR, _F64]),
+    "forebay_reader_field": (_INT, [_PTR, c.c_size_t, _U32, c.POINTER(Field)]),
+    "forebay_reader_free": (None, [_PTR]),
 }
 
 
@@ -270,6 +304,16 @@ def loader_options(options) -> LoaderOptions:
     for name, value in options.items():
         setattr(native, name, value)
     return native
+
+
+def class_names(get_name, handle, count):
+    """The names of `count` classes, by a native function that gives one."""
+    names, name, length = [], c.c_void_p(), c.c_size_t()
+    for label in range(count):
+        check(get_name(handle, label, c.byref(name), c.byref(length)))
+        names.append(
+            c.string_at(name, length.value).decode(errors="surrogateescape"))
+    return names
 
 
 def runtime_dir() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from . import _native, errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo
 from ._partition import Partition
 
 _VERSION = 1
@@ -44,7 +44,7 @@ class Position:
 _PAD = {number: name for name, number in _native.UNEVEN.items()}
 
 
-def _partition(options: Dict[str, Any], dataset: Dataset,
+def _partition(options: Dict[str, Any], dataset: DatasetInfo,
                indices: Any) -> Partition:
     batch_size = options["batch_size"]
     if indices is not None:  # this process's own
@@ -55,7 +55,7 @@ def _partition(options: Dict[str, Any], dataset: Dataset,
                      pad=_PAD[options["uneven"]], batch_size=batch_size)
 
 
-def save(position: Position, dataset: Dataset,
+def save(position: Position, dataset: DatasetInfo,
          options: Dict[str, Any]) -> Dict[str, Any]:
     """A position as a dict of plain values.
 
@@ -79,7 +79,7 @@ def save(position: Position, dataset: Dataset,
     return state
 
 
-def load(state: Dict[str, Any], dataset: Dataset, options: Dict[str, Any],
+def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
          samples_per_epoch: int) -> Position:
     """The position that `save` was given.
 

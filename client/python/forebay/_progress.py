@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from . import _position, errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo
 from ._position import Position
 from ._sampling import Sampling, warn_of_repeated
 
@@ -20,7 +20,7 @@ class Progress:
     """
 
     def __init__(self, sampling: Sampling, options: Dict[str, Any],
-                 dataset: Dataset):
+                 dataset: DatasetInfo):
         """
         Args:
           options: of _options.build.

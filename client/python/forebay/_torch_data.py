@@ -86,7 +86,7 @@ def read(dataset: Any) -> TorchData:
     raise errors.Unsupported(
         f"{_name(dataset)} has code of its own, which the daemon cannot run: pass "
         "the folder, the shards or the table (forebay.manifest) of its samples, "
-        "or keep torch's DataLoader for it")
+        "or keep torch's DataLoader, with forebay.Dataset to read the samples")
 
 
 def _subset(dataset: Any) -> TorchData:

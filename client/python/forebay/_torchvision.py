@@ -5,10 +5,11 @@ Nothing is imported: a transform that is passed tells its class and arguments.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List
 
 from . import transforms as T
-from ._counterpart import NoCounterpart, comes_from
+from ._counterpart import NoCounterpart, check_jitter, comes_from
 
 _PACKAGE = "torchvision.transforms"
 # Pillow's numbers, which old versions take for interpolation.
@@ -101,10 +102,12 @@ def _vertical_flip(op: Any, pixels: Pixels) -> List[T.Transform]:
 
 def _color_jitter(op: Any, pixels: Pixels) -> List[T.Transform]:
     _need_uint8(pixels)
-    if pixels.tensor and op.hue is not None:
-        raise NoCounterpart(
-            "torchvision turns the hue of tensors otherwise than that of PIL "
-            "images: put it before what makes tensors")
+    if pixels.tensor:
+        if op.hue is not None:
+            raise NoCounterpart(
+                "torchvision turns the hue of tensors otherwise than that of PIL "
+                "images: put it before what makes tensors")
+        check_jitter(op, brightness=math.inf, contrast=0.9, saturation=0.9)
     return [T.ColorJitter(op.brightness, op.contrast, op.saturation, op.hue)]
 
 

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import _batch, _connection, _daemon, _job, _native, _plan, errors
-from ._dataset import Dataset
+from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
 from ._progress import Progress
@@ -94,8 +94,8 @@ class DataLoader:
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
-        or of Albumentations, which is translated: on photographs no pixel
-        differs by more than one level. Ops without a counterpart run in the
+        or of Albumentations, which is translated op by op, each within one level
+        of 255 of the original. Ops without a counterpart run in the
         trainer, on each image, if they come last (a warning names them). What
         ends as a PIL image is delivered as uint8 NCHW, an array of
         Albumentations' as NHWC. None: decode only, to uint8 NCHW.
@@ -197,7 +197,7 @@ class DataLoader:
         self._connection = self._connect()
         self._pid = os.getpid()
         self._closed = False
-        self._contents = Dataset(
+        self._contents = DatasetInfo(
             os.fsdecode(self._options["uri"]),
             plan.classes or self._connection.classes,
             self._connection.dataset_version.hex(),

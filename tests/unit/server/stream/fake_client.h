@@ -49,9 +49,9 @@ class FakeClient {
 
   // Starts an epoch of these samples.
   absl::Status StartListed(std::uint64_t epoch,
-                           std::shared_ptr<const base::IndexList> list,
+                           const std::shared_ptr<const base::IndexList>& list,
                            std::uint64_t first_sample = 0) {
-    auto slots = stream_->Start(epoch, first_sample, std::move(list));
+    auto slots = stream_->Start(epoch, first_sample, list);
     if (!slots.ok()) return slots.status();
     slots_ = std::make_shared<std::vector<base::Fd>>(*std::move(slots));
     return absl::OkStatus();

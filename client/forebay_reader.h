@@ -1,0 +1,95 @@
+#ifndef FOREBAY_CLIENT_FOREBAY_READER_H_
+#define FOREBAY_CLIENT_FOREBAY_READER_H_
+
+/* Single samples of a dataset, by number, for who puts batches together
+ * himself: as they are stored, or decoded by the daemon, out of the cache that
+ * all share.
+ *
+ *   forebay_reader* reader;
+ *   forebay_reader_create(&options, NULL, 1, &reader);
+ *   forebay_reader_open(reader, -1);
+ *   int64_t samples[] = {7, 3};
+ *   forebay_reader_ask(reader, samples, 2);
+ *   if (forebay_reader_await(reader, -1) != FOREBAY_OK) ...
+ *   forebay_field image;
+ *   forebay_reader_field(reader, 1, 0, &image);  // of sample 3
+ *
+ * Threads: a reader belongs to one thread at a time; the library starts none.
+ * Ownership: as forebay.h says. What a field points to is memory that the
+ * daemon writes, readable until the next forebay_reader_ask. Fork: the child
+ * may free its parent's reader, and open another; all other calls answer
+ * FOREBAY_FORKED. Errors: as forebay.h says. */
+
+#include "client/forebay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct forebay_reader forebay_reader;
+
+typedef struct forebay_reader_info {
+  uint64_t dataset_size; /* samples */
+  uint64_t class_count;
+  uint32_t field_count; /* of a sample, at most 15 */
+  uint8_t dataset_version[16];
+} forebay_reader_info;
+
+/* Asks the daemon for a reader, which forebay_reader_open then waits for; as
+ * forebay_loader_create. Of the options, those of order, ranks and batches do
+ * nothing. `decode`: whether images come as pixels: through `pipeline`, whose
+ * ops draw nothing at random, or, if that is NULL or empty, whole, as uint8 of
+ * height x width x 3. Else they come as they are stored, as bytes. *out is
+ * ended by forebay_reader_free. */
+FOREBAY_EXPORT forebay_status forebay_reader_create(
+    const forebay_loader_options* options, const forebay_pipeline* pipeline,
+    int decode, forebay_reader** out);
+
+/* As forebay_loader_open. */
+FOREBAY_EXPORT forebay_status forebay_reader_open(forebay_reader* reader,
+                                                  double timeout_seconds);
+
+/* What follows needs a reader that is open. */
+FOREBAY_EXPORT forebay_status
+forebay_reader_get_info(const forebay_reader* reader, forebay_reader_info* out);
+
+/* As forebay_loader_class_name. */
+FOREBAY_EXPORT forebay_status
+forebay_reader_class_name(const forebay_reader* reader, uint64_t label,
+                          const char** name, size_t* length);
+
+/* The name of field `index`, which lives as long as the reader. */
+FOREBAY_EXPORT forebay_status forebay_reader_field_name(
+    const forebay_reader* reader, uint32_t index, const char** name);
+
+/* Asks for 1 to 1024 samples, any of them perhaps several times. What was asked
+ * for before must have been awaited. */
+FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
+                                                 const int64_t* samples,
+                                                 size_t count);
+
+/* Waits until all are there, at most `timeout_seconds` (negative: without end).
+ * FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting. Where
+ * some cannot be had, the others are there all the same: the status is that of
+ * the first. FOREBAY_UNAVAILABLE: the daemon is gone, or cannot reach the
+ * dataset just now. */
+FOREBAY_EXPORT forebay_status forebay_reader_await(forebay_reader* reader,
+                                                   double timeout_seconds);
+
+/* What sample number `sample` of those asked for has of field `index`: its
+ * shape is without a batch dimension; an integer has rank 0. Texts, JSON and
+ * bytes, and images that are not decoded, are as many uint8. row_splits is
+ * NULL. FOREBAY_NOT_FOUND: the sample could not be had. */
+FOREBAY_EXPORT forebay_status forebay_reader_field(const forebay_reader* reader,
+                                                   size_t sample,
+                                                   uint32_t index,
+                                                   forebay_field* out);
+
+/* NULL does nothing. */
+FOREBAY_EXPORT void forebay_reader_free(forebay_reader* reader);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FOREBAY_CLIENT_FOREBAY_READER_H_ */

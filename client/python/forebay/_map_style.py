@@ -1,0 +1,167 @@
+"""A map-style dataset, for who keeps a DataLoader of their own."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import time
+import weakref
+from typing import Any, Iterable, List, Optional, Sequence, Union
+
+from . import _daemon, _native, _options, _reader, errors
+from .transforms import Transform
+
+# How long a daemon that went away may take to come back.
+_REATTACH_SECONDS = 15.0
+
+# A forked child has none of the threads that may have held a lock.
+_datasets: "weakref.WeakSet[Dataset]" = weakref.WeakSet()
+
+
+def _renew():
+    for dataset in _datasets:
+        dataset._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+class Dataset:
+    """Samples of a dataset by number, from the cache that all jobs share.
+
+    For torch.utils.data.DataLoader and whoever else takes a map-style dataset:
+    the daemon reads and decodes, and Python's transforms, samplers and collate
+    functions stay where they are. A sample is a tuple of the dataset's fields,
+    such as (image, label): images as uint8 arrays of height x width x 3, or,
+    if they are not decoded, as the bytes of their files; labels as int; arrays
+    as they are; texts as str, JSON as what `json.loads` makes of it, and all
+    else as bytes. All of it is the caller's own.
+
+    May be used by several threads, which take turns. A forked worker opens a
+    session of its own when it first uses its copy; where workers are spawned,
+    it is sent to them as what it was made of. A daemon that was restarted is
+    found again.
+
+    Args:
+      dataset: as DataLoader's.
+      fields: of tar shards, as DataLoader's.
+      decode: whether images are decoded.
+      transform: from forebay.transforms, of decoded images; what it makes of
+        each must have one shape, and it must draw nothing at random. Then images
+        are what it makes, as arrays, in its type and layout (C x H x W unless
+        it says otherwise). None: images as they are.
+      weight: the job's share of contended resources, 0.001 to 1000.
+      extra_roots: folders that links inside the dataset may lead to, at most 8.
+      autostart: start a daemon for this user if none listens.
+
+    Attributes:
+      classes: list of str, the classes' names in label order.
+      version: str, 32 hexadecimal digits that change with the samples.
+      uri: str, where it lies.
+
+    Raises:
+      errors.ForebayError: of the class that suits; one sentence says why.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        *,
+        fields: Optional[Sequence[str]] = None,
+        decode: bool = True,
+        transform: Optional[Transform] = None,
+        weight: float = 1.0,
+        extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
+        autostart: bool = True,
+    ):
+        self._made_of = {
+            "dataset": dataset, "fields": fields, "decode": decode,
+            "transform": transform, "weight": weight,
+            "extra_roots": tuple(extra_roots), "autostart": autostart}
+        self._options = _options.build(
+            dataset, fields=fields, batch_size=1, shuffle=False, seed=0,
+            drop_last=False, transform=transform, rank=0, world_size=1,
+            pad="wrap", on_error="raise", weight=weight, name=None, depth=None,
+            extra_roots=extra_roots)
+        self._lock = threading.Lock()  # guards what follows
+        _datasets.add(self)
+        self._reader = self._open()
+        self.classes = self._reader.classes
+        self.version = self._reader.dataset_version.hex()
+        self.uri = os.fsdecode(self._options["uri"])
+        self._size = self._reader.dataset_size
+
+    def _open(self):
+        if self._made_of["autostart"]:
+            _daemon.ensure_running(_native.runtime_dir())
+        return _reader.Reader(self._options, self._made_of["transform"],
+                              self._made_of["decode"])
+
+    def _reopen(self):
+        reader = self._open()
+        if reader.dataset_version.hex() != self.version:
+            raise errors.StateError(
+                f"{self.uri} has changed since this dataset was opened: open "
+                "another")
+        self._reader = reader
+
+    def _reattach(self, samples):
+        """Fetches from a daemon that has come back."""
+        end = time.monotonic() + _REATTACH_SECONDS
+        while True:
+            try:
+                self._reopen()
+                return self._reader.fetch(samples)
+            except errors.DaemonUnavailable:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(0.1)
+
+    def _fetch(self, samples):
+        with self._lock:
+            if not self._reader.is_usable():
+                self._reopen()
+            try:
+                return self._reader.fetch(samples)
+            except errors.DaemonUnavailable:
+                return self._reattach(samples)
+
+    def _number(self, index):
+        number = operator.index(index)
+        if not -self._size <= number < self._size:
+            raise IndexError(f"sample {number} of {self.uri}, which has "
+                             f"{self._size}")
+        return number % self._size
+
+    def __getitem__(self, index: int) -> tuple:
+        return self._fetch([self._number(index)])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> List[tuple]:
+        """Several samples, read and decoded side by side."""
+        numbers = [self._number(index) for index in indices]
+        found: List[tuple] = []
+        for begin in range(0, len(numbers), _reader.MOST):
+            found += self._fetch(numbers[begin:begin + _reader.MOST])
+        return found
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def class_to_idx(self) -> dict:
+        """The label of each class, by name."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def __reduce__(self):
+        return _make, (self._made_of,)
+
+    def __repr__(self) -> str:
+        return (f"Dataset({self.uri!r}, {self._size} samples, "
+                f"{len(self.classes)} classes)")
+
+
+def _make(made_of):
+    return Dataset(made_of["dataset"],
+                   **{name: value for name, value in made_of.items()
+                      if name != "dataset"})

@@ -1,0 +1,111 @@
+"""A native reader: single samples of a dataset, by number."""
+
+from __future__ import annotations
+
+import ctypes as c
+import json
+import os
+
+from . import _native, errors
+from ._connection import SLICE_SECONDS, _build_pipeline, _wait
+
+_DTYPES = {getattr(_native, name.upper()): name for name in (
+    "uint8", "float16", "float32", "int64", "float64", "int32", "int16", "int8",
+    "bool", "uint16", "uint32", "uint64")}
+MOST = 1024  # samples of one fetch
+
+
+class Reader:
+    """An open native reader, as long as its daemon is there.
+
+    Used by one thread at a time, of the process that made it.
+
+    Attributes:
+      dataset_version: bytes.
+      dataset_size: int.
+      classes: list of str, in label order.
+    """
+
+    def __init__(self, options, transform, decode):
+        """Opens the reader; waits until the dataset is indexed.
+
+        Args:
+          options: dict of fields of _native.LoaderOptions.
+          transform: a Transform or None.
+          decode: whether images come as pixels.
+        """
+        self._lib = _native.lib
+        self._handle = c.c_void_p()  # null until it is made
+        self._pid = os.getpid()
+        self._is_asked = False
+        pipeline = _build_pipeline(transform)
+        try:
+            _native.check(self._lib.forebay_reader_create(
+                c.byref(_native.loader_options(options)), pipeline, decode,
+                c.byref(self._handle)))
+        finally:
+            self._lib.forebay_pipeline_free(pipeline)
+        _wait(lambda: self._lib.forebay_reader_open(self._handle,
+                                                    SLICE_SECONDS))
+        info = _native.ReaderInfo()
+        _native.check(
+            self._lib.forebay_reader_get_info(self._handle, c.byref(info)))
+        self.dataset_version = bytes(info.dataset_version)
+        self.dataset_size = info.dataset_size
+        self._fields = range(info.field_count)
+        self._decode = decode
+        self.classes = _native.class_names(
+            self._lib.forebay_reader_class_name, self._handle, info.class_count)
+
+    def fetch(self, samples):
+        """Some samples, 1 to MOST numbers: a list of a tuple of values each.
+
+        Raises:
+          errors.ForebayError: why the first that cannot be had cannot.
+        """
+        numbers = (c.c_int64 * len(samples))(*samples)
+        self._is_asked = True
+        try:
+            _native.check(self._lib.forebay_reader_ask(
+                self._handle, numbers, len(numbers)))
+            _wait(lambda: self._lib.forebay_reader_await(self._handle,
+                                                         SLICE_SECONDS))
+        except errors.ForebayError:
+            self._is_asked = False
+            raise
+        found = [tuple(self._value(at, field) for field in self._fields)
+                 for at in range(len(numbers))]
+        self._is_asked = False
+        return found
+
+    def is_usable(self):
+        """Not in a forked child, nor when an answer was not waited for."""
+        return self._pid == os.getpid() and not self._is_asked
+
+    def _value(self, at, index):
+        field = _native.Field()
+        _native.check(self._lib.forebay_reader_field(
+            self._handle, at, index, c.byref(field)))
+        kind = field.kind
+        if kind == _native.LABEL:
+            return c.c_int64.from_address(field.data).value
+        if kind == _native.ARRAY or kind == _native.IMAGE and self._decode:
+            return _array(field)
+        content = c.string_at(field.data, field.bytes)
+        if kind == _native.TEXT:
+            return content.decode()
+        return json.loads(content) if kind == _native.JSON else content
+
+    def __del__(self):
+        if self._handle:
+            self._lib.forebay_reader_free(self._handle)
+
+
+def _array(field):
+    """The array that a field is, copied."""
+    import numpy
+    shape = tuple(field.shape[:field.rank])
+    # NumPy has no bfloat16: its bits come as uint16.
+    made = numpy.empty(shape, _DTYPES.get(field.dtype, "uint16"))
+    c.memmove(made.ctypes.data, field.data, field.bytes)
+    return made

@@ -1,0 +1,158 @@
+"""Arguments of transforms, checked and made native."""
+
+from __future__ import annotations
+
+import ctypes as c
+import enum
+import numbers
+from typing import Any, Optional, Sequence, Tuple, Union
+
+from . import _native
+
+Size = Union[int, Sequence[int]]
+Fill = Union[None, float, Sequence[float]]
+JitterValue = Union[None, float, Sequence[float]]
+
+PADDING_MODES = {"constant": 1, "edge": 2, "reflect": 3, "symmetric": 4}
+DTYPES = {
+    "uint8": _native.UINT8, "float16": _native.FLOAT16,
+    "half": _native.FLOAT16, "bfloat16": _native.BFLOAT16,
+    "float32": _native.FLOAT32, "float": _native.FLOAT32,
+}
+
+
+class InterpolationMode(enum.Enum):
+    """How pixels between pixels are found."""
+
+    NEAREST = "nearest"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+
+
+def read_interpolation(mode: Any) -> InterpolationMode:
+    # torchvision's own enum has the same values.
+    try:
+        return InterpolationMode(getattr(mode, "value", mode))
+    except ValueError:
+        raise ValueError(
+            f"interpolation must be nearest, bilinear or bicubic, not "
+            f"{mode!r}") from None
+
+
+FILTERS = {
+    (InterpolationMode.NEAREST, True): 1, (InterpolationMode.NEAREST, False): 1,
+    (InterpolationMode.BILINEAR, True): 2, (InterpolationMode.BILINEAR, False): 4,
+    (InterpolationMode.BICUBIC, True): 3}
+
+
+def read_antialias(antialias: Any, interpolation: InterpolationMode) -> bool:
+    wanted = antialias in (True, None, "warn")
+    if (interpolation, wanted) not in FILTERS:
+        raise ValueError("antialias=False goes with bilinear interpolation only")
+    return wanted
+
+
+def pixels(value: Any, what: str, smallest: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{what} should be an integer, not {value!r}")
+    number = int(value)
+    if not smallest <= number <= 65535:
+        raise ValueError(
+            f"{what} should be between {smallest} and 65535, not {value}")
+    return number
+
+
+def height_width(size: Any) -> Tuple[int, int]:
+    if isinstance(size, numbers.Integral):
+        size = (size, size)
+    size = tuple(size)
+    if len(size) == 1:
+        size = size * 2
+    if len(size) != 2:
+        raise ValueError("Please provide only two dimensions (h, w) for size.")
+    return pixels(size[0], "height"), pixels(size[1], "width")
+
+
+def probability(p: float) -> float:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(
+            f"`p` should be a floating point value in the interval [0.0, 1.0], "
+            f"not {p}")
+    return float(p)
+
+
+def pair(value: Any, what: str) -> Tuple[float, float]:
+    try:
+        low, high = (float(v) for v in value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} should be a sequence of two numbers, not "
+                        f"{value!r}") from None
+    if low > high:
+        raise ValueError(f"{what} should be of kind (min, max), not {value!r}")
+    return low, high
+
+
+def padding_sides(padding: Any) -> Tuple[int, ...]:
+    """(left, top, right, bottom) of torchvision's ways to give padding."""
+    if isinstance(padding, numbers.Integral):
+        padding = (padding,)
+    padding = tuple(pixels(side, "padding", 0) for side in padding)
+    if len(padding) not in (1, 2, 4):
+        raise ValueError("Padding must be an int or a 1, 2, or 4 element tuple, "
+                         f"not a {len(padding)} element tuple")
+    return (padding * 4)[:4] if len(padding) < 4 else padding
+
+
+def fill_values(fill: Any) -> Tuple[float, ...]:
+    values = (fill,) if isinstance(fill, numbers.Real) else tuple(fill or (0,))
+    for value in values:
+        if (not isinstance(value, numbers.Real) or
+                not 0 <= float(value) <= 255):
+            raise ValueError(f"fill should be between 0 and 255, not {fill!r}")
+    return tuple(float(value) for value in values)
+
+
+def padding_mode(mode: str) -> str:
+    if mode not in PADDING_MODES:
+        raise ValueError("Padding mode should be either constant, edge, "
+                         f"reflect or symmetric, not {mode!r}")
+    return mode
+
+
+def native_padding(sides: Tuple[int, ...], fill: Fill,
+                   mode: str) -> _native.Padding:
+    values = fill_values(fill)
+    return _native.Padding(
+        *sides, (c.c_double * len(values))(*values), len(values),
+        PADDING_MODES[mode])
+
+
+def jitter(value: Any, name: str, center: float, low: float,
+           high: float, clip: bool) -> Optional[Tuple[float, float]]:
+    """The range that a ColorJitter argument means; None leaves it alone."""
+    if value is None:
+        return None
+    if isinstance(value, numbers.Real):
+        if value < 0:
+            raise ValueError(
+                f"If {name} is a single number, it must be non negative.")
+        least, most = center - float(value), center + float(value)
+        if clip:
+            least = max(least, 0.0)
+    else:
+        least, most = pair(value, name)
+    if not low <= least <= most <= high:
+        raise ValueError(f"{name} values should be between {low} and {high}, "
+                         f"not {value!r}")
+    return None if (least, most) == (center, center) else (least, most)
+
+
+def dtype_name(dtype: Any) -> str:
+    """ "float32" for "float32", numpy.float32, torch.float32 and the like."""
+    name = dtype if isinstance(dtype, str) else getattr(
+        dtype, "name", getattr(dtype, "__name__", str(dtype)))
+    name = name.rpartition(".")[2]
+    if name not in DTYPES:
+        raise ValueError("dtype should be uint8, float16, bfloat16 or float32, "
+                         f"not {dtype!r}")
+    return name

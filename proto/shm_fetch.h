@@ -1,0 +1,56 @@
+#ifndef FOREBAY_PROTO_SHM_FETCH_H_
+#define FOREBAY_PROTO_SHM_FETCH_H_
+
+// What lies in a reader's window after a Fetch: a header, then a FetchedField
+// for each field of each sample that was asked for, in order, then their data.
+// Written by the daemon alone. Offsets count from the window's first byte.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "proto/shm_layout.h"
+
+namespace forebay::proto {
+
+inline constexpr std::uint32_t kFetchMagic = 0x46594246;  // "FBYF"
+// Samples of one Fetch.
+inline constexpr std::uint64_t kMaxFetch = 1024;
+// Every field's data starts at a multiple of this.
+inline constexpr std::uint64_t kFetchAlignment = 64;
+
+struct FetchHeader {
+  std::uint32_t magic;    // kFetchMagic
+  std::uint32_t version;  // kLayoutVersion
+  std::uint32_t sample_count;
+  std::uint32_t field_count;  // of each sample; at most kMaxFields - 1
+};
+
+// What a sample has of a field. An image that is not decoded is its file's
+// bytes; texts, JSON and bytes are that, and all of these of rank 1. Of a
+// sample that cannot be used, all is 0.
+struct FetchedField {
+  FieldKind kind;
+  DType dtype;
+  std::uint32_t rank;
+  std::uint32_t reserved;
+  std::uint64_t shape[kMaxRank];
+  std::uint64_t offset;  // bytes
+  std::uint64_t bytes;
+};
+
+static_assert(std::is_trivially_copyable_v<FetchedField> &&
+              std::is_standard_layout_v<FetchedField>);
+static_assert(sizeof(FetchHeader) == 16);
+static_assert(sizeof(FetchedField) == 80);
+
+// Where a sample's fields are described; `sample` is its number in the Fetch.
+constexpr std::uint64_t FetchedFieldOffset(std::uint64_t sample,
+                                           std::uint64_t field,
+                                           std::uint64_t field_count) {
+  return sizeof(FetchHeader) +
+         (sample * field_count + field) * sizeof(FetchedField);
+}
+
+}  // namespace forebay::proto
+
+#endif  // FOREBAY_PROTO_SHM_FETCH_H_

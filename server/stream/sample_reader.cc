@@ -1,0 +1,249 @@
+// How samples are fetched. All are read first, then measured, which says how
+// large a window they need; then each is made in its place, by a task of the
+// executor if it is to be decoded. Whoever asked waits between the steps. What
+// the steps share is kept by all who work on it, so that a fetch that was
+// stopped may end at once.
+#include "server/stream/sample_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/shm_fetch.h"
+#include "server/base/duplicate.h"
+#include "server/base/status.h"
+#include "server/stream/blame.h"
+#include "server/stream/countdown.h"
+
+namespace forebay::stream {
+namespace {
+
+// What a window has at least, and at most.
+constexpr std::uint64_t kLeastWindow = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 32;
+// What decoding an image takes, until it is known better.
+constexpr std::int64_t kDecodeNanos = 2'000'000;
+
+constexpr std::uint64_t Aligned(std::uint64_t offset) {
+  return (offset + proto::kFetchAlignment - 1) / proto::kFetchAlignment *
+         proto::kFetchAlignment;
+}
+
+absl::Status Stopped() {
+  return absl::CancelledError("the samples were not read to the end");
+}
+
+}  // namespace
+
+// Each sample is worked on by one thread at a time.
+struct SampleReader::Work {
+  struct Piece {
+    std::uint64_t id = 0;
+    base::Bytes bytes;
+    absl::Status status;
+    std::vector<Content> contents;
+  };
+
+  std::shared_ptr<const ReaderRecipe> recipe;
+  base::MemoryReservation reservation;  // of what is read
+  std::vector<Piece> pieces;
+  std::shared_ptr<arena::SharedMemory> window;
+
+  void GiveBack() {
+    for (Piece& piece : pieces) piece.bytes = {};
+    reservation.Release();
+  }
+  void MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
+    for (std::size_t i = 0; i < piece->contents.size(); ++i) {
+      const Content& content = piece->contents[i];
+      const absl::Status status = MakeContent(
+          *recipe, piece->id, i, content, workspace,
+          {window->data() + content.field.offset, content.field.bytes});
+      if (piece->status.ok()) piece->status = status;
+    }
+  }
+};
+
+SampleReader::SampleReader(ReaderRecipe recipe, Machinery machinery,
+                           schedule::Flow flow)
+    : recipe_(std::make_shared<const ReaderRecipe>(std::move(recipe))),
+      machinery_(std::move(machinery)),
+      flow_(flow),
+      provenance_(recipe_->dataset.get()),
+      measuring_(pipeline::WorkspaceLimits{}) {}
+
+absl::StatusOr<Fetched> SampleReader::Fetch(
+    absl::Span<const std::uint64_t> samples, const std::stop_token& stop) {
+  const auto work = std::make_shared<Work>();
+  FOREBAY_RETURN_IF_ERROR(Begin(samples, work.get()));
+  FOREBAY_RETURN_IF_ERROR(Read(work, stop));
+  Fetched fetched;
+  FOREBAY_RETURN_IF_ERROR(MakeWindow(LayOut(work.get()), &fetched));
+  work->window = window_;
+  FOREBAY_RETURN_IF_ERROR(Make(work, stop));
+  // A task that is done may hold on to the work for a moment.
+  work->GiveBack();
+  for (std::uint32_t i = 0; i < work->pieces.size(); ++i) {
+    const absl::Status& status = work->pieces[i].status;
+    if (status.ok()) continue;
+    if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) {
+      machinery_.on_changed(*recipe_->dataset);
+    }
+    fetched.failed.push_back({i, status});
+  }
+  return fetched;
+}
+
+absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
+                                 Work* work) const {
+  if (samples.empty() || samples.size() > proto::kMaxFetch) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("1 to ", proto::kMaxFetch,
+                     " samples are fetched at once, "
+                     "not ",
+                     samples.size()));
+  }
+  const dataset::Dataset& dataset = *recipe_->dataset;
+  std::uint64_t held = 0;
+  for (const std::uint64_t id : samples) {
+    if (id >= dataset.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sample ", id, " of ", dataset.uri(), ", which has ",
+                       dataset.size()));
+    }
+    work->pieces.push_back(
+        {.id = id, .bytes = {}, .status = {}, .contents = {}});
+    held += storage::HeldBytes(dataset.At(id).length);
+  }
+  work->recipe = recipe_;
+  FOREBAY_ASSIGN_OR_RETURN(
+      work->reservation,
+      machinery_.budget->Reserve(
+          held, absl::StrCat("fetching ", samples.size(), " samples at once")));
+  return absl::OkStatus();
+}
+
+absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
+                                const std::stop_token& stop) const {
+  const auto countdown = std::make_shared<Countdown>(work->pieces.size());
+  std::vector<storage::ReadRequest> requests;
+  requests.reserve(work->pieces.size());
+  for (Work::Piece& piece : work->pieces) {
+    dataset::Sample sample = recipe_->dataset->At(piece.id);
+    storage::ReadRequest& request = requests.emplace_back();
+    request.root = provenance_.RootOf(piece.id);
+    request.object = std::move(sample.object);
+    request.version = sample.version;
+    request.offset = sample.offset;
+    request.length = sample.length;
+    request.sample = provenance_.RefOf(piece.id);
+    request.purpose.job = flow_;
+    request.done = [work, countdown,
+                    p = &piece](absl::StatusOr<base::Bytes> bytes) {
+      if (bytes.ok()) {
+        p->bytes = *std::move(bytes);
+      } else {
+        p->status = BlameSample(*work->recipe->dataset, p->id, bytes.status());
+      }
+      countdown->Done();
+    };
+  }
+  machinery_.source->Read(absl::MakeSpan(requests));
+  const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
+  return countdown->Await() ? absl::OkStatus() : Stopped();
+}
+
+std::uint64_t SampleReader::LayOut(Work* work) {
+  const std::size_t fields = recipe_->dataset->fields().size();
+  std::uint64_t end =
+      Aligned(proto::FetchedFieldOffset(work->pieces.size(), 0, fields));
+  for (Work::Piece& piece : work->pieces) {
+    if (!piece.status.ok()) continue;
+    auto contents =
+        MeasureSample(*recipe_, piece.id, piece.bytes.span(), measuring_);
+    if (!contents.ok()) {
+      piece.status = contents.status();
+      continue;
+    }
+    piece.contents = *std::move(contents);
+    for (Content& content : piece.contents) {
+      content.field.offset = end;
+      end = Aligned(end + content.field.bytes);
+    }
+  }
+  return end;
+}
+
+absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
+  if (window_ != nullptr && window_->bytes() >= bytes) return absl::OkStatus();
+  if (bytes > kMostWindow) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the samples have ", bytes, " bytes together, more than ",
+                     kMostWindow, ": fetch fewer at once"));
+  }
+  // Half as much again, so that samples a little larger find room.
+  const std::uint64_t wanted = std::max(bytes + bytes / 2, kLeastWindow);
+  // Given back first: the new one takes its place.
+  window_ = nullptr;
+  reservation_.Release();
+  FOREBAY_ASSIGN_OR_RETURN(
+      reservation_,
+      machinery_.budget->Reserve(wanted, "a window for fetched samples"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      arena::SharedMemory made,
+      arena::SharedMemory::Create("forebay-window", wanted,
+                                  arena::ClientAccess::kRead));
+  window_ = std::make_shared<arena::SharedMemory>(std::move(made));
+  FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(window_->fd()));
+  fetched->window_bytes = window_->bytes();
+  return absl::OkStatus();
+}
+
+absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
+                                const std::stop_token& stop) {
+  std::vector<Work::Piece*> decoded;
+  for (Work::Piece& piece : work->pieces) {
+    const bool is_decoded = std::any_of(
+        piece.contents.begin(), piece.contents.end(),
+        [this](const Content& c) { return IsDecoded(*recipe_, c); });
+    if (is_decoded) {
+      decoded.push_back(&piece);
+    } else {
+      work->MakePiece(&piece, measuring_);
+    }
+  }
+  const auto countdown = std::make_shared<Countdown>(decoded.size());
+  for (Work::Piece* const piece : decoded) {
+    machinery_.executor->Submit(
+        flow_, {.cpu_nanos = kDecodeNanos, .urgency = 0},
+        [work, countdown, piece, all = machinery_.workspaces](int worker) {
+          work->MakePiece(piece, *(*all)[static_cast<std::size_t>(worker)]);
+          countdown->Done();
+        });
+  }
+  const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
+  if (!countdown->Await()) return Stopped();
+
+  const std::size_t fields = recipe_->dataset->fields().size();
+  std::uint8_t* const window = work->window->data();
+  const proto::FetchHeader header = {
+      .magic = proto::kFetchMagic,
+      .version = proto::kLayoutVersion,
+      .sample_count = static_cast<std::uint32_t>(work->pieces.size()),
+      .field_count = static_cast<std::uint32_t>(fields)};
+  std::memcpy(window, &header, sizeof(header));
+  for (std::size_t i = 0; i < work->pieces.size(); ++i) {
+    const Work::Piece& piece = work->pieces[i];
+    for (std::size_t field = 0; field < fields; ++field) {
+      const proto::FetchedField described = piece.status.ok()
+                                                ? piece.contents[field].field
+                                                : proto::FetchedField{};
+      std::memcpy(window + proto::FetchedFieldOffset(i, field, fields),
+                  &described, sizeof(described));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::stream
