@@ -24,6 +24,9 @@
  *   }
  *   forebay_loader_free(loader);
  *
+ * forebay_dataset.h has datasets that are made of others, or lie in memory, and
+ * forebay_reader.h single samples, for who makes batches himself.
+ *
  * Threads: the library starts none. Batches may be read, retained and released
  * by any thread. Of one loader, create, open, start_epoch, stop_epoch and next
  * belong to one thread at a time; info, class_name, stats and close may be

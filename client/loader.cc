@@ -24,8 +24,9 @@ std::uint64_t RandomSeed() {
 // Not a number, and what is longer than a century, is for ever.
 std::int64_t PatienceNanos(double seconds) {
   constexpr double kLongest = 3e9;
-  if (!(seconds >= 0 && seconds < kLongest)) return INT64_MAX;
-  return static_cast<std::int64_t>(seconds * 1e9);
+  if (seconds >= 0 && seconds < kLongest)
+    return static_cast<std::int64_t>(seconds * 1e9);
+  return INT64_MAX;
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) {
-    const Status status = StopEpochLocked();
+    Status status = StopEpochLocked();
     if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) return status;
   }
   epoch_ = epoch;
@@ -204,10 +205,8 @@ Status Loader::WaitLocked(const Deadline& deadline, forebay_batch** out) {
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
     if (attachment_.link->session().IsLost() && !rings.HasEntry()) {
-      interrupted_ = true;
-      attachment_.link->DetachSlots();
-      return Status(FOREBAY_UNAVAILABLE,
-                    "the Forebay daemon went away in mid-epoch");
+      return InterruptLocked(Status(
+          FOREBAY_UNAVAILABLE, "the Forebay daemon went away in mid-epoch"));
     }
     if (deadline.Passed())
       return Status(FOREBAY_TIMEOUT, "the batch is not ready yet");
@@ -227,6 +226,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
         missed_nanos_.reset();
         return status;
       }
+      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
       return status;
@@ -236,11 +236,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
     case proto::ReadyKind::kError:
       status = rings.ReadError();
       // The source could not be reached: the epoch may go on when it can.
-      if (status.code == FOREBAY_UNAVAILABLE) {
-        interrupted_ = true;
-        attachment_.link->DetachSlots();
-        return status;
-      }
+      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       break;
     default:
       attachment_.link->session().Shutdown();
@@ -263,6 +259,12 @@ Status Loader::FetchSlotsLocked(std::uint32_t slot) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(link.AddSlots(reply.fds));
   }
   return Status();
+}
+
+Status Loader::InterruptLocked(Status why) {
+  interrupted_ = true;
+  attachment_.link->DetachSlots();
+  return why;
 }
 
 void Loader::EndEpochLocked() {

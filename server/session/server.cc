@@ -169,9 +169,9 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   }
   client->busy = true;
   loop_->SetEvents(client->socket_watch, 0);
-  PoolFor(request->message)
-      .Run([this, client,
-            asked = std::make_shared<Request>(*std::move(request))] {
+  RequestPool& pool = PoolFor(request->message);
+  pool.Run(
+      [this, client, asked = std::make_shared<Request>(*std::move(request))] {
         client->answer = client->session->Handle(std::move(*asked));
         loop_->Post([this, client] {
           OnAnswered(client, std::exchange(client->answer, {}));

@@ -50,6 +50,10 @@ struct SampleReader::Work {
   std::vector<Piece> pieces;
   std::shared_ptr<arena::SharedMemory> window;
 
+  void GiveBack() {
+    for (Piece& piece : pieces) piece.bytes = {};
+    reservation.Release();
+  }
   void MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
     for (std::size_t i = 0; i < piece->contents.size(); ++i) {
       const Content& content = piece->contents[i];
@@ -78,6 +82,8 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
   FOREBAY_RETURN_IF_ERROR(MakeWindow(LayOut(work.get()), &fetched));
   work->window = window_;
   FOREBAY_RETURN_IF_ERROR(Make(work, stop));
+  // A task that is done may hold on to the work for a moment.
+  work->GiveBack();
   for (std::uint32_t i = 0; i < work->pieces.size(); ++i) {
     const absl::Status& status = work->pieces[i].status;
     if (status.ok()) continue;

@@ -1,6 +1,7 @@
 """Datasets that are made of others, or lie in the trainer's memory."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -298,3 +299,21 @@ def _small(daemon):
     path = daemon.runtime_dir / "small.toml"
     path.write_text('[memory]\nlimit = "200MiB"\n[cache]\nmemory = "0"\n')
     return os.fspath(path)
+
+
+def test_arrays_survive_a_restart_of_the_daemon(daemon):
+    """They are sent once more, and the epoch goes on where it was."""
+    source = _source.Concat((arrays(16), _source.Subset(arrays(16), [1, 2])))
+    with forebay.DataLoader(source, batch_size=4, shuffle=True, depth=1,
+                            framework="numpy",
+                            transform=forebay.transforms.CenterCrop(7)) as loader:
+        whole = [batch.label for batch in loader]
+        loader.set_epoch(0)
+        found = []
+        for batch in loader:
+            found.append(batch.label)
+            if len(found) == 1:
+                daemon.stop(signal.SIGKILL)
+                daemon.start()
+        numpy.testing.assert_array_equal(numpy.concatenate(found),
+                                         numpy.concatenate(whole))

@@ -97,6 +97,15 @@ def test_refuses_what_contradicts_itself(image_folder, arguments, message):
         forebay.DataLoader(image_folder, 8, **arguments)
 
 
+def test_a_split_of_imagenet(image_folder, photos, tmp_path):
+    (tmp_path / "val").symlink_to(photos)
+    made = object.__new__(torchvision.datasets.ImageNet)
+    vars(made).update(vars(torchvision.datasets.ImageFolder(
+        str(tmp_path / "val"), TRANSFORM)), root=str(tmp_path), split="val")
+    with forebay.DataLoader(made, 10) as ours:
+        assert check_equal(ours, DataLoader(image_folder, 10)) == SAMPLES
+
+
 def test_refuses_a_folder_whose_samples_were_changed(image_folder):
     image_folder.samples = [(path, 2 - label) for path, label in image_folder.samples]
     with pytest.raises(forebay.Unsupported, match="not those of its class"):

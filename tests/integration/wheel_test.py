@@ -190,9 +190,8 @@ def readme_script(folder, before=""):
 @pytest.mark.parametrize("framework", ["numpy", "torch"])
 def test_runs_for_a_plain_user(user, framework):
     environment = user.home / "environment"
-    bare = [] if framework == "torch" else ["--copies"]
     site = ["--system-site-packages"] if framework == "torch" else []
-    user.run("/usr/bin/python3", "-m", "venv", "--without-pip", *bare, *site,
+    user.run("/usr/bin/python3", "-m", "venv", "--without-pip", *site,
              environment)
     if framework == "numpy":
         # As pip would have it from an index.

@@ -26,7 +26,8 @@ FLAGS = [
     "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_FMT_EXTERNAL", "-DSPDLOG_SHARED_LIB",
 ]
 # C is compiled as what it is, and spared the lint of C++.
-C_HEADERS = {"client/forebay.h"}
+C_HEADERS = {"client/forebay.h", "client/forebay_dataset.h",
+             "client/forebay_reader.h"}
 # What includes this is looked at only where the CUDA toolkit is.
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                        "include")

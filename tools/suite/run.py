@@ -18,9 +18,12 @@ PROGRAMS = {
     "FOREBAY_LIBRARY": ("//client:python", "client/libforebay.so"),
     "FOREBAY_CTL": ("//tools/forebayctl:forebayctl",
                     "tools/forebayctl/forebayctl"),
+    "FOREBAY_EXAMPLE": ("//client/cpp:example", "client/cpp/example"),
     "FOREBAY_READ_BUCKET": ("//tests/cloud:read_bucket",
                             "tests/cloud/read_bucket"),
 }
+# What is linked for other hosts: with an option of its own.
+WHEEL = ("//deploy/wheel:dist", "deploy/wheel/dist")
 
 
 def tags_left_out(config):
@@ -98,6 +101,11 @@ def run_pytest(paths):
                PYTHONPATH=str(ROOT / "client" / "python"))
     for name, (_, path) in PROGRAMS.items():
         env[name] = str(ROOT / "bazel-bin" / path)
+    if any("wheel" in path for path in paths):
+        label, path = WHEEL
+        env["FOREBAY_WHEEL"] = str(ROOT / "bazel-bin" / path)
+        subprocess.run(["bazel", "build", "--noshow_progress",
+                        "--config=portable", label], cwd=ROOT)
     command = ["/usr/bin/python3", "-m", "pytest", "-q", "-ra",
                "-p", "no:cacheprovider", f"--junit-xml={results}", *paths]
     code = subprocess.run(command, cwd=ROOT, env=env,

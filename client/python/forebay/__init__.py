@@ -8,6 +8,8 @@
                                                      T.RandomHorizontalFlip()]))
     for images, labels in loader:
         ...
+
+`Dataset` gives single samples to other loaders.
 """
 
 from . import errors, transforms

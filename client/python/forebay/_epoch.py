@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from . import _batch, errors
 
@@ -19,10 +20,10 @@ class Epoch:
         self._lock = threading.Lock()
         self._done = False
 
-    def __iter__(self):
+    def __iter__(self) -> Epoch:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         # Runs for each batch, with cold caches: what is usual takes few steps.
         with self._lock:
             if self._done:

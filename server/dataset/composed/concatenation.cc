@@ -105,7 +105,7 @@ std::string Concatenation::uri() const {
     if (uris.size() == kNamedParts) break;
     uris.push_back(part->uri());
   }
-  const std::string all = absl::StrJoin(uris, " + ");
+  std::string all = absl::StrJoin(uris, " + ");
   if (parts_.size() == uris.size()) return all;
   return absl::StrCat(all, " + ", parts_.size() - uris.size(), " more");
 }

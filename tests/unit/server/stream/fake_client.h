@@ -48,9 +48,9 @@ class FakeClient {
 
   // Starts an epoch of these samples.
   absl::Status StartListed(std::uint64_t epoch,
-                           std::shared_ptr<const base::IndexList> list,
+                           const std::shared_ptr<const base::IndexList>& list,
                            std::uint64_t first_sample = 0) {
-    auto slots = stream_->Start(member_, epoch, first_sample, std::move(list));
+    auto slots = stream_->Start(member_, epoch, first_sample, list);
     if (!slots.ok()) return slots.status();
     slots_ = *std::move(slots);
     return absl::OkStatus();

@@ -1,0 +1,260 @@
+// Single samples, of memory and of files that are made up, with real decoders.
+#include "server/stream/sample_reader.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "proto/raw_image.h"
+#include "proto/shm_fetch.h"
+#include "server/base/clock.h"
+#include "server/executor/thread_pool_executor.h"
+#include "tests/unit/server/dataset/composed/plain_dataset.h"
+
+namespace forebay::stream {
+namespace {
+
+// A raw image of `width` x 1 pixels, all of one gray.
+std::string RawImage(std::uint32_t width, char gray) {
+  const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
+                                        .width = width,
+                                        .height = 1,
+                                        .channels = 1};
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
+  return bytes + std::string(width, gray);
+}
+
+// Sample i is a raw image of i + 1 pixels.
+class RawDataset final : public dataset::Dataset {
+ public:
+  explicit RawDataset(std::uint64_t size) : size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  const std::vector<dataset::Field>& fields() const override { return fields_; }
+  dataset::Sample At(std::uint64_t id) const override {
+    dataset::Sample sample;
+    sample.object = std::to_string(id);
+    sample.length = RawImage(static_cast<std::uint32_t>(id + 1), 0).size();
+    return sample;
+  }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = dataset::Part{0, At(id).length};
+    values[1] = static_cast<std::int64_t>(-5 * static_cast<int>(id));
+    values[2] = std::string_view("a text");
+  }
+  std::uint64_t largest_sample() const override { return size_ + 16; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const dataset::Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::uint64_t size_;
+  const std::vector<dataset::Field> fields_ = {
+      {"image", proto::FieldKind::kImage, 0},
+      {"label", proto::FieldKind::kLabel, 0},
+      {"caption", proto::FieldKind::kText, 6}};
+  const std::vector<std::string> classes_;
+  const dataset::Version version_ = {};
+  const std::shared_ptr<const storage::Root> root_ =
+      std::make_shared<const dataset::composed::PlainRoot>("raw");
+};
+
+// Has sample i under its number, and holds back the reads of "9".
+class RawSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      if (request.object == "9") {
+        held_.push_back(std::move(request.done));
+      } else if (request.object == "6") {
+        request.done(absl::NotFoundError("6: no such file"));
+      } else {
+        const auto bytes = std::make_shared<const std::string>(
+            RawImage(static_cast<std::uint32_t>(std::stoul(request.object)) + 1,
+                     request.object == "7" ? 0 : 'x'));
+        const std::size_t size = request.object == "7" ? 9 : bytes->size();
+        request.done(base::Bytes(
+            bytes,
+            {reinterpret_cast<const std::uint8_t*>(bytes->data()), size}));
+      }
+    }
+  }
+  void LetGo() {
+    for (auto& done : held_) done(absl::CancelledError("9: let go of"));
+    held_.clear();
+  }
+
+ private:
+  std::vector<std::function<void(absl::StatusOr<base::Bytes>)>> held_;
+};
+
+class SampleReaderTest : public testing::Test {
+ protected:
+  SampleReaderTest() {
+    for (int i = 0; i < executor_.workers(); ++i) {
+      workspaces_.push_back(
+          std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
+    }
+  }
+  ~SampleReaderTest() override {
+    source_.LetGo();
+    if (window_ != nullptr) munmap(window_, window_bytes_);
+  }
+
+  std::unique_ptr<SampleReader> Open(bool decode, std::uint64_t size = 100) {
+    return std::make_unique<SampleReader>(
+        ReaderRecipe{.dataset = std::make_shared<const RawDataset>(size),
+                     .decode = decode,
+                     .pipeline = nullptr},
+        Machinery{
+            .source = &source_,
+            .executor = &executor_,
+            .workspaces = &workspaces_,
+            .budget = &budget_,
+            .clock = base::Clock::Monotonic(),
+            .timetable = nullptr,
+            .on_changed = [this](const dataset::Dataset&) { ++changes_; }},
+        1);
+  }
+
+  Fetched Fetch(SampleReader& reader,
+                const std::vector<std::uint64_t>& samples) {
+    auto fetched = reader.Fetch(samples, {});
+    EXPECT_TRUE(fetched.ok()) << fetched.status();
+    if (fetched->window) {
+      if (window_ != nullptr) munmap(window_, window_bytes_);
+      window_bytes_ = fetched->window_bytes;
+      window_ = static_cast<std::uint8_t*>(mmap(nullptr, window_bytes_,
+                                                PROT_READ, MAP_SHARED,
+                                                fetched->window.get(), 0));
+    }
+    return *std::move(fetched);
+  }
+  proto::FetchedField Field(std::uint64_t sample, std::uint64_t field) const {
+    proto::FetchedField found;
+    std::memcpy(&found, window_ + proto::FetchedFieldOffset(sample, field, 3),
+                sizeof(found));
+    return found;
+  }
+  std::string Bytes(std::uint64_t sample, std::uint64_t field) const {
+    const proto::FetchedField found = Field(sample, field);
+    return std::string(reinterpret_cast<const char*>(window_) + found.offset,
+                       found.bytes);
+  }
+
+  base::MemoryBudget budget_{64 << 20};
+  RawSource source_;
+  std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  executor::ThreadPoolExecutor executor_{2, {}};
+  int changes_ = 0;
+  std::uint8_t* window_ = nullptr;
+  std::uint64_t window_bytes_ = 0;
+};
+
+TEST_F(SampleReaderTest, GivesEachSampleItsFields) {
+  const auto reader = Open(true);
+  EXPECT_TRUE(Fetch(*reader, {4, 0, 4}).failed.empty());
+  proto::FetchHeader header;
+  std::memcpy(&header, window_, sizeof(header));
+  EXPECT_EQ(header.magic, proto::kFetchMagic);
+  EXPECT_EQ(header.sample_count, 3);
+  EXPECT_EQ(header.field_count, 3);
+  for (const std::uint64_t at : {0, 2}) {
+    EXPECT_EQ(Field(at, 0).rank, 3);
+    EXPECT_EQ(Field(at, 0).shape[0], 1);
+    EXPECT_EQ(Field(at, 0).shape[1], 5);
+    EXPECT_EQ(Field(at, 0).shape[2], 3);
+    EXPECT_EQ(Bytes(at, 0), std::string(15, 'x'));
+    EXPECT_EQ(Field(at, 1).rank, 0);
+    std::int64_t label;
+    std::memcpy(&label, Bytes(at, 1).data(), sizeof(label));
+    EXPECT_EQ(label, -20);
+    EXPECT_EQ(Bytes(at, 2), "a text");
+  }
+  EXPECT_EQ(Bytes(1, 0), "xxx");
+}
+
+TEST_F(SampleReaderTest, GivesImagesAsTheyAreStored) {
+  const auto reader = Open(false);
+  Fetch(*reader, {2});
+  EXPECT_EQ(Field(0, 0).rank, 1);
+  EXPECT_EQ(Bytes(0, 0), RawImage(3, 'x'));
+}
+
+TEST_F(SampleReaderTest, TheWindowGrowsWithWhatIsAskedFor) {
+  const auto reader = Open(true, 2'000'000);
+  EXPECT_TRUE(Fetch(*reader, {3}).window);
+  EXPECT_FALSE(Fetch(*reader, {5, 8}).window);
+  const std::uint64_t before = window_bytes_;
+  EXPECT_TRUE(Fetch(*reader, {1'500'000}).window);
+  EXPECT_GT(window_bytes_, before);
+  EXPECT_EQ(Bytes(0, 0), std::string(4'500'003, 'x'));
+  EXPECT_FALSE(Fetch(*reader, {3}).window);
+  EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
+}
+
+TEST_F(SampleReaderTest, MemoryIsReservedAndGivenBack) {
+  {
+    const auto reader = Open(true, 2'000'000);
+    Fetch(*reader, {3});
+    const std::uint64_t used = budget_.used();
+    EXPECT_GE(used, window_bytes_);
+    const std::vector<std::uint64_t> large(12, 1'200'000);
+    const absl::Status status = reader->Fetch(large, {}).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    // It goes on with what fits.
+    EXPECT_TRUE(Fetch(*reader, {3}).failed.empty());
+    EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
+    EXPECT_EQ(budget_.used(), used);
+  }
+  EXPECT_EQ(budget_.used(), 0);
+}
+
+TEST_F(SampleReaderTest, OneThatFailsHarmsNoOther) {
+  const auto reader = Open(true);
+  const Fetched fetched = Fetch(*reader, {3, 7, 6, 4});
+  ASSERT_EQ(fetched.failed.size(), 2);
+  EXPECT_EQ(fetched.failed[0].index, 1);
+  EXPECT_TRUE(absl::IsDataLoss(fetched.failed[0].status));
+  EXPECT_EQ(fetched.failed[0].status.message(),
+            "sample 7 of raw: 7: has only 9 of 24 bytes");
+  EXPECT_EQ(fetched.failed[1].index, 2);
+  EXPECT_EQ(fetched.failed[1].status.message(),
+            "sample 6 of raw: 6: no such file");
+  EXPECT_EQ(changes_, 1);
+  EXPECT_EQ(Field(1, 0).bytes, 0);
+  EXPECT_EQ(Field(2, 2).rank, 0);
+  EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
+  EXPECT_EQ(Bytes(3, 0), std::string(15, 'x'));
+}
+
+TEST_F(SampleReaderTest, RefusesWhatIsNone) {
+  const auto reader = Open(true);
+  EXPECT_EQ(reader->Fetch({{3, 100}}, {}).status().message(),
+            "sample 100 of raw, which has 100");
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch({}, {}).status()));
+  const std::vector<std::uint64_t> many(proto::kMaxFetch + 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch(many, {}).status()));
+}
+
+TEST_F(SampleReaderTest, ReturnsWhenItIsStopped) {
+  const auto reader = Open(true);
+  std::stop_source stop;
+  std::thread stopper([&stop] { stop.request_stop(); });
+  EXPECT_TRUE(
+      absl::IsCancelled(reader->Fetch({{3, 9}}, stop.get_token()).status()));
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace forebay::stream
