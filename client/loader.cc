@@ -205,10 +205,8 @@ Status Loader::WaitLocked(const Deadline& deadline, forebay_batch** out) {
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
     if (attachment_.link->session().IsLost() && !rings.HasEntry()) {
-      interrupted_ = true;
-      attachment_.link->DetachSlots();
-      return Status(FOREBAY_UNAVAILABLE,
-                    "the Forebay daemon went away in mid-epoch");
+      return InterruptLocked(Status(
+          FOREBAY_UNAVAILABLE, "the Forebay daemon went away in mid-epoch"));
     }
     if (deadline.Passed())
       return Status(FOREBAY_TIMEOUT, "the batch is not ready yet");
@@ -227,6 +225,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
         missed_nanos_.reset();
         return status;
       }
+      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
       return status;
@@ -236,11 +235,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
     case proto::ReadyKind::kError:
       status = rings.ReadError();
       // The source could not be reached: the epoch may go on when it can.
-      if (status.code == FOREBAY_UNAVAILABLE) {
-        interrupted_ = true;
-        attachment_.link->DetachSlots();
-        return status;
-      }
+      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       break;
     default:
       attachment_.link->session().Shutdown();
@@ -248,6 +243,12 @@ Status Loader::TakeLocked(forebay_batch** out) {
   }
   EndEpochLocked();
   return status;
+}
+
+Status Loader::InterruptLocked(Status why) {
+  interrupted_ = true;
+  attachment_.link->DetachSlots();
+  return why;
 }
 
 void Loader::EndEpochLocked() {

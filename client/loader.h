@@ -83,6 +83,8 @@ class Loader {
   // Takes and gives back every entry before number `published`.
   void DrainLocked(std::uint32_t published);
   void EndEpochLocked();
+  // The epoch goes on once Reattach has succeeded. Returns `why`.
+  Status InterruptLocked(Status why);
 
   Status ReattachLocked(const Deadline& deadline);
   Status TryLocked(const Deadline& deadline);
