@@ -115,6 +115,9 @@ def test_a_listed_order_is_resumed(image_folder, number):
         iterator = iter(it)
         seen = ids([next(iterator), next(iterator)])
         state = it.state_dict()
+        for _ in iterator:
+            pass
+        at_the_end = it.state_dict()
     assert seen == whole[1][:8]
     # However far its generator is: the order, and what comes after it, are the
     # state's.
@@ -125,6 +128,8 @@ def test_a_listed_order_is_resumed(image_folder, number):
         it.load_state_dict(state)
         assert it.state_dict() == state
         assert ids(it) == whole[1][8:]
+        assert ids(it) == whole[2]
+        it.load_state_dict(at_the_end)
         assert ids(it) == whole[2]
 
 

@@ -83,6 +83,12 @@ def test_refuses_what_it_cannot_do(image_folder, make, message):
         forebay.DataLoader(**make(image_folder))
 
 
+@pytest.mark.parametrize("dataset", [3, None, ["a", "b"], numpy.zeros(3)])
+def test_refuses_what_is_no_dataset_at_all(shared_daemon, dataset):
+    with pytest.raises(forebay.InvalidArgument, match="must be a path or a URI"):
+        forebay.DataLoader(dataset, 8)
+
+
 @pytest.mark.parametrize("arguments,message", [
     ({"transform": TRANSFORM}, "the dataset has a transform"),
     ({"shuffle": True, "sampler": [1, 2]}, "mutually exclusive"),

@@ -21,7 +21,8 @@ class Position:
       samples: int, of this rank, returned by next() since.
       indices: the epoch's samples where the order is listed: NumPy int64, (M,);
         None before they are drawn.
-      generator: bytes, the state of the sampler's generator behind them, or None.
+      generator: bytes, the state that the sampler's generator has been left in
+        when indices were drawn last, or None.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "generator")

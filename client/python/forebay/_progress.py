@@ -53,7 +53,8 @@ class Progress:
 
     def _move_to(self, epoch: int) -> None:
         if epoch != self._next.epoch:
-            self._next = self.state = Position(epoch)
+            self._next = self.state = Position(
+                epoch, generator=self._next.generator)
 
     def next_position(self, stacklevel: int) -> Position:
         """Where iter() begins: in the epoch that the sampler was told, if it is
@@ -72,7 +73,7 @@ class Progress:
 
     def begin(self, position: Position) -> None:
         """The epoch of this position is under way."""
-        self._next = Position(position.epoch + 1)
+        self._next = Position(position.epoch + 1, generator=position.generator)
         self._begun = position.epoch
         self.state = position
 

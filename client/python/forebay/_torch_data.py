@@ -47,8 +47,10 @@ class TorchData(NamedTuple):
 def is_object(dataset: Any) -> bool:
     """Whether a dataset is an object in the manner of torch's, rather than the
     name of a place or a source of our own."""
-    return not isinstance(dataset, _OURS) and (
-        hasattr(type(dataset), "__getitem__") or hasattr(type(dataset), "__iter__"))
+    kind = type(dataset)
+    return (not isinstance(dataset, _OURS) and
+            kind.__module__ not in ("builtins", "numpy") and
+            (hasattr(kind, "__getitem__") or hasattr(kind, "__iter__")))
 
 
 def _name(dataset: Any) -> str:
