@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/storage/byte_source.h"
 
 namespace forebay::stream {
 
@@ -18,7 +19,10 @@ struct Place {
   std::uint32_t substitutions = 0;
   std::uint64_t id = 0;
   // What the dataset says of the sample, once it is asked for.
-  std::uint64_t held = 0;  // bytes, while it is read and decoded
+  std::uint64_t length = 0;  // bytes to be read
+  std::uint64_t held = 0;    // bytes, while it is read and decoded
+  // What its bytes are in, once they are there.
+  storage::Form form = storage::kEncoded;
 };
 
 // A batch in the making. The stream guards it, but for the slot's memory and

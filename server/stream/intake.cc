@@ -21,10 +21,10 @@ std::uint64_t MostBytes(const Recipe& recipe, std::uint32_t slots,
 
 }  // namespace
 
-Intake::Intake(const Recipe* recipe, schedule::Flow flow,
+Intake::Intake(const Recipe* recipe, storage::Form form, schedule::Flow flow,
                base::MemoryBudget* budget, std::uint32_t slots,
                base::MemoryReservation read_window)
-    : requester_(recipe, flow),
+    : requester_(recipe, form, flow),
       depth_(slots),
       window_(read_window.bytes(),
               MostBytes(*recipe, slots, read_window.bytes())),

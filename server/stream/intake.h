@@ -41,8 +41,9 @@ class Intake {
     storage::ReadRequest request;  // lacks its `done`
   };
 
-  Intake(const Recipe* recipe, schedule::Flow flow, base::MemoryBudget* budget,
-         std::uint32_t slots, base::MemoryReservation read_window);
+  Intake(const Recipe* recipe, storage::Form form, schedule::Flow flow,
+         base::MemoryBudget* budget, std::uint32_t slots,
+         base::MemoryReservation read_window);
 
   std::uint64_t dataset_number() const { return requester_.dataset_number(); }
 

@@ -9,6 +9,7 @@
 #include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
+#include "server/cache/form_keeper.h"
 #include "server/cache/timetable.h"
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
@@ -40,6 +41,9 @@ struct Machinery {
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
+  // Where streams offer what they make of what they read, for others. Null:
+  // nowhere.
+  cache::FormKeeper* form_keeper = nullptr;
   // Where streams say what they will read. Null: nobody wants to know.
   cache::Timetable* timetable = nullptr;
   // Told when a file was not as the dataset's index says. May block a little.

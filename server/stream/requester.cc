@@ -20,7 +20,9 @@ storage::ReadRequest Requester::RequestFor(Place* place,
                                            const ProductionLine& line,
                                            const Pace& pace) {
   dataset::Sample source = recipe_->dataset->At(place->id);
+  place->length = source.length;
   place->held = storage::HeldBytes(source.length);
+  place->form = storage::kEncoded;
   storage::ReadRequest request;
   request.root = recipe_->dataset->root();
   request.object = std::move(source.object);
@@ -28,6 +30,8 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.offset = source.offset;
   request.length = source.length;
   request.sample = {dataset_number_, place->id};
+  request.form = form_;
+  request.given = &place->form;
   request.purpose.job = flow_;
   request.purpose.urgency = pace.Urgency(line.Ahead(*place->batch));
   if (const auto samples = line.SamplesUntilReuse(place->id)) {

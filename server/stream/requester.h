@@ -25,8 +25,10 @@ std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 // stream, which outlives it. Never blocks; no errors.
 class Requester {
  public:
-  Requester(const Recipe* recipe, schedule::Flow flow)
+  // `form`: what samples are preferred in.
+  Requester(const Recipe* recipe, storage::Form form, schedule::Flow flow)
       : recipe_(recipe),
+        form_(form),
         flow_(flow),
         dataset_number_(DatasetNumber(*recipe->dataset)) {}
 
@@ -43,6 +45,7 @@ class Requester {
                  storage::ReadRequest* request);
 
   const Recipe* const recipe_;
+  const storage::Form form_;
   const schedule::Flow flow_;
   const std::uint64_t dataset_number_;
   // Of the epoch that was asked about last.

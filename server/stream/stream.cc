@@ -40,10 +40,11 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       machinery_(std::move(machinery)),
       flow_(flow),
       layout_(layout),
-      maker_(&recipe_, &layout_),
+      forms_(&recipe_, machinery_.form_keeper),
+      maker_(&recipe_, &layout_, &forms_),
       provision_(std::move(provision)),
-      intake_(&recipe_, flow, machinery_.budget, provision_.slots(),
-              provision_.TakeReadWindow()),
+      intake_(&recipe_, forms_.form(), flow, machinery_.budget,
+              provision_.slots(), provision_.TakeReadWindow()),
       itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
       listing_(machinery_.timetable, intake_.dataset_number(), itinerary_),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
@@ -224,7 +225,7 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
     if (intake_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
     if (status.ok()) {
-      counters_.bytes_read += bytes->size();
+      counters_.bytes_read += place->length;
       backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked();
     }
@@ -268,6 +269,7 @@ void Stream::RunTask(int worker) {
     sample.status = maker_.Make(*sample.place, sample.bytes.span(),
                                 *(*machinery_.workspaces)[worker]);
     ++made.samples;
+    if (sample.place->form == storage::kEncoded) ++made.decoded;
   }
   made.cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
   // Before their part of the read window is given away.
@@ -296,7 +298,7 @@ void Stream::Finish(absl::Span<const ReadSample> samples, const Made& made) {
       }
     }
     if (made.samples > 0) {
-      counters_.samples_decoded += made.samples;
+      counters_.samples_decoded += made.decoded;
       counters_.cpu_nanos += made.cpu_nanos;
       pace_.SampleCost(made.cpu_nanos / made.samples);
     }

@@ -16,6 +16,7 @@
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/form_choice.h"
 #include "server/stream/intake.h"
 #include "server/stream/itinerary.h"
 #include "server/stream/member.h"
@@ -30,7 +31,7 @@ namespace forebay::stream {
 // Totals since the stream was made.
 struct StreamCounters {
   std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;
+  std::uint64_t samples_decoded = 0;  // and not made of others' pixels
   std::uint64_t samples_substituted = 0;
   std::uint64_t cpu_nanos = 0;
 };
@@ -110,6 +111,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // What a worker's task has made.
   struct Made {
     std::uint32_t samples = 0;
+    std::uint32_t decoded = 0;  // of these, from encoded bytes
     std::int64_t cpu_nanos = 0;
   };
   using Requests = std::vector<storage::ReadRequest>;
@@ -149,6 +151,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Machinery machinery_;
   const schedule::Flow flow_;
   const BatchLayout layout_;
+  FormChoice forms_;
   const SampleMaker maker_;
   Provision provision_;  // constant once the intake has its part
   mutable base::Mutex mutex_;

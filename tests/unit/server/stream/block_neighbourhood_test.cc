@@ -133,7 +133,7 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
 class RequesterTest : public ::testing::Test {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    Requester requester(&recipe, 1);
+    Requester requester(&recipe, storage::kEncoded, 1);
     ProductionLine line(recipe.sampler, recipe.batch, 0,
                         recipe.dataset->size());
     auto pool = *arena::SlotPool::Create(1, 4096);

@@ -71,7 +71,7 @@ TEST(StreamForecastTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
 TEST(StreamForecastTest, ReadsSayWhichSampleTheyAreOf) {
   FakeProduction production(3);
   const Recipe recipe = FakeRecipe(100, 10);
-  Requester requester(&recipe, 1);
+  Requester requester(&recipe, storage::kEncoded, 1);
   ProductionLine line(recipe.sampler, recipe.batch, 0, 100);
   auto pool = *arena::SlotPool::Create(1, 4096);
   line.Start(0, 0);
