@@ -44,7 +44,7 @@ void CoordinatedOrder::StartEpoch(Reader reader) {
 
 absl::Status CoordinatedOrder::Resume(Reader reader,
                                       absl::Span<const std::uint8_t> seen) {
-  const absl::Status status = seen_[reader]->Assign(seen);
+  absl::Status status = seen_[reader]->Assign(seen);
   if (status.ok()) shelf_.Restart(reader, seen_[reader].get());
   return status;
 }

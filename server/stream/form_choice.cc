@@ -113,7 +113,7 @@ absl::Status FormChoice::Make(const Place& place,
   const std::int64_t started = CpuNanos();
   if (place.form != storage::kEncoded) {
     const std::size_t before = has_other_parts_ ? place.length : 0;
-    const absl::Status status = pipeline.RunFromForm(
+    absl::Status status = pipeline.RunFromForm(
         bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
     costs_.AddFromForm(CpuNanos() - started);
     return status;
@@ -122,12 +122,12 @@ absl::Status FormChoice::Make(const Place& place,
   const FormCosts::Appraisal appraisal =
       form_ == storage::kEncoded ? FormCosts::Appraisal{} : costs_.Appraise();
   if (appraisal.saves_nanos <= 0) {
-    const absl::Status status = pipeline.Run(encoded, key, workspace, room);
+    absl::Status status = pipeline.Run(encoded, key, workspace, room);
     costs_.AddEncoded(CpuNanos() - started);
     return status;
   }
   Offer offer(this, &place, bytes, appraisal);
-  const absl::Status status =
+  absl::Status status =
       pipeline.RunAndKeep(encoded, key, workspace, room, offer);
   const std::int64_t ended = CpuNanos();
   if (offer.filled_at_nanos() == 0) {
