@@ -60,10 +60,18 @@ class CoordinatedOrder {
   // others.
   void Put(std::uint64_t sample);
   void Drop(std::uint64_t sample) { shelf_.Drop(sample); }
+  // From now on, so many are on the shelf at most.
+  void SetCapacity(std::size_t capacity) { shelf_.SetCapacity(capacity); }
 
   // Samples that the reader could take from the shelf.
   std::size_t Shelved(Reader reader) const { return shelf_.Wanted(reader); }
   bool IsShelved(std::uint64_t sample) const { return shelf_.Has(sample); }
+  std::size_t shelved() const { return shelf_.size(); }
+  std::size_t capacity() const { return shelf_.capacity(); }
+  // Whether the reader has had the sample in its epoch.
+  bool HasSeen(Reader reader, std::uint64_t sample) const {
+    return seen_[reader]->Has(sample);
+  }
 
  private:
   // Whether it has more left than any other, of whom there are some.

@@ -63,13 +63,7 @@ void Shelf::Restart(std::size_t reader, const SampleSet* seen) {
 void Shelf::Put(std::uint64_t sample,
                 const std::vector<const SampleSet*>& seen) {
   if (capacity_ == 0 || Has(sample)) return;
-  if (slots_.size() >= capacity_) {
-    for (const List& list : lists_) {
-      if (list.first == kNone) continue;
-      Remove(list.first);
-      break;
-    }
-  }
+  if (slots_.size() >= capacity_) MakeRoom();
   const auto slot = static_cast<Slot>(slots_.size());
   slots_.push_back({.sample = sample, .serial = ++last_serial_});
   places_[sample] = slot;
@@ -80,6 +74,19 @@ void Shelf::Put(std::uint64_t sample,
     ++slots_[slot].wanted_by;
   }
   Link(slot);
+}
+
+void Shelf::SetCapacity(std::size_t capacity) {
+  capacity_ = capacity;
+  while (slots_.size() > capacity_) MakeRoom();
+}
+
+void Shelf::MakeRoom() {
+  for (const List& list : lists_) {
+    if (list.first == kNone) continue;
+    Remove(list.first);
+    return;
+  }
 }
 
 void Shelf::Drop(std::uint64_t sample) {

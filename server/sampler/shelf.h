@@ -25,6 +25,9 @@ class Shelf {
   explicit Shelf(std::size_t capacity) : capacity_(capacity) {}
 
   std::size_t size() const { return slots_.size(); }
+  std::size_t capacity() const { return capacity_; }
+  // What is more by then has to go.
+  void SetCapacity(std::size_t capacity);
   bool Has(std::uint64_t sample) const { return places_.contains(sample); }
 
   // Reader number `reader`, known or not, wants all that `seen` lacks; null:
@@ -72,8 +75,10 @@ class Shelf {
   void Link(Slot slot);
   void Unlink(Slot slot);
   void Remove(Slot slot);
+  // Removes who is wanted by the fewest.
+  void MakeRoom();
 
-  const std::size_t capacity_;
+  std::size_t capacity_;
   std::vector<Entry> slots_;
   absl::flat_hash_map<std::uint64_t, Slot> places_;  // by sample
   std::vector<List> lists_;                          // by how many want them

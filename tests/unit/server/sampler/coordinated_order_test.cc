@@ -287,8 +287,12 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
         order.Leave(reader.number);
         reader.number = order.Join();
         ASSERT_TRUE(order.Resume(reader.number, seen).ok());
-      } else if (what < 14) {
+      } else if (what < 13) {
         order.Drop(random() % size);
+      } else if (what < 14) {
+        const std::size_t capacity = random() % 20;
+        order.SetCapacity(capacity);
+        ASSERT_LE(order.shelved(), capacity);
       } else if (order.Left(reader.number) == 0) {
         ASSERT_TRUE(reader.unseen.empty());
         order.StartEpoch(reader.number);

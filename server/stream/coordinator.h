@@ -1,0 +1,89 @@
+#ifndef FOREBAY_SERVER_STREAM_COORDINATOR_H_
+#define FOREBAY_SERVER_STREAM_COORDINATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/base/mutex.h"
+#include "server/sampler/coordinated_order.h"
+
+namespace forebay::stream {
+
+// Picks the samples of all loaders that read one dataset in a coordinated
+// order, and make the same form of its images: who of them decodes an image
+// keeps its form for the others, who then want it soon.
+//
+// How many forms are there at a time is found out: there are as many as fit
+// into the cache's memory at most, and fewer where some are found missing.
+//
+// Thread-safe. Shared by the loaders' streams; a seat keeps it alive. Never
+// blocks. Errors: those of Seat::Start.
+class Coordinator : public std::enable_shared_from_this<Coordinator> {
+ public:
+  // One loader's, until it is destroyed.
+  class Seat {
+   public:
+    ~Seat();
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    // Begins an epoch, of which all that `seen` tells of was seen before (as
+    // sampler::SampleSet::ToBytes; empty: nothing). INVALID_ARGUMENT: that is
+    // no such set, or not of so many samples.
+    absl::Status Start(absl::Span<const std::uint8_t> seen,
+                       std::uint64_t seen_samples);
+    // Samples left of it.
+    std::uint64_t Left() const;
+    // The next one; something must be left.
+    std::uint64_t Next();
+    // Samples that will go before this one is wanted again, by guess.
+    std::uint64_t SamplesUntil(std::uint64_t sample) const;
+
+   private:
+    friend class Coordinator;
+    explicit Seat(std::shared_ptr<Coordinator> coordinator);
+
+    const std::shared_ptr<Coordinator> coordinator_;
+    const sampler::CoordinatedOrder::Reader reader_;
+  };
+
+  // `size` samples, at least one. Forms of their images may take `room` bytes.
+  Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed);
+
+  std::unique_ptr<Seat> Join();
+
+  // What became of a sample: its image was made from its form; it was decoded,
+  // and its form, so long, is kept; or it was decoded and is not kept.
+  void Found();
+  void Kept(std::uint64_t sample, std::uint64_t bytes);
+  void Missed(std::uint64_t sample);
+
+ private:
+  // Notes that a loader makes the sample just now.
+  void NoteLocked(std::uint64_t sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The forms that are taken to be there proved to be more, or fewer.
+  void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::uint64_t room_;
+  mutable base::Mutex mutex_;
+  sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
+  // The last ones that were handed out, and how often each is among them: their
+  // forms will be there soon.
+  std::deque<std::uint64_t> recent_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> times_
+      ABSL_GUARDED_BY(mutex_);
+  double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
+  // The part of the room that proved to be there.
+  double part_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_COORDINATOR_H_
