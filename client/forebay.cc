@@ -10,12 +10,15 @@
 #include <new>
 #include <string>
 
+#include "client/dataset_handle.h"
+#include "client/guard.h"
 #include "client/link.h"
 #include "client/loader.h"
 #include "client/location.h"
 #include "client/pipeline_codec.h"
 #include "proto/version.h"
 
+using forebay::client::Guard;
 using forebay::client::Link;
 using forebay::client::Loader;
 using forebay::client::Status;
@@ -29,27 +32,6 @@ struct forebay_loader {
 };
 
 namespace {
-
-thread_local std::string last_error;
-
-forebay_status Report(Status status) {
-  if (!status.ok()) last_error = std::move(status.message);
-  return status.code;
-}
-
-// Runs `body`, which returns a Status, unless a pointer it needs is null.
-template <typename Body>
-forebay_status Guard(bool arguments_given, const Body& body) {
-  try {
-    if (!arguments_given)
-      return Report(Status(FOREBAY_INVALID_ARGUMENT, "an argument is null"));
-    return Report(body());
-  } catch (const std::bad_alloc&) {
-    return FOREBAY_RESOURCE_EXHAUSTED;
-  } catch (const std::exception& error) {
-    return Report(Status(FOREBAY_INTERNAL, error.what()));
-  }
-}
 
 static_assert(sizeof(forebay_field_layout) ==
               sizeof(forebay::proto::FieldLayout));
@@ -82,7 +64,9 @@ std::int64_t Nanos(double seconds) {
 
 const char* forebay_version(void) { return forebay::proto::kVersion; }
 
-const char* forebay_last_error(void) { return last_error.c_str(); }
+const char* forebay_last_error(void) {
+  return forebay::client::LastError().c_str();
+}
 
 forebay_status forebay_runtime_dir(char* path, size_t size) {
   return Guard(path != nullptr, [&] {
@@ -226,7 +210,8 @@ forebay_status forebay_loader_create(const forebay_loader_options* options,
     memcpy(&all, options, std::min(options->size, sizeof all));
     auto handle = std::make_unique<forebay_loader>();
     Status status = Loader::Create(
-        all, pipeline != nullptr ? pipeline->encoder.bytes() : std::string(),
+        all, all.dataset != nullptr ? &all.dataset->dataset : nullptr,
+        pipeline != nullptr ? pipeline->encoder.bytes() : std::string(),
         &handle->loader);
     if (status.ok()) *out = handle.release();
     return status;
@@ -277,6 +262,17 @@ forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                           uint64_t first_sample) {
   return Guard(loader != nullptr,
                [&] { return loader->loader->StartEpoch(epoch, first_sample); });
+}
+
+forebay_status forebay_loader_start_listed_epoch(forebay_loader* loader,
+                                                 uint64_t epoch,
+                                                 const int64_t* samples,
+                                                 size_t count,
+                                                 uint64_t first_sample) {
+  return Guard(loader != nullptr && (samples != nullptr || count == 0), [&] {
+    return loader->loader->StartListedEpoch(epoch, samples, count,
+                                            first_sample);
+  });
 }
 
 forebay_status forebay_loader_next(forebay_loader* loader,

@@ -133,7 +133,9 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
   /* Blocks of some megabytes of consecutive samples, and the samples of every
    * few blocks that follow each other then; keyed likewise. */
-  FOREBAY_BLOCK_SHUFFLE = 3
+  FOREBAY_BLOCK_SHUFFLE = 3,
+  /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
+  FOREBAY_LISTED = 4
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */
@@ -256,6 +258,7 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
 /* ---- Loaders ---- */
 typedef struct forebay_loader forebay_loader;
 typedef struct forebay_batch forebay_batch;
+typedef struct forebay_dataset forebay_dataset; /* see forebay_dataset.h */
 
 typedef struct forebay_loader_options {
   size_t size; /* bytes of this struct: set by forebay_loader_options_init */
@@ -271,7 +274,8 @@ typedef struct forebay_loader_options {
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
   double weight;
 
-  /* The dataset as people know it, at most 4096 bytes; required. */
+  /* The dataset as people know it, at most 4096 bytes; required, unless there
+   * is a `dataset`. */
   const char* uri;
   /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
    * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
@@ -313,11 +317,15 @@ typedef struct forebay_loader_options {
   const char* const* fields;
   size_t field_count;
   const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
+
+  /* What is read, instead of what uri and all that goes with it say; NULL: that
+   * is. Not kept. */
+  const forebay_dataset* dataset;
 } forebay_loader_options;
 
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank */
+  uint64_t samples_per_epoch; /* of this rank; 0 where lists say it */
   uint64_t batches_per_epoch; /* of this rank */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
@@ -404,6 +412,15 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
+
+/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+ * `count` samples of the dataset, by number, in this order; any of them may be
+ * there several times, and each time gets an augmentation of its own. It is all
+ * this rank's: the options' rank and world_size do nothing. The list is copied;
+ * it may have 2^32 - 1 samples, and another length in each epoch. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
+    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
+    size_t count, uint64_t first_sample);
 
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;

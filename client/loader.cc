@@ -1,15 +1,9 @@
 #include "client/loader.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "client/dataset_place.h"
 #include "client/deadline.h"
 #include "client/packet_socket.h"
 
@@ -22,83 +16,32 @@ constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
 // Left of a message for what surrounds a spec.
 constexpr size_t kMaxInlineSpec = kMaxMessage - 256;
 
-Status CheckOptions(const forebay_loader_options& options) {
-  if (options.job_key == nullptr || options.uri == nullptr)
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  "a loader needs a job key and a dataset");
-  if (options.extra_root_count > 0 && options.extra_roots == nullptr)
-    return Status(FOREBAY_INVALID_ARGUMENT, "extra_roots is null");
-  if (options.extra_root_count > 8)
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  "a dataset may have at most 8 extra roots");
-  return Status();
-}
-
-Status OpenFolder(const char* path, const char* what, std::vector<Fd>* out) {
-  Fd fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd)
-    return ErrnoStatus(errno,
-                       std::string("cannot open the ") + what + " " + path);
-  out->push_back(std::move(fd));
-  return Status();
-}
-
-// Whether the daemon reaches the dataset by its URI alone: "gs://bucket".
-bool IsRemote(const forebay_loader_options& options) {
-  if (options.root != nullptr) return false;
-  const std::string_view uri = options.uri;
-  const size_t scheme = uri.find("://");
-  return scheme != uri.npos && uri.find('/') == scheme + 1 &&
-         uri.substr(0, scheme) != "file";
-}
-
-Status OpenFolders(const forebay_loader_options& options,
-                   const DatasetPlace& place, std::vector<Fd>* out) {
-  if (IsRemote(options)) {
-    if (options.extra_root_count == 0) return Status();
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  place.uri +
-                      ": extra roots are for links in folders; here there are "
-                      "none");
-  }
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      OpenFolder(place.folder.c_str(), "dataset folder", out));
-  for (size_t i = 0; i < options.extra_root_count; ++i) {
-    const char* const path = options.extra_roots[i];
-    if (path == nullptr || path[0] != '/')
-      return Status(FOREBAY_INVALID_ARGUMENT,
-                    "an extra root must be an absolute path");
-    FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolder(path, "extra root", out));
-  }
-  return Status();
-}
-
 }  // namespace
 
 Status Loader::Create(const forebay_loader_options& options,
-                      const std::string& pipeline,
+                      const Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
-  std::vector<Fd> folders;
-  DatasetPlace place;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(FindPlace(options, &place));
-  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, place, &folders));
-
+  if (options.job_key == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a job key");
+  Dataset place;
+  if (dataset == nullptr) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(Dataset::FromPlace(options, &place));
+    dataset = &place;
+  }
   std::unique_ptr<Session> session;
   FOREBAY_CLIENT_RETURN_IF_ERROR(Session::Open(
       options.runtime_dir != nullptr ? options.runtime_dir : "",
       options.job_key, options.job_name != nullptr ? options.job_name : "",
       options.weight, &session));
 
-  std::string spec = EncodeLoaderSpec(options, place, pipeline);
+  std::string spec = EncodeLoaderSpec(options, dataset->spec(), pipeline);
+  std::vector<int> fds = dataset->fds();
+  Fd memory;
   if (spec.size() > kMaxInlineSpec) {
-    Fd memory;
     FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(spec, &memory));
-    folders.push_back(std::move(memory));
+    fds.push_back(memory.get());
     spec.clear();
   }
-  std::vector<int> fds;
-  for (const Fd& folder : folders) fds.push_back(folder.get());
   const std::uint64_t id = session->NextRequestId();
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       session->Send(id, EncodeOpenLoader(id, spec), fds));
@@ -146,6 +89,21 @@ Status Loader::TakeOpened(Reply reply) {
 }
 
 Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
+  return Start(epoch, first_sample, -1);
+}
+
+Status Loader::StartListedEpoch(std::uint64_t epoch,
+                                const std::int64_t* samples, size_t count,
+                                std::uint64_t first_sample) {
+  Fd list;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
+      &list));
+  return Start(epoch, first_sample, list.get());
+}
+
+Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample,
+                     int list) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) FOREBAY_CLIENT_RETURN_IF_ERROR(StopEpochLocked());
@@ -153,8 +111,9 @@ Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      id, EncodeStartEpoch(id, opened_.loader_id, epoch, first_sample),
-      &reply));
+      id,
+      EncodeStartEpoch(id, opened_.loader_id, epoch, first_sample, list >= 0),
+      &reply, list >= 0 ? std::vector<int>{list} : std::vector<int>()));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
       started->slot_count > proto::kMaxSlots)

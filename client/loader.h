@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client/dataset.h"
 #include "client/forebay.h"
 #include "client/link.h"
 #include "client/session_codec.h"
@@ -20,8 +21,9 @@ namespace forebay::client {
 // which its batches may outlive.
 class Loader {
  public:
+  // `dataset` null: the one that the options describe.
   static Status Create(const forebay_loader_options& options,
-                       const std::string& pipeline,
+                       const Dataset* dataset, const std::string& pipeline,
                        std::unique_ptr<Loader>* out);
   ~Loader() { Close(); }
 
@@ -31,6 +33,9 @@ class Loader {
     return open_.load() ? &opened_ : nullptr;
   }
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
+  // The epoch is these samples: the loader's order is FOREBAY_LISTED.
+  Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
+                          size_t count, std::uint64_t first_sample);
   Status Next(std::int64_t timeout_nanos, forebay_batch** out);
   Status StopEpoch();
   Status GetStats(forebay_loader_stats* out);
@@ -42,6 +47,8 @@ class Loader {
 
   Status CheckOpen() const;
   Status TakeOpened(Reply reply);
+  // `list`: a descriptor of the epoch's samples; -1: there is none.
+  Status Start(std::uint64_t epoch, std::uint64_t first_sample, int list);
   Status StopEpochLocked();
   // Takes the next entry, which is there.
   Status TakeLocked(forebay_batch** out);

@@ -15,16 +15,6 @@ enum class SpecTag : Tag {
   kBatch = 4,
   kName = 5,
 };
-enum class DatasetTag : Tag {
-  kUri = 1,
-  kFormat = 2,
-  kExtraRoots = 3,
-  kExtraRootPaths = 4,
-  kShards = 5,
-  kFields = 6,
-  kManifest = 7,
-  kColumns = 8,
-};
 enum class SamplerTag : Tag {
   kOrder = 1,
   kSeed = 2,
@@ -40,25 +30,6 @@ enum class BatchTag : Tag {
 };
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
-
-void WriteDataset(SpecBuilder& spec, const forebay_loader_options& options,
-                  const DatasetPlace& place) {
-  protozero::pbf_builder<DatasetTag> dataset(spec, SpecTag::kDataset);
-  dataset.add_string(DatasetTag::kUri, place.uri);
-  dataset.add_enum(DatasetTag::kFormat, options.format);
-  dataset.add_uint32(DatasetTag::kExtraRoots,
-                     static_cast<std::uint32_t>(options.extra_root_count));
-  for (size_t i = 0; i < options.extra_root_count; ++i)
-    dataset.add_string(DatasetTag::kExtraRootPaths, options.extra_roots[i]);
-  for (const std::string& shards : place.shards)
-    dataset.add_string(DatasetTag::kShards, shards);
-  for (size_t i = 0; i < options.field_count; ++i)
-    dataset.add_string(DatasetTag::kFields, options.fields[i]);
-  if (place.manifest.empty()) return;
-  dataset.add_string(DatasetTag::kManifest, place.manifest);
-  for (size_t i = 0; i < options.field_count; ++i)
-    dataset.add_string(DatasetTag::kColumns, options.columns[i]);
-}
 
 void WriteSampler(SpecBuilder& spec, const forebay_loader_options& options) {
   protozero::pbf_builder<SamplerTag> sampler(spec, SpecTag::kSampler);
@@ -80,11 +51,11 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
 }  // namespace
 
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
-                             const DatasetPlace& place,
+                             std::string_view dataset,
                              std::string_view pipeline) {
   std::string bytes;
   SpecBuilder spec(bytes);
-  WriteDataset(spec, options, place);
+  spec.add_message(SpecTag::kDataset, dataset.data(), dataset.size());
   WriteSampler(spec, options);
   spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
   WriteBatch(spec, options);

@@ -84,8 +84,8 @@ Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
 }
 
 Status Session::Call(std::uint64_t request_id, const std::string& request,
-                     Reply* reply) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, {}));
+                     Reply* reply, const std::vector<int>& fds) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, fds));
   const Deadline deadline(kAnswerNanos);
   while (true) {
     Status status = Await(request_id, deadline.Remaining(), reply);

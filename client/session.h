@@ -53,7 +53,7 @@ class Session {
   // Send and Await; signals do not interrupt it, and a daemon that is silent
   // for 30 s counts as gone.
   Status Call(std::uint64_t request_id, const std::string& request,
-              Reply* reply);
+              Reply* reply, const std::vector<int>& fds = {});
 
   // Whether the daemon has hung up. Never blocks, nor waits for other calls.
   bool IsLost() const;

@@ -33,6 +33,7 @@ enum class StartEpochTag : Tag {
   kLoaderId = 1,
   kEpoch = 2,
   kFirstSample = 3,
+  kListed = 4,
 };
 enum class LoaderIdTag : Tag { kLoaderId = 1 };
 
@@ -239,7 +240,8 @@ std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec) {
 }
 
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
-                             std::uint64_t epoch, std::uint64_t first_sample) {
+                             std::uint64_t epoch, std::uint64_t first_sample,
+                             bool listed) {
   std::string bytes;
   protozero::pbf_builder<RequestTag> request(bytes);
   request.add_uint64(RequestTag::kRequestId, request_id);
@@ -247,6 +249,7 @@ std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
   body.add_uint64(StartEpochTag::kLoaderId, loader_id);
   body.add_uint64(StartEpochTag::kEpoch, epoch);
   body.add_uint64(StartEpochTag::kFirstSample, first_sample);
+  body.add_bool(StartEpochTag::kListed, listed);
   return bytes;
 }
 

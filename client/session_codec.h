@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "client/dataset_place.h"
 #include "client/forebay.h"
 #include "client/status.h"
 
@@ -21,17 +20,19 @@ std::string EncodeHello(std::uint64_t request_id, std::string_view job_key,
                         std::string_view job_name, double weight);
 // `spec`: a serialized proto.LoaderSpec; empty: it travels in a memfd.
 std::string EncodeOpenLoader(std::uint64_t request_id, std::string_view spec);
+// `listed`: the list of the epoch's samples travels in a memfd.
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
-                             std::uint64_t epoch, std::uint64_t first_sample);
+                             std::uint64_t epoch, std::uint64_t first_sample,
+                             bool listed);
 std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
 
-// A serialized proto.LoaderSpec. `pipeline`: a serialized proto.PipelineSpec.
-// The options have been checked for null strings; `place` is theirs.
+// A serialized proto.LoaderSpec, of a serialized proto.DatasetSpec and
+// proto.PipelineSpec.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
-                             const DatasetPlace& place,
+                             std::string_view dataset,
                              std::string_view pipeline);
 
 // Answers.

@@ -171,9 +171,11 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                             .budget = &budget_,
                             .next_use = &timetable_,
                             .clock = base::Clock::Monotonic()}));
+  front_.Add([](const storage::Root&) { return true; }, cache_.get());
+  front_.Add(&storage::memory::MemorySource::Leads, &memory_);
   registry_ = std::make_unique<job::Registry>(
       &catalog_,
-      stream::Machinery{.source = cache_.get(),
+      stream::Machinery{.source = &front_,
                         .executor = &executor_,
                         .workspaces = &workspaces_,
                         .budget = &budget_,

@@ -25,6 +25,7 @@
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
 #include "server/storage/coalesced_source.h"
+#include "server/storage/memory/memory_source.h"
 #include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
@@ -89,8 +90,11 @@ class Daemon {
   std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;
+  // What streams read from: memory at once, and all else through the cache.
+  storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
   storage::RoutedSource sources_;
+  storage::memory::MemorySource memory_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
   std::unique_ptr<job::Registry> registry_;

@@ -338,6 +338,11 @@ void Catalog::Keep(const Request& request, const Found& found,
 }
 
 void Catalog::MarkStale(const Dataset& dataset) {
+  for (const Dataset* const source : dataset.sources())
+    MarkSourceStale(*source);
+}
+
+void Catalog::MarkSourceStale(const Dataset& dataset) {
   if (const auto* const listed =
           dynamic_cast<const manifest::ManifestDataset*>(&dataset)) {
     listed->MarkStale();

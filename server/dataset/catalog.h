@@ -65,7 +65,8 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop = {});
 
-  // To be called when a file was not as the index says: the next Open scans.
+  // To be called when a file was not as the index says, or as that of one that
+  // the dataset is made of: the next Open scans.
   // Those that have the dataset open keep it as it is.
   void MarkStale(const Dataset& dataset);
 
@@ -110,6 +111,7 @@ class Catalog {
                                     std::vector<std::string>* warnings) const;
   void Keep(const Request& request, const Found& found,
             std::vector<std::string>* warnings) const;
+  void MarkSourceStale(const Dataset& dataset);
   void ForgetUnusedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CatalogOptions options_;

@@ -2,8 +2,10 @@
 #define FOREBAY_SERVER_DATASET_DATASET_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,6 +20,14 @@ namespace forebay::dataset {
 // 16 bytes that change when any sample's name, size, time or label does.
 using Version = std::array<std::uint8_t, 16>;
 
+// What an array is of.
+struct ArrayType {
+  proto::DType dtype = proto::DType::kUint8;
+  std::vector<std::uint64_t> shape;  // of one sample
+
+  bool operator==(const ArrayType&) const = default;
+};
+
 // What every sample of a dataset has.
 struct Field {
   std::string name;  // shorter than proto::kMaxFieldName
@@ -25,6 +35,9 @@ struct Field {
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Bytes of the longest that a sample has.
   std::uint64_t longest = 0;
+  // Of arrays whose bytes are their elements and nothing else, in C order: what
+  // they are. Others are .npy files, which say it themselves.
+  std::optional<ArrayType> array = {};
 };
 
 // The most fields that a dataset has: a batch has its samples' numbers too.
@@ -48,9 +61,18 @@ struct Sample {
   std::uint64_t length = 0;  // bytes
 };
 
+// Which sample it is of the dataset that it comes from.
+struct Origin {
+  std::size_t source = 0;  // among Dataset::sources()
+  std::uint64_t id = 0;    // in that
+};
+
 // A fixed, versioned set of samples, by number. Immutable and thread-safe;
 // shared by all jobs that read it. Nothing here blocks or fails: building is
 // what may.
+//
+// One may be made of others, some of whose samples it has. Caches know a sample
+// by the dataset that it comes from, so that all share what they keep of it.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -58,7 +80,7 @@ class Dataset {
   virtual std::uint64_t size() const = 0;
   // At least one, at most kMostFields.
   virtual const std::vector<Field>& fields() const = 0;
-  // In the three below, `id` is less than size().
+  // In those below that take an `id`, it is less than size().
   virtual Sample At(std::uint64_t id) const = 0;
   // What the sample has of each field: fills `values`, fields().size() long.
   virtual void ValuesOf(std::uint64_t id,
@@ -71,10 +93,29 @@ class Dataset {
   // Names by label.
   virtual const std::vector<std::string>& classes() const = 0;
   virtual const Version& version() const = 0;
+  // Below which its samples lie. Of one that is made of others, the first
+  // one's: where each sample lies, its source says.
   virtual const std::shared_ptr<const storage::Root>& root() const = 0;
+  // For people: where it lies.
+  virtual std::string uri() const;
+
+  // The datasets that its samples come from: itself, if it is made of no
+  // others. They live as long as it does.
+  virtual std::vector<const Dataset*> sources() const;
+  virtual Origin OriginOf(std::uint64_t id) const;
+  // Adds the numbers of all of its samples that are that one, in any order.
+  virtual void FindSamples(const Origin& origin,
+                           std::vector<std::uint64_t>* ids) const;
 };
 
 inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
+inline std::string Dataset::uri() const { return root()->uri(); }
+inline std::vector<const Dataset*> Dataset::sources() const { return {this}; }
+inline Origin Dataset::OriginOf(std::uint64_t id) const { return {0, id}; }
+inline void Dataset::FindSamples(const Origin& origin,
+                                 std::vector<std::uint64_t>* ids) const {
+  ids->push_back(origin.id);
+}
 
 }  // namespace forebay::dataset
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/base/index_list.h"
+#include "server/base/sealed_memory.h"
 #include "server/base/status.h"
 #include "server/job/spec.h"
 
@@ -14,18 +16,19 @@ absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(auto source,
                            stream::Stream::Create(recipe, machinery, flow));
-  return std::shared_ptr<Loader>(new Loader(spec, std::move(recipe),
-                                            machinery.clock, std::move(channel),
+  return std::shared_ptr<Loader>(new Loader(spec, std::move(recipe), machinery,
+                                            std::move(channel),
                                             std::move(source)));
 }
 
 Loader::Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-               const base::Clock* clock,
+               const stream::Machinery& machinery,
                std::unique_ptr<arena::Channel> channel,
                std::shared_ptr<stream::Stream> stream)
     : spec_(std::move(spec)),
       recipe_(std::move(recipe)),
-      clock_(clock),
+      clock_(machinery.clock),
+      budget_(machinery.budget),
       channel_(std::move(channel)),
       stream_(std::move(stream)),
       member_(stream_->Join(channel_.get())) {}
@@ -36,10 +39,19 @@ Loader::~Loader() {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
-    std::uint64_t epoch, std::uint64_t first_sample) {
+    std::uint64_t epoch, std::uint64_t first_sample, const base::Fd& list) {
+  constexpr char kWhat[] = "the list of the epoch's samples";
+  std::shared_ptr<const base::IndexList> samples;
+  if (list) {
+    FOREBAY_ASSIGN_OR_RETURN(auto memory,
+                             base::SealedMemory::Map(list, budget_, kWhat));
+    FOREBAY_ASSIGN_OR_RETURN(
+        samples, base::IndexList::Create(std::move(memory), dataset().size(),
+                                         budget_, kWhat));
+  }
   base::MutexLock lock(&control_);
   used_at_nanos_ = clock_->NowNanos();
-  return stream_->Start(epoch, first_sample);
+  return stream_->Start(epoch, first_sample, samples);
 }
 
 std::uint32_t Loader::StopEpoch() {

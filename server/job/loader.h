@@ -25,8 +25,8 @@ namespace forebay::job {
 //
 // Thread-safe. Owned by the session that opened it; shared with the job, which
 // only looks. StartEpoch blocks while slots are made; nothing else does. Errors
-// are StartEpoch's (see Stream::Start) and TakeReleases' (a client that breaks
-// the contract).
+// are StartEpoch's (see Stream::Start and IndexList::Create) and TakeReleases'
+// (a client that breaks the contract).
 class Loader {
  public:
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
@@ -46,9 +46,12 @@ class Loader {
     return stream_->batches_per_epoch();
   }
 
-  // Returns descriptors of the slots, in order.
-  absl::StatusOr<std::vector<base::Fd>> StartEpoch(std::uint64_t epoch,
-                                                   std::uint64_t first_sample);
+  // Returns descriptors of the slots, in order. `list`: a descriptor of sealed
+  // memory with the epoch's samples, for a loader whose order is LISTED; else
+  // invalid.
+  absl::StatusOr<std::vector<base::Fd>> StartEpoch(
+      std::uint64_t epoch, std::uint64_t first_sample,
+      const base::Fd& list = base::Fd());
   // Ends production; returns how many ready entries there are in all.
   std::uint32_t StopEpoch();
 
@@ -66,12 +69,14 @@ class Loader {
 
  private:
   Loader(proto::LoaderSpec spec, stream::Recipe recipe,
-         const base::Clock* clock, std::unique_ptr<arena::Channel> channel,
+         const stream::Machinery& machinery,
+         std::unique_ptr<arena::Channel> channel,
          std::shared_ptr<stream::Stream> stream);
 
   const proto::LoaderSpec spec_;
   const stream::Recipe recipe_;
   const base::Clock* const clock_;
+  base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;
   const arena::Holder member_;

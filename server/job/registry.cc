@@ -13,6 +13,7 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/read_now.h"
 #include "server/stream/field_type.h"
+#include "server/stream/provenance.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
@@ -29,9 +30,8 @@ absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
                                         absl::StatusOr<PipelinePtr> pipeline) {
   if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
   if (spec.ops().empty()) return PipelinePtr();
-  return absl::InvalidArgumentError(
-      absl::StrCat(dataset.root()->uri(),
-                   ": there is a transform, but no field that is an image"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      dataset.uri(), ": there is a transform, but no field that is an image"));
 }
 
 // Samples that together have some megabytes, on average: what is read best in
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   if (stream::NeedsFirstSample(dataset)) {
     dataset::Sample sample = dataset.At(0);
     storage::ReadRequest request;
-    request.root = dataset.root();
+    request.root = stream::Provenance(&dataset).RootOf(0);
     request.object = std::move(sample.object);
     request.version = sample.version;
     request.offset = sample.offset;
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   auto types = stream::TypesOf(
       dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
       first.span());
-  if (!types.ok()) return base::Annotate(types.status(), dataset.root()->uri());
+  if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
   return types;
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
+    proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
@@ -90,7 +90,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
-      registry_->OpenDataset(std::move(root), spec.dataset(), stop));
+      registry_->OpenDataset(supplies, spec.dataset(), stop));
   if (spec.sampler().block_samples() == 0) {
     spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
   }
@@ -119,11 +119,11 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    const dataset::composed::Supplies& supplies, const proto::DatasetSpec& spec,
     const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset = catalog_->Open(std::move(root), spec, *machinery_.source,
-                                &warnings, stop);
+  auto dataset =
+      datasets_.Open(supplies, spec, *machinery_.source, &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);

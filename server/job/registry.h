@@ -15,6 +15,8 @@
 #include "proto/job.pb.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
+#include "server/dataset/composed/composer.h"
+#include "server/dataset/composed/supplies.h"
 #include "server/job/control.h"
 #include "server/job/job.h"
 #include "server/job/loader.h"
@@ -39,7 +41,7 @@ class Attachment {
   // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
   // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
-      proto::LoaderSpec spec, std::shared_ptr<const storage::Root> root,
+      proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
       const std::stop_token& stop);
 
  private:
@@ -60,7 +62,8 @@ class Attachment {
 class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::Machinery machinery)
-      : catalog_(catalog), machinery_(std::move(machinery)) {}
+      : machinery_(std::move(machinery)),
+        datasets_(catalog, machinery_.budget) {}
 
   // A job is known by uid and key. Its weight is that of the last who attached,
   // unless it was set.
@@ -88,8 +91,8 @@ class Registry final : public Introspection, public Control {
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
-      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      const std::stop_token& stop);
+      const dataset::composed::Supplies& supplies,
+      const proto::DatasetSpec& spec, const std::stop_token& stop);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.
@@ -97,8 +100,8 @@ class Registry final : public Introspection, public Control {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
 
-  dataset::Catalog* const catalog_;
   const stream::Machinery machinery_;
+  dataset::composed::Composer datasets_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

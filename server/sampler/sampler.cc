@@ -1,6 +1,7 @@
 #include "server/sampler/sampler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -15,6 +16,7 @@ absl::Status CheckOrder(const proto::SamplerSpec& spec) {
     case proto::SamplerSpec::ORDER_UNSPECIFIED:
     case proto::SamplerSpec::SEQUENTIAL:
     case proto::SamplerSpec::SHUFFLE:
+    case proto::SamplerSpec::LISTED:
       return absl::OkStatus();
     case proto::SamplerSpec::BLOCK_SHUFFLE:
       if (spec.block_samples() > 0) return absl::OkStatus();
@@ -42,7 +44,16 @@ absl::StatusOr<Pad> PadOf(proto::SamplerSpec::Pad pad) {
 
 }  // namespace
 
+std::uint64_t EpochOrder::samples() const {
+  if (const auto* list = std::get_if<List>(&order_)) return (*list)->size();
+  if (const auto* none = std::get_if<Unlisted>(&order_)) return none->samples;
+  return partition_.count();
+}
+
 std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
+  if (const auto* list = std::get_if<List>(&order_)) {
+    return (*list)->At(position);
+  }
   const std::uint64_t place = partition_.PlaceAt(position);
   if (const auto* full = std::get_if<Permutation>(&order_)) {
     return full->At(place);
@@ -55,6 +66,12 @@ std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
 
 std::optional<std::uint64_t> EpochOrder::PositionOf(
     std::uint64_t sample) const {
+  if (const auto* list = std::get_if<List>(&order_)) {
+    return (*list)->PositionOf(sample);
+  }
+  if (const auto* none = std::get_if<Unlisted>(&order_)) {
+    return none->samples / 2;
+  }
   std::uint64_t place = sample;
   if (const auto* full = std::get_if<Permutation>(&order_)) {
     place = full->PositionOf(sample);
@@ -62,6 +79,21 @@ std::optional<std::uint64_t> EpochOrder::PositionOf(
     place = blocks->PositionOf(sample);
   }
   return partition_.PositionOf(place);
+}
+
+std::optional<std::uint64_t> EpochOrder::PositionOf(std::uint64_t sample,
+                                                    std::uint64_t from) const {
+  if (const auto* list = std::get_if<List>(&order_)) {
+    return (*list)->PositionOf(sample, from);
+  }
+  const auto first = PositionOf(sample);
+  if (!first.has_value() || *first < from) return std::nullopt;
+  return first;
+}
+
+std::uint64_t EpochOrder::RepeatsBefore(std::uint64_t position) const {
+  const auto* const list = std::get_if<List>(&order_);
+  return list == nullptr ? 0 : (*list)->RepeatsBefore(position);
 }
 
 std::optional<Block> EpochOrder::BlockOf(std::uint64_t sample) const {
@@ -107,14 +139,32 @@ absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                  dataset_size, spec.order(), spec.block_samples(), spec.seed());
 }
 
-EpochOrder Sampler::Epoch(std::uint64_t epoch) const {
+absl::Status Sampler::CheckList(const base::IndexList* list) const {
+  if (is_listed() == (list != nullptr)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      is_listed() ? "sampler: the order is listed, but no list came"
+                  : "sampler: a list came, but the order is not listed");
+}
+
+EpochOrder Sampler::Epoch(std::uint64_t epoch,
+                          std::shared_ptr<const base::IndexList> list) const {
   EpochOrder::Order order;
-  if (order_ == proto::SamplerSpec::SHUFFLE) {
+  if (list != nullptr) {
+    order = std::move(list);
+  } else if (is_listed()) {
+    order = EpochOrder::Unlisted();
+  } else if (order_ == proto::SamplerSpec::SHUFFLE) {
     order.emplace<Permutation>(dataset_size_, seed_, epoch);
   } else if (order_ == proto::SamplerSpec::BLOCK_SHUFFLE) {
     order.emplace<BlockOrder>(dataset_size_, block_, seed_, epoch);
   }
-  return EpochOrder(epoch, partition_, order);
+  return EpochOrder(epoch, partition_, std::move(order));
+}
+
+EpochOrder Sampler::After(const EpochOrder& order) const {
+  if (!is_listed()) return Epoch(order.epoch() + 1);
+  return EpochOrder(order.epoch() + 1, partition_,
+                    EpochOrder::Unlisted{order.samples()});
 }
 
 std::uint64_t Sampler::SampleAt(std::uint64_t epoch,

@@ -2,11 +2,15 @@
 #define FOREBAY_SERVER_SAMPLER_SAMPLER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/base/index_list.h"
 #include "server/sampler/block_order.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
@@ -19,10 +23,25 @@ namespace forebay::sampler {
 class EpochOrder {
  public:
   std::uint64_t epoch() const { return epoch_; }
+  // Of this rank, in this epoch.
+  std::uint64_t samples() const;
 
   // As Sampler's, in this epoch.
   std::uint64_t SampleAt(std::uint64_t position) const;
+  // Of an epoch whose list has not come yet, the middle, for every sample: that
+  // is how far away each is, on average.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
+  // The first position of `sample` that is not before `from`, as far as that
+  // can be told: but for a list, only a sample's first position is known.
+  std::optional<std::uint64_t> PositionOf(std::uint64_t sample,
+                                          std::uint64_t from) const;
+  // How often a list has the sample at `position` before that.
+  std::uint64_t RepeatsBefore(std::uint64_t position) const;
+  // Whether the samples are a list's.
+  bool is_listed() const {
+    return std::holds_alternative<List>(order_) ||
+           std::holds_alternative<Unlisted>(order_);
+  }
 
   // Where the order is one of blocks (else nullopt): the samples that lie
   // together with this one, all ranks'.
@@ -32,12 +51,19 @@ class EpochOrder {
   std::optional<Block> DueAt(std::uint64_t position) const;
 
  private:
-  // Of the whole dataset; monostate: sequential.
-  using Order = std::variant<std::monostate, Permutation, BlockOrder>;
+  using List = std::shared_ptr<const base::IndexList>;
+  // A list of so many is expected.
+  struct Unlisted {
+    std::uint64_t samples = 0;
+  };
+  // Of the whole dataset; monostate: sequential. A list is of one rank's
+  // samples alone.
+  using Order =
+      std::variant<std::monostate, Permutation, BlockOrder, List, Unlisted>;
 
   friend class Sampler;
   EpochOrder(std::uint64_t epoch, const Partition& partition, Order order)
-      : epoch_(epoch), partition_(partition), order_(order) {}
+      : epoch_(epoch), partition_(partition), order_(std::move(order)) {}
 
   std::uint64_t epoch_;
   Partition partition_;
@@ -45,8 +71,9 @@ class EpochOrder {
 };
 
 // Which sample stands where in each epoch of one rank, and the other way round;
-// O(1) both ways and in memory. Immutable value, thread-safe, never blocks.
-// Create fails with INVALID_ARGUMENT.
+// O(1) both ways and in memory. Or, where the order is LISTED, whoever starts
+// an epoch says so, by a list of this rank's samples. Immutable value,
+// thread-safe, never blocks. Create fails with INVALID_ARGUMENT.
 class Sampler {
  public:
   static absl::StatusOr<Sampler> Create(const proto::SamplerSpec& spec,
@@ -55,10 +82,21 @@ class Sampler {
   std::uint64_t dataset_size() const { return dataset_size_; }
 
   // Samples that this rank sees in an epoch; at most 2^62. 0 is possible where
-  // a dataset smaller than the world is not padded.
-  std::uint64_t samples_per_epoch() const { return partition_.count(); }
+  // a dataset smaller than the world is not padded, and where lists say it.
+  std::uint64_t samples_per_epoch() const {
+    return is_listed() ? 0 : partition_.count();
+  }
+  bool is_listed() const { return order_ == proto::SamplerSpec::LISTED; }
 
-  EpochOrder Epoch(std::uint64_t epoch) const;
+  // INVALID_ARGUMENT: the order needs a list and there is none (null), or the
+  // other way round.
+  absl::Status CheckList(const base::IndexList* list) const;
+  // `list`: where the order is LISTED, what the epoch is; its numbers are below
+  // dataset_size(). Null: none, or an epoch without samples.
+  EpochOrder Epoch(std::uint64_t epoch,
+                   std::shared_ptr<const base::IndexList> list = nullptr) const;
+  // The epoch after, as far as it can be told.
+  EpochOrder After(const EpochOrder& order) const;
 
   // The sample (0 to dataset_size - 1) at `position` (0 to samples_per_epoch()
   // - 1).

@@ -14,14 +14,12 @@
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/storage/local/local_root.h"
+#include "server/session/supplies.h"
 
 namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-constexpr std::uint32_t kMaxExtraRoots = 8;
-constexpr std::size_t kMaxUri = 4096;
 constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
 // Room beside the class names in a message.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
@@ -52,26 +50,6 @@ absl::StatusOr<std::string> FromMemfd(int fd) {
         "the spec's memfd shrank while it was read");
   }
   return bytes;
-}
-
-// Root directory, then extra roots: what the spec says must be what came.
-absl::StatusOr<std::shared_ptr<const storage::Root>> LocalRootFrom(
-    const proto::DatasetSpec& spec, std::vector<base::Fd> fds) {
-  if (spec.extra_roots() > kMaxExtraRoots ||
-      static_cast<std::uint32_t>(spec.extra_root_paths_size()) !=
-          spec.extra_roots() ||
-      fds.size() != 1 + spec.extra_roots()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a dataset comes with its root's descriptor and at most ",
-                     kMaxExtraRoots, " extra roots, each with its path"));
-  }
-  std::vector<storage::local::ExtraRoot> extra_roots;
-  for (std::uint32_t i = 0; i < spec.extra_roots(); ++i) {
-    extra_roots.push_back(
-        {std::move(fds[i + 1]), spec.extra_root_paths(static_cast<int>(i))});
-  }
-  return storage::local::LocalRoot::Create(std::move(fds[0]), spec.uri(),
-                                           std::move(extra_roots));
 }
 
 void SetError(const absl::Status& status, proto::DaemonMessage& answer) {
@@ -131,8 +109,8 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
       return OpenLoader(request.open_loader(), std::move(fds),
                         *answer.mutable_loader_opened(), answer_fds);
     case proto::ClientMessage::kStartEpoch:
-      return StartEpoch(request.start_epoch(), *answer.mutable_epoch_started(),
-                        answer_fds);
+      return StartEpoch(request.start_epoch(), fds,
+                        *answer.mutable_epoch_started(), answer_fds);
     case proto::ClientMessage::kStopEpoch: {
       FOREBAY_ASSIGN_OR_RETURN(const auto loader,
                                Find(request.stop_epoch().loader_id()));
@@ -198,10 +176,11 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     }
     attachment = attachment_.get();
   }
-  auto root = OpenRoot(spec.dataset(), std::move(fds));
-  auto opening = root.ok() ? attachment->OpenLoader(spec, *std::move(root),
-                                                    interruption_.get_token())
-                           : root.status();
+  const auto supplies = TakeSupplies(spec.dataset(), absl::MakeSpan(fds),
+                                     remote_, interruption_.get_token());
+  auto opening = supplies.ok() ? attachment->OpenLoader(
+                                     spec, *supplies, interruption_.get_token())
+                               : supplies.status();
   if (absl::IsCancelled(opening.status())) {
     return absl::UnavailableError(absl::StrCat(
         opening.status().message(), ": the daemon is shutting down"));
@@ -237,27 +216,18 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const storage::Root>> Session::OpenRoot(
-    const proto::DatasetSpec& spec, Fds fds) {
-  const std::string& uri = spec.uri();
-  if (uri.size() > kMaxUri) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a dataset's URI has at most ", kMaxUri, " bytes"));
-  }
-  if (!fds.empty() || !storage::IsRemoteUri(uri))
-    return LocalRootFrom(spec, std::move(fds));
-  if (spec.extra_roots() != 0 || spec.extra_root_paths_size() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        uri, ": extra roots are for links in folders; here there are none"));
-  }
-  return remote_->Open(uri, interruption_.get_token());
-}
-
 absl::Status Session::StartEpoch(const proto::StartEpoch& request,
-                                 proto::EpochStarted& started, Fds& slot_fds) {
+                                 const Fds& fds, proto::EpochStarted& started,
+                                 Fds& slot_fds) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  if (fds.size() != (request.listed() ? 1 : 0)) {
+    return absl::InvalidArgumentError(
+        "an epoch comes with the list of its samples, or with nothing");
+  }
+  const base::Fd no_list;
   FOREBAY_ASSIGN_OR_RETURN(
-      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample()));
+      slot_fds, loader->StartEpoch(request.epoch(), request.first_sample(),
+                                   request.listed() ? fds[0] : no_list));
   started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size()));
   started.set_slot_bytes(loader->slot_bytes());
   started.set_lease_quota(stream::kLeaseQuota);

@@ -77,12 +77,10 @@ class Session {
                      proto::Welcome& welcome);
   absl::Status OpenLoader(const proto::OpenLoader& request, Fds fds,
                           proto::LoaderOpened& opened, Fds& opened_fds);
-  absl::Status StartEpoch(const proto::StartEpoch& request,
+  absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
-  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
-      const proto::DatasetSpec& spec, Fds fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
 
   const std::uint64_t id_;

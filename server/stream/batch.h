@@ -18,6 +18,7 @@ struct Place {
   std::uint32_t index = 0;
   std::uint32_t substitutions = 0;
   std::uint64_t id = 0;
+  std::uint64_t repeat = 0;  // how often the epoch had the sample before
   // What the dataset says of the sample, once it is asked for.
   std::uint64_t length = 0;  // bytes to be read
   std::uint64_t held = 0;    // bytes, while it is read and decoded

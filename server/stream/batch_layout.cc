@@ -112,6 +112,14 @@ absl::Span<std::uint8_t> BatchLayout::Room(std::uint8_t* slot,
           found.bytes_each};
 }
 
+void BatchLayout::SetElements(std::uint8_t* slot, std::size_t field,
+                              std::uint32_t place,
+                              absl::Span<const std::uint8_t> elements) const {
+  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+  FOREBAY_CHECK(room.size() == elements.size());
+  std::copy(elements.begin(), elements.end(), room.begin());
+}
+
 void BatchLayout::SetInteger(std::uint8_t* slot, std::size_t field,
                              std::uint32_t place, std::int64_t value) const {
   const absl::Span<std::uint8_t> room = Room(slot, field, place);

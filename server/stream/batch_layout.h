@@ -26,6 +26,9 @@ class BatchLayout {
   // does not vary.
   absl::Span<std::uint8_t> Room(std::uint8_t* slot, std::size_t field,
                                 std::uint32_t place) const;
+  // All elements of an array.
+  void SetElements(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+                   absl::Span<const std::uint8_t> elements) const;
   void SetInteger(std::uint8_t* slot, std::size_t field, std::uint32_t place,
                   std::int64_t value) const;
   // Of a field that varies; `bytes` are no more than its longest.

@@ -93,8 +93,8 @@ void Coordinator::AdaptLocked(double factor) {
   if (form_bytes_ == 0) return;
   const double fit = part_ * static_cast<double>(room_) / form_bytes_;
   const auto most = static_cast<double>(order_.size());
-  order_.SetCapacity(std::max(
-      kLeastShelved, static_cast<std::size_t>(std::min(fit, most))));
+  order_.SetCapacity(
+      std::max(kLeastShelved, static_cast<std::size_t>(std::min(fit, most))));
 }
 
 void Coordinator::Found() {

@@ -44,7 +44,10 @@ bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
 }
 
 bool NeedsFirstSample(const dataset::Dataset& dataset) {
-  return HasField(dataset, FieldKind::kArray);
+  return std::any_of(
+      dataset.fields().begin(), dataset.fields().end(), [](const Field& field) {
+        return field.kind == FieldKind::kArray && !field.array.has_value();
+      });
 }
 
 absl::StatusOr<std::vector<FieldType>> TypesOf(
@@ -70,6 +73,11 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       FOREBAY_CHECK(image != nullptr);
       pictured = &field;
       type.value = *image;
+    } else if (field.array.has_value()) {
+      type.value = {.dtype = field.array->dtype,
+                    .shape = field.array->shape,
+                    .bytes = field.longest};
+      type.bare = true;
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(type.value,
                                FirstArray(field, values[i], first_sample));

@@ -19,6 +19,8 @@ struct FieldType {
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // One sample's. Of a field that varies, the longest that there is.
   pipeline::TensorType value;
+  // Of an array: whether its bytes are its elements alone, and no .npy file.
+  bool bare = false;
 
   // Whether samples are bytes of different lengths.
   bool varies() const {
@@ -31,7 +33,7 @@ struct FieldType {
 bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 
 // Whether its sample number 0 must be seen to know what its fields become:
-// whether one is an array.
+// whether one is an array that says itself what it is.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
 // The types of all fields of `dataset`. `image` is what its image becomes, or

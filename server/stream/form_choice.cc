@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "server/base/clock.h"
-#include "server/stream/requester.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -47,13 +46,12 @@ storage::Form NumberOf(const Recipe& recipe, bool has_other_parts) {
 }  // namespace
 
 FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
-    : recipe_(recipe), keeper_(keeper) {
+    : recipe_(recipe), keeper_(keeper), provenance_(recipe->dataset.get()) {
   if (keeper == nullptr || recipe->pipeline == nullptr ||
       recipe->dataset->size() == 0) {
     return;
   }
-  dataset_number_ = DatasetNumber(*recipe->dataset);
-  if (dataset_number_ == 0) return;
+  if (DatasetNumber(*recipe->dataset) == 0) return;
   has_other_parts_ = HasOtherParts(*recipe);
   form_ = NumberOf(*recipe, has_other_parts_);
 }
@@ -69,12 +67,12 @@ class FormChoice::Offer final : public pipeline::FormTarget {
   absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
     dataset::Sample sample = choice_->recipe_->dataset->At(place_->id);
     storage::ReadRequest request;
-    request.root = choice_->recipe_->dataset->root();
+    request.root = choice_->provenance_.RootOf(place_->id);
     request.object = std::move(sample.object);
     request.version = sample.version;
     request.offset = sample.offset;
     request.length = sample.length;
-    request.sample = {choice_->dataset_number_, place_->id};
+    request.sample = choice_->provenance_.RefOf(place_->id);
     const std::size_t before =
         choice_->has_other_parts_ ? read_.size() : std::size_t{0};
     room_ = choice_->keeper_->RoomFor({.read = &request,
@@ -103,13 +101,12 @@ class FormChoice::Offer final : public pipeline::FormTarget {
 };
 
 absl::Status FormChoice::Make(const Place& place,
+                              const pipeline::SampleKey& key,
                               absl::Span<const std::uint8_t> bytes,
                               const dataset::Part& image,
                               pipeline::Workspace& workspace,
                               absl::Span<std::uint8_t> room) {
   const pipeline::Pipeline& pipeline = *recipe_->pipeline;
-  const pipeline::SampleKey key = {
-      .seed = recipe_->seed, .epoch = place.batch->epoch, .sample = place.id};
   const std::int64_t started = CpuNanos();
   if (place.form != storage::kEncoded) {
     const std::size_t before = has_other_parts_ ? place.length : 0;

@@ -7,10 +7,12 @@
 #include "absl/types/span.h"
 #include "server/cache/form_keeper.h"
 #include "server/dataset/dataset.h"
+#include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
 #include "server/stream/form_costs.h"
+#include "server/stream/provenance.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
@@ -35,7 +37,8 @@ class FormChoice {
 
   // Makes the image of the place's sample. `bytes` are what was read, in the
   // place's form; `image` is where it lies in them if they are encoded.
-  absl::Status Make(const Place& place, absl::Span<const std::uint8_t> bytes,
+  absl::Status Make(const Place& place, const pipeline::SampleKey& key,
+                    absl::Span<const std::uint8_t> bytes,
                     const dataset::Part& image, pipeline::Workspace& workspace,
                     absl::Span<std::uint8_t> room);
 
@@ -44,7 +47,7 @@ class FormChoice {
 
   const Recipe* const recipe_;
   cache::FormKeeper* const keeper_;
-  std::uint64_t dataset_number_ = 0;
+  const Provenance provenance_;
   bool has_other_parts_ = false;
   storage::Form form_ = storage::kEncoded;
   FormCosts costs_;

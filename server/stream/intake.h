@@ -45,8 +45,6 @@ class Intake {
          base::MemoryBudget* budget, std::uint32_t slots,
          base::MemoryReservation read_window);
 
-  std::uint64_t dataset_number() const { return requester_.dataset_number(); }
-
   void StartEpoch();
   // The trainer can take `ready` batches now; those after them are begun.
   void Begin(std::size_t ready, ProductionLine& line, arena::SlotPool& pool);

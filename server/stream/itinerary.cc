@@ -24,9 +24,11 @@ std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
 }  // namespace
 
 void Itinerary::Start(std::uint64_t epoch, std::uint64_t position,
-                      std::int64_t now_nanos) {
-  auto course = std::make_shared<const Course>(
-      Course{sampler_.Epoch(epoch), sampler_.Epoch(epoch + 1)});
+                      std::int64_t now_nanos,
+                      std::shared_ptr<const base::IndexList> list) {
+  const sampler::EpochOrder order = sampler_.Epoch(epoch, std::move(list));
+  auto course =
+      std::make_shared<const Course>(Course{order, sampler_.After(order)});
   base::MutexLock lock(&mutex_);
   progress_.course = std::move(course);
   progress_.position = position;
@@ -58,15 +60,14 @@ std::int64_t Itinerary::NanosUntil(const Progress& progress,
                                    std::uint64_t sample) const {
   if (sample >= sampler_.dataset_size()) return cache::kNever;
   const Course& course = *progress.course;
-  const auto position = course.current.PositionOf(sample);
-  if (position.has_value() && *position >= progress.position) {
+  const auto position = course.current.PositionOf(sample, progress.position);
+  if (position.has_value()) {
     return Times(*position - progress.position, progress.period_nanos);
   }
   const auto next = course.next.PositionOf(sample);
   if (!next.has_value()) return cache::kNever;
-  const std::uint64_t left =
-      sampler_.samples_per_epoch() -
-      std::min(progress.position, sampler_.samples_per_epoch());
+  const std::uint64_t samples = course.current.samples();
+  const std::uint64_t left = samples - std::min(progress.position, samples);
   return Times(left + *next, progress.period_nanos);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "server/base/index_list.h"
 #include "server/base/mutex.h"
 #include "server/cache/forecast.h"
 #include "server/sampler/sampler.h"
@@ -26,9 +27,10 @@ class Itinerary final : public cache::Forecast {
   // Paused at first.
   explicit Itinerary(const sampler::Sampler& sampler) : sampler_(sampler) {}
 
-  // Reads `epoch` from `position` on.
+  // Reads `epoch` from `position` on. `list`: as Sampler::Epoch's.
   void Start(std::uint64_t epoch, std::uint64_t position,
-             std::int64_t now_nanos);
+             std::int64_t now_nanos,
+             std::shared_ptr<const base::IndexList> list = nullptr);
   // All before `position` has been asked for (never less than was before); a
   // sample takes `period_nanos`, or INT64_MAX if that cannot be told yet. Where
   // the epoch is done, the next is taken to come.

@@ -30,22 +30,23 @@ ProductionLine::ProductionLine(const sampler::Sampler& sampler,
       seed_(seed),
       dataset_size_(dataset_size),
       order_(sampler.Epoch(0)),
-      next_order_(sampler.Epoch(1)),
-      next_sample_(sampler.samples_per_epoch()) {
+      next_order_(sampler.After(order_)),
+      next_sample_(order_.samples()) {
   FOREBAY_CHECK(batch.batch_size() > 0);
 }
 
 std::uint64_t ProductionLine::batches_per_epoch() const {
-  const std::uint64_t samples = sampler_.samples_per_epoch();
+  const std::uint64_t samples = order_.samples();
   const std::uint64_t size = batch_.batch_size();
   return batch_.drop_last() ? samples / size : (samples + size - 1) / size;
 }
 
-void ProductionLine::Start(std::uint64_t epoch, std::uint64_t first_sample) {
+void ProductionLine::Start(std::uint64_t epoch, std::uint64_t first_sample,
+                           std::shared_ptr<const base::IndexList> list) {
   FOREBAY_CHECK(batches_.empty());
-  FOREBAY_CHECK(first_sample <= sampler_.samples_per_epoch());
-  order_ = sampler_.Epoch(epoch);
-  next_order_ = sampler_.Epoch(epoch + 1);
+  order_ = sampler_.Epoch(epoch, std::move(list));
+  FOREBAY_CHECK(first_sample <= order_.samples());
+  next_order_ = sampler_.After(order_);
   next_sample_ = first_sample;
 }
 
@@ -71,6 +72,7 @@ void ProductionLine::Begin(arena::SlotPool& pool, std::size_t most) {
       place.batch = batch.get();
       place.index = static_cast<std::uint32_t>(i);
       place.id = order_.SampleAt(next_sample_ + i);
+      place.repeat = order_.RepeatsBefore(next_sample_ + i);
     }
     next_sample_ += count;
     batches_.push_back(std::move(batch));
@@ -114,7 +116,12 @@ bool ProductionLine::Substitute(Place& place, const absl::Status& status) {
   }
   if (place.substitutions == kMaxSubstitutions) return false;
   ++place.substitutions;
-  place.id = SubstituteFor(seed_, place.batch->epoch, place.id, dataset_size_);
+  // A list may leave out what is not to be seen: validation samples, say.
+  const std::uint64_t choice =
+      order_.is_listed() ? order_.samples() : dataset_size_;
+  const std::uint64_t chosen =
+      SubstituteFor(seed_, place.batch->epoch, place.id, choice);
+  place.id = order_.is_listed() ? order_.SampleAt(chosen) : chosen;
   put_back_.push_back(&place);
   return true;
 }
@@ -165,7 +172,7 @@ void ProductionLine::Abandon(arena::SlotPool& pool) {
     }
   }
   batches_.clear();
-  next_sample_ = sampler_.samples_per_epoch();
+  next_sample_ = order_.samples();
 }
 
 }  // namespace forebay::stream

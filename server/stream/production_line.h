@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "proto/job.pb.h"
 #include "server/arena/slot_pool.h"
+#include "server/base/index_list.h"
 #include "server/sampler/sampler.h"
 #include "server/stream/batch.h"
 
@@ -35,11 +36,11 @@ class ProductionLine {
   const sampler::EpochOrder& order() const { return order_; }
   std::uint64_t batches_per_epoch() const;
   // Samples of the epoch that no batch has begun yet.
-  std::uint64_t samples_left() const {
-    return sampler_.samples_per_epoch() - next_sample_;
-  }
+  std::uint64_t samples_left() const { return order_.samples() - next_sample_; }
 
-  void Start(std::uint64_t epoch, std::uint64_t first_sample);
+  // `list`: as Sampler::Epoch's.
+  void Start(std::uint64_t epoch, std::uint64_t first_sample,
+             std::shared_ptr<const base::IndexList> list = nullptr);
   // Whether there is another batch to begin.
   bool HasMore() const { return samples_left() > 0 && !LeavesTailOut(); }
   // Begins batches in free slots until `most` are in the making.

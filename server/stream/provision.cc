@@ -18,9 +18,9 @@ absl::Status BlameLargest(const absl::Status& status,
                           const dataset::Dataset& dataset) {
   std::uint64_t id = 0;
   while (dataset.At(id).length != dataset.largest_sample()) ++id;
-  return base::Annotate(
-      status, absl::StrCat("sample ", id, " of ", dataset.root()->uri(), ": ",
-                           dataset.At(id).object));
+  return base::Annotate(status,
+                        absl::StrCat("sample ", id, " of ", dataset.uri(), ": ",
+                                     dataset.At(id).object));
 }
 
 }  // namespace

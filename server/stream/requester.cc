@@ -2,19 +2,7 @@
 
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace forebay::stream {
-
-std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
-  const auto root = dataset.root()->identity();
-  if (root == nullptr) return 0;
-  const dataset::Version& version = dataset.version();
-  const std::uint64_t number = XXH3_64bits_withSeed(
-      root->data(), root->size(), XXH3_64bits(version.data(), version.size()));
-  return number == 0 ? 1 : number;
-}
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const ProductionLine& line,
@@ -24,12 +12,12 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   place->held = storage::HeldBytes(source.length);
   place->form = storage::kEncoded;
   storage::ReadRequest request;
-  request.root = recipe_->dataset->root();
+  request.root = provenance_.RootOf(place->id);
   request.object = std::move(source.object);
   request.version = source.version;
   request.offset = source.offset;
   request.length = source.length;
-  request.sample = {dataset_number_, place->id};
+  request.sample = provenance_.RefOf(place->id);
   request.form = form_;
   request.given = &place->form;
   request.purpose.job = flow_;
@@ -44,13 +32,15 @@ storage::ReadRequest Requester::RequestFor(Place* place,
 void Requester::Introduce(const Place& place, const sampler::EpochOrder& order,
                           storage::ReadRequest* request) {
   if (!order.BlockOf(place.id).has_value()) return;
+  // What stands side by side in one that is made of others need not lie so.
+  if (!provenance_.is_own()) return;
   const std::uint64_t position = place.batch->first_sample + place.index;
   // A substitute, and what is seen once more behind the epoch's end, stand
   // where their neighbours do not.
   if (order.PositionOf(place.id) != position) return;
   if (neighbourhood_ == nullptr || neighbourhood_->epoch() != order.epoch()) {
     neighbourhood_ = std::make_shared<const BlockNeighbourhood>(
-        recipe_->dataset, dataset_number_, order);
+        recipe_->dataset, provenance_.number(0), order);
   }
   request->neighbourhood = neighbourhood_;
   request->neighbours_due = order.DueAt(position).has_value();

@@ -10,15 +10,10 @@
 #include "server/stream/block_neighbourhood.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
+#include "server/stream/provenance.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
-
-// The number that all who read the same dataset through the same root know it
-// by; 0 if what is read through that root is not shared. Two datasets of one
-// number would mislead the cache about when samples are wanted, and do no
-// other harm.
-std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 
 // Says what to read for a place, for whom, how soon it is needed, and who lies
 // beside it. Not thread-safe: the stream guards it. The recipe belongs to the
@@ -30,9 +25,7 @@ class Requester {
       : recipe_(recipe),
         form_(form),
         flow_(flow),
-        dataset_number_(DatasetNumber(*recipe->dataset)) {}
-
-  std::uint64_t dataset_number() const { return dataset_number_; }
+        provenance_(recipe->dataset.get()) {}
 
   // Fills in what the dataset says of the place's sample. The request lacks its
   // `done`.
@@ -47,7 +40,7 @@ class Requester {
   const Recipe* const recipe_;
   const storage::Form form_;
   const schedule::Flow flow_;
-  const std::uint64_t dataset_number_;
+  const Provenance provenance_;
   // Of the epoch that was asked about last.
   std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
 };

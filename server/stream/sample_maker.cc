@@ -63,6 +63,13 @@ absl::Status SampleMaker::Make(const Place& place,
   return absl::OkStatus();
 }
 
+// A sample that an epoch has more than once looks different each time.
+pipeline::SampleKey SampleMaker::KeyOf(const Place& place) const {
+  return {.seed = recipe_->seed + place.repeat * 0x9E3779B97F4A7C15,
+          .epoch = place.batch->epoch,
+          .sample = place.id};
+}
+
 absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
                                     const dataset::Part& part,
                                     absl::Span<const std::uint8_t> read,
@@ -70,7 +77,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
   const Batch& batch = *place.batch;
   if (recipe_->fields[field].kind == FieldKind::kImage &&
       place.form != storage::kEncoded) {
-    return forms_->Make(place, read, part, workspace,
+    return forms_->Make(place, KeyOf(place), read, part, workspace,
                         layout_->Room(batch.data, field, place.index));
   }
   if (part.offset > read.size() || part.length > read.size() - part.offset) {
@@ -80,7 +87,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
   const auto bytes = read.subspan(part.offset, part.length);
   switch (const FieldType& type = recipe_->fields[field]; type.kind) {
     case FieldKind::kImage:
-      return forms_->Make(place, read, part, workspace,
+      return forms_->Make(place, KeyOf(place), read, part, workspace,
                           layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
@@ -97,6 +104,10 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
       layout_->SetBytes(batch.data, field, place.index, bytes);
       return absl::OkStatus();
     case FieldKind::kArray:
+      if (type.bare) {
+        layout_->SetElements(batch.data, field, place.index, bytes);
+        return absl::OkStatus();
+      }
       return MakeArray(type.value, bytes,
                        layout_->Room(batch.data, field, place.index));
     case FieldKind::kSampleId:
@@ -122,7 +133,7 @@ absl::Status SampleMaker::Blame(const Place& place,
   return base::Annotate(
       status, absl::StrCat("sample ", place.id,
                            name.empty() ? "" : absl::StrCat(" (", name, ")"),
-                           " of ", recipe_->dataset->root()->uri()));
+                           " of ", recipe_->dataset->uri()));
 }
 
 }  // namespace forebay::stream

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
+#include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
@@ -34,6 +35,7 @@ class SampleMaker {
   absl::Status Blame(const Place& place, const absl::Status& status) const;
 
  private:
+  pipeline::SampleKey KeyOf(const Place& place) const;
   absl::Status MakeField(const Place& place, std::size_t field,
                          const dataset::Part& part,
                          absl::Span<const std::uint8_t> read,

@@ -46,13 +46,14 @@ Stream::Stream(Recipe recipe, Machinery machinery, schedule::Flow flow,
       intake_(&recipe_, forms_.form(), flow, machinery_.budget,
               provision_.slots(), provision_.TakeReadWindow()),
       itinerary_(std::make_shared<Itinerary>(recipe_.sampler)),
-      listing_(machinery_.timetable, intake_.dataset_number(), itinerary_),
+      listings_(machinery_.timetable, recipe_.dataset, itinerary_),
       line_(recipe_.sampler, recipe_.batch, recipe_.seed,
             recipe_.dataset->size()),
       backlog_(machinery_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
-  return recipe_.sampler.samples_per_epoch();
+  base::MutexLock lock(&mutex_);
+  return line_.order().samples();
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
@@ -95,11 +96,13 @@ absl::Status Stream::MakeSlots() {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(
-    std::uint64_t epoch, std::uint64_t first_sample) {
-  if (first_sample > samples_per_epoch()) {
-    return absl::OutOfRangeError(absl::StrCat("sample ", first_sample,
-                                              " of an epoch that has ",
-                                              samples_per_epoch()));
+    std::uint64_t epoch, std::uint64_t first_sample,
+    const std::shared_ptr<const base::IndexList>& list) {
+  FOREBAY_RETURN_IF_ERROR(recipe_.sampler.CheckList(list.get()));
+  const std::uint64_t samples = recipe_.sampler.Epoch(epoch, list).samples();
+  if (first_sample > samples) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "sample ", first_sample, " of an epoch that has ", samples));
   }
   FOREBAY_RETURN_IF_ERROR(MakeSlots());
   std::vector<base::Fd> fds;
@@ -116,8 +119,8 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
           "a member takes nothing of what is published");
     }
     running_ = true;
-    line_.Start(epoch, first_sample);
-    itinerary_->Start(epoch, first_sample, Now());
+    line_.Start(epoch, first_sample, list);
+    itinerary_->Start(epoch, first_sample, Now(), list);
     pace_.StartEpoch();
     intake_.StartEpoch();
     audience_.StartEpoch(first_sample);

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
+#include "server/base/index_list.h"
 #include "server/base/mutex.h"
 #include "server/stream/audience.h"
 #include "server/stream/backlog.h"
@@ -19,6 +20,7 @@
 #include "server/stream/form_choice.h"
 #include "server/stream/intake.h"
 #include "server/stream/itinerary.h"
+#include "server/stream/listings.h"
 #include "server/stream/member.h"
 #include "server/stream/pace.h"
 #include "server/stream/production_line.h"
@@ -83,12 +85,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Whether the member holds a batch, or could still take one.
   bool Holds(arena::Holder member) const;
 
-  // Starts `epoch`, passing over the first samples. Returns descriptors of the
-  // slots, in order. FAILED_PRECONDITION: an epoch is under way, or a member
-  // takes nothing of what is published; OUT_OF_RANGE: the epoch has fewer
-  // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
-  absl::StatusOr<std::vector<base::Fd>> Start(std::uint64_t epoch,
-                                              std::uint64_t first_sample);
+  // Starts `epoch`, passing over the first samples. `list`: as
+  // Sampler::Epoch's. Returns descriptors of the slots, in order.
+  // FAILED_PRECONDITION: an epoch is under way, or a member takes nothing of
+  // what is published; OUT_OF_RANGE: the epoch has fewer samples;
+  // INVALID_ARGUMENT: as Sampler::CheckList; RESOURCE_EXHAUSTED: the host has
+  // no memory or descriptors left.
+  absl::StatusOr<std::vector<base::Fd>> Start(
+      std::uint64_t epoch, std::uint64_t first_sample,
+      const std::shared_ptr<const base::IndexList>& list = nullptr);
   // Publishes nothing more of the epoch under way, if any.
   void Stop();
   // To be called now and then: gives back memory that it does without just now,
@@ -157,7 +162,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   mutable base::Mutex mutex_;
   Intake intake_ ABSL_GUARDED_BY(mutex_);
   const std::shared_ptr<Itinerary> itinerary_;
-  const cache::Timetable::Listing listing_;  // of the itinerary
+  const Listings listings_;  // of the itinerary
 
   std::optional<arena::SlotPool> pool_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 """A client of session.sock that may say anything: raw packets, raw memory."""
 
 import atexit
+import fcntl
 import functools
 import importlib
 import mmap
@@ -18,6 +19,8 @@ from trouble import PATIENCE, ROOT
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
 RELEASE_ENTRIES = 64  # where the releases lie in their ring
+# Against sealing, shrinking, growing and writing; Python 3.9 has no names.
+ALL_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED = 3, 5, 7
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE = 8, 9, 11
 
@@ -56,6 +59,16 @@ def memfd(content):
     """A memfd that holds these bytes."""
     fd = os.memfd_create("hostile")
     os.write(fd, content)
+    return fd
+
+
+def sealed(content, size=None):
+    """The same, to be changed no more; made `size` bytes long, if given."""
+    fd = os.memfd_create("hostile", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(fd, content)
+    if size is not None:
+        os.ftruncate(fd, size)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, ALL_SEALS)
     return fd
 
 

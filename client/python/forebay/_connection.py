@@ -44,17 +44,7 @@ class Connection:
         """
         self._lib = _native.lib
         self._handle = c.c_void_p()  # null until it is made
-        native = _native.LoaderOptions()
-        self._lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
-        options = dict(options)
-        for name, count in (("extra_roots", "extra_root_count"),
-                            ("fields", "field_count"), ("columns", None)):
-            strings = options.pop(name)
-            setattr(native, name, (c.c_char_p * len(strings))(*strings))
-            if count is not None:
-                setattr(native, count, len(strings))
-        for name, value in options.items():
-            setattr(native, name, value)
+        native = _native.loader_options(options)
         pipeline = _build_pipeline(transform)
         try:
             _native.check(self._lib.forebay_loader_create(
@@ -81,9 +71,20 @@ class Connection:
             self.classes.append(
                 c.string_at(name, length.value).decode(errors="surrogateescape"))
 
-    def start_epoch(self, epoch, first_sample):
-        _native.check(self._lib.forebay_loader_start_epoch(
-            self._handle, epoch, first_sample))
+    def start_epoch(self, epoch, first_sample, indices=None):
+        """Starts an epoch, passing over its first samples.
+
+        Args:
+          indices: of a loader that was opened with the order LISTED, the
+            epoch's samples by number: a contiguous NumPy array, int64, (M,).
+        """
+        if indices is None:
+            _native.check(self._lib.forebay_loader_start_epoch(
+                self._handle, epoch, first_sample))
+        else:
+            _native.check(self._lib.forebay_loader_start_listed_epoch(
+                self._handle, epoch, indices.ctypes.data, len(indices),
+                first_sample))
 
     def taker(self, view):
         """Takes this loader's batches; waits SLICE_SECONDS at most for one.

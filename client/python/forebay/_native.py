@@ -27,7 +27,7 @@ _EXCEPTIONS = {
  UINT16, UINT32, UINT64) = range(1, 14)
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
-SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE = range(1, 4)
+SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED = range(1, 5)
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
 ON_ERROR = {"raise": 1, "substitute": 2}
 
@@ -72,6 +72,18 @@ class LoaderOptions(c.Structure):
         ("fields", c.POINTER(c.c_char_p)),
         ("field_count", c.c_size_t),
         ("columns", c.POINTER(c.c_char_p)),
+        ("dataset", c.c_void_p),
+    ]
+
+
+class Array(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_int),
+        ("dtype", c.c_int),
+        ("rank", c.c_uint32),
+        ("shape", c.c_uint64 * 6),
+        ("data", c.c_void_p),
     ]
 
 
@@ -167,12 +179,22 @@ _PROTOTYPES = {
     "forebay_loader_class_name":
         (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
     "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
+    "forebay_loader_start_listed_epoch":
+        (_INT, [_PTR, c.c_uint64, _PTR, c.c_size_t, c.c_uint64]),
     "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
     "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
     "forebay_batch_release": (None, [_PTR]),
+    "forebay_dataset_from_place":
+        (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_dataset_from_arrays":
+        (_INT, [c.c_char_p, c.POINTER(Array), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_subset": (_INT, [_PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_concatenate":
+        (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_free": (None, [_PTR]),
 }
 
 
@@ -221,6 +243,30 @@ def check(status: int) -> None:
     """Raises the exception that a status stands for, unless it is OK."""
     if status != OK:
         raise _EXCEPTIONS.get(status, errors.ForebayError)(last_error())
+
+
+def loader_options(options) -> LoaderOptions:
+    """Native options with the defaults, and these.
+
+    Args:
+      options: dict of fields; extra_roots, fields and columns are lists of
+        bytes, and dataset a NativeDataset or None.
+    """
+    native = LoaderOptions()
+    lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
+    options = dict(options)
+    for name, count in (("extra_roots", "extra_root_count"),
+                        ("fields", "field_count"), ("columns", None)):
+        strings = options.pop(name, [])
+        setattr(native, name, (c.c_char_p * len(strings))(*strings))
+        if count is not None:
+            setattr(native, count, len(strings))
+    dataset = options.pop("dataset", None)
+    if dataset is not None:
+        native.dataset = dataset.handle
+    for name, value in options.items():
+        setattr(native, name, value)
+    return native
 
 
 def runtime_dir() -> str:

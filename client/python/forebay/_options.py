@@ -6,8 +6,9 @@ import numbers
 import os
 import re
 
-from . import _job, _native, errors, transforms
+from . import _job, _native, _native_dataset, errors, transforms
 from ._manifest import Manifest
+from ._source import Arrays, Concat, Folder, Subset
 
 
 def _integer(value, name, low, high):
@@ -77,8 +78,26 @@ def _check_fields(fields):
     return names
 
 
-def dataset_options(dataset, fields):
+def _folder_options(path, extra_roots):
+    return {"format": _native.IMAGE_FOLDER,
+            "uri": os.fsencode(path_of(path)), "extra_roots": extra_roots}
+
+
+def _source_options(source, extra_roots):
+    dataset = _native_dataset.build(
+        source, lambda path: _native.loader_options(
+            _folder_options(path, extra_roots)))
+    return {"dataset": dataset, "fields": [], "columns": [],
+            "uri": os.fsencode(_native_dataset.describe(source))}
+
+
+def dataset_options(dataset, fields, extra_roots=()):
     """The options that say what a dataset is, from DataLoader's arguments."""
+    if isinstance(dataset, (Arrays, Concat, Folder, Subset)):
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; a dataset object has its own")
+        return _source_options(dataset, extra_roots)
     if isinstance(dataset, Manifest):
         if fields is not None:
             raise errors.InvalidArgument(
@@ -138,8 +157,13 @@ def check_unsupported(device, pin_memory, order, sharing, shuffle):
 
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
-          rank, world_size, pad, on_error, weight, name, depth, extra_roots):
+          rank, world_size, pad, on_error, weight, name, depth, extra_roots,
+          listed=False):
     """A dict of fields of _native.LoaderOptions.
+
+    Args:
+      listed: whether each epoch comes with a list of its samples, which the
+        order, rank, world size and pad then have no part in.
 
     Raises:
       errors.InvalidArgument: naming the argument.
@@ -153,12 +177,14 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
+    extra_roots = _check_extra_roots(extra_roots, dataset)
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
-        "extra_roots": _check_extra_roots(extra_roots, dataset),
-        "order": (_native.BLOCK_SHUFFLE if shuffle == "block" else
+        "extra_roots": extra_roots,
+        "order": (_native.LISTED if listed else
+                  _native.BLOCK_SHUFFLE if shuffle == "block" else
                   _native.SHUFFLE if shuffle else _native.SEQUENTIAL),
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),
         "rank": _integer(rank, "rank", 0, world_size - 1),
@@ -168,7 +194,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
-        **dataset_options(dataset, fields),
+        **dataset_options(dataset, fields, extra_roots),
     }
     if name is not None:
         options["name"] = str(name).encode()

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "client/dataset_codec.h"
 #include "proto/session.pb.h"
 #include "proto/shm_layout.h"
 
@@ -58,10 +59,12 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
   pipeline.add_ops()->mutable_resize()->set_height(224);
 
   const proto::ClientMessage message = Parse(EncodeOpenLoader(
-      9, EncodeLoaderSpec(
-             options,
-             {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}},
-             pipeline.SerializeAsString())));
+      9, EncodeLoaderSpec(options,
+                          EncodePlace(options, {.uri = "/data/train",
+                                                .folder = {},
+                                                .shards = {},
+                                                .manifest = {}}),
+                          pipeline.SerializeAsString())));
   EXPECT_EQ(message.request_id(), 9);
   EXPECT_FALSE(message.open_loader().spec_in_memfd());
   const proto::LoaderSpec& spec = message.open_loader().spec();
@@ -91,7 +94,9 @@ TEST(SessionCodecTest, ShardsAndManifestsArrive) {
   options.field_count = 2;
   options.columns = columns;
   const auto encoded = [&](const DatasetPlace& place) {
-    return Parse(EncodeOpenLoader(9, EncodeLoaderSpec(options, place, "")))
+    return Parse(EncodeOpenLoader(
+                     9, EncodeLoaderSpec(options, EncodePlace(options, place),
+                                         "")))
         .open_loader()
         .spec()
         .dataset();
@@ -122,11 +127,44 @@ TEST(SessionCodecTest, OversizeSpecIsAnnounced) {
   EXPECT_FALSE(message.open_loader().has_spec());
 }
 
+TEST(SessionCodecTest, DatasetsOfOthersArrive) {
+  const std::uint8_t pixels[2 * 4 * 5] = {};
+  const forebay_array array = {.name = "x",
+                               .kind = FOREBAY_IMAGE,
+                               .dtype = FOREBAY_UINT8,
+                               .rank = 3,
+                               .shape = {2, 4, 5},
+                               .data = pixels};
+  Records records;
+  ASSERT_TRUE(FindRecords(&array, 1, &records).ok());
+  const std::string arrays = EncodeArrays("mine", records);
+  const std::string subset = EncodeSubset("mine", {arrays, 1});
+  proto::DatasetSpec spec;
+  ASSERT_TRUE(spec.ParseFromString(
+      EncodeConcatenation("both", {{arrays, 1}, {subset, 2}})));
+  EXPECT_EQ(spec.uri(), "both");
+  EXPECT_EQ(spec.format(), proto::DatasetSpec::CONCATENATION);
+  ASSERT_EQ(spec.parts_size(), 2);
+  EXPECT_EQ(spec.parts(0).format(), proto::DatasetSpec::ARRAYS);
+  EXPECT_EQ(spec.parts(0).descriptors(), 1);
+  EXPECT_EQ(spec.parts(0).samples(), 2);
+  ASSERT_EQ(spec.parts(0).arrays_size(), 1);
+  EXPECT_EQ(spec.parts(0).arrays(0).name(), "x");
+  EXPECT_EQ(spec.parts(0).arrays(0).kind(), proto::ArrayField::IMAGE);
+  EXPECT_EQ(spec.parts(0).arrays(0).dtype(), proto::UINT8);
+  EXPECT_THAT(spec.parts(0).arrays(0).shape(), ElementsAre(4, 5, 1));
+  EXPECT_EQ(spec.parts(1).format(), proto::DatasetSpec::SUBSET);
+  EXPECT_EQ(spec.parts(1).descriptors(), 2);
+  ASSERT_EQ(spec.parts(1).parts_size(), 1);
+  EXPECT_EQ(spec.parts(1).parts(0).descriptors(), 1);
+}
+
 TEST(SessionCodecTest, LoaderRequestsArrive) {
-  const proto::ClientMessage start = Parse(EncodeStartEpoch(1, 2, 3, 4));
+  const proto::ClientMessage start = Parse(EncodeStartEpoch(1, 2, 3, 4, true));
   EXPECT_EQ(start.start_epoch().loader_id(), 2);
   EXPECT_EQ(start.start_epoch().epoch(), 3);
   EXPECT_EQ(start.start_epoch().first_sample(), 4);
+  EXPECT_TRUE(start.start_epoch().listed());
   EXPECT_EQ(Parse(EncodeStopEpoch(1, 5)).stop_epoch().loader_id(), 5);
   EXPECT_EQ(Parse(EncodeCloseLoader(1, 6)).close_loader().loader_id(), 6);
   EXPECT_EQ(Parse(EncodeGetStats(1, 7)).get_stats().loader_id(), 7);

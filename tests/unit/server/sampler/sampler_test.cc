@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::sampler {
 namespace {
@@ -105,6 +106,46 @@ TEST(SamplerTest, ShuffleIsTheSameForAllRanks) {
       EXPECT_EQ(one->SampleAt(2, i), alone->SampleAt(2, 4 * i + rank));
     }
   }
+}
+
+TEST(SamplerTest, AnEpochIsWhatItsListSays) {
+  base::MemoryBudget budget(1 << 20);
+  // All but the order and the seed do nothing.
+  const auto sampler = *Sampler::Create(
+      Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::DROP, 1, 2, 3), 10);
+  EXPECT_EQ(sampler.samples_per_epoch(), 0);
+  EXPECT_EQ(sampler.Epoch(0).samples(), 0);
+  const EpochOrder order =
+      sampler.Epoch(4, base::MakeList({9, 2, 9, 0, 9}, 10, &budget));
+  EXPECT_EQ(order.epoch(), 4);
+  ASSERT_EQ(order.samples(), 5);
+  EXPECT_EQ(order.SampleAt(2), 9);
+  EXPECT_EQ(order.PositionOf(9), 0);
+  EXPECT_EQ(order.PositionOf(9, 1), 2);
+  EXPECT_EQ(order.PositionOf(9, 5), std::nullopt);
+  EXPECT_EQ(order.PositionOf(7), std::nullopt);
+  EXPECT_EQ(order.RepeatsBefore(4), 2);
+  EXPECT_EQ(order.RepeatsBefore(1), 0);
+  // Nobody knows the next list: half an epoch away, on average.
+  const EpochOrder next = sampler.After(order);
+  EXPECT_EQ(next.epoch(), 5);
+  EXPECT_EQ(next.samples(), 5);
+  EXPECT_EQ(next.PositionOf(7), 2);
+}
+
+TEST(SamplerTest, OneThatNeedsAListTakesNothingElse) {
+  base::MemoryBudget budget(1 << 20);
+  const auto list = base::MakeList({1}, 10, &budget);
+  const auto listed = *Sampler::Create(
+      Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::WRAP, 0, 0, 1), 10);
+  const auto shuffled = *Sampler::Create(
+      Spec(proto::SamplerSpec::SHUFFLE, proto::SamplerSpec::WRAP, 0, 0, 1), 10);
+  EXPECT_TRUE(listed.CheckList(list.get()).ok());
+  EXPECT_TRUE(shuffled.CheckList(nullptr).ok());
+  EXPECT_EQ(listed.CheckList(nullptr).message(),
+            "sampler: the order is listed, but no list came");
+  EXPECT_EQ(shuffled.CheckList(list.get()).message(),
+            "sampler: a list came, but the order is not listed");
 }
 
 TEST(SamplerTest, RefusesWhatMakesNoSense) {

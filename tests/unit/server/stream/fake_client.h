@@ -47,6 +47,16 @@ class FakeClient {
     return absl::OkStatus();
   }
 
+  // Starts an epoch of these samples.
+  absl::Status StartListed(std::uint64_t epoch,
+                           std::shared_ptr<const base::IndexList> list,
+                           std::uint64_t first_sample = 0) {
+    auto slots = stream_->Start(epoch, first_sample, std::move(list));
+    if (!slots.ok()) return slots.status();
+    slots_ = std::make_shared<std::vector<base::Fd>>(*std::move(slots));
+    return absl::OkStatus();
+  }
+
   // The next entry; nullopt when there is none.
   std::optional<proto::ReadyEntry> Take() {
     if (ready_->tail.load() == taken_) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::stream {
 namespace {
@@ -54,6 +55,21 @@ TEST(ItineraryTest, TellsWhenEachSampleComesNext) {
     }
     EXPECT_EQ(AskAll(itinerary, size, 0), expected);
   }
+}
+
+TEST(ItineraryTest, KnowsWhereAListHasASampleNext) {
+  proto::SamplerSpec spec;
+  spec.set_order(proto::SamplerSpec::LISTED);
+  base::MemoryBudget budget(1 << 20);
+  Itinerary itinerary(*sampler::Sampler::Create(spec, 5));
+  itinerary.Start(0, 0, 0, base::MakeList({3, 1, 3, 0}, 5, &budget));
+  itinerary.Advance(0, kPeriod, 0);
+  // What is not in it may be in the next: half way, as far as one can tell.
+  EXPECT_EQ(AskAll(itinerary, 5, 0),
+            (std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000}));
+  itinerary.Advance(1, kPeriod, 0);
+  EXPECT_EQ(AskAll(itinerary, 5, 0),
+            (std::vector<std::int64_t>{2000, 0, 5000, 1000, 5000}));
 }
 
 TEST(ItineraryTest, OnlyLowers) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
@@ -61,6 +62,39 @@ TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
     EXPECT_EQ(stream->Snapshot(client.member()).taken.batches_delivered,
               3 * 11);
   }
+}
+
+TEST(StreamTest, DeliversTheSamplesOfAList) {
+  FakeProduction production(1);
+  base::MemoryBudget budget(1 << 20);
+  const auto stream =
+      *Stream::Create(FakeRecipe(100, 3,
+                                 [](proto::LoaderSpec& spec) {
+                                   spec.mutable_sampler()->set_order(
+                                       proto::SamplerSpec::LISTED);
+                                 }),
+                      production.machinery(), 1);
+  FakeClient client(stream.get());
+  // Of another length each time, and with repeats.
+  const std::vector<std::uint64_t> lists[] = {
+      {5, 5, 99, 0, 5, 7, 1}, {2}, {}, {8, 9, 10, 11}};
+  for (const auto& list : lists) {
+    for (std::uint64_t first = 0; first <= list.size(); ++first) {
+      ASSERT_TRUE(
+          client.StartListed(3, base::MakeList(list, 100, &budget), first)
+              .ok());
+      EXPECT_EQ(stream->samples_per_epoch(), list.size());
+      std::vector<std::uint64_t> ids;
+      const auto end = Drain(client, production, &ids);
+      EXPECT_EQ(end.kind, proto::ReadyKind::kEndOfEpoch);
+      EXPECT_EQ(ids, std::vector<std::uint64_t>(
+                         list.begin() + static_cast<std::ptrdiff_t>(first),
+                         list.end()));
+    }
+    EXPECT_TRUE(absl::IsOutOfRange(client.StartListed(
+        3, base::MakeList(list, 100, &budget), list.size() + 1)));
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(client.Start(0, 0)));
 }
 
 TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {

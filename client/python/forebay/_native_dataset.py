@@ -1,0 +1,111 @@
+"""Native datasets, made of what _source.py describes."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+
+from . import _native, errors
+from ._source import Arrays, Concat, Folder, Subset
+
+_KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
+          "array": _native.ARRAY}
+_DTYPES = {name: getattr(_native, name.upper()) for name in (
+    "uint8", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+    "bool", "uint16", "uint32", "uint64")}
+_NAMED_PARTS = 3
+
+
+class NativeDataset:
+    """A dataset for options of a native loader, as long as this is kept.
+
+    Sent again by whoever reconnects; a forked child may use its parent's.
+
+    Attributes:
+      handle: ctypes.c_void_p, a forebay_dataset.
+    """
+
+    def __init__(self, make, *arguments):
+        """`make` is a native function that takes the arguments and an out
+        pointer."""
+        self.handle = c.c_void_p()
+        _native.check(make(*arguments, c.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            _native.lib.forebay_dataset_free(self.handle)
+
+
+def describe(source):
+    """For people: where a source lies."""
+    if isinstance(source, Folder):
+        return os.fsdecode(source.path)
+    if isinstance(source, Subset):
+        return describe(source.source)
+    if isinstance(source, Arrays):
+        return "arrays in memory"
+    parts = [describe(part) for part in source.parts]
+    more = len(parts) - _NAMED_PARTS
+    return " + ".join(parts[:_NAMED_PARTS]) + (f" + {more} more" if more > 0
+                                               else "")
+
+
+def build(source, place):
+    """The NativeDataset of a source.
+
+    Args:
+      place: a function of a folder's path, which gives _native.LoaderOptions
+        that describe it.
+    """
+    lib = _native.lib
+    if isinstance(source, Folder):
+        return NativeDataset(lib.forebay_dataset_from_place,
+                             c.byref(place(source.path)))
+    if isinstance(source, Arrays):
+        return _build_arrays(source)
+    if isinstance(source, Subset):
+        whole = build(source.source, place)
+        indices = _int64(source.indices, "indices")
+        return NativeDataset(lib.forebay_dataset_subset, whole.handle,
+                             indices.ctypes.data, len(indices))
+    if isinstance(source, Concat):
+        parts = [build(part, place) for part in source.parts]
+        handles = (c.c_void_p * len(parts))(*(p.handle for p in parts))
+        return NativeDataset(lib.forebay_dataset_concatenate, handles,
+                             len(parts))
+    raise errors.InvalidArgument(f"{source!r} is no source of samples")
+
+
+def _int64(values, name):
+    import numpy
+    array = numpy.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
+        raise errors.InvalidArgument(
+            f"{name} must be integers, one after the other, not "
+            f"{array.dtype} {array.shape}")
+    return numpy.ascontiguousarray(array, dtype=numpy.int64)
+
+
+def _build_arrays(source):
+    import numpy
+    kept = []  # until they are copied
+    native = (_native.Array * len(source.fields))()
+    for into, (name, kind, array) in zip(native, source.fields):
+        array = (_int64(array, name) if kind == "label" else
+                 numpy.ascontiguousarray(array))
+        if kind not in _KINDS:
+            raise errors.InvalidArgument(
+                f"{name}: a field is an image, a label or an array, not "
+                f"{kind!r}")
+        dtype = _DTYPES.get(array.dtype.name)
+        if dtype is None or not array.dtype.isnative:
+            raise errors.Unsupported(
+                f"{name}: batches cannot have {array.dtype}")
+        # One dimension more than there is room for is refused by number.
+        shape = array.shape[:len(into.shape)]
+        kept.append(array)
+        into.name, into.kind, into.dtype = name.encode(), _KINDS[kind], dtype
+        into.rank, into.data = array.ndim, array.ctypes.data
+        into.shape[:len(shape)] = shape
+    return NativeDataset(_native.lib.forebay_dataset_from_arrays,
+                         describe(source).encode(), native, len(native))

@@ -1,0 +1,58 @@
+"""What a dataset is made of, as data: what the daemon is told of it.
+
+A source is a tree: folders and arrays at its leaves, concatenations and subsets
+above them. Sample numbers are those of torch's datasets of the same kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Tuple, Union
+
+
+class Folder(NamedTuple):
+    """Class folders of images, with the semantics of torchvision's ImageFolder.
+
+    Attributes:
+      path: str or os.PathLike, the folder, or a place that the daemon reads
+        itself ("gs://bucket/...").
+    """
+
+    path: Any
+
+
+class Arrays(NamedTuple):
+    """Samples that this process has in memory; the daemon gets one copy.
+
+    Attributes:
+      fields: tuple of (name, kind, array): what a batch is made of, in order.
+        Each array has the samples first. Of kind "image": uint8, (N, H, W) or
+        (N, H, W, C) with 1 or 3 channels; "label": integers, (N,), which become
+        int64; "array": (N, ...) of a type that batches can have.
+    """
+
+    fields: Tuple[Tuple[str, str, Any], ...]
+
+
+class Concat(NamedTuple):
+    """Several sources with equal fields, one after the other.
+
+    Attributes:
+      parts: tuple of sources, at least one.
+    """
+
+    parts: Tuple["Source", ...]
+
+
+class Subset(NamedTuple):
+    """Some of a source's samples, by number; repeats are allowed.
+
+    Attributes:
+      source: a source.
+      indices: numpy int64 array, (M,), each 0 to the source's size - 1.
+    """
+
+    source: "Source"
+    indices: Any
+
+
+Source = Union[Folder, Arrays, Concat, Subset]

@@ -1,0 +1,53 @@
+#include "server/base/sealed_memory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::base {
+
+absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
+    const Fd& fd, MemoryBudget* budget, std::string_view what) {
+  const std::string name(what);
+  constexpr int kNeeded = F_SEAL_WRITE | F_SEAL_SHRINK;
+  const int seals = fcntl(fd.get(), F_GET_SEALS);
+  struct stat status;
+  struct statfs system;
+  // Huge pages may be found wanting only when they are touched.
+  if (seals < 0 || fstat(fd.get(), &status) != 0 ||
+      fstatfs(fd.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": its descriptor is of no shared memory"));
+  }
+  if ((seals & kNeeded) != kNeeded) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": its memory is not sealed against writing and shrinking"));
+  }
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  FOREBAY_ASSIGN_OR_RETURN(MemoryReservation reservation,
+                           budget->Reserve(size, what));
+  void* data = nullptr;
+  if (size > 0) {
+    // Privately: some kernels refuse to share a mapping of what is sealed.
+    // Nothing is copied for a reader.
+    data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (data == MAP_FAILED) return ErrnoStatus(errno, "mapping " + name);
+  }
+  return std::shared_ptr<const SealedMemory>(new SealedMemory(
+      {static_cast<const std::uint8_t*>(data), size}, std::move(reservation)));
+}
+
+SealedMemory::~SealedMemory() {
+  if (bytes_.empty()) return;
+  munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace forebay::base

@@ -1,0 +1,90 @@
+#include "server/dataset/composed/composer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/index_list.h"
+#include "server/base/sealed_memory.h"
+#include "server/base/status.h"
+#include "server/dataset/composed/concatenation.h"
+#include "server/dataset/composed/subset.h"
+#include "server/dataset/memory/array_dataset.h"
+
+namespace forebay::dataset::composed {
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
+    const Supplies& supplies, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  switch (spec.format()) {
+    case proto::DatasetSpec::ARRAYS:
+      return OpenArrays(supplies, spec);
+    case proto::DatasetSpec::SUBSET: {
+      if (spec.parts_size() != 1) {
+        return absl::InvalidArgumentError("a subset is of one dataset");
+      }
+      FOREBAY_ASSIGN_OR_RETURN(
+          std::vector<DatasetPtr> parts,
+          OpenParts(supplies, spec, source, warnings, stop));
+      return OpenSubset(std::move(parts[0]), supplies);
+    }
+    case proto::DatasetSpec::CONCATENATION: {
+      FOREBAY_ASSIGN_OR_RETURN(
+          std::vector<DatasetPtr> parts,
+          OpenParts(supplies, spec, source, warnings, stop));
+      return Concatenation::Create(std::move(parts));
+    }
+    default:
+      if (supplies.root == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(spec.uri(), ": it was not said where it lies"));
+      }
+      return catalog_->Open(supplies.root, spec, source, warnings, stop);
+  }
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
+    const Supplies& supplies, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  if (supplies.parts.size() != static_cast<std::size_t>(spec.parts_size())) {
+    return absl::InvalidArgumentError("a part of a dataset did not come");
+  }
+  std::vector<DatasetPtr> parts;
+  for (int i = 0; i < spec.parts_size(); ++i) {
+    FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part,
+                             Open(supplies.parts[static_cast<std::size_t>(i)],
+                                  spec.parts(i), source, warnings, stop));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenSubset(
+    DatasetPtr whole, const Supplies& supplies) {
+  constexpr char kWhat[] = "the list of a subset's samples";
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto memory, base::SealedMemory::Map(supplies.memory, budget_, kWhat));
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto list, base::IndexList::Create(std::move(memory), whole->size(),
+                                         budget_, kWhat));
+  return std::make_shared<const Subset>(std::move(whole), std::move(list));
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenArrays(
+    const Supplies& supplies, const proto::DatasetSpec& spec) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto memory,
+      base::SealedMemory::Map(supplies.memory, budget_, "arrays in memory"));
+  FOREBAY_ASSIGN_OR_RETURN(DatasetPtr dataset, memory::ArrayDataset::Create(
+                                                   spec, std::move(memory)));
+  base::MutexLock lock(&mutex_);
+  std::erase_if(arrays_,
+                [](const auto& item) { return item.second.expired(); });
+  std::weak_ptr<const Dataset>& known = arrays_[dataset->version()];
+  if (DatasetPtr same = known.lock()) return same;
+  known = dataset;
+  return dataset;
+}
+
+}  // namespace forebay::dataset::composed

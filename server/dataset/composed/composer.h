@@ -1,0 +1,62 @@
+#ifndef FOREBAY_SERVER_DATASET_COMPOSED_COMPOSER_H_
+#define FOREBAY_SERVER_DATASET_COMPOSED_COMPOSER_H_
+
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/dataset/catalog.h"
+#include "server/dataset/composed/supplies.h"
+#include "server/dataset/dataset.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::composed {
+
+// Opens any dataset: what lies somewhere by the catalog, and what is made of
+// other datasets, or lies in memory, itself. Loaders that send equal arrays
+// share one copy.
+//
+// Thread-safe; owns nothing that it hands out. Catalog and budget outlive it
+// and the datasets. Open blocks as Catalog's does.
+class Composer {
+ public:
+  Composer(Catalog* catalog, base::MemoryBudget* budget)
+      : catalog_(catalog), budget_(budget) {}
+
+  // As Catalog::Open. Further errors: those of SealedMemory, IndexList,
+  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks what it
+  // needs.
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(
+      const Supplies& supplies, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
+ private:
+  using DatasetPtr = std::shared_ptr<const Dataset>;
+
+  absl::StatusOr<std::vector<DatasetPtr>> OpenParts(
+      const Supplies& supplies, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+  absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
+                                        const Supplies& supplies);
+  absl::StatusOr<DatasetPtr> OpenArrays(const Supplies& supplies,
+                                        const proto::DatasetSpec& spec);
+
+  Catalog* const catalog_;
+  base::MemoryBudget* const budget_;
+  base::Mutex mutex_;
+  std::map<Version, std::weak_ptr<const Dataset>> arrays_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::dataset::composed
+
+#endif  // FOREBAY_SERVER_DATASET_COMPOSED_COMPOSER_H_

@@ -1,0 +1,143 @@
+#include "server/dataset/composed/concatenation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/dataset/composed/joint_version.h"
+
+namespace forebay::dataset::composed {
+namespace {
+
+constexpr std::size_t kNamedParts = 3;
+
+bool IsSame(const Field& a, const Field& b) {
+  return a.name == b.name && a.kind == b.kind && a.array == b.array;
+}
+
+std::string NamesOf(const std::vector<Field>& fields) {
+  return absl::StrJoin(fields, ", ", [](std::string* out, const Field& field) {
+    absl::StrAppend(out, field.name);
+  });
+}
+
+absl::Status CheckFields(const Dataset& first, const Dataset& other,
+                         std::size_t number) {
+  const std::vector<Field>& expected = first.fields();
+  const std::vector<Field>& fields = other.fields();
+  if (std::equal(fields.begin(), fields.end(), expected.begin(), expected.end(),
+                 IsSame)) {
+    return absl::OkStatus();
+  }
+  if (NamesOf(fields) != NamesOf(expected)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("part ", number, " (", other.uri(), ") has the fields ",
+                     NamesOf(fields), ", but part 0 (", first.uri(), ") ",
+                     NamesOf(expected)));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the fields of part ", number, " (", other.uri(),
+      ") are of other types than those of part 0 (", first.uri(), ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
+    std::vector<std::shared_ptr<const Dataset>> parts) {
+  if (parts.empty()) {
+    return absl::InvalidArgumentError("a concatenation has no parts");
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const absl::Status status = CheckFields(*parts[0], *parts[i], i);
+    if (!status.ok()) return status;
+  }
+  return std::shared_ptr<const Dataset>(new Concatenation(std::move(parts)));
+}
+
+Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
+    : parts_(std::move(parts)),
+      fields_(parts_.front()->fields()),
+      classes_(parts_.front()->classes()) {
+  std::uint64_t end = 0;
+  std::size_t sources = 0;
+  JointVersion version("concatenation");
+  for (const std::shared_ptr<const Dataset>& part : parts_) {
+    ends_.push_back(end += part->size());
+    first_sources_.push_back(sources);
+    sources += part->sources().size();
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      fields_[i].longest =
+          std::max(fields_[i].longest, part->fields()[i].longest);
+    }
+    largest_sample_ = std::max(largest_sample_, part->largest_sample());
+    if (part->classes() != classes_) classes_.clear();
+    version.Add(part->version());
+  }
+  version_ = version.Get();
+}
+
+Concatenation::Place Concatenation::PlaceOf(std::uint64_t id) const {
+  const auto part = static_cast<std::size_t>(
+      std::upper_bound(ends_.begin(), ends_.end(), id) - ends_.begin());
+  return {part, id - BeginOf(part)};
+}
+
+Sample Concatenation::At(std::uint64_t id) const {
+  const Place place = PlaceOf(id);
+  return parts_[place.part]->At(place.id);
+}
+
+void Concatenation::ValuesOf(std::uint64_t id,
+                             absl::Span<FieldValue> values) const {
+  const Place place = PlaceOf(id);
+  parts_[place.part]->ValuesOf(place.id, values);
+}
+
+std::string Concatenation::NameOf(std::uint64_t id) const {
+  const Place place = PlaceOf(id);
+  return parts_[place.part]->NameOf(place.id);
+}
+
+std::string Concatenation::uri() const {
+  std::vector<std::string> uris;
+  for (const std::shared_ptr<const Dataset>& part : parts_) {
+    if (uris.size() == kNamedParts) break;
+    uris.push_back(part->uri());
+  }
+  const std::string all = absl::StrJoin(uris, " + ");
+  if (parts_.size() == uris.size()) return all;
+  return absl::StrCat(all, " + ", parts_.size() - uris.size(), " more");
+}
+
+std::vector<const Dataset*> Concatenation::sources() const {
+  std::vector<const Dataset*> all;
+  for (const std::shared_ptr<const Dataset>& part : parts_) {
+    const std::vector<const Dataset*> own = part->sources();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+Origin Concatenation::OriginOf(std::uint64_t id) const {
+  const Place place = PlaceOf(id);
+  Origin origin = parts_[place.part]->OriginOf(place.id);
+  origin.source += first_sources_[place.part];
+  return origin;
+}
+
+void Concatenation::FindSamples(const Origin& origin,
+                                std::vector<std::uint64_t>* ids) const {
+  const auto part = static_cast<std::size_t>(
+      std::upper_bound(first_sources_.begin(), first_sources_.end(),
+                       origin.source) -
+      first_sources_.begin() - 1);
+  const std::size_t before = ids->size();
+  parts_[part]->FindSamples({origin.source - first_sources_[part], origin.id},
+                            ids);
+  for (std::size_t i = before; i < ids->size(); ++i) {
+    (*ids)[i] += BeginOf(part);
+  }
+}
+
+}  // namespace forebay::dataset::composed

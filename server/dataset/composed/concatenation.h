@@ -1,0 +1,72 @@
+#ifndef FOREBAY_SERVER_DATASET_COMPOSED_CONCATENATION_H_
+#define FOREBAY_SERVER_DATASET_COMPOSED_CONCATENATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::dataset::composed {
+
+// Several datasets with equal fields, one after the other. Labels are the
+// parts' own; classes those of all parts if they are equal, else there are
+// none. As Dataset says; shares the parts.
+class Concatenation final : public Dataset {
+ public:
+  // INVALID_ARGUMENT: there are no parts, or their fields differ; names the
+  // part.
+  static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
+      std::vector<std::shared_ptr<const Dataset>> parts);
+
+  std::uint64_t size() const override { return ends_.back(); }
+  const std::vector<Field>& fields() const override { return fields_; }
+  Sample At(std::uint64_t id) const override;
+  void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  std::string NameOf(std::uint64_t id) const override;
+  std::uint64_t largest_sample() const override { return largest_sample_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  // Of the parts' versions.
+  const Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return parts_.front()->root();
+  }
+  // Some of the parts'.
+  std::string uri() const override;
+
+  std::vector<const Dataset*> sources() const override;
+  Origin OriginOf(std::uint64_t id) const override;
+  void FindSamples(const Origin& origin,
+                   std::vector<std::uint64_t>* ids) const override;
+
+ private:
+  // A sample's part, and its number there.
+  struct Place {
+    std::size_t part = 0;
+    std::uint64_t id = 0;
+  };
+
+  explicit Concatenation(std::vector<std::shared_ptr<const Dataset>> parts);
+
+  Place PlaceOf(std::uint64_t id) const;
+  // The number of the part's first sample.
+  std::uint64_t BeginOf(std::size_t part) const {
+    return part == 0 ? 0 : ends_[part - 1];
+  }
+
+  const std::vector<std::shared_ptr<const Dataset>> parts_;
+  std::vector<std::uint64_t> ends_;         // samples up to a part's end
+  std::vector<std::size_t> first_sources_;  // of each part, among all
+  std::vector<Field> fields_;
+  std::uint64_t largest_sample_ = 0;
+  std::vector<std::string> classes_;
+  Version version_;
+};
+
+}  // namespace forebay::dataset::composed
+
+#endif  // FOREBAY_SERVER_DATASET_COMPOSED_CONCATENATION_H_

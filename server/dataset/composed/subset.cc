@@ -1,0 +1,44 @@
+#include "server/dataset/composed/subset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/dataset/composed/joint_version.h"
+
+namespace forebay::dataset::composed {
+namespace {
+
+std::uint64_t LargestOf(const Dataset& whole, const base::IndexList& list) {
+  std::uint64_t largest = 0;
+  for (std::uint64_t i = 0; i < list.size(); ++i) {
+    largest = std::max(largest, whole.At(list.At(i)).length);
+    // As large as any: no need to look at all.
+    if (largest == whole.largest_sample()) break;
+  }
+  return largest;
+}
+
+}  // namespace
+
+Subset::Subset(std::shared_ptr<const Dataset> whole,
+               std::shared_ptr<const base::IndexList> list)
+    : whole_(std::move(whole)),
+      list_(std::move(list)),
+      version_(JointVersion("subset")
+                   .Add(whole_->version())
+                   .Add(list_->digest())
+                   .Add(list_->size())
+                   .Get()),
+      largest_sample_(LargestOf(*whole_, *list_)) {}
+
+void Subset::FindSamples(const Origin& origin,
+                         std::vector<std::uint64_t>* ids) const {
+  std::vector<std::uint64_t> of_whole;
+  whole_->FindSamples(origin, &of_whole);
+  for (const std::uint64_t id : of_whole) {
+    const absl::Span<const std::uint32_t> positions = list_->PositionsOf(id);
+    ids->insert(ids->end(), positions.begin(), positions.end());
+  }
+}
+
+}  // namespace forebay::dataset::composed

@@ -1,0 +1,65 @@
+#ifndef FOREBAY_SERVER_DATASET_COMPOSED_SUBSET_H_
+#define FOREBAY_SERVER_DATASET_COMPOSED_SUBSET_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/base/index_list.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::dataset::composed {
+
+// Some of a dataset's samples, in the order of a list and as often as that
+// names them; numbered by their positions in it. As Dataset says; shares the
+// whole and the list.
+class Subset final : public Dataset {
+ public:
+  // The list's numbers are below the whole's size.
+  Subset(std::shared_ptr<const Dataset> whole,
+         std::shared_ptr<const base::IndexList> list);
+
+  std::uint64_t size() const override { return list_->size(); }
+  const std::vector<Field>& fields() const override { return whole_->fields(); }
+  Sample At(std::uint64_t id) const override {
+    return whole_->At(list_->At(id));
+  }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<FieldValue> values) const override {
+    whole_->ValuesOf(list_->At(id), values);
+  }
+  std::string NameOf(std::uint64_t id) const override {
+    return whole_->NameOf(list_->At(id));
+  }
+  std::uint64_t largest_sample() const override { return largest_sample_; }
+  const std::vector<std::string>& classes() const override {
+    return whole_->classes();
+  }
+  // Of the whole's version and the list.
+  const Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return whole_->root();
+  }
+  std::string uri() const override { return whole_->uri(); }
+
+  std::vector<const Dataset*> sources() const override {
+    return whole_->sources();
+  }
+  Origin OriginOf(std::uint64_t id) const override {
+    return whole_->OriginOf(list_->At(id));
+  }
+  void FindSamples(const Origin& origin,
+                   std::vector<std::uint64_t>* ids) const override;
+
+ private:
+  const std::shared_ptr<const Dataset> whole_;
+  const std::shared_ptr<const base::IndexList> list_;
+  const Version version_;
+  const std::uint64_t largest_sample_;
+};
+
+}  // namespace forebay::dataset::composed
+
+#endif  // FOREBAY_SERVER_DATASET_COMPOSED_SUBSET_H_

@@ -1,0 +1,87 @@
+#include "server/dataset/memory/array_dataset.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/memory/memory_root.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset::memory {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "what lies in memory is little-endian");
+
+Version DigestOf(const proto::DatasetSpec& spec,
+                 absl::Span<const std::uint8_t> bytes) {
+  std::string description = absl::StrCat(spec.samples());
+  for (const proto::ArrayField& field : spec.arrays()) {
+    absl::StrAppend(&description, ";", field.name().size(), ":", field.name(),
+                    ":", static_cast<int>(field.kind()), ":",
+                    static_cast<int>(field.dtype()));
+    for (const std::uint64_t extent : field.shape()) {
+      absl::StrAppend(&description, ",", extent);
+    }
+  }
+  const XXH128_hash_t digest = XXH3_128bits_withSeed(
+      bytes.data(), bytes.size(),
+      XXH3_64bits(description.data(), description.size()));
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, digest);
+  Version version;
+  static_assert(sizeof(canonical) == sizeof(version));
+  std::memcpy(version.data(), &canonical, sizeof(canonical));
+  return version;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> ArrayDataset::Create(
+    const proto::DatasetSpec& spec,
+    std::shared_ptr<const base::SealedMemory> memory) {
+  auto layout = RecordLayout::Create(spec, memory->bytes().size());
+  if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
+  const Version version = DigestOf(spec, memory->bytes());
+  return std::shared_ptr<const Dataset>(new ArrayDataset(
+      *std::move(layout), version, spec.uri(), std::move(memory)));
+}
+
+ArrayDataset::ArrayDataset(RecordLayout layout, const Version& version,
+                           const std::string& uri,
+                           std::shared_ptr<const base::SealedMemory> memory)
+    : layout_(std::move(layout)),
+      version_(version),
+      memory_(std::move(memory)),
+      root_(std::make_shared<const storage::memory::MemoryRoot>(
+          uri, std::string(version.begin(), version.end()), memory_)) {}
+
+Sample ArrayDataset::At(std::uint64_t id) const {
+  Sample sample;
+  sample.object = "memory";
+  sample.version.size = memory_->bytes().size();
+  sample.offset = id * layout_.record_bytes();
+  sample.length = layout_.record_bytes();
+  return sample;
+}
+
+void ArrayDataset::ValuesOf(std::uint64_t id,
+                            absl::Span<FieldValue> values) const {
+  const std::uint8_t* const record =
+      memory_->bytes().data() + id * layout_.record_bytes();
+  for (std::size_t i = 0; i < layout_.fields().size(); ++i) {
+    if (layout_.fields()[i].kind == proto::FieldKind::kLabel) {
+      std::int64_t label;
+      std::memcpy(&label, record + layout_.part(i).offset, sizeof(label));
+      values[i] = label;
+    } else {
+      values[i] = layout_.part(i);
+    }
+  }
+}
+
+}  // namespace forebay::dataset::memory

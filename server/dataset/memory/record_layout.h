@@ -1,0 +1,42 @@
+#ifndef FOREBAY_SERVER_DATASET_MEMORY_RECORD_LAYOUT_H_
+#define FOREBAY_SERVER_DATASET_MEMORY_RECORD_LAYOUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::dataset::memory {
+
+// Where in memory the fields of samples lie that a client has sent, as
+// proto/job.proto says: one record a sample, all of one length. An immutable
+// value; thread-safe; never blocks.
+class RecordLayout {
+ public:
+  // For memory of `bytes`. INVALID_ARGUMENT: the spec describes no samples, or
+  // not as many bytes.
+  static absl::StatusOr<RecordLayout> Create(const proto::DatasetSpec& spec,
+                                             std::uint64_t bytes);
+
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t record_bytes() const { return record_bytes_; }
+  const std::vector<Field>& fields() const { return fields_; }
+  // Of field number `field`, in a record.
+  const Part& part(std::size_t field) const { return parts_[field]; }
+
+ private:
+  RecordLayout() = default;
+
+  absl::Status Add(const proto::ArrayField& field);
+
+  std::uint64_t samples_ = 0;
+  std::uint64_t record_bytes_ = 0;
+  std::vector<Field> fields_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace forebay::dataset::memory
+
+#endif  // FOREBAY_SERVER_DATASET_MEMORY_RECORD_LAYOUT_H_

@@ -1,0 +1,132 @@
+#include "server/session/supplies.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/local/local_root.h"
+
+namespace forebay::session {
+namespace {
+
+using dataset::composed::Supplies;
+
+constexpr std::uint32_t kMaxExtraRoots = 8;
+constexpr std::size_t kMaxUri = 4096;
+constexpr int kMaxParts = 128;  // of one dataset
+constexpr int kMaxDepth = 8;
+constexpr int kMaxDatasets = 1024;  // in all
+
+// Root directory, then extra roots: what the spec says must be what came.
+absl::StatusOr<std::shared_ptr<const storage::Root>> LocalRootFrom(
+    const proto::DatasetSpec& spec, absl::Span<base::Fd> fds) {
+  if (spec.extra_roots() > kMaxExtraRoots ||
+      static_cast<std::uint32_t>(spec.extra_root_paths_size()) !=
+          spec.extra_roots() ||
+      fds.size() != 1 + spec.extra_roots()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset comes with its root's descriptor and at most ",
+                     kMaxExtraRoots, " extra roots, each with its path"));
+  }
+  std::vector<storage::local::ExtraRoot> extra_roots;
+  for (std::uint32_t i = 0; i < spec.extra_roots(); ++i) {
+    extra_roots.push_back(
+        {std::move(fds[i + 1]), spec.extra_root_paths(static_cast<int>(i))});
+  }
+  return storage::local::LocalRoot::Create(std::move(fds[0]), spec.uri(),
+                                           std::move(extra_roots));
+}
+
+// Walks the tree of a dataset's parts.
+class Distributor {
+ public:
+  Distributor(storage::RootOpener* remote, const std::stop_token& stop)
+      : remote_(remote), stop_(stop) {}
+
+  absl::StatusOr<Supplies> Take(const proto::DatasetSpec& spec,
+                                absl::Span<base::Fd> fds, int depth) {
+    if (depth > kMaxDepth || spec.parts_size() > kMaxParts ||
+        ++datasets_ > kMaxDatasets) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a dataset is made of at most ", kMaxParts, " others, ",
+                       kMaxDepth, " deep, and ", kMaxDatasets, " in all"));
+    }
+    if (spec.uri().size() > kMaxUri) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a dataset's URI has at most ", kMaxUri, " bytes"));
+    }
+    Supplies supplies;
+    switch (spec.format()) {
+      case proto::DatasetSpec::SUBSET:
+      case proto::DatasetSpec::ARRAYS:
+        if (fds.empty()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(spec.uri(), ": its memory did not come"));
+        }
+        supplies.memory = std::move(fds.back());
+        fds.remove_suffix(1);
+        break;
+      case proto::DatasetSpec::CONCATENATION:
+        break;
+      default: {
+        FOREBAY_ASSIGN_OR_RETURN(supplies.root, OpenRoot(spec, fds));
+        return supplies;
+      }
+    }
+    FOREBAY_ASSIGN_OR_RETURN(supplies.parts, TakeParts(spec, fds, depth));
+    return supplies;
+  }
+
+ private:
+  absl::StatusOr<std::vector<Supplies>> TakeParts(
+      const proto::DatasetSpec& spec, absl::Span<base::Fd> fds, int depth) {
+    std::vector<Supplies> parts;
+    for (const proto::DatasetSpec& part : spec.parts()) {
+      if (part.descriptors() > fds.size()) {
+        return absl::InvalidArgumentError(
+            "descriptors of a part of the dataset did not come");
+      }
+      FOREBAY_ASSIGN_OR_RETURN(
+          Supplies taken, Take(part, fds.first(part.descriptors()), depth + 1));
+      parts.push_back(std::move(taken));
+      fds.remove_prefix(part.descriptors());
+    }
+    if (!fds.empty()) {
+      return absl::InvalidArgumentError(
+          "more descriptors came than the dataset's parts have");
+    }
+    return parts;
+  }
+
+  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
+      const proto::DatasetSpec& spec, absl::Span<base::Fd> fds) {
+    const std::string& uri = spec.uri();
+    if (!fds.empty() || !storage::IsRemoteUri(uri))
+      return LocalRootFrom(spec, fds);
+    if (spec.extra_roots() != 0 || spec.extra_root_paths_size() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          uri, ": extra roots are for links in folders; here there are none"));
+    }
+    return remote_->Open(uri, stop_);
+  }
+
+  storage::RootOpener* const remote_;
+  const std::stop_token& stop_;
+  int datasets_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Supplies> TakeSupplies(const proto::DatasetSpec& spec,
+                                      absl::Span<base::Fd> fds,
+                                      storage::RootOpener* remote,
+                                      const std::stop_token& stop) {
+  return Distributor(remote, stop).Take(spec, fds, 0);
+}
+
+}  // namespace forebay::session

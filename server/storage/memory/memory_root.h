@@ -1,0 +1,42 @@
+#ifndef FOREBAY_SERVER_STORAGE_MEMORY_MEMORY_ROOT_H_
+#define FOREBAY_SERVER_STORAGE_MEMORY_MEMORY_ROOT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/base/sealed_memory.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage::memory {
+
+// Memory that a client filled and sealed, as one object of whatever name. As
+// Root says; shares the memory.
+class MemoryRoot final : public Root {
+ public:
+  // `digest` is the content's.
+  MemoryRoot(std::string uri, const std::string& digest,
+             std::shared_ptr<const base::SealedMemory> memory)
+      : uri_(std::move(uri)),
+        identity_(std::make_shared<const std::string>("memory:" + digest)),
+        memory_(std::move(memory)) {}
+
+  const std::string& uri() const override { return uri_; }
+  // By what it contains.
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
+
+  const std::shared_ptr<const base::SealedMemory>& memory() const {
+    return memory_;
+  }
+
+ private:
+  const std::string uri_;
+  const std::shared_ptr<const std::string> identity_;
+  const std::shared_ptr<const base::SealedMemory> memory_;
+};
+
+}  // namespace forebay::storage::memory
+
+#endif  // FOREBAY_SERVER_STORAGE_MEMORY_MEMORY_ROOT_H_

@@ -1,0 +1,45 @@
+// What a client says of samples in memory: whatever its bytes, it is refused,
+// or its fields lie within the records, and those within the memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "proto/job.pb.h"
+#include "server/dataset/memory/record_layout.h"
+
+namespace {
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+// The first 8 bytes are the memory's length, all others a DatasetSpec.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  std::uint64_t bytes = 0;
+  if (size < sizeof(bytes)) return 0;
+  for (std::size_t i = 0; i < sizeof(bytes); ++i) {
+    bytes |= std::uint64_t{data[i]} << (8 * i);
+  }
+  forebay::proto::DatasetSpec spec;
+  if (!spec.ParseFromArray(data + sizeof(bytes),
+                           static_cast<int>(size - sizeof(bytes)))) {
+    return 0;
+  }
+  const auto layout =
+      forebay::dataset::memory::RecordLayout::Create(spec, bytes);
+  if (!layout.ok()) return 0;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < layout->fields().size(); ++i) {
+    Require(layout->part(i).offset == end);
+    Require(layout->part(i).length == layout->fields()[i].longest);
+    end += layout->part(i).length;
+  }
+  Require(end == layout->record_bytes());
+  Require(end == 0 ? bytes == 0
+                   : bytes / end == layout->samples() && bytes % end == 0);
+  return 0;
+}

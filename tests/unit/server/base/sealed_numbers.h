@@ -1,0 +1,29 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_BASE_SEALED_NUMBERS_H_
+#define FOREBAY_TESTS_UNIT_SERVER_BASE_SEALED_NUMBERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "server/base/fd.h"
+#include "server/base/index_list.h"
+#include "server/base/memory_budget.h"
+
+namespace forebay::base {
+
+inline constexpr int kAllSeals = -1;
+
+// A memfd with these bytes, and these seals.
+Fd Memfd(const void* data, std::size_t bytes, int seals = kAllSeals);
+
+// What a client sends as a list of samples.
+Fd SealedNumbers(const std::vector<std::uint64_t>& numbers);
+
+// The list itself, of numbers that are all below `bound`.
+std::shared_ptr<const IndexList> MakeList(
+    const std::vector<std::uint64_t>& numbers, std::uint64_t bound,
+    MemoryBudget* budget);
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_BASE_SEALED_NUMBERS_H_

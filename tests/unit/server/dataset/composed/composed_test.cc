@@ -1,0 +1,164 @@
+// Datasets that are made of others: what each sample is, and the way back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "server/dataset/composed/concatenation.h"
+#include "server/dataset/composed/subset.h"
+#include "tests/unit/server/base/sealed_numbers.h"
+#include "tests/unit/server/dataset/composed/plain_dataset.h"
+
+namespace forebay::dataset::composed {
+namespace {
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+class ComposedTest : public testing::Test {
+ protected:
+  DatasetPtr Plain(const std::string& name, std::uint64_t size) {
+    return std::make_shared<const PlainDataset>(name, size);
+  }
+  DatasetPtr SubsetOf(const DatasetPtr& whole,
+                      const std::vector<std::uint64_t>& ids) {
+    return std::make_shared<const Subset>(
+        whole, base::MakeList(ids, whole->size(), &budget_));
+  }
+  static DatasetPtr Concatenated(const std::vector<DatasetPtr>& parts) {
+    return *Concatenation::Create(parts);
+  }
+
+  base::MemoryBudget budget_{std::uint64_t{1} << 30};
+};
+
+std::int64_t LabelOf(const Dataset& dataset, std::uint64_t id) {
+  std::vector<FieldValue> values(dataset.fields().size());
+  dataset.ValuesOf(id, absl::MakeSpan(values));
+  return std::get<std::int64_t>(values[1]);
+}
+
+// Every sample is that of its source, and is found from there.
+void ExpectConsistent(const Dataset& dataset) {
+  const std::vector<const Dataset*> sources = dataset.sources();
+  for (std::uint64_t id = 0; id < dataset.size(); ++id) {
+    const Origin origin = dataset.OriginOf(id);
+    ASSERT_LT(origin.source, sources.size());
+    const Dataset& source = *sources[origin.source];
+    EXPECT_EQ(dataset.At(id).object, source.At(origin.id).object);
+    EXPECT_EQ(LabelOf(dataset, id), LabelOf(source, origin.id));
+    EXPECT_LE(dataset.At(id).length, dataset.largest_sample());
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::uint64_t sample = 0; sample < sources[i]->size(); ++sample) {
+      std::vector<std::uint64_t> expected;
+      for (std::uint64_t id = 0; id < dataset.size(); ++id) {
+        const Origin origin = dataset.OriginOf(id);
+        if (origin.source == i && origin.id == sample) expected.push_back(id);
+      }
+      std::vector<std::uint64_t> found;
+      dataset.FindSamples({i, sample}, &found);
+      std::sort(found.begin(), found.end());
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
+TEST_F(ComposedTest, ASubsetHasTheSamplesOfItsList) {
+  const DatasetPtr whole = Plain("a", 10);
+  const DatasetPtr subset = SubsetOf(whole, {7, 2, 7, 0});
+  EXPECT_EQ(subset->size(), 4);
+  EXPECT_EQ(subset->At(1).object, "a/2");
+  EXPECT_EQ(LabelOf(*subset, 2), 70);
+  EXPECT_EQ(subset->largest_sample(), 8);
+  EXPECT_EQ(subset->uri(), "a");
+  EXPECT_EQ(subset->classes(), whole->classes());
+  ExpectConsistent(*subset);
+}
+
+TEST_F(ComposedTest, AConcatenationHasOnePartAfterTheOther) {
+  const DatasetPtr both = Concatenated({Plain("a", 3), Plain("b", 5)});
+  EXPECT_EQ(both->size(), 8);
+  EXPECT_EQ(both->At(2).object, "a/2");
+  EXPECT_EQ(both->At(3).object, "b/0");
+  EXPECT_EQ(both->largest_sample(), 5);
+  EXPECT_EQ(both->uri(), "a + b");
+  EXPECT_EQ(both->sources()[1]->root()->uri(), "b");
+  ExpectConsistent(*both);
+}
+
+TEST_F(ComposedTest, AnyTreeOfThemIsConsistent) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<DatasetPtr> made = {Plain("a", 1 + random() % 9),
+                                    Plain("b", 1 + random() % 9)};
+    for (int step = 0; step < 4; ++step) {
+      const DatasetPtr& one = made[random() % made.size()];
+      if (random() % 2 == 0) {
+        made.push_back(Concatenated({one, made[random() % made.size()], one}));
+        continue;
+      }
+      std::vector<std::uint64_t> ids(1 + random() % 12);
+      for (std::uint64_t& id : ids) id = random() % one->size();
+      made.push_back(SubsetOf(one, ids));
+    }
+    for (const DatasetPtr& dataset : made) ExpectConsistent(*dataset);
+  }
+}
+
+TEST_F(ComposedTest, VersionsTellThemApart) {
+  const DatasetPtr a = Plain("a", 5);
+  const DatasetPtr b = Plain("b", 5);
+  const std::vector<DatasetPtr> all = {a,
+                                       b,
+                                       SubsetOf(a, {0, 1}),
+                                       SubsetOf(a, {1, 0}),
+                                       SubsetOf(b, {0, 1}),
+                                       Concatenated({a}),
+                                       Concatenated({a, b}),
+                                       Concatenated({b, a}),
+                                       Concatenated({a, b, b})};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_NE(all[i]->version(), all[j]->version()) << i << " and " << j;
+    }
+  }
+  EXPECT_EQ(SubsetOf(a, {0, 1})->version(), SubsetOf(a, {0, 1})->version());
+  EXPECT_EQ(Concatenated({a, b})->version(), Concatenated({a, b})->version());
+}
+
+TEST_F(ComposedTest, ClassesAreThoseThatAllPartsHave) {
+  const auto other = std::make_shared<const PlainDataset>(
+      "b", 2, std::vector<std::string>{"dog", "cat"});
+  EXPECT_EQ(Concatenated({Plain("a", 2), Plain("b", 2)})->classes(),
+            (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_TRUE(Concatenated({Plain("a", 2), other})->classes().empty());
+}
+
+TEST_F(ComposedTest, PartsHaveEqualFields) {
+  const auto refusal = [&](std::vector<Field> fields) {
+    auto other = std::make_shared<PlainDataset>("b", 2);
+    other->set_fields(std::move(fields));
+    const auto made = Concatenation::Create({Plain("a", 2), other});
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(made.status().message());
+  };
+  EXPECT_EQ(refusal({{"image", proto::FieldKind::kImage, 1}}),
+            "part 1 (b) has the fields image, but part 0 (a) image, label");
+  EXPECT_EQ(refusal({{"image", proto::FieldKind::kImage, 1},
+                     {"label", proto::FieldKind::kText, 1}}),
+            "the fields of part 1 (b) are of other types than those of part 0 "
+            "(a)");
+  EXPECT_FALSE(Concatenation::Create({}).ok());
+  // Lengths may differ.
+  auto longer = std::make_shared<PlainDataset>("b", 2);
+  longer->set_fields({{"image", proto::FieldKind::kImage, 99},
+                      {"label", proto::FieldKind::kLabel, 0}});
+  EXPECT_EQ(Concatenated({Plain("a", 2), longer})->fields()[0].longest, 99);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::composed
