@@ -78,7 +78,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   std::unique_ptr<FormRoom> RoomFor(const Offer& offer) override;
   void Keep(std::unique_ptr<FormRoom> room) override;
 
-  std::uint64_t capacity() const { return ledger_->capacity(); }
+  std::uint64_t capacity() const override { return ledger_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 

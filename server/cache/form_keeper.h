@@ -44,6 +44,8 @@ class FormKeeper {
 
   // Null: it is there already, or not worth its room.
   virtual std::unique_ptr<FormRoom> RoomFor(const Offer& offer) = 0;
+  // Bytes of memory for all that is kept.
+  virtual std::uint64_t capacity() const = 0;
   // From now on it is given out. `room` is one of its own, and filled.
   virtual void Keep(std::unique_ptr<FormRoom> room) = 0;
 };

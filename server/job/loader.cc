@@ -51,7 +51,14 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
   }
   base::MutexLock lock(&control_);
   used_at_nanos_ = clock_->NowNanos();
-  return stream_->Start(epoch, first_sample, samples);
+  if (recipe_.seat == nullptr) {
+    return stream_->Start(epoch, first_sample, samples);
+  }
+  if (stream_->Snapshot(member_).running) {
+    return absl::FailedPreconditionError("an epoch is under way");
+  }
+  FOREBAY_RETURN_IF_ERROR(recipe_.seat->Start(first_sample, samples.get()));
+  return stream_->Start(epoch, first_sample);
 }
 
 std::uint32_t Loader::StopEpoch() {

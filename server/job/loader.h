@@ -46,6 +46,7 @@ class Loader {
     return stream_->batches_per_epoch();
   }
 
+  // Where the order is coordinated, `list` has what was seen of the epoch.
   // Returns descriptors of the slots, in order. `list`: a descriptor of sealed
   // memory with the epoch's samples, for a loader whose order is LISTED; else
   // invalid.

@@ -110,12 +110,24 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .pipeline = std::move(pipeline),
                         .fields = std::move(fields),
                         .batch = spec.batch(),
-                        .seed = spec.sampler().seed()};
+                        .seed = spec.sampler().seed(),
+                        .coordinator = nullptr,
+                        .seat = nullptr};
+  if (sampler.is_drawn()) registry_->Coordinate(job_->uid(), &recipe);
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
                            Loader::Create(spec, std::move(recipe),
                                           registry_->machinery_, job_->flow()));
   job_->AddLoader(loader);
   return loader;
+}
+
+void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
+  const cache::FormKeeper* const keeper = machinery_.form_keeper;
+  // Bytes that were read have to be kept, too.
+  const std::uint64_t room = keeper == nullptr ? 0 : keeper->capacity() / 8 * 7;
+  recipe->coordinator = coordinators_.For(uid, *recipe, room);
+  recipe->seat = recipe->coordinator->Join();
+  recipe->sampler = recipe->sampler.With(recipe->seat);
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(

@@ -83,6 +83,12 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
     return absl::InvalidArgumentError(
         "on_error is neither raise nor substitute");
   }
+  if (spec.sampler().order() == proto::SamplerSpec::COORDINATED &&
+      batch.on_error() == proto::BatchSpec::SUBSTITUTE) {
+    return absl::InvalidArgumentError(
+        "a coordinated order shows each sample exactly once, and so can not "
+        "substitute one for another: use on_error=\"raise\"");
+  }
   return absl::OkStatus();
 }
 

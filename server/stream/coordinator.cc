@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/sampler/sample_set.h"
 
 namespace forebay::stream {
 namespace {
@@ -29,54 +31,57 @@ Coordinator::Seat::~Seat() {
   coordinator_->order_.Leave(reader_);
 }
 
-absl::Status Coordinator::Seat::Start(absl::Span<const std::uint8_t> seen,
-                                      std::uint64_t seen_samples) {
+absl::Status Coordinator::Seat::Start(std::uint64_t position,
+                                      const base::IndexList* seen) {
   base::MutexLock lock(&coordinator_->mutex_);
   sampler::CoordinatedOrder& order = coordinator_->order_;
-  if (seen.empty() && seen_samples == 0) {
-    order.StartEpoch(reader_);
-    return absl::OkStatus();
+  const std::uint64_t told = seen == nullptr ? 0 : seen->size();
+  sampler::SampleSet set(order.size());
+  for (std::uint64_t i = 0; i < told; ++i) set.Add(seen->At(i));
+  const std::uint64_t distinct = order.size() - set.lacking();
+  if (told != position || distinct != position) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an epoch in coordinated order goes on at sample ",
+                     position, ", but the samples seen are ", distinct));
   }
-  const absl::Status status = order.Resume(reader_, seen);
-  if (!status.ok()) return status;
-  const std::uint64_t told = order.size() - order.Left(reader_);
-  if (told == seen_samples) return status;
-  order.StartEpoch(reader_);
-  return absl::InvalidArgumentError(
-      absl::StrCat("the set of samples seen has ", told,
-                   ", but the epoch is to go on after ", seen_samples));
+  begin_ = position;
+  drawn_.clear();
+  return order.Resume(reader_, set.ToBytes());
 }
 
-std::uint64_t Coordinator::Seat::Left() const {
+std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
   base::MutexLock lock(&coordinator_->mutex_);
-  return coordinator_->order_.Left(reader_);
+  FOREBAY_CHECK(position >= begin_);
+  while (drawn_.size() <= position - begin_) {
+    drawn_.push_back(coordinator_->order_.Next(reader_));
+    coordinator_->NoteLocked(drawn_.back());
+  }
+  return drawn_[position - begin_];
 }
 
-std::uint64_t Coordinator::Seat::Next() {
-  base::MutexLock lock(&coordinator_->mutex_);
-  const std::uint64_t sample = coordinator_->order_.Next(reader_);
-  coordinator_->NoteLocked(sample);
-  return sample;
-}
-
-std::uint64_t Coordinator::Seat::SamplesUntil(std::uint64_t sample) const {
+std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
+    std::uint64_t sample) const {
   base::MutexLock lock(&coordinator_->mutex_);
   const sampler::CoordinatedOrder& order = coordinator_->order_;
-  const std::uint64_t left = order.Left(reader_);
   const bool is_cheap =
       order.IsShelved(sample) || coordinator_->times_.contains(sample);
-  const std::uint64_t shelved = order.Shelved(reader_);
-  if (order.HasSeen(reader_, sample))
-    return left + (is_cheap ? order.shelved() : order.size() / 2);
-  return is_cheap ? std::min(shelved, left) : left;
+  if (order.HasSeen(reader_, sample)) {
+    if (!is_cheap) return std::nullopt;
+    // The next epoch takes it early.
+    return order.size() + order.shelved();
+  }
+  const std::uint64_t left = order.Left(reader_);
+  const std::uint64_t until =
+      is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_), left) : left;
+  return begin_ + drawn_.size() + until;
 }
 
 Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
                          std::uint64_t seed)
     : room_(room), order_(size, size, seed) {}
 
-std::unique_ptr<Coordinator::Seat> Coordinator::Join() {
-  return std::unique_ptr<Seat>(new Seat(shared_from_this()));
+std::shared_ptr<Coordinator::Seat> Coordinator::Join() {
+  return std::shared_ptr<Seat>(new Seat(shared_from_this()));
 }
 
 void Coordinator::NoteLocked(std::uint64_t sample) {

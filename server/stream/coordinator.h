@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "server/base/index_list.h"
 #include "server/base/mutex.h"
 #include "server/sampler/coordinated_order.h"
+#include "server/sampler/draws.h"
 
 namespace forebay::stream {
 
@@ -27,24 +29,20 @@ namespace forebay::stream {
 // blocks. Errors: those of Seat::Start.
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
-  // One loader's, until it is destroyed.
-  class Seat {
+  // One loader's, until it is destroyed. Takes 8 bytes a sample of the epoch.
+  class Seat final : public sampler::Draws {
    public:
-    ~Seat();
+    ~Seat() override;
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
 
-    // Begins an epoch, of which all that `seen` tells of was seen before (as
-    // sampler::SampleSet::ToBytes; empty: nothing). INVALID_ARGUMENT: that is
-    // no such set, or not of so many samples.
-    absl::Status Start(absl::Span<const std::uint8_t> seen,
-                       std::uint64_t seen_samples);
-    // Samples left of it.
-    std::uint64_t Left() const;
-    // The next one; something must be left.
-    std::uint64_t Next();
-    // Samples that will go before this one is wanted again, by guess.
-    std::uint64_t SamplesUntil(std::uint64_t sample) const;
+    // Begins an epoch at `position`: so many samples were seen before, which
+    // `seen` has, each once (null: none). INVALID_ARGUMENT: it has others.
+    absl::Status Start(std::uint64_t position, const base::IndexList* seen);
+
+    std::uint64_t At(std::uint64_t position) override;
+    std::optional<std::uint64_t> PositionOf(
+        std::uint64_t sample) const override;
 
    private:
     friend class Coordinator;
@@ -52,12 +50,15 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
     const std::shared_ptr<Coordinator> coordinator_;
     const sampler::CoordinatedOrder::Reader reader_;
+    // The coordinator's mutex guards these.
+    std::uint64_t begin_ = 0;           // where the epoch was started
+    std::vector<std::uint64_t> drawn_;  // from there on
   };
 
   // `size` samples, at least one. Forms of their images may take `room` bytes.
   Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed);
 
-  std::unique_ptr<Seat> Join();
+  std::shared_ptr<Seat> Join();
 
   // What became of a sample: its image was made from its form; it was decoded,
   // and its form, so long, is kept; or it was decoded and is not kept.

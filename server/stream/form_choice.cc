@@ -30,20 +30,23 @@ bool HasOtherParts(const Recipe& recipe) {
   return false;
 }
 
-// Names the form of a sample's bytes: which image of theirs it is of, too.
-storage::Form NumberOf(const Recipe& recipe, bool has_other_parts) {
+}  // namespace
+
+// Says which image of a sample's bytes it is of, too.
+storage::Form FormNumber(const Recipe& recipe) {
   const auto image = std::find_if(
       recipe.fields.begin(), recipe.fields.end(), [](const FieldType& field) {
         return field.kind == proto::FieldKind::kImage;
       });
-  if (image == recipe.fields.end()) return storage::kEncoded;
+  if (image == recipe.fields.end() || recipe.pipeline == nullptr ||
+      recipe.dataset->size() == 0) {
+    return storage::kEncoded;
+  }
   const std::uint64_t number = XXH3_64bits_withSeed(
       image->name.data(), image->name.size(),
-      recipe.pipeline->form() * 2 + (has_other_parts ? 1 : 0));
+      recipe.pipeline->form() * 2 + (HasOtherParts(recipe) ? 1 : 0));
   return number == storage::kEncoded ? 1 : number;
 }
-
-}  // namespace
 
 FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
     : recipe_(recipe), keeper_(keeper), provenance_(recipe->dataset.get()) {
@@ -53,7 +56,11 @@ FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
   }
   if (DatasetNumber(*recipe->dataset) == 0) return;
   has_other_parts_ = HasOtherParts(*recipe);
-  form_ = NumberOf(*recipe, has_other_parts_);
+  form_ = FormNumber(*recipe);
+}
+
+void FormChoice::TellMissed(const Place& place) const {
+  if (recipe_->coordinator != nullptr) recipe_->coordinator->Missed(place.id);
 }
 
 // A form on its way into the cache.
@@ -113,6 +120,7 @@ absl::Status FormChoice::Make(const Place& place,
     absl::Status status = pipeline.RunFromForm(
         bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
     costs_.AddFromForm(CpuNanos() - started);
+    if (recipe_->coordinator != nullptr) recipe_->coordinator->Found();
     return status;
   }
   const auto encoded = bytes.subspan(image.offset, image.length);
@@ -121,6 +129,7 @@ absl::Status FormChoice::Make(const Place& place,
   if (appraisal.saves_nanos <= 0) {
     absl::Status status = pipeline.Run(encoded, key, workspace, room);
     costs_.AddEncoded(CpuNanos() - started);
+    TellMissed(place);
     return status;
   }
   Offer offer(this, &place, bytes, appraisal);
@@ -129,10 +138,16 @@ absl::Status FormChoice::Make(const Place& place,
   const std::int64_t ended = CpuNanos();
   if (offer.filled_at_nanos() == 0) {
     costs_.AddEncoded(ended - started);
+    TellMissed(place);
     return status;
   }
   costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
-  keeper_->Keep(offer.TakeRoom());
+  std::unique_ptr<cache::FormRoom> filled = offer.TakeRoom();
+  const std::uint64_t form_bytes = filled->span().size();
+  keeper_->Keep(std::move(filled));
+  if (recipe_->coordinator != nullptr) {
+    recipe_->coordinator->Kept(place.id, form_bytes);
+  }
   return status;
 }
 

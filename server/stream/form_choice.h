@@ -17,9 +17,13 @@
 
 namespace forebay::stream {
 
+// Names the form of its images that a recipe can use; kEncoded: none.
+storage::Form FormNumber(const Recipe& recipe);
+
 // Makes a stream's images, from their form where the cache has that, and offers
 // it the form where it has not: then more is decoded than this stream needs,
-// for whoever wants the sample next. The image is the same either way.
+// for whoever wants the sample next. The image is the same either way. Where
+// the order is coordinated, the coordinator is told.
 //
 // In that form, a sample's bytes are the image's raw form; if other fields are
 // read from them too, behind all that was read.
@@ -44,6 +48,8 @@ class FormChoice {
 
  private:
   class Offer;
+
+  void TellMissed(const Place& place) const;
 
   const Recipe* const recipe_;
   cache::FormKeeper* const keeper_;

@@ -18,6 +18,7 @@
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/coordinator.h"
 #include "server/stream/field_type.h"
 
 namespace forebay::stream {
@@ -31,6 +32,10 @@ struct Recipe {
   std::vector<FieldType> fields;                       // the dataset's
   proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
+  // Where the order is coordinated, by whom, and where in it the loader is,
+  // whose sampler draws from there; else null.
+  std::shared_ptr<Coordinator> coordinator;
+  std::shared_ptr<Coordinator::Seat> seat;
 };
 
 // The host's means of production, shared by every stream; outlives them all.
