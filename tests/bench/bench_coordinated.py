@@ -80,7 +80,7 @@ def _concert(uri, images, order, decoded, rates=(0, 0, 0, 0)):
             reader = _Reader(
                 server, uri=uri, order=order, seed=seed, batch_size=batch,
                 size=size, epochs=EPOCHS, rate=rate,
-                marks=JOINS if seed == 1 else ())
+                marks=[join * images for join in JOINS] if seed == 1 else [])
             stack.callback(reader.close)
             readers.append(reader)
         cpu = process_cpu_nanos(server.pid)

@@ -1,8 +1,8 @@
 """Reads epochs beside other loaders; tells which orders they had.
 
 Says "ready" when its loader is there, begins at a line on standard input, says
-"mark" each time that it has come so far in its first epoch as it was told to,
-and ends with one line of JSON.
+"mark" each time that it has had as many images as it was told, and ends with
+one line of JSON.
 """
 
 import json
@@ -34,7 +34,7 @@ def read(uri, order, seed, batch_size, size, epochs, marks=(), rate=0):
       batch_size: samples.
       size: of the images, in pixels.
       epochs: how many.
-      marks: parts of the first epoch at which to say so, ascending.
+      marks: images after which to say so, ascending.
       rate: samples a second at most; 0: as fast as it goes.
 
     Returns:
@@ -50,7 +50,7 @@ def read(uri, order, seed, batch_size, size, epochs, marks=(), rate=0):
         print("ready", flush=True)
         sys.stdin.readline()
         begin = time.monotonic()
-        waiting = [mark * loader.dataset.size for mark in marks]
+        waiting = list(marks)
         images = 0
         for _ in range(epochs):
             seen = []

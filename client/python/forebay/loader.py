@@ -8,15 +8,14 @@ import time
 import weakref
 from typing import Any, Iterable, Optional, Sequence, Union
 
-from . import (_batch, _connection, _daemon, _job, _native, _options, _seen,
-               errors)
+from . import _batch, _connection, _daemon, _job, _native, _options, errors
 from ._dataset import Dataset
 from ._manifest import Manifest
+from ._position import Position, Seen, from_state, to_state
 from .transforms import Transform
 
 # How long a daemon that went away may take to come back.
 _REATTACH_SECONDS = 15.0
-_STATE_VERSION = 1
 
 # A forked child has none of the threads that may have held a lock, and cannot
 # go on with its parent's iterations.
@@ -30,17 +29,6 @@ def _renew():
 
 
 os.register_at_fork(after_in_child=_renew)
-
-
-class _Position:
-    """How far an epoch has come."""
-
-    __slots__ = ("epoch", "samples", "seen")
-
-    def __init__(self, epoch, samples, seen=None):
-        self.epoch = epoch
-        self.samples = samples  # of this rank, returned by next()
-        self.seen = seen  # these, where the order is coordinated; else None
 
 
 class _Epoch:
@@ -215,7 +203,7 @@ class DataLoader:
         self.batch_size = self._options["batch_size"]
         self._lock = threading.RLock()  # guards what follows
         # Of the iterator that may go on.
-        self._current: Optional[_Position] = None
+        self._current: Optional[Position] = None
         _loaders.add(self)
         self._connection = self._connect()
         self._next_position = self._begin_of(0)
@@ -230,8 +218,8 @@ class DataLoader:
     def _begin_of(self, epoch):
         """The position before an epoch's first sample."""
         if self._options["order"] != _native.COORDINATED:
-            return _Position(epoch, 0)
-        return _Position(epoch, 0, _seen.Seen(self._connection.dataset_size))
+            return Position(epoch, 0)
+        return Position(epoch, 0, Seen(self._connection.dataset_size))
 
     def _connect(self):
         if self._autostart:
@@ -268,9 +256,9 @@ class DataLoader:
     def __iter__(self):
         with self._lock:
             self._check_open()
-            position = _Position(self._next_position.epoch,
-                                 self._next_position.samples,
-                                 self._next_position.seen)
+            position = Position(self._next_position.epoch,
+                                self._next_position.samples,
+                                self._next_position.seen)
             self._current = position
             self._start(position)
             self._next_position = self._begin_of(position.epoch + 1)
@@ -363,17 +351,7 @@ class DataLoader:
         """Where the loader stands: what `next()` has returned, not what was
         prefetched. A dict of plain values, for `load_state_dict`."""
         with self._lock:
-            state = {
-                "version": _STATE_VERSION,
-                "dataset_version": self.dataset.version,
-                "seed": self._options["seed"],
-                "order": self._options["order"],
-                "epoch": self._state.epoch,
-                "position": self._state.samples * self._options["world_size"],
-            }
-            if self._state.seen is not None:
-                state["seen"] = self._state.seen.to_text()
-            return state
+            return to_state(self._state, self._options, self.dataset)
 
     def load_state_dict(self, state: dict) -> None:
         """The next `iter()` goes on where `state` was taken, to the sample.
@@ -383,32 +361,11 @@ class DataLoader:
         Raises:
           errors.StateError: the state is of another dataset, seed or order.
         """
-        if state.get("version") != _STATE_VERSION:
-            raise errors.StateError(
-                f"the state has version {state.get('version')!r}; this package "
-                f"reads version {_STATE_VERSION}")
-        if state["dataset_version"] != self.dataset.version:
-            raise errors.StateError(
-                f"the state was saved with another version of the dataset: "
-                f"{state['dataset_version']}, but {self.dataset.uri} is "
-                f"{self.dataset.version}")
-        for key in ("seed", "order"):
-            if state[key] != self._options[key]:
-                raise errors.StateError(
-                    f"the state was saved with another {key}: {state[key]}, "
-                    f"not {self._options[key]}")
-        size, rank = self._options["world_size"], self._options["rank"]
-        samples = max(0, -(-(state["position"] - rank) // size))
-        seen = None
-        if self._options["order"] == _native.COORDINATED:
-            seen = _seen.Seen.from_text(state.get("seen", ""),
-                                        self._connection.dataset_size)
-            samples = len(seen)
+        position = from_state(state, self._options, self.dataset,
+                              self._connection)
         with self._lock:
             self._current = None
-            self._next_position = _Position(
-                int(state["epoch"]),
-                min(samples, self._connection.samples_per_epoch), seen)
+            self._next_position = position
             self._state = self._next_position
 
     def stats(self) -> dict:
