@@ -7,8 +7,12 @@
 namespace forebay::cache {
 namespace {
 
-// The last gigabyte or two of reads count.
-constexpr double kRemembered = 2e9;
+// Bytes from one look to the next.
+constexpr double kLook = 8e6;
+// What was once fastest counts less by so much at each look.
+constexpr double kForgotten = 1.02;
+// A read is never free: what was found on the spot took a copy at least.
+constexpr double kLeast = 0.02;
 
 }  // namespace
 
@@ -31,15 +35,16 @@ void ReadCost::Landed(std::int64_t now_nanos, std::uint64_t bytes) {
   AdvanceLocked(now_nanos);
   --under_way_;
   bytes_ += static_cast<double>(bytes) + kRequestBytes;
-  if (bytes_ < kRemembered) return;
-  bytes_ /= 2;
-  busy_nanos_ /= 2;
+  if (bytes_ < kLook) return;
+  nanos_per_byte_ = std::max(
+      kLeast, std::min(busy_nanos_ / bytes_, nanos_per_byte_ * kForgotten));
+  bytes_ = 0;
+  busy_nanos_ = 0;
 }
 
 double ReadCost::NanosPerByte() const {
   base::MutexLock lock(&mutex_);
-  // A read is never free: what was found on the spot took a copy at least.
-  return std::max(busy_nanos_ / bytes_, 0.01);
+  return nanos_per_byte_;
 }
 
 }  // namespace forebay::cache

@@ -9,9 +9,10 @@
 namespace forebay::cache {
 
 // What a read below costs, so that it can be compared with CPU time: the time
-// during which the source was busy, over what it read then. Each read counts
-// as its bytes and a constant, as Rent has it. What was long ago counts less
-// and less. Until anything was read, a fast disk is assumed.
+// during which the source is busy, over what it reads then, when it goes
+// fastest of late: at other times it is not the source that is waited for. Each
+// read counts as its bytes and a constant, as Rent has it. Until anything was
+// read, a fast disk is assumed.
 //
 // Thread-safe; never blocks; no errors. Time is an argument.
 class ReadCost {
@@ -29,9 +30,10 @@ class ReadCost {
   mutable base::Mutex mutex_;
   std::uint64_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t busy_since_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // One weighs what a gigabyte a second comes to.
-  double busy_nanos_ ABSL_GUARDED_BY(mutex_) = 1e6;
-  double bytes_ ABSL_GUARDED_BY(mutex_) = 1e6;
+  // Since the last look.
+  double busy_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  double bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  double nanos_per_byte_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace forebay::cache

@@ -111,7 +111,6 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .fields = std::move(fields),
                         .batch = spec.batch(),
                         .seed = spec.sampler().seed(),
-                        .coordinator = nullptr,
                         .seat = nullptr};
   if (sampler.is_drawn()) registry_->Coordinate(job_->uid(), &recipe);
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
@@ -125,8 +124,7 @@ void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
   const cache::FormKeeper* const keeper = machinery_.form_keeper;
   // Bytes that were read have to be kept, too.
   const std::uint64_t room = keeper == nullptr ? 0 : keeper->capacity() / 8 * 7;
-  recipe->coordinator = coordinators_.For(uid, *recipe, room);
-  recipe->seat = recipe->coordinator->Join();
+  recipe->seat = coordinators_.For(uid, *recipe, room)->Join();
   recipe->sampler = recipe->sampler.With(recipe->seat);
 }
 

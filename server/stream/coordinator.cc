@@ -9,8 +9,6 @@
 namespace forebay::stream {
 namespace {
 
-// More than loaders make at a time.
-constexpr std::size_t kRecent = 2048;
 // A form that is missing says that there is room for so much less, one that is
 // found that it could be a little more.
 constexpr double kLess = 0.98;
@@ -28,6 +26,9 @@ Coordinator::Seat::Seat(std::shared_ptr<Coordinator> coordinator)
 
 Coordinator::Seat::~Seat() {
   base::MutexLock lock(&coordinator_->mutex_);
+  while (!making_.empty()) {
+    coordinator_->EndLocked(*this, making_.begin()->first);
+  }
   coordinator_->order_.Leave(reader_);
 }
 
@@ -46,6 +47,10 @@ absl::Status Coordinator::Seat::Start(std::uint64_t position,
   }
   begin_ = position;
   drawn_.clear();
+  // Those of an epoch that was given up.
+  while (!making_.empty()) {
+    coordinator_->EndLocked(*this, making_.begin()->first);
+  }
   return order.Resume(reader_, set.ToBytes());
 }
 
@@ -54,7 +59,8 @@ std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
   FOREBAY_CHECK(position >= begin_);
   while (drawn_.size() <= position - begin_) {
     drawn_.push_back(coordinator_->order_.Next(reader_));
-    coordinator_->NoteLocked(drawn_.back());
+    making_[drawn_.back()] = begin_ + drawn_.size() - 1;
+    ++coordinator_->making_[drawn_.back()];
   }
   return drawn_[position - begin_];
 }
@@ -63,8 +69,10 @@ std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
     std::uint64_t sample) const {
   base::MutexLock lock(&coordinator_->mutex_);
   const sampler::CoordinatedOrder& order = coordinator_->order_;
+  const auto making = making_.find(sample);
+  if (making != making_.end()) return making->second;
   const bool is_cheap =
-      order.IsShelved(sample) || coordinator_->times_.contains(sample);
+      order.IsShelved(sample) || coordinator_->making_.contains(sample);
   if (order.HasSeen(reader_, sample)) {
     if (!is_cheap) return std::nullopt;
     // The next epoch takes it early.
@@ -72,7 +80,8 @@ std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
   }
   const std::uint64_t left = order.Left(reader_);
   const std::uint64_t until =
-      is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_), left) : left;
+      is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_) + 1, left)
+               : left;
   return begin_ + drawn_.size() + until;
 }
 
@@ -84,13 +93,10 @@ std::shared_ptr<Coordinator::Seat> Coordinator::Join() {
   return std::shared_ptr<Seat>(new Seat(shared_from_this()));
 }
 
-void Coordinator::NoteLocked(std::uint64_t sample) {
-  recent_.push_back(sample);
-  ++times_[sample];
-  if (recent_.size() <= kRecent) return;
-  const auto oldest = times_.find(recent_.front());
-  if (--oldest->second == 0) times_.erase(oldest);
-  recent_.pop_front();
+void Coordinator::EndLocked(Seat& seat, std::uint64_t sample) {
+  if (seat.making_.erase(sample) == 0) return;
+  const auto made = making_.find(sample);
+  if (--made->second == 0) making_.erase(made);
 }
 
 void Coordinator::AdaptLocked(double factor) {
@@ -102,25 +108,31 @@ void Coordinator::AdaptLocked(double factor) {
       std::max(kLeastShelved, static_cast<std::size_t>(std::min(fit, most))));
 }
 
-void Coordinator::Found() {
-  base::MutexLock lock(&mutex_);
-  AdaptLocked(kMore);
+void Coordinator::Seat::Found(std::uint64_t sample) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  coordinator_->EndLocked(*this, sample);
+  coordinator_->AdaptLocked(kMore);
 }
 
-void Coordinator::Kept(std::uint64_t sample, std::uint64_t bytes) {
-  base::MutexLock lock(&mutex_);
+void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  Coordinator& all = *coordinator_;
+  all.EndLocked(*this, sample);
   const auto is = static_cast<double>(bytes);
-  form_bytes_ = form_bytes_ == 0 ? is : form_bytes_ + (is - form_bytes_) / 64;
+  all.form_bytes_ =
+      all.form_bytes_ == 0 ? is : all.form_bytes_ + (is - all.form_bytes_) / 64;
   // Who wanted it should have found it.
-  AdaptLocked(order_.IsShelved(sample) ? kLess : 1);
-  order_.Put(sample);
+  all.AdaptLocked(all.order_.IsShelved(sample) ? kLess : 1);
+  all.order_.Put(sample);
 }
 
-void Coordinator::Missed(std::uint64_t sample) {
-  base::MutexLock lock(&mutex_);
-  if (!order_.IsShelved(sample)) return;
-  AdaptLocked(kLess);
-  order_.Drop(sample);
+void Coordinator::Seat::Missed(std::uint64_t sample) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  Coordinator& all = *coordinator_;
+  all.EndLocked(*this, sample);
+  if (!all.order_.IsShelved(sample)) return;
+  all.AdaptLocked(kLess);
+  all.order_.Drop(sample);
 }
 
 }  // namespace forebay::stream

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,8 +40,16 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     absl::Status Start(std::uint64_t position, const base::IndexList* seen);
 
     std::uint64_t At(std::uint64_t position) override;
+    // Of a sample in the making, where it stands.
     std::optional<std::uint64_t> PositionOf(
         std::uint64_t sample) const override;
+
+    // What became of a sample: its image was made from its form; it was
+    // decoded, and its form, so long, is kept; or it was decoded and is not
+    // kept.
+    void Found(std::uint64_t sample);
+    void Kept(std::uint64_t sample, std::uint64_t bytes);
+    void Missed(std::uint64_t sample);
 
    private:
     friend class Coordinator;
@@ -53,6 +60,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     // The coordinator's mutex guards these.
     std::uint64_t begin_ = 0;           // where the epoch was started
     std::vector<std::uint64_t> drawn_;  // from there on
+    // Positions of those in the making.
+    absl::flat_hash_map<std::uint64_t, std::uint64_t> making_;
   };
 
   // `size` samples, at least one. Forms of their images may take `room` bytes.
@@ -60,25 +69,18 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
   std::shared_ptr<Seat> Join();
 
-  // What became of a sample: its image was made from its form; it was decoded,
-  // and its form, so long, is kept; or it was decoded and is not kept.
-  void Found();
-  void Kept(std::uint64_t sample, std::uint64_t bytes);
-  void Missed(std::uint64_t sample);
-
  private:
-  // Notes that a loader makes the sample just now.
-  void NoteLocked(std::uint64_t sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The seat makes the sample no longer.
+  void EndLocked(Seat& seat, std::uint64_t sample)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The forms that are taken to be there proved to be more, or fewer.
   void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::uint64_t room_;
   mutable base::Mutex mutex_;
   sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
-  // The last ones that were handed out, and how often each is among them: their
-  // forms will be there soon.
-  std::deque<std::uint64_t> recent_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::uint64_t, std::uint32_t> times_
+  // Samples in the making, and by how many: their forms will be there soon.
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> making_
       ABSL_GUARDED_BY(mutex_);
   double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
   // The part of the room that proved to be there.

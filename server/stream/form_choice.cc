@@ -60,7 +60,7 @@ FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
 }
 
 void FormChoice::TellMissed(const Place& place) const {
-  if (recipe_->coordinator != nullptr) recipe_->coordinator->Missed(place.id);
+  if (recipe_->seat != nullptr) recipe_->seat->Missed(place.id);
 }
 
 // A form on its way into the cache.
@@ -120,7 +120,7 @@ absl::Status FormChoice::Make(const Place& place,
     absl::Status status = pipeline.RunFromForm(
         bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
     costs_.AddFromForm(CpuNanos() - started);
-    if (recipe_->coordinator != nullptr) recipe_->coordinator->Found();
+    if (recipe_->seat != nullptr) recipe_->seat->Found(place.id);
     return status;
   }
   const auto encoded = bytes.subspan(image.offset, image.length);
@@ -145,8 +145,8 @@ absl::Status FormChoice::Make(const Place& place,
   std::unique_ptr<cache::FormRoom> filled = offer.TakeRoom();
   const std::uint64_t form_bytes = filled->span().size();
   keeper_->Keep(std::move(filled));
-  if (recipe_->coordinator != nullptr) {
-    recipe_->coordinator->Kept(place.id, form_bytes);
+  if (recipe_->seat != nullptr) {
+    recipe_->seat->Kept(place.id, form_bytes);
   }
   return status;
 }

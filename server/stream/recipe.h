@@ -32,9 +32,8 @@ struct Recipe {
   std::vector<FieldType> fields;                       // the dataset's
   proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
-  // Where the order is coordinated, by whom, and where in it the loader is,
-  // whose sampler draws from there; else null.
-  std::shared_ptr<Coordinator> coordinator;
+  // Where the order is coordinated: the loader's place in it, which its sampler
+  // draws from. Else null.
   std::shared_ptr<Coordinator::Seat> seat;
 };
 

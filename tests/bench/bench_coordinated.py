@@ -21,7 +21,7 @@ from figures import row
 from readers import FOLDER, call
 
 JOINS = (0.20, 0.37, 0.61)
-LOADERS = ((224, 64), (192, 48), (160, 100), (224, 32))  # crop, batch
+LOADERS = ((224, 32), (192, 24), (160, 48), (224, 16))  # crop, batch
 EPOCHS = 4
 SPEEDS = (1, 0.8, 0.5, 0.3)
 DECODED = 600_000  # bytes of an image of the dataset, decoded, about

@@ -279,6 +279,19 @@ TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
     now += 1'000'000'000;
   }
   EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
+  // Readers that leave it time make it no slower, for a while.
+  for (int i = 0; i < 10; ++i) {
+    cost.Began(now);
+    now += 10 * kBytes;
+    cost.Landed(now, kBytes);
+  }
+  EXPECT_LT(cost.NanosPerByte(), 0.15);
+  for (int i = 0; i < 1'000; ++i) {
+    cost.Began(now);
+    now += 10 * kBytes;
+    cost.Landed(now, kBytes);
+  }
+  EXPECT_GT(cost.NanosPerByte(), 9);
 }
 
 }  // namespace
