@@ -9,6 +9,7 @@ namespace {
 
 // Bytes from one look to the next.
 constexpr double kLook = 8e6;
+constexpr double kBusyLook = 64e6;
 // What was once fastest counts less by so much at each look.
 constexpr double kForgotten = 1.02;
 // A read is never free: what was found on the spot took a copy at least.
@@ -35,7 +36,9 @@ void ReadCost::Landed(std::int64_t now_nanos, std::uint64_t bytes) {
   AdvanceLocked(now_nanos);
   --under_way_;
   bytes_ += static_cast<double>(bytes) + kRequestBytes;
-  if (bytes_ < kLook) return;
+  // What is under way was waited for, too, and is not counted yet: little
+  // beside so much.
+  if (bytes_ < (under_way_ == 0 ? kLook : kBusyLook)) return;
   nanos_per_byte_ = std::max(
       kLeast, std::min(busy_nanos_ / bytes_, nanos_per_byte_ * kForgotten));
   bytes_ = 0;

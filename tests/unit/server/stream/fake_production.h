@@ -230,7 +230,8 @@ inline Recipe FakeRecipe(
           .pipeline = pipeline,
           .fields = *TypesOf(*dataset, &pipeline->output(), {}),
           .batch = spec.batch(),
-          .seed = spec.sampler().seed()};
+          .seed = spec.sampler().seed(),
+          .seat = nullptr};
 }
 
 }  // namespace forebay::stream
