@@ -103,7 +103,7 @@ def test_distributed_reads_the_launchers_variables(daemon, photos, monkeypatch):
 
 @pytest.mark.parametrize("arguments,error", [
     ({"device": "cuda:0"}, forebay.Unsupported),
-    ({"order": "coordinated"}, forebay.Unsupported),
+    ({"order": "coordinated"}, forebay.InvalidArgument),
     ({"sharing": "lockstep"}, forebay.Unsupported),
     ({"shuffle": "blocks"}, forebay.InvalidArgument),
     ({"pin_memory": True}, forebay.Unsupported),
