@@ -138,7 +138,13 @@ typedef enum forebay_order FOREBAY_INT {
    * few blocks that follow each other then; keyed likewise. */
   FOREBAY_BLOCK_SHUFFLE = 3,
   /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
-  FOREBAY_LISTED = 4
+  FOREBAY_LISTED = 4,
+  /* The daemon picks it, for all loaders of this host that read the dataset in
+   * this order: so that they want a sample at about the same time. Each sample
+   * comes once in each epoch, in an order that is uniformly random. To go on in
+   * mid-epoch, forebay_loader_start_listed_epoch takes the samples of the epoch
+   * that were seen, and their number as first_sample. */
+  FOREBAY_COORDINATED = 5
 } forebay_order;
 
 /* What happens when the samples do not divide evenly among the ranks. */

@@ -46,6 +46,12 @@ proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
   Fill(snapshot.evicted, status.mutable_evicted());
   Fill(snapshot.bypassed, status.mutable_bypassed());
   status.set_failures(snapshot.failures);
+  proto::DecodedStatus* const decoded = status.mutable_decoded();
+  decoded->set_entries(snapshot.decoded.entries);
+  decoded->set_entry_bytes(snapshot.decoded.entry_bytes);
+  decoded->set_made(snapshot.decoded.made);
+  decoded->set_hits(snapshot.decoded.hits);
+  decoded->set_saved_nanos(snapshot.decoded.saved_nanos);
   for (const job::JobSnapshot& in : jobs) {
     proto::JobTraffic* out = status.add_jobs();
     out->set_key(ValidUtf8(in.key));

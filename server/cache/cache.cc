@@ -28,9 +28,11 @@ absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
 Cache::Cache(const Options& options, const Surroundings& surroundings,
              base::MemoryReservation capacity)
     : around_(surroundings),
+      cpus_(options.cpus),
       ledger_(std::make_shared<Ledger>(std::move(capacity))),
       shards_(kShards),
-      landlord_(&shards_, ledger_, surroundings.next_use, options.seed),
+      landlord_(&shards_, ledger_, surroundings.next_use, &form_yield_,
+                options.seed),
       read_ahead_(&shards_, &landlord_, surroundings.next_use) {}
 
 Cache::~Cache() {
@@ -63,8 +65,42 @@ void Cache::Read(absl::Span<storage::ReadRequest> requests) {
   }
 }
 
+bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
+                       Findings* findings) {
+  const std::shared_ptr<const std::string> root = request.root->identity();
+  const ExtentView extent = ViewOf(*root, request, request.form);
+  const std::size_t shard = extent.hash % kShards;
+  Shard::Found found =
+      shards_[shard].Look(extent, root, request, /*memory=*/0, now_nanos);
+  if (found.hit != nullptr &&
+      !request.root->StillHas(request.object, request.version)) {
+    found = shards_[shard].Doubt(extent, root, request, /*memory=*/0, now_nanos,
+                                 found.saves_nanos);
+  }
+  if (found.absent) return false;
+  if (request.neighbourhood != nullptr && request.neighbours_due) {
+    findings->occasions.push_back({request.root, request.neighbourhood,
+                                   request.sample.sample, request.purpose.job,
+                                   /*is_missed=*/false, /*is_due=*/true});
+  }
+  if (found.hit != nullptr) {
+    const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
+    request.done(base::Bytes(std::move(found.hit), span));
+  } else if (found.missed != nullptr) {
+    findings->misses.push_back({shard, std::move(found.missed),
+                                std::move(request), Holding{.sample = {}}});
+  } else if (found.joined != 0) {
+    around_.below->Share(found.joined, request.purpose);
+  }
+  return true;
+}
+
 void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                    Findings* findings) {
+  if (request.form != storage::kEncoded && request.given != nullptr &&
+      LookUpForm(request, now_nanos, findings)) {
+    return;
+  }
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request);
   const std::size_t shard = extent.hash % kShards;
@@ -77,7 +113,8 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   if (found.hit != nullptr &&
       !request.root->StillHas(request.object, request.version)) {
     found =
-        shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos);
+        shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos,
+                             /*saves_nanos=*/0);
   }
   if (request.neighbourhood != nullptr) {
     const bool is_missed =
@@ -117,9 +154,14 @@ void Cache::SendBelow(std::vector<Miss> misses,
   for (Miss& miss : misses) {
     storage::ReadRequest& request = miss.request;
     CountFlight();
+    if (miss.flight->confirms == nullptr) {
+      read_cost_.Began(around_.clock->NowNanos());
+    }
     miss.ticket = request.ticket = ++last_ticket_;
     request.purpose = shards_[miss.shard].Depart(*miss.flight);
     request.neighbourhood = nullptr;
+    request.form = storage::kEncoded;
+    request.given = nullptr;
     request.origin = &miss.flight->origin;
     request.done = [this, shard = miss.shard,
                     flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
@@ -139,6 +181,10 @@ void Cache::SendBelow(std::vector<Miss> misses,
 
 void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
                  absl::StatusOr<base::Bytes> bytes) {
+  if (flight->confirms == nullptr) {
+    read_cost_.Landed(around_.clock->NowNanos(),
+                      bytes.ok() ? bytes->size() : 0);
+  }
   std::shared_ptr<const Held> kept;
   if (bytes.ok() && flight->confirms != nullptr) {
     kept = flight->confirms;
@@ -154,6 +200,67 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
     std::exchange(waiter.done, nullptr)(bytes);
   }
   FlightDone();
+}
+
+class Cache::Room final : public FormRoom {
+ public:
+  Room(const Offer& offer, const Holding& holding, Charge charge)
+      : read_(*offer.read),
+        form_(offer.form),
+        holding_(holding),
+        charge_(std::move(charge)),
+        memory_(std::make_shared_for_overwrite<std::uint8_t[]>(offer.bytes)),
+        bytes_(offer.bytes) {}
+
+  absl::Span<std::uint8_t> span() override { return {memory_.get(), bytes_}; }
+
+  const storage::ReadRequest& read() const { return read_; }
+  storage::Form form() const { return form_; }
+  const Holding& holding() const { return holding_; }
+  std::shared_ptr<const Held> Take() {
+    return std::make_shared<const Held>(Held{
+        std::move(charge_), base::Bytes(memory_, {memory_.get(), bytes_})});
+  }
+
+ private:
+  const storage::ReadRequest read_;
+  const storage::Form form_;
+  const Holding holding_;
+  Charge charge_;
+  const std::shared_ptr<std::uint8_t[]> memory_;
+  const std::uint64_t bytes_;
+};
+
+std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
+  const storage::ReadRequest& read = *offer.read;
+  const std::shared_ptr<const std::string> root = read.root->identity();
+  if (root == nullptr || offer.saves_nanos <= 0) return nullptr;
+  const ExtentView extent = ViewOf(*root, read, offer.form);
+  if (shards_[extent.hash % kShards].Knows(extent)) return nullptr;
+  if (!form_yield_.Pays(read.sample.dataset, offer.costs_nanos,
+                        offer.saves_nanos)) {
+    return nullptr;
+  }
+  const std::int64_t now = around_.clock->NowNanos();
+  const Holding holding = {
+      .sample = read.sample,
+      .bytes = cache::MemoryFor(read, offer.bytes),
+      .saves_nanos = offer.saves_nanos,
+      .saves_bytes = static_cast<double>(offer.saves_nanos) / cpus_ /
+                     read_cost_.NanosPerByte(),
+      .used_at_nanos = now};
+  auto charge = landlord_.MakeRoomForOffer(holding, now);
+  if (!charge.has_value()) return nullptr;
+  return std::make_unique<Room>(offer, holding, *std::move(charge));
+}
+
+void Cache::Keep(std::unique_ptr<FormRoom> room) {
+  auto& own = static_cast<Room&>(*room);
+  const std::shared_ptr<const std::string> root = own.read().root->identity();
+  const ExtentView extent = ViewOf(*root, own.read(), own.form());
+  // Let go of after the shard's lock is, where it is there already.
+  std::shared_ptr<const Held> held = own.Take();
+  shards_[extent.hash % kShards].Keep(extent, root, own.holding(), held);
 }
 
 void Cache::CountFlight() {

@@ -12,11 +12,14 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/form_keeper.h"
+#include "server/cache/form_yield.h"
 #include "server/cache/landlord.h"
 #include "server/cache/ledger.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
 #include "server/cache/read_ahead.h"
+#include "server/cache/read_cost.h"
 #include "server/cache/shard.h"
 #include "server/cache/snapshot.h"
 #include "server/storage/byte_source.h"
@@ -29,6 +32,8 @@ namespace forebay::cache {
 // no room for more, what is wanted last makes way; if that is what was just
 // read, it is not kept. What is kept is given out only while its object is what
 // it was: as the root says, or, where that cannot tell at once, the source.
+// What readers made of what they read is kept too, where they offer it, beside
+// the bytes that it was made of and weighed against them and all others.
 //
 // Thread-safe. Owned by the daemon; the budget, the clock and the oracle
 // outlive it, and so does the source below as long as anybody reads. What it
@@ -38,7 +43,7 @@ namespace forebay::cache {
 // for the reads that are under way below. Errors are those of the source below:
 // they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED, the
 // budget has no room for the cache. Tickets of its callers mean nothing to it.
-class Cache final : public storage::ByteSource {
+class Cache final : public storage::ByteSource, public FormKeeper {
  public:
   struct Options {
     // Bytes. Counts what is kept, what is being read to be kept, and what
@@ -46,6 +51,9 @@ class Cache final : public storage::ByteSource {
     // readers reserved.
     std::uint64_t capacity = 0;
     std::uint64_t seed = 0;  // of the draws for eviction
+    // CPUs that readers make other forms with: what one of them saves is
+    // weighed against time of the source, of which there is one.
+    double cpus = 1;
   };
   // What others make that it needs.
   struct Surroundings {
@@ -67,7 +75,10 @@ class Cache final : public storage::ByteSource {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  std::uint64_t capacity() const { return ledger_->capacity(); }
+  std::unique_ptr<FormRoom> RoomFor(const Offer& offer) override;
+  void Keep(std::unique_ptr<FormRoom> room) override;
+
+  std::uint64_t capacity() const override { return ledger_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 
@@ -84,6 +95,13 @@ class Cache final : public storage::ByteSource {
     std::vector<storage::ReadRequest> below;  // as they came
   };
 
+  // A form that was offered, and its place among the shards' entries.
+  class Room;
+
+  // Answers the request with the form that it prefers, or has it wait for that.
+  // False: it is not there.
+  bool LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
+                  Findings* findings);
   // Answers the request, or has it wait.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
               Findings* findings);
@@ -97,8 +115,11 @@ class Cache final : public storage::ByteSource {
   void FlightDone();
 
   const Surroundings around_;
+  const double cpus_;
+  ReadCost read_cost_;
   const std::shared_ptr<Ledger> ledger_;
   std::vector<Shard> shards_;  // kShards of them
+  FormYield form_yield_;
   Landlord landlord_;
   ReadAhead read_ahead_;
   std::atomic<std::uint64_t> last_ticket_ = 0;

@@ -4,13 +4,6 @@
 #include <limits>
 
 namespace forebay::cache {
-namespace {
-
-// Bytes that could be read in the time that a request takes besides.
-constexpr double kRequestBytes = 128 << 10;
-
-}  // namespace
-
 double Rent(const Holding& holding, std::int64_t next_use_nanos,
             std::int64_t now_nanos) {
   std::int64_t nanos = next_use_nanos;
@@ -22,7 +15,9 @@ double Rent(const Holding& holding, std::int64_t next_use_nanos,
   }
   if (nanos == kNever) return std::numeric_limits<double>::infinity();
   const auto bytes = static_cast<double>(holding.bytes);
-  return static_cast<double>(nanos) * (bytes / (bytes + kRequestBytes));
+  const double saved =
+      holding.saves_nanos > 0 ? holding.saves_bytes : bytes + kRequestBytes;
+  return static_cast<double>(nanos) * (bytes / saved);
 }
 
 double RentOf(const Holding& holding, const NextUse& next_use,

@@ -11,9 +11,15 @@
 
 namespace forebay::cache {
 
+// Bytes that could be read in the time that a request takes besides.
+inline constexpr double kRequestBytes = 128 << 10;
+
 // What keeping a holding costs (its bytes, for as long as they lie idle) over
-// what it saves (a read: its bytes and a constant): the less, the better it is
-// kept. Among holdings of one size that is the order of their next use.
+// what it saves: the less, the better it is kept. What was read saves a read:
+// its bytes and a constant. Another form of it saves the CPU time of making it
+// (what was read is there besides, or is weighed against others by itself),
+// which counts as the bytes that could be read meanwhile. Among holdings of one
+// form and size the rent gives the order of their next use.
 //
 // `next_use_nanos` is what NextUse says. Of what nobody can tell: when its
 // reader said that it wants it again, and where that is past or was not said,

@@ -10,6 +10,8 @@ namespace {
 
 // What an entry takes besides its bytes and its object's name.
 constexpr std::uint64_t kEntryBytes = 512;
+// What the allocator rounds large pieces of memory up to, and its own part.
+constexpr std::uint64_t kPieceBytes = 8192;
 
 }  // namespace
 
@@ -18,17 +20,26 @@ std::uint64_t MemoryFor(const storage::ReadRequest& request) {
          kEntryBytes;
 }
 
-ExtentView ViewOf(const std::string& root,
-                  const storage::ReadRequest& request) {
-  const std::array<std::uint64_t, 5> numbers = {
-      XXH3_64bits(root.data(), root.size()), request.version.size,
-      static_cast<std::uint64_t>(request.version.stamp), request.offset,
-      request.length};
+std::uint64_t MemoryFor(const storage::ReadRequest& request,
+                        std::uint64_t form_bytes) {
+  return form_bytes + kPieceBytes + request.object.size() + kEntryBytes;
+}
+
+ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
+                  storage::Form form) {
+  const std::array<std::uint64_t, 6> numbers = {
+      XXH3_64bits(root.data(), root.size()),
+      request.version.size,
+      static_cast<std::uint64_t>(request.version.stamp),
+      request.offset,
+      request.length,
+      form};
   return {.root = &root,
           .object = request.object,
           .version = request.version,
           .offset = request.offset,
           .length = request.length,
+          .form = form,
           .hash = XXH3_64bits_withSeed(
               request.object.data(), request.object.size(),
               XXH3_64bits(numbers.data(), sizeof(numbers)))};
@@ -36,7 +47,7 @@ ExtentView ViewOf(const std::string& root,
 
 bool operator==(const ExtentView& a, const ExtentView& b) {
   return a.hash == b.hash && a.offset == b.offset && a.length == b.length &&
-         a.version.size == b.version.size &&
+         a.form == b.form && a.version.size == b.version.size &&
          a.version.stamp == b.version.stamp && a.object == b.object &&
          (a.root == b.root || *a.root == *b.root);
 }

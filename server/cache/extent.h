@@ -13,6 +13,9 @@ namespace forebay::cache {
 
 // Bytes of memory that keeping what is asked for takes.
 std::uint64_t MemoryFor(const storage::ReadRequest& request);
+// The same, of another form of it that is so long.
+std::uint64_t MemoryFor(const storage::ReadRequest& request,
+                        std::uint64_t form_bytes);
 
 // What the cache knows bytes by, without what it takes to keep that: to look
 // them up costs no allocation. Valid as long as what it was made of.
@@ -22,16 +25,18 @@ struct ExtentView {
   storage::ObjectVersion version;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  storage::Form form = storage::kEncoded;
   std::size_t hash = 0;  // of all of it
 };
 
 // `root` is the identity of the request's root.
-ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request);
+ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
+                  storage::Form form = storage::kEncoded);
 
 // The same, to be kept.
 struct Extent {
   ExtentView view() const {
-    return {root.get(), object, version, offset, length, hash};
+    return {root.get(), object, version, offset, length, form, hash};
   }
 
   std::shared_ptr<const std::string> root;
@@ -39,6 +44,7 @@ struct Extent {
   storage::ObjectVersion version;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  storage::Form form = storage::kEncoded;
   std::size_t hash = 0;
 };
 

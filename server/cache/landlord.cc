@@ -1,5 +1,7 @@
 #include "server/cache/landlord.h"
 
+#include <limits>
+
 #include "server/base/philox.h"
 
 namespace forebay::cache {
@@ -14,6 +16,9 @@ constexpr std::size_t kCandidates = 96;
 constexpr std::size_t kEvictionsOfADraw = 4;
 // Rooms are made for one newcomer before it is given up: others may take them.
 constexpr int kAttempts = 4;
+// An offer whose rent is above all that were drawn last is declined unseen, but
+// for one in so many: those may be gone.
+constexpr std::uint64_t kUnseenOffers = 16;
 
 }  // namespace
 
@@ -25,6 +30,27 @@ std::optional<Charge> Landlord::MakeRoom(const Holding& newcomer,
     if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
     if (!Evict(newcomer, now_nanos, draw, horizon)) return std::nullopt;
   }
+  return ledger_->Take(newcomer.bytes);
+}
+
+std::optional<Charge> Landlord::MakeRoomForOffer(const Holding& newcomer,
+                                                 std::int64_t now_nanos) {
+  if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
+  const double own_rent = RentOf(newcomer, *next_use_, now_nanos);
+  if (own_rent == std::numeric_limits<double>::infinity()) return std::nullopt;
+  if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
+  if (own_rent >= highest_rent_.load(std::memory_order_relaxed) &&
+      ++offers_ % kUnseenOffers != 0) {
+    return std::nullopt;
+  }
+  Draw draw = DrawCandidates(now_nanos);
+  std::uint64_t leaving = 0;
+  for (const Bid& bid : draw.order_) {
+    if (bid.rent <= own_rent) break;
+    leaving += draw.candidates_[bid.candidate].holding.bytes;
+  }
+  if (leaving < newcomer.bytes) return std::nullopt;
+  if (!Evict(newcomer, now_nanos, &draw, /*horizon=*/-1)) return std::nullopt;
   return ledger_->Take(newcomer.bytes);
 }
 
@@ -50,6 +76,9 @@ bool Landlord::Evict(const Holding& newcomer, std::int64_t now_nanos,
     auto held = (*shards_)[draw->shards_[bid.candidate]].Evict(candidate);
     if (held == nullptr) continue;
     made += candidate.holding.bytes;
+    if (candidate.holding.saves_nanos > 0) {
+      yield_->Left(candidate.holding.sample.dataset, candidate.holding.uses);
+    }
     evicted.push_back(std::move(held));
   }
   return !evicted.empty();
@@ -68,6 +97,9 @@ Landlord::Draw Landlord::DrawCandidates(std::int64_t now_nanos) {
     if (draw.candidates_.size() >= kCandidates) break;
   }
   draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
+  if (!draw.order_.empty()) {
+    highest_rent_.store(draw.order_.front().rent, std::memory_order_relaxed);
+  }
   return draw;
 }
 

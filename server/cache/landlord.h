@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "server/cache/eviction.h"
+#include "server/cache/form_yield.h"
 #include "server/cache/ledger.h"
 #include "server/cache/next_use.h"
 #include "server/cache/roster.h"
@@ -21,7 +23,7 @@ namespace forebay::cache {
 // each is wanted, and gives up what is wanted later than the newcomer, unless
 // it was used, or taken, meanwhile.
 //
-// Thread-safe. Owned by the cache; the shards and the oracle outlive it, and
+// Thread-safe. Owned by the cache; what it is made with outlives it, and
 // charges may outlive it. Never blocks; calls the oracle, and frees what is
 // given up, without any lock. No errors.
 class Landlord {
@@ -41,17 +43,24 @@ class Landlord {
   // read ahead. Negative: it is treated like the rest.
   using Horizon = std::int64_t;
 
+  // `yield` is told of the forms that leave.
   Landlord(std::vector<Shard>* shards, std::shared_ptr<Ledger> ledger,
-           const NextUse* next_use, std::uint64_t seed)
+           const NextUse* next_use, FormYield* yield, std::uint64_t seed)
       : shards_(shards),
         ledger_(std::move(ledger)),
         next_use_(next_use),
+        yield_(yield),
         seed_(seed) {}
 
   // Room for the newcomer; nullopt if others are wanted sooner.
   std::optional<Charge> MakeRoom(const Holding& newcomer,
                                  std::int64_t now_nanos, Draw* draw,
                                  Horizon horizon = -1);
+  // Room for what its reader can do without, and offers whenever it could have
+  // it: as MakeRoom, but most offers in vain cost next to nothing, and nobody
+  // is evicted for one.
+  std::optional<Charge> MakeRoomForOffer(const Holding& newcomer,
+                                         std::int64_t now_nanos);
 
  private:
   // Evicts who should make room for the newcomer. False: nobody should, or can.
@@ -62,8 +71,12 @@ class Landlord {
   std::vector<Shard>* const shards_;
   const std::shared_ptr<Ledger> ledger_;
   const NextUse* const next_use_;
+  FormYield* const yield_;
   const std::uint64_t seed_;
   std::atomic<std::uint64_t> draws_ = 0;
+  // The highest rent among those who were drawn last.
+  std::atomic<double> highest_rent_ = std::numeric_limits<double>::infinity();
+  std::atomic<std::uint64_t> offers_ = 0;
 };
 
 }  // namespace forebay::cache

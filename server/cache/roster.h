@@ -14,6 +14,12 @@ namespace forebay::cache {
 struct Holding {
   storage::SampleRef sample;
   std::uint64_t bytes = 0;  // of memory
+  // CPU time that a use of it saves, where it is another form of what was read,
+  // and as how many read bytes that counts (see eviction.h). 0: it is what was
+  // read.
+  std::int64_t saves_nanos = 0;
+  double saves_bytes = 0;
+  std::uint32_t uses = 0;  // since it is kept
   std::int64_t used_at_nanos = 0;
   // When its reader said that it wants it again, for where nobody can be asked.
   std::int64_t wanted_at_nanos = INT64_MAX;

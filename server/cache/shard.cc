@@ -22,6 +22,7 @@ Shard::Found Shard::Look(const ExtentView& extent,
   if (known == table_.end()) {
     return MissLocked(extent, root, request, memory, now_nanos);
   }
+  if (request.given != nullptr) *request.given = extent.form;
   Entry& entry = known->second;
   Found found;
   if (entry.held == nullptr) {
@@ -33,18 +34,22 @@ Shard::Found Shard::Look(const ExtentView& extent,
   Touch(&holding, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) holding.sample = request.sample;
   holding.is_ahead = false;
+  ++holding.uses;
   jobs_[request.purpose.job].memory.Add(extent.length);
+  if (extent.form != storage::kEncoded) decoded_.AddHit(holding.saves_nanos);
   found.hit = entry.held;
+  found.saves_nanos = holding.saves_nanos;
   return found;
 }
 
 Shard::Found Shard::Doubt(const ExtentView& extent,
                           const std::shared_ptr<const std::string>& root,
                           storage::ReadRequest& request, std::uint64_t memory,
-                          std::int64_t now_nanos) {
+                          std::int64_t now_nanos, std::int64_t saves_nanos) {
   base::MutexLock lock(&mutex_);
   // It was counted as a hit.
   TrafficLocked(request.purpose.job).memory.Remove(extent.length);
+  if (extent.form != storage::kEncoded) decoded_.RemoveHit(saves_nanos);
   const auto known = table_.find(extent);
   if (known == table_.end()) {
     return MissLocked(extent, root, request, memory, now_nanos);
@@ -56,6 +61,7 @@ Shard::Found Shard::Doubt(const ExtentView& extent,
     instead.joined = entry.flight->ticket;
     return instead;
   }
+  if (request.given != nullptr) *request.given = extent.form;
   // What was read anew meanwhile is as much in doubt as what was found.
   auto flight = std::make_shared<Flight>();
   flight->extent = &known->first;
@@ -78,6 +84,7 @@ void Shard::InsertLocked(const ExtentView& extent,
                             .version = extent.version,
                             .offset = extent.offset,
                             .length = extent.length,
+                            .form = extent.form,
                             .hash = extent.hash},
                      std::move(entry));
   flight->extent = &inserted.first->first;
@@ -107,11 +114,16 @@ Shard::Found Shard::MissLocked(const ExtentView& extent,
                                const std::shared_ptr<const std::string>& root,
                                storage::ReadRequest& request,
                                std::uint64_t memory, std::int64_t now_nanos) {
+  Found found;
+  if (extent.form != storage::kEncoded) {
+    found.absent = true;
+    return found;
+  }
+  if (request.given != nullptr) *request.given = storage::kEncoded;
   auto flight = std::make_shared<Flight>();
   flight->holding.bytes = memory;
   InsertLocked(extent, root, flight);
   JoinLocked(*flight, request, now_nanos);
-  Found found;
   found.missed = std::move(flight);
   return found;
 }
@@ -176,12 +188,39 @@ std::vector<Flight::Waiter> Shard::Land(Flight& flight,
     return waiters;
   }
   flight.holding.used_at_nanos = now_nanos;
-  entry.handle = roster_.Add(flight.holding);
-  if (entry.handle >= extents_.size()) extents_.resize(entry.handle + 1);
-  extents_[entry.handle] = flight.extent;
-  entry_bytes_ += flight.holding.bytes;
-  entry.held = std::move(kept);
+  flight.holding.uses += static_cast<std::uint32_t>(waiters.size());
+  HoldLocked(entry, flight.extent, flight.holding, std::move(kept));
   return waiters;
+}
+
+void Shard::HoldLocked(Entry& entry, const Extent* extent,
+                       const Holding& holding,
+                       std::shared_ptr<const Held> held) {
+  entry.handle = roster_.Add(holding);
+  if (entry.handle >= extents_.size()) extents_.resize(entry.handle + 1);
+  extents_[entry.handle] = extent;
+  entry_bytes_ += holding.bytes;
+  if (extent->form != storage::kEncoded) decoded_.Add(holding.bytes);
+  entry.held = std::move(held);
+}
+
+void Shard::Keep(const ExtentView& extent,
+                 const std::shared_ptr<const std::string>& root,
+                 const Holding& holding, std::shared_ptr<const Held> held) {
+  base::MutexLock lock(&mutex_);
+  if (table_.contains(extent)) return;
+  const auto inserted =
+      table_.emplace(Extent{.root = root,
+                            .object = std::string(extent.object),
+                            .version = extent.version,
+                            .offset = extent.offset,
+                            .length = extent.length,
+                            .form = extent.form,
+                            .hash = extent.hash},
+                     Entry());
+  ++decoded_.made;
+  HoldLocked(inserted.first->second, &inserted.first->first, holding,
+             std::move(held));
 }
 
 Traffic& Shard::TrafficLocked(std::uint64_t job) {
@@ -198,6 +237,11 @@ void Shard::CountLocked(const Flight& flight) {
     Traffic& traffic = TrafficLocked(flight.ahead->job);
     read_below(traffic).Add(flight.extent->length);
     traffic.ahead.Add(flight.extent->length);
+  }
+  if (flight.extent->form != storage::kEncoded) {
+    for (std::size_t i = 0; i < flight.waiters.size(); ++i) {
+      decoded_.AddHit(flight.holding.saves_nanos);
+    }
   }
   for (const Flight::Waiter& waiter : flight.waiters) {
     Traffic& traffic = TrafficLocked(waiter.purpose.job);
@@ -230,7 +274,9 @@ std::shared_ptr<const Held> Shard::Evict(const Roster::Candidate& candidate) {
 }
 
 std::shared_ptr<const Held> Shard::GiveUpLocked(Entry& entry) {
-  entry_bytes_ -= roster_.At(entry.handle).bytes;
+  const std::uint64_t bytes = roster_.At(entry.handle).bytes;
+  entry_bytes_ -= bytes;
+  if (extents_[entry.handle]->form != storage::kEncoded) decoded_.Remove(bytes);
   roster_.Remove(entry.handle);
   extents_[entry.handle] = nullptr;
   return std::exchange(entry.held, nullptr);
@@ -248,6 +294,7 @@ void Shard::AddTo(Snapshot* snapshot) const {
   base::MutexLock lock(&mutex_);
   snapshot->entries += roster_.size();
   snapshot->entry_bytes += entry_bytes_;
+  snapshot->decoded.Add(decoded_);
   snapshot->reads_in_flight += table_.size() - roster_.size();
   snapshot->total.Add(forgotten_);
   for (const auto& [job, traffic] : jobs_) {

@@ -66,23 +66,29 @@ class Shard {
  public:
   struct Found {
     std::shared_ptr<const Held> hit;
+    std::int64_t saves_nanos = 0;    // as the holding's
     std::shared_ptr<Flight> missed;  // the caller is to read, and then to Land
     // The read that was joined, if it is under way below; 0: none.
     std::uint64_t joined = 0;
+    // Of another form than kEncoded, which no read below gives: it is not
+    // there.
+    bool absent = false;
   };
 
-  // A hit leaves the request alone; a miss or a joined read takes its `done`.
+  // A hit leaves the request alone; a miss or a joined read takes its `done`,
+  // and says which form is given.
   // `memory` is what the bytes would take.
   Found Look(const ExtentView& extent,
              const std::shared_ptr<const std::string>& root,
              storage::ReadRequest& request, std::uint64_t memory,
              std::int64_t now_nanos);
   // What Look found must be confirmed before it is given out: as Look, but what
-  // is missed `confirms` what was found, if that is there still.
+  // is missed `confirms` what was found, if that is there still. `saves_nanos`
+  // is what was found with it.
   Found Doubt(const ExtentView& extent,
               const std::shared_ptr<const std::string>& root,
               storage::ReadRequest& request, std::uint64_t memory,
-              std::int64_t now_nanos);
+              std::int64_t now_nanos, std::int64_t saves_nanos);
   // Whether the bytes are there, or under way.
   bool Knows(const ExtentView& extent) const;
   // Begins a flight that nobody waits for yet, for the request's purpose; takes
@@ -102,6 +108,11 @@ class Shard {
   std::vector<Flight::Waiter> Land(Flight& flight,
                                    std::shared_ptr<const Held> kept, bool ok,
                                    std::int64_t now_nanos);
+
+  // Keeps another form of what was read, unless it is there.
+  void Keep(const ExtentView& extent,
+            const std::shared_ptr<const std::string>& root,
+            const Holding& holding, std::shared_ptr<const Held> held);
 
   // As Roster's.
   void Draw(std::size_t count, base::PhiloxStream& random,
@@ -135,6 +146,10 @@ class Shard {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinLocked(Flight& flight, storage::ReadRequest& request,
                   std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The entry, whose extent `extent` is the table's, holds it from now on.
+  void HoldLocked(Entry& entry, const Extent* extent, const Holding& holding,
+                  std::shared_ptr<const Held> held)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives up what the entry holds; the entry stays.
   std::shared_ptr<const Held> GiveUpLocked(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -153,6 +168,7 @@ class Shard {
   // Of who has read since it was forgotten, if ever.
   absl::flat_hash_map<std::uint64_t, Traffic> jobs_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t entry_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  FormTally decoded_ ABSL_GUARDED_BY(mutex_);
   Tally evicted_ ABSL_GUARDED_BY(mutex_);
   Tally bypassed_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -49,6 +49,40 @@ struct Traffic {
   }
 };
 
+// Forms of what was read other than the bytes themselves. `entries` and
+// `entry_bytes` are of now, the rest are totals.
+struct FormTally {
+  std::uint64_t entries = 0;
+  std::uint64_t entry_bytes = 0;
+  std::uint64_t made = 0;
+  std::uint64_t hits = 0;        // those that Traffic counts as memory's
+  std::int64_t saved_nanos = 0;  // CPU time that these hits saved
+
+  void Add(std::uint64_t bytes) {
+    ++entries;
+    entry_bytes += bytes;
+  }
+  void Remove(std::uint64_t bytes) {
+    --entries;
+    entry_bytes -= bytes;
+  }
+  void AddHit(std::int64_t nanos) {
+    ++hits;
+    saved_nanos += nanos;
+  }
+  void RemoveHit(std::int64_t nanos) {
+    --hits;
+    saved_nanos -= nanos;
+  }
+  void Add(const FormTally& other) {
+    entries += other.entries;
+    entry_bytes += other.entry_bytes;
+    made += other.made;
+    hits += other.hits;
+    saved_nanos += other.saved_nanos;
+  }
+};
+
 // All of a cache at about one moment; totals count since it was made.
 struct Snapshot {
   std::uint64_t capacity = 0;  // bytes
@@ -56,6 +90,7 @@ struct Snapshot {
   std::uint64_t used = 0;
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
+  FormTally decoded;  // of these entries
   std::uint64_t reads_in_flight = 0;
 
   Traffic total;

@@ -167,7 +167,7 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     return CheckDiskSize(value);
   } else if (key == "log.level") {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
-  } else if (key == "storage.io_uring") {
+  } else if (key == "storage.io_uring" || key == "cache.decoded") {
     return CheckOneOf({"auto", "off"}, value);
   } else if (key == "cpu.limit") {
     const auto cpus = base::ParseCpuShare(value, 1);

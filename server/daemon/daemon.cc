@@ -164,7 +164,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                                            .clock = base::Clock::Monotonic()});
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
-      cache::Cache::Create({.capacity = resources.cache, .seed = kCacheSeed},
+      cache::Cache::Create({.capacity = resources.cache,
+                            .seed = kCacheSeed,
+                            .cpus = static_cast<double>(resources.workers)},
                            {.below = disk_tier_->source(),
                             .budget = &budget_,
                             .next_use = &timetable_,
@@ -178,6 +180,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                         .workspaces = &workspaces_,
                         .budget = &budget_,
                         .clock = base::Clock::Monotonic(),
+                        .form_keeper = config_.cache().decoded() == "auto"
+                                           ? cache_.get()
+                                           : nullptr,
                         .timetable = &timetable_,
                         .on_changed = [this](const dataset::Dataset& dataset) {
                           catalog_.MarkStale(dataset);

@@ -14,6 +14,7 @@
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
 #include "server/job/snapshot.h"
+#include "server/stream/coordinator.h"
 #include "server/stream/stream.h"
 
 namespace forebay::job {
@@ -28,9 +29,15 @@ namespace forebay::job {
 // (a client that breaks the contract).
 class Loader {
  public:
+  // What it shares with its stream.
+  struct Parts {
+    std::shared_ptr<const dataset::Dataset> dataset;
+    // Where the order is coordinated: its place in it. Else null.
+    std::shared_ptr<stream::Coordinator::Seat> seat;
+  };
+
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
-      const proto::LoaderSpec& spec,
-      std::shared_ptr<const dataset::Dataset> dataset,
+      const proto::LoaderSpec& spec, const Parts& parts,
       base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
       schedule::Flow flow);
   // The member is gone for good: its leases end.
@@ -52,7 +59,8 @@ class Loader {
 
   // Returns descriptors of the slots, in order: there may be more by and by.
   // `list`: a descriptor of sealed memory with the epoch's samples, for a
-  // loader whose order is LISTED; else invalid.
+  // loader whose order is LISTED, or, where it is coordinated, with what was
+  // seen of them; else invalid.
   absl::StatusOr<std::vector<base::Fd>> StartEpoch(
       std::uint64_t epoch, std::uint64_t first_sample,
       const base::Fd& list = base::Fd());
@@ -76,13 +84,13 @@ class Loader {
   absl::StatusOr<PeekedBatch> Peek() const;
 
  private:
-  Loader(proto::LoaderSpec spec,
-         std::shared_ptr<const dataset::Dataset> dataset,
-         base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
+  Loader(proto::LoaderSpec spec, Parts parts, base::MemoryBudget* budget,
+         std::unique_ptr<arena::Channel> channel,
          std::shared_ptr<stream::Stream> stream, arena::Holder member);
 
   const proto::LoaderSpec spec_;
   const std::shared_ptr<const dataset::Dataset> dataset_;
+  const std::shared_ptr<stream::Coordinator::Seat> seat_;
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;

@@ -112,13 +112,15 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .pipeline = std::move(pipeline),
                         .fields = std::move(fields),
                         .batch = spec.batch(),
-                        .seed = spec.sampler().seed()};
-  const auto read = recipe.dataset;
+                        .seed = spec.sampler().seed(),
+                        .seat = nullptr};
+  if (sampler.is_drawn()) registry_->Coordinate(job_->uid(), &recipe);
+  const Loader::Parts parts = {.dataset = recipe.dataset, .seat = recipe.seat};
   FOREBAY_ASSIGN_OR_RETURN(
       auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<Loader> loader,
-      Loader::Create(spec, read, registry_->machinery_.budget,
+      Loader::Create(spec, parts, registry_->machinery_.budget,
                      std::move(stream), job_->flow()));
   job_->AddLoader(loader);
   return loader;
@@ -134,6 +136,14 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
                                       : stream::Pairing::kElastic);
   };
   return key.has_value() ? streams_.Find(*key, make) : make();
+}
+
+void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
+  const cache::FormKeeper* const keeper = machinery_.form_keeper;
+  // Bytes that were read have to be kept, too.
+  const std::uint64_t room = keeper == nullptr ? 0 : keeper->capacity() / 8 * 7;
+  recipe->seat = coordinators_.For(uid, *recipe, room)->Join();
+  recipe->sampler = recipe->sampler.With(recipe->seat);
 }
 
 absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(

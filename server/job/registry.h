@@ -18,6 +18,7 @@
 #include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/supplies.h"
 #include "server/job/control.h"
+#include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
@@ -104,6 +105,9 @@ class Registry final : public Introspection, public Control {
       const proto::DatasetSpec& spec, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe);
+  // Gives the loader that will be made of the recipe a seat at the coordinator
+  // of its kind.
+  void Coordinate(std::uint32_t uid, stream::Recipe* recipe);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.
@@ -114,6 +118,7 @@ class Registry final : public Introspection, public Control {
   const stream::Machinery machinery_;
   StreamDirectory streams_;
   dataset::composed::Composer datasets_;
+  CoordinatorDirectory coordinators_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

@@ -87,6 +87,12 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
     return absl::InvalidArgumentError(
         "sharing is neither elastic nor lockstep nor off");
   }
+  if (spec.sampler().order() == proto::SamplerSpec::COORDINATED &&
+      batch.on_error() == proto::BatchSpec::SUBSTITUTE) {
+    return absl::InvalidArgumentError(
+        "a coordinated order shows each sample exactly once, and so can not "
+        "substitute one for another: use on_error=\"raise\"");
+  }
   return absl::OkStatus();
 }
 

@@ -12,8 +12,10 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   if (spec.sharing() != proto::LoaderSpec::ELASTIC &&
       spec.sharing() != proto::LoaderSpec::LOCKSTEP)
     return std::nullopt;
-  // A list of samples is one loader's.
-  if (spec.sampler().order() == proto::SamplerSpec::LISTED) return std::nullopt;
+  // A list of samples, and a place in a coordinated order, is one loader's.
+  if (spec.sampler().order() == proto::SamplerSpec::LISTED ||
+      spec.sampler().order() == proto::SamplerSpec::COORDINATED)
+    return std::nullopt;
   std::string roots;
   for (const dataset::Dataset* const source : dataset.sources()) {
     const auto root = source->root()->identity();

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/pipeline/form_writer.h"
+#include "server/pipeline/prefix.h"
 #include "server/pipeline/program.h"
 #include "server/pipeline/sample_view.h"
 #include "server/pipeline/tensor_writer.h"
@@ -16,7 +18,8 @@ namespace {
 
 class CompiledPipeline final : public Pipeline {
  public:
-  explicit CompiledPipeline(Program program) : program_(std::move(program)) {
+  explicit CompiledPipeline(Program program)
+      : program_(std::move(program)), prefix_(PrefixOf(program_)) {
     const auto channels = static_cast<std::uint64_t>(program_.channels);
     const auto height = static_cast<std::uint64_t>(program_.extent.height);
     const auto width = static_cast<std::uint64_t>(program_.extent.width);
@@ -32,25 +35,77 @@ class CompiledPipeline final : public Pipeline {
   absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
                    Workspace& workspace,
                    absl::Span<std::uint8_t> out) const override {
+    return RunFrom(/*first_op=*/0, encoded, key, workspace.parts(), out);
+  }
+
+  std::uint64_t form() const override { return prefix_.form; }
+
+  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
+                           const SampleKey& key, Workspace& workspace,
+                           absl::Span<std::uint8_t> out) const override {
+    return RunFrom(prefix_.ops, form, key, workspace.parts(), out);
+  }
+
+  absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
+                          const SampleKey& key, Workspace& workspace,
+                          absl::Span<std::uint8_t> out,
+                          FormTarget& target) const override {
     FOREBAY_CHECK(out.size() == output_.bytes);
     Workspace::Parts& parts = workspace.parts();
     parts.scratch.Reset();
     FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
                              parts.decoder.Open(encoded));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
-    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      transform::PhiloxDraws draws(key.seed, key.epoch, key.sample,
-                                   program_.ops[i].index);
-      FOREBAY_RETURN_IF_ERROR(sample.Apply(i, draws));
-    }
+    FOREBAY_RETURN_IF_ERROR(ApplyOps(sample, 0, prefix_.ops, key));
+    const absl::Span<std::uint8_t> form =
+        target.RoomFor(FormBytes(sample.view()));
+    if (form.empty()) return FinishFrom(sample, prefix_.ops, key, parts, out);
+    // Damage that the sample's own part of the image does not show is none of
+    // its business.
+    if (!WriteForm(sample, info, prefix_.ops == 0, parts.decoder, form).ok())
+      return Run(encoded, key, workspace, out);
+    target.Filled();
+    return RunFromForm(form, key, workspace, out);
+  }
+
+ private:
+  // `image` is what the ops before `first_op` have made.
+  absl::Status RunFrom(std::size_t first_op,
+                       absl::Span<const std::uint8_t> image,
+                       const SampleKey& key, Workspace::Parts& parts,
+                       absl::Span<std::uint8_t> out) const {
+    FOREBAY_CHECK(out.size() == output_.bytes);
+    parts.scratch.Reset();
+    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
+                             parts.decoder.Open(image));
+    SampleView sample(program_, info, parts.decoder, parts.scratch);
+    return FinishFrom(sample, first_op, key, parts, out);
+  }
+
+  // Applies what comes from `first_op` on, and writes the tensor.
+  absl::Status FinishFrom(SampleView& sample, std::size_t first_op,
+                          const SampleKey& key, Workspace::Parts& parts,
+                          absl::Span<std::uint8_t> out) const {
+    FOREBAY_RETURN_IF_ERROR(
+        ApplyOps(sample, first_op, program_.ops.size(), key));
     FOREBAY_ASSIGN_OR_RETURN(
         TensorWriter writer,
         TensorWriter::Create(program_, sample.view(), parts.scratch, out));
     return sample.Render(writer);
   }
 
- private:
+  absl::Status ApplyOps(SampleView& sample, std::size_t begin, std::size_t end,
+                        const SampleKey& key) const {
+    for (std::size_t i = begin; i < end; ++i) {
+      transform::PhiloxDraws draws(key.seed, key.epoch, key.sample,
+                                   program_.ops[i].index);
+      FOREBAY_RETURN_IF_ERROR(sample.Apply(i, draws));
+    }
+    return absl::OkStatus();
+  }
+
   const Program program_;
+  const Prefix prefix_;
   TensorType output_;
 };
 

@@ -18,6 +18,12 @@ absl::Status CheckOrder(const proto::SamplerSpec& spec) {
     case proto::SamplerSpec::SHUFFLE:
     case proto::SamplerSpec::LISTED:
       return absl::OkStatus();
+    case proto::SamplerSpec::COORDINATED:
+      if (spec.world_size() <= 1) return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sampler: a coordinated order is one host's and has no ranks, but "
+          "world_size is ",
+          spec.world_size()));
     case proto::SamplerSpec::BLOCK_SHUFFLE:
       if (spec.block_samples() > 0) return absl::OkStatus();
       return absl::InvalidArgumentError("sampler: blocks have no samples");
@@ -54,6 +60,9 @@ std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
   if (const auto* list = std::get_if<List>(&order_)) {
     return (*list)->At(position);
   }
+  if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
+    return (*draws)->At(position);
+  }
   const std::uint64_t place = partition_.PlaceAt(position);
   if (const auto* full = std::get_if<Permutation>(&order_)) {
     return full->At(place);
@@ -71,6 +80,9 @@ std::optional<std::uint64_t> EpochOrder::PositionOf(
   }
   if (const auto* none = std::get_if<Unlisted>(&order_)) {
     return none->samples / 2;
+  }
+  if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
+    return (*draws)->PositionOf(sample);
   }
   std::uint64_t place = sample;
   if (const auto* full = std::get_if<Permutation>(&order_)) {
@@ -153,6 +165,8 @@ EpochOrder Sampler::Epoch(std::uint64_t epoch,
     order = std::move(list);
   } else if (is_listed()) {
     order = EpochOrder::Unlisted();
+  } else if (draws_ != nullptr) {
+    order = draws_;
   } else if (order_ == proto::SamplerSpec::SHUFFLE) {
     order.emplace<Permutation>(dataset_size_, seed_, epoch);
   } else if (order_ == proto::SamplerSpec::BLOCK_SHUFFLE) {
@@ -162,7 +176,7 @@ EpochOrder Sampler::Epoch(std::uint64_t epoch,
 }
 
 EpochOrder Sampler::After(const EpochOrder& order) const {
-  if (!is_listed()) return Epoch(order.epoch() + 1);
+  if (!is_listed() && draws_ == nullptr) return Epoch(order.epoch() + 1);
   return EpochOrder(order.epoch() + 1, partition_,
                     EpochOrder::Unlisted{order.samples()});
 }

@@ -12,6 +12,7 @@
 #include "proto/job.pb.h"
 #include "server/base/index_list.h"
 #include "server/sampler/block_order.h"
+#include "server/sampler/draws.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
 
@@ -58,8 +59,8 @@ class EpochOrder {
   };
   // Of the whole dataset; monostate: sequential. A list is of one rank's
   // samples alone.
-  using Order =
-      std::variant<std::monostate, Permutation, BlockOrder, List, Unlisted>;
+  using Order = std::variant<std::monostate, Permutation, BlockOrder, List,
+                             Unlisted, std::shared_ptr<Draws>>;
 
   friend class Sampler;
   EpochOrder(std::uint64_t epoch, const Partition& partition, Order order)
@@ -87,6 +88,14 @@ class Sampler {
     return is_listed() ? 0 : partition_.count();
   }
   bool is_listed() const { return order_ == proto::SamplerSpec::LISTED; }
+  // Whether samples are drawn as they are asked for: then a sampler `With`
+  // draws is to be used.
+  bool is_drawn() const { return order_ == proto::SamplerSpec::COORDINATED; }
+  Sampler With(std::shared_ptr<Draws> draws) const {
+    Sampler copy = *this;
+    copy.draws_ = std::move(draws);
+    return copy;
+  }
 
   // INVALID_ARGUMENT: the order needs a list and there is none (null), or the
   // other way round.
@@ -122,6 +131,7 @@ class Sampler {
   proto::SamplerSpec::Order order_;
   std::uint64_t block_;
   std::uint64_t seed_;
+  std::shared_ptr<Draws> draws_;  // null: nothing is drawn
 };
 
 }  // namespace forebay::sampler

@@ -80,6 +80,11 @@ enum class Origin : std::uint8_t {
   kKept,    // a cache on the way there
 };
 
+// What bytes were made into before they were kept, such as an image's pixels:
+// kEncoded, or a number that readers agree on.
+using Form = std::uint64_t;
+inline constexpr Form kEncoded = 0;  // the bytes themselves
+
 struct ReadRequest {
   std::shared_ptr<const Root> root;
   std::string object;  // path below the root
@@ -93,6 +98,13 @@ struct ReadRequest {
   std::shared_ptr<const Neighbourhood> neighbourhood;
   // Whether some are due now, also where the sample's own bytes are there.
   bool neighbours_due = false;
+  // Another form that does as well, and is preferred where a cache has it;
+  // kEncoded: none does.
+  Form form = kEncoded;
+  // Whose `form` is not kEncoded: where to write, before `done` is called, in
+  // which one the bytes are. Null: nobody wants to know; then there is no
+  // other.
+  Form* given = nullptr;
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/arena/slot_pool.h"
+#include "server/storage/byte_source.h"
 #include "server/stream/course.h"
 
 namespace forebay::stream {
@@ -23,7 +24,10 @@ struct Place {
   std::uint64_t id = 0;
   std::uint64_t repeat = 0;  // how often the epoch had the sample before
   // What the dataset says of the sample, once it is asked for.
-  std::uint64_t held = 0;  // bytes, while it is read and decoded
+  std::uint64_t length = 0;  // bytes to be read
+  std::uint64_t held = 0;    // bytes, while it is read and decoded
+  // What its bytes are in, once they are there.
+  storage::Form form = storage::kEncoded;
 };
 
 // Which batch of a stream it is: two of one key have the same bytes.

@@ -22,9 +22,9 @@ std::uint64_t MostBytes(const Recipe& recipe, std::uint64_t least) {
 
 }  // namespace
 
-Intake::Intake(const Recipe* recipe, base::MemoryBudget* budget,
-               base::MemoryReservation read_window)
-    : requester_(recipe),
+Intake::Intake(const Recipe* recipe, storage::Form form,
+               base::MemoryBudget* budget, base::MemoryReservation read_window)
+    : requester_(recipe, form),
       window_(read_window.bytes(), MostBytes(*recipe, read_window.bytes())),
       room_(budget, std::move(read_window)) {}
 

@@ -40,7 +40,8 @@ class Intake {
   // Finds a member; there is one for each batch in the making.
   using Sponsors = std::function<const Member&(arena::Holder)>;
 
-  Intake(const Recipe* recipe, base::MemoryBudget* budget,
+  // `form`: what samples are preferred in.
+  Intake(const Recipe* recipe, storage::Form form, base::MemoryBudget* budget,
          base::MemoryReservation read_window);
 
   void StartEpoch() { window_.StartEpoch(); }

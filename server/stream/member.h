@@ -33,7 +33,7 @@ struct MemberCounters {
 // What was made for it, in the batches that are booked as its own.
 struct Production {
   std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;
+  std::uint64_t samples_decoded = 0;  // and not made of others' pixels
   std::uint64_t samples_substituted = 0;
   std::uint64_t cpu_nanos = 0;
 };

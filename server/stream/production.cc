@@ -259,7 +259,7 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
     ++samples_to_decode_;
     if (status.ok()) {
       Member* const sponsor = audience_.Find(place->batch->sponsor);
-      if (sponsor != nullptr) sponsor->production().bytes_read += bytes->size();
+      if (sponsor != nullptr) sponsor->production().bytes_read += place->length;
       backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked();
     }
@@ -346,7 +346,8 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
     if (!sample.made) continue;
     Member* const sponsor = audience_.Find(sample.place->batch->sponsor);
     if (sponsor == nullptr) continue;
-    ++sponsor->production().samples_decoded;
+    if (sample.place->form == storage::kEncoded)
+      ++sponsor->production().samples_decoded;
     sponsor->production().cpu_nanos +=
         static_cast<std::uint64_t>(cpu_nanos / made);
   }

@@ -9,6 +9,7 @@
 #include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
+#include "server/cache/form_keeper.h"
 #include "server/cache/timetable.h"
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
@@ -17,6 +18,7 @@
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/coordinator.h"
 #include "server/stream/field_type.h"
 
 namespace forebay::stream {
@@ -30,6 +32,9 @@ struct Recipe {
   std::vector<FieldType> fields;                       // the dataset's
   proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
+  // Where the order is coordinated: the loader's place in it, which its sampler
+  // draws from. Else null.
+  std::shared_ptr<Coordinator::Seat> seat;
 };
 
 // The host's means of production, shared by every stream; outlives them all.
@@ -40,6 +45,9 @@ struct Machinery {
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
+  // Where streams offer what they make of what they read, for others. Null:
+  // nowhere.
+  cache::FormKeeper* form_keeper = nullptr;
   // Where streams say what they will read. Null: nobody wants to know.
   cache::Timetable* timetable = nullptr;
   // Told when a file was not as the dataset's index says. May block a little.

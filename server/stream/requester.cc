@@ -7,7 +7,9 @@ namespace forebay::stream {
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Member& sponsor) {
   dataset::Sample source = recipe_->dataset->At(place->id);
+  place->length = source.length;
   place->held = storage::HeldBytes(source.length);
+  place->form = storage::kEncoded;
   storage::ReadRequest request;
   request.root = provenance_.RootOf(place->id);
   request.object = std::move(source.object);
@@ -15,6 +17,8 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.offset = source.offset;
   request.length = source.length;
   request.sample = provenance_.RefOf(place->id);
+  request.form = form_;
+  request.given = &place->form;
   const Batch& batch = *place->batch;
   const std::uint64_t begin = batch.key.first_sample;
   request.purpose.job = sponsor.terms().flow;

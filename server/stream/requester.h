@@ -20,8 +20,9 @@ namespace forebay::stream {
 // stream, which outlives it. Never blocks; no errors.
 class Requester {
  public:
-  explicit Requester(const Recipe* recipe)
-      : recipe_(recipe), provenance_(recipe->dataset.get()) {}
+  // `form`: what samples are preferred in.
+  Requester(const Recipe* recipe, storage::Form form)
+      : recipe_(recipe), form_(form), provenance_(recipe->dataset.get()) {}
 
   // Fills in what the dataset says of the place's sample, which is read for its
   // batch's sponsor. The request lacks its `done`.
@@ -34,6 +35,7 @@ class Requester {
       const sampler::EpochOrder& order);
 
   const Recipe* const recipe_;
+  const storage::Form form_;
   const Provenance provenance_;
   // Of the epochs that were asked about last.
   std::array<std::shared_ptr<const BlockNeighbourhood>, 2> neighbourhoods_;

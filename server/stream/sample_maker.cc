@@ -40,7 +40,7 @@ absl::Status MakeArray(const pipeline::TensorType& type,
 }  // namespace
 
 absl::Status SampleMaker::Make(const Place& place,
-                               absl::Span<const std::uint8_t> encoded,
+                               absl::Span<const std::uint8_t> bytes,
                                pipeline::Workspace& workspace) const {
   std::array<dataset::FieldValue, dataset::kMostFields> values;
   const dataset::Dataset& dataset = *recipe_->dataset;
@@ -56,7 +56,7 @@ absl::Status SampleMaker::Make(const Place& place,
       status = pipeline::decode::DecodeText(BytesOf(*text)).status();
       layout_->SetBytes(slot, i, place.index, BytesOf(*text));
     } else {
-      status = MakeField(place, i, std::get<dataset::Part>(values[i]), encoded,
+      status = MakeField(place, i, std::get<dataset::Part>(values[i]), bytes,
                          workspace);
     }
     if (!status.ok()) return BlameField(dataset, place.id, i, status);
@@ -65,30 +65,31 @@ absl::Status SampleMaker::Make(const Place& place,
 }
 
 // A sample that an epoch has more than once looks different each time.
-std::uint64_t SampleMaker::SeedFor(const Place& place) const {
-  return recipe_->seed + place.repeat * 0x9E3779B97F4A7C15;
+pipeline::SampleKey SampleMaker::KeyOf(const Place& place) const {
+  return {.seed = recipe_->seed + place.repeat * 0x9E3779B97F4A7C15,
+          .epoch = place.batch->key.epoch,
+          .sample = place.id};
 }
 
 absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
                                     const dataset::Part& part,
-                                    absl::Span<const std::uint8_t> encoded,
+                                    absl::Span<const std::uint8_t> read,
                                     pipeline::Workspace& workspace) const {
-  if (part.offset > encoded.size() ||
-      part.length > encoded.size() - part.offset) {
-    return absl::DataLossError(absl::StrCat("has only ", encoded.size(), " of ",
-                                            part.offset + part.length,
-                                            " bytes"));
-  }
-  const auto bytes = encoded.subspan(part.offset, part.length);
   const Batch& batch = *place.batch;
+  if (recipe_->fields[field].kind == FieldKind::kImage &&
+      place.form != storage::kEncoded) {
+    return forms_->Make(place, KeyOf(place), read, part, workspace,
+                        layout_->Room(batch.data, field, place.index));
+  }
+  if (part.offset > read.size() || part.length > read.size() - part.offset) {
+    return absl::DataLossError(absl::StrCat(
+        "has only ", read.size(), " of ", part.offset + part.length, " bytes"));
+  }
+  const auto bytes = read.subspan(part.offset, part.length);
   switch (const FieldType& type = recipe_->fields[field]; type.kind) {
     case FieldKind::kImage:
-      return recipe_->pipeline->Run(
-          bytes,
-          {.seed = SeedFor(place),
-           .epoch = batch.key.epoch,
-           .sample = place.id},
-          workspace, layout_->Room(batch.data, field, place.index));
+      return forms_->Make(place, KeyOf(place), read, part, workspace,
+                          layout_->Room(batch.data, field, place.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
                                pipeline::decode::DecodeInteger(bytes));

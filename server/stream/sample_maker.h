@@ -6,39 +6,44 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
+#include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/form_choice.h"
 #include "server/stream/recipe.h"
 
 namespace forebay::stream {
 
-// Makes the samples of a stream: encoded bytes become an image and other fields
-// in their place of the slot. Immutable and thread-safe, each caller with a
-// workspace of its own. Recipe and layout belong to the stream, which outlives
-// it. Make computes for as long as decoding takes. Errors name the sample, the
-// object and the reason: those of Pipeline::Run and of the other fields'
-// decoders; INVALID_ARGUMENT: an array unlike sample 0's.
+// Makes the samples of a stream: what was read becomes an image and other
+// fields in their place of the slot. Immutable and thread-safe, each caller
+// with a workspace of its own. Recipe, layout and the choice of forms belong to
+// the stream, which outlives it. Make computes for as long as decoding takes.
+// Errors name the sample, the object and the reason: those of Pipeline::Run and
+// of the other fields' decoders; INVALID_ARGUMENT: an array unlike sample 0's.
 class SampleMaker {
  public:
-  SampleMaker(const Recipe* recipe, const BatchLayout* layout)
-      : recipe_(recipe), layout_(layout) {}
+  SampleMaker(const Recipe* recipe, const BatchLayout* layout,
+              FormChoice* forms)
+      : recipe_(recipe), layout_(layout), forms_(forms) {}
 
-  absl::Status Make(const Place& place, absl::Span<const std::uint8_t> encoded,
+  // `bytes` are what was read, in the place's form.
+  absl::Status Make(const Place& place, absl::Span<const std::uint8_t> bytes,
                     pipeline::Workspace& workspace) const;
 
   // Names the sample of an error that names its object.
   absl::Status Blame(const Place& place, const absl::Status& status) const;
 
  private:
-  std::uint64_t SeedFor(const Place& place) const;
+  pipeline::SampleKey KeyOf(const Place& place) const;
   absl::Status MakeField(const Place& place, std::size_t field,
                          const dataset::Part& part,
-                         absl::Span<const std::uint8_t> encoded,
+                         absl::Span<const std::uint8_t> read,
                          pipeline::Workspace& workspace) const;
 
   const Recipe* const recipe_;
   const BatchLayout* const layout_;
+  FormChoice* const forms_;
 };
 
 }  // namespace forebay::stream

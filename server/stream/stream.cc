@@ -37,8 +37,10 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
       machinery_(std::move(machinery)),
       pairing_(pairing),
       layout_(layout),
-      maker_(&recipe_, &layout_),
-      intake_(&recipe_, machinery_.budget, std::move(read_window)),
+      forms_(&recipe_, machinery_.form_keeper),
+      maker_(&recipe_, &layout_, &forms_),
+      intake_(&recipe_, forms_.form(), machinery_.budget,
+              std::move(read_window)),
       stock_(machinery_.budget, layout_.slot_bytes()),
       audience_(recipe_.batch, {.timetable = machinery_.timetable,
                                 .dataset = recipe_.dataset}),
@@ -159,7 +161,7 @@ void Stream::StartLocked(Member& member, std::shared_ptr<const Course> course,
 
 std::shared_ptr<const Course> Stream::CourseLocked(
     std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list) {
-  if (recipe_.sampler.is_listed()) {
+  if (recipe_.sampler.is_listed() || recipe_.sampler.is_drawn()) {
     // The same epoch may be another one now: nothing of it is kept.
     stock_.Forget(epoch);
     courses_ = {Course::Of(recipe_.sampler, epoch, list)};

@@ -18,6 +18,7 @@
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/form_choice.h"
 #include "server/stream/intake.h"
 #include "server/stream/member.h"
 #include "server/stream/production_line.h"
@@ -211,6 +212,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Machinery machinery_;
   const Pairing pairing_;
   const BatchLayout layout_;
+  FormChoice forms_;
   const SampleMaker maker_;
   mutable base::Mutex mutex_;
   Intake intake_ ABSL_GUARDED_BY(mutex_);

@@ -20,9 +20,9 @@ PAGE = 4096
 OTHER_WORK = 4 << 20  # bytes, more than a core's own caches hold
 
 
-def transform(dtype):
-    """RandomResizedCrop(224), flip and (floats) normalise, to NCHW."""
-    ops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToImage()]
+def transform(dtype, size=224):
+    """RandomResizedCrop(size), flip and (floats) normalise, to NCHW."""
+    ops = [T.RandomResizedCrop(size), T.RandomHorizontalFlip(), T.ToImage()]
     if dtype != "uint8":
         ops += [T.ToDtype(dtype, scale=True), T.Normalize(MEAN, STD)]
     return T.Compose(ops)
@@ -86,7 +86,7 @@ def trainer_cost(shape, dtype, mode, times):
 
 def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
             seed=0, skip_epochs=0, memory=False, daemon_pid=None,
-            first_batch_only=False):
+            first_batch_only=False, size=224):
     """Reads epochs.
 
     Args:
@@ -102,6 +102,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
         process and what the daemon has resident besides slots.
       daemon_pid: whose CPU time and memory is to be told, too.
       first_batch_only: whether to leave after one batch.
+      size: of the images, in pixels.
 
     Returns:
       A dict; times in seconds, CPU in nanoseconds.
@@ -112,7 +113,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
     opened = time.monotonic()
     loader = forebay.DataLoader(
         uri, batch_size=batch_size, shuffle=True, seed=seed,
-        transform=transform(dtype), framework="numpy")
+        transform=transform(dtype, size), framework="numpy")
     for epoch in range(skip_epochs + epochs):
         if epoch == skip_epochs:
             result["stats_before"] = dict(loader.stats())

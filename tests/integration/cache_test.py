@@ -75,7 +75,7 @@ def test_two_jobs_read_every_byte_once(daemon, photos):
         jobs = ctl(daemon, "jobs")["jobs"]
     every_byte = SAMPLES, size_of(photos)
     assert tally(cache["total"], "source") == every_byte
-    assert int(cache["entries"]) == SAMPLES
+    assert int(cache["entries"]) - int(cache["decoded"]["entries"]) == SAMPLES
     assert cache["failures"] == "0" and tally(cache, "evicted") == (0, 0)
     # What each job read came from somewhere, and was counted once.
     assert [job["key"] for job in cache["jobs"]] == ["one", "two"]

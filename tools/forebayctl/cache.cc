@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
@@ -57,6 +58,21 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << " times the disk failed\n\n";
 }
 
+void PrintForms(const proto::CacheStatus& status) {
+  const proto::DecodedStatus& decoded = status.decoded();
+  const std::uint64_t hits = status.total().memory().reads();
+  std::cout << "encoded   " << Reads(status.entries() - decoded.entries())
+            << " entries in "
+            << Size(status.entry_bytes() - decoded.entry_bytes()) << ", "
+            << Reads(hits - decoded.hits()) << " hits\n"
+            << "decoded   " << Reads(decoded.entries()) << " entries in "
+            << Size(decoded.entry_bytes()) << ", " << Reads(decoded.hits())
+            << " hits, which saved "
+            << absl::StrFormat("%.1f",
+                               static_cast<double>(decoded.saved_nanos()) / 1e9)
+            << " s of CPU time; " << Reads(decoded.made()) << " made\n\n";
+}
+
 void Print(const proto::CacheStatus& status, std::size_t width) {
   std::cout << "memory    " << Size(status.used()) << " of "
             << Size(status.capacity()) << " ("
@@ -69,7 +85,8 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
             << Size(status.evicted().bytes()) << "\n"
             << "not kept  " << Reads(status.bypassed().reads()) << " reads, "
             << Size(status.bypassed().bytes()) << "; "
-            << Reads(status.failures()) << " failed\n\n";
+            << Reads(status.failures()) << " failed\n";
+  PrintForms(status);
   if (status.has_disk()) PrintDisk(status.disk());
   TextTable table({{"JOB"},
                    {"READS", true, 2},

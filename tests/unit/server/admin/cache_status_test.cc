@@ -16,6 +16,11 @@ TEST(CacheStatusTest, CarriesEverything) {
   EXPECT_EQ(status.used(), std::uint64_t{1} << 28);
   EXPECT_EQ(status.entries(), 4000);
   EXPECT_EQ(status.entry_bytes(), 250'000'000);
+  EXPECT_EQ(status.decoded().entries(), 300);
+  EXPECT_EQ(status.decoded().entry_bytes(), 100'000'000);
+  EXPECT_EQ(status.decoded().made(), 800);
+  EXPECT_EQ(status.decoded().hits(), 500);
+  EXPECT_EQ(status.decoded().saved_nanos(), 2'500'000'000);
   EXPECT_EQ(status.reads_in_flight(), 3);
   EXPECT_EQ(status.total().memory().reads(), 9000);
   EXPECT_EQ(status.total().shared().bytes(), 50'000'000);

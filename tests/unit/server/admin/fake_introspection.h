@@ -111,6 +111,11 @@ inline cache::Snapshot ResnetCache() {
   snapshot.capacity = std::uint64_t{1} << 30;
   snapshot.used = std::uint64_t{1} << 28;
   snapshot.entries = 4000;
+  snapshot.decoded = {.entries = 300,
+                      .entry_bytes = 100'000'000,
+                      .made = 800,
+                      .hits = 500,
+                      .saved_nanos = 2'500'000'000};
   snapshot.entry_bytes = 250'000'000;
   snapshot.reads_in_flight = 3;
   snapshot.total.memory = {9000, 450'000'000};

@@ -133,7 +133,7 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
 class RequesterTest : public ::testing::Test {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    Requester requester(&recipe);
+    Requester requester(&recipe, storage::kEncoded);
     const auto channel = *arena::Channel::Create();
     const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
                          recipe.batch, {nullptr, recipe.dataset});

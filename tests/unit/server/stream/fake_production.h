@@ -79,6 +79,21 @@ class FakePipeline final : public pipeline::Pipeline {
     return absl::OkStatus();
   }
 
+  std::uint64_t form() const override { return 1; }
+  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
+                           const pipeline::SampleKey& key,
+                           pipeline::Workspace& workspace,
+                           absl::Span<std::uint8_t> out) const override {
+    return Run(form, key, workspace, out);
+  }
+  absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
+                          const pipeline::SampleKey& key,
+                          pipeline::Workspace& workspace,
+                          absl::Span<std::uint8_t> out,
+                          pipeline::FormTarget& /*target*/) const override {
+    return Run(encoded, key, workspace, out);
+  }
+
  private:
   const pipeline::TensorType output_ = {
       .dtype = proto::DType::kInt64, .shape = {2}, .bytes = 16};
@@ -230,7 +245,8 @@ inline Recipe FakeRecipe(
           .pipeline = pipeline,
           .fields = *TypesOf(*dataset, &pipeline->output(), {}),
           .batch = spec.batch(),
-          .seed = spec.sampler().seed()};
+          .seed = spec.sampler().seed(),
+          .seat = nullptr};
 }
 
 }  // namespace forebay::stream

@@ -1,0 +1,55 @@
+#ifndef FOREBAY_SERVER_CACHE_FORM_KEEPER_H_
+#define FOREBAY_SERVER_CACHE_FORM_KEEPER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::cache {
+
+// Room for another form of what was read, among what is kept. Of its maker
+// alone until it is kept; dropping it gives the room back. Outlived by nothing
+// of its keeper's.
+class FormRoom {
+ public:
+  virtual ~FormRoom() = default;
+  // To be filled; as long as was asked for.
+  virtual absl::Span<std::uint8_t> span() = 0;
+};
+
+// Keeps other forms of what was read, for readers that take them
+// (storage::ReadRequest::form), where they save more than what they would
+// displace.
+//
+// Thread-safe; never blocks; calls the oracle of next uses without any lock.
+// No errors: what is not kept is made anew.
+class FormKeeper {
+ public:
+  // One that could be made.
+  struct Offer {
+    // What was read: its root, extent and sample.
+    const storage::ReadRequest* read = nullptr;
+    storage::Form form = storage::kEncoded;  // not this one
+    std::uint64_t bytes = 0;
+    // CPU time that each reader saves that gets it instead of what was read,
+    // as measured; positive.
+    std::int64_t saves_nanos = 0;
+    // And that its maker spends beyond what its own use of it takes.
+    std::int64_t costs_nanos = 0;
+  };
+
+  virtual ~FormKeeper() = default;
+
+  // Null: it is there already, or not worth its room.
+  virtual std::unique_ptr<FormRoom> RoomFor(const Offer& offer) = 0;
+  // Bytes of memory for all that is kept.
+  virtual std::uint64_t capacity() const = 0;
+  // From now on it is given out. `room` is one of its own, and filled.
+  virtual void Keep(std::unique_ptr<FormRoom> room) = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_FORM_KEEPER_H_

@@ -1,0 +1,27 @@
+#include "server/job/coordinator_directory.h"
+
+#include "server/stream/form_choice.h"
+#include "server/stream/provenance.h"
+
+namespace forebay::job {
+
+std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
+    std::uint32_t uid, const stream::Recipe& recipe, std::uint64_t room) {
+  const std::uint64_t dataset = stream::DatasetNumber(*recipe.dataset);
+  const auto make = [&] {
+    return std::make_shared<stream::Coordinator>(recipe.dataset->size(), room,
+                                                 recipe.seed);
+  };
+  // What has no name is nobody else's.
+  if (dataset == 0) return make();
+  base::MutexLock lock(&mutex_);
+  std::erase_if(coordinators_,
+                [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<stream::Coordinator>& known =
+      coordinators_[{uid, dataset, stream::FormNumber(recipe)}];
+  std::shared_ptr<stream::Coordinator> coordinator = known.lock();
+  if (coordinator == nullptr) known = coordinator = make();
+  return coordinator;
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,39 @@
+#ifndef FOREBAY_SERVER_JOB_COORDINATOR_DIRECTORY_H_
+#define FOREBAY_SERVER_JOB_COORDINATOR_DIRECTORY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/stream/coordinator.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::job {
+
+// The coordinators of loaders with a coordinated order: one for all loaders of
+// a user that read the same dataset and can use the same form of its images. It
+// is there as long as one of them holds it. Thread-safe; never blocks; no
+// errors.
+class CoordinatorDirectory {
+ public:
+  // The one for the recipe's loader; makes it where it is the first. `room`:
+  // bytes that forms may take.
+  std::shared_ptr<stream::Coordinator> For(std::uint32_t uid,
+                                           const stream::Recipe& recipe,
+                                           std::uint64_t room);
+
+ private:
+  // uid, the dataset's number, the form's.
+  using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
+
+  base::Mutex mutex_;
+  std::map<Key, std::weak_ptr<stream::Coordinator>> coordinators_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::job
+
+#endif  // FOREBAY_SERVER_JOB_COORDINATOR_DIRECTORY_H_

@@ -1,0 +1,80 @@
+#include "server/pipeline/form_writer.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "proto/raw_image.h"
+#include "server/base/check.h"
+#include "server/pipeline/transform/convert.h"
+#include "server/pipeline/transform/planes.h"
+
+namespace forebay::pipeline {
+namespace {
+
+using transform::kColors;
+
+// Takes rows that are pixels already.
+class CopiedRows final : public decode::RowSink {
+ public:
+  CopiedRows(std::uint32_t width, std::uint8_t* pixels)
+      : row_bytes_(std::size_t{width} * kColors), pixels_(pixels) {}
+
+  void Rows(std::uint32_t first_row, std::uint32_t count,
+            const std::uint8_t* rgb, std::size_t stride_bytes) override {
+    std::uint8_t* out = pixels_ + first_row * row_bytes_;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::memcpy(out + i * row_bytes_, rgb + i * stride_bytes, row_bytes_);
+    }
+  }
+
+ private:
+  const std::size_t row_bytes_;
+  std::uint8_t* const pixels_;
+};
+
+// Takes rows of planes.
+class MixedRows final : public transform::RowTarget {
+ public:
+  MixedRows(std::size_t width, std::uint8_t* pixels)
+      : width_(width), pixels_(pixels) {}
+
+  void Row(std::int64_t y, std::uint8_t* const (&planes)[kColors]) override {
+    const std::uint8_t* rows[kColors] = {planes[0], planes[1], planes[2]};
+    transform::InterleaveRows(
+        rows, width_, 1,
+        pixels_ + static_cast<std::size_t>(y) * width_ * kColors);
+  }
+
+ private:
+  const std::size_t width_;
+  std::uint8_t* const pixels_;
+};
+
+}  // namespace
+
+std::uint64_t FormBytes(const transform::View& view) {
+  return sizeof(proto::RawImageHeader) +
+         static_cast<std::uint64_t>(view.x.length()) *
+             static_cast<std::uint64_t>(view.y.length()) * kColors;
+}
+
+absl::Status WriteForm(SampleView& sample, const decode::ImageInfo& info,
+                       bool whole, decode::ImageDecoder& decoder,
+                       absl::Span<std::uint8_t> form) {
+  FOREBAY_CHECK(form.size() == FormBytes(sample.view()));
+  const proto::RawImageHeader header = {
+      .magic = proto::kRawImageMagic,
+      .width = static_cast<std::uint32_t>(sample.view().x.length()),
+      .height = static_cast<std::uint32_t>(sample.view().y.length()),
+      .channels = kColors};
+  std::memcpy(form.data(), &header, sizeof(header));
+  std::uint8_t* const pixels = form.data() + sizeof(header);
+  if (whole) {
+    CopiedRows rows(info.width, pixels);
+    return decoder.Decode({0, 0, info.width, info.height}, rows);
+  }
+  MixedRows rows(header.width, pixels);
+  return sample.Render(rows);
+}
+
+}  // namespace forebay::pipeline

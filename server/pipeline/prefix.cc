@@ -1,0 +1,44 @@
+#include "server/pipeline/prefix.h"
+
+#include <variant>
+#include <vector>
+
+#include "server/pipeline/transform/ops.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::pipeline {
+namespace {
+
+// Names the pixels as they are decoded.
+constexpr std::uint64_t kDecoded = 1;
+
+}  // namespace
+
+Prefix PrefixOf(const Program& program) {
+  // Without a resize, what is kept would be no smaller and serve fewer.
+  std::size_t end = 0;
+  std::vector<std::int64_t> key;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const transform::PixelOp& op = program.ops[i].op;
+    if (const auto* resize = std::get_if<transform::Resize>(&op)) {
+      key.insert(key.end(), {1, resize->height, resize->width, resize->max_size,
+                             static_cast<std::int64_t>(resize->filter)});
+    } else if (const auto* crop = std::get_if<transform::CenterCrop>(&op)) {
+      // What lies beside a small image is black, but for a late fill, which is
+      // no pixel.
+      if (i == 0 || program.fills[i].late) break;
+      key.insert(key.end(), {2, crop->height, crop->width});
+    } else {
+      break;
+    }
+    end = i + 1;
+  }
+  if (end == 0) return {0, kDecoded};
+  const std::uint64_t digest =
+      XXH3_64bits(key.data(), key.size() * sizeof(key[0]));
+  return {end, digest <= kDecoded ? kDecoded + 1 : digest};
+}
+
+}  // namespace forebay::pipeline

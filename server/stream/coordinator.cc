@@ -1,0 +1,138 @@
+#include "server/stream/coordinator.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/sampler/sample_set.h"
+
+namespace forebay::stream {
+namespace {
+
+// A form that is missing says that there is room for so much less, one that is
+// found that it could be a little more.
+constexpr double kLess = 0.98;
+constexpr double kMore = 1.001;
+constexpr double kLeastPart = 0.01;
+constexpr std::size_t kLeastShelved = 16;
+
+}  // namespace
+
+Coordinator::Seat::Seat(std::shared_ptr<Coordinator> coordinator)
+    : coordinator_(std::move(coordinator)), reader_([this] {
+        base::MutexLock lock(&coordinator_->mutex_);
+        return coordinator_->order_.Join();
+      }()) {}
+
+Coordinator::Seat::~Seat() {
+  base::MutexLock lock(&coordinator_->mutex_);
+  while (!making_.empty()) {
+    coordinator_->EndLocked(*this, making_.begin()->first);
+  }
+  coordinator_->order_.Leave(reader_);
+}
+
+absl::Status Coordinator::Seat::Start(std::uint64_t position,
+                                      const base::IndexList* seen) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  sampler::CoordinatedOrder& order = coordinator_->order_;
+  const std::uint64_t told = seen == nullptr ? 0 : seen->size();
+  sampler::SampleSet set(order.size());
+  for (std::uint64_t i = 0; i < told; ++i) set.Add(seen->At(i));
+  const std::uint64_t distinct = order.size() - set.lacking();
+  if (told != position || distinct != position) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an epoch in coordinated order goes on at sample ",
+                     position, ", but the samples seen are ", distinct));
+  }
+  begin_ = position;
+  drawn_.clear();
+  // Those of an epoch that was given up.
+  while (!making_.empty()) {
+    coordinator_->EndLocked(*this, making_.begin()->first);
+  }
+  return order.Resume(reader_, set.ToBytes());
+}
+
+std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  FOREBAY_CHECK(position >= begin_);
+  while (drawn_.size() <= position - begin_) {
+    drawn_.push_back(coordinator_->order_.Next(reader_));
+    making_[drawn_.back()] = begin_ + drawn_.size() - 1;
+    ++coordinator_->making_[drawn_.back()];
+  }
+  return drawn_[position - begin_];
+}
+
+std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
+    std::uint64_t sample) const {
+  base::MutexLock lock(&coordinator_->mutex_);
+  const sampler::CoordinatedOrder& order = coordinator_->order_;
+  const auto making = making_.find(sample);
+  if (making != making_.end()) return making->second;
+  const bool is_cheap =
+      order.IsShelved(sample) || coordinator_->making_.contains(sample);
+  if (order.HasSeen(reader_, sample)) {
+    if (!is_cheap) return std::nullopt;
+    // The next epoch takes it early.
+    return order.size() + order.shelved();
+  }
+  const std::uint64_t left = order.Left(reader_);
+  const std::uint64_t until =
+      is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_) + 1, left)
+               : left;
+  return begin_ + drawn_.size() + until;
+}
+
+Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
+                         std::uint64_t seed)
+    : room_(room), order_(size, size, seed) {}
+
+std::shared_ptr<Coordinator::Seat> Coordinator::Join() {
+  return std::shared_ptr<Seat>(new Seat(shared_from_this()));
+}
+
+void Coordinator::EndLocked(Seat& seat, std::uint64_t sample) {
+  if (seat.making_.erase(sample) == 0) return;
+  const auto made = making_.find(sample);
+  if (--made->second == 0) making_.erase(made);
+}
+
+void Coordinator::AdaptLocked(double factor) {
+  part_ = std::clamp(part_ * factor, kLeastPart, 1.0);
+  if (form_bytes_ == 0) return;
+  const double fit = part_ * static_cast<double>(room_) / form_bytes_;
+  const auto most = static_cast<double>(order_.size());
+  order_.SetCapacity(
+      std::max(kLeastShelved, static_cast<std::size_t>(std::min(fit, most))));
+}
+
+void Coordinator::Seat::Found(std::uint64_t sample) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  coordinator_->EndLocked(*this, sample);
+  coordinator_->AdaptLocked(kMore);
+}
+
+void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  Coordinator& all = *coordinator_;
+  all.EndLocked(*this, sample);
+  const auto is = static_cast<double>(bytes);
+  all.form_bytes_ =
+      all.form_bytes_ == 0 ? is : all.form_bytes_ + (is - all.form_bytes_) / 64;
+  // Who wanted it should have found it.
+  all.AdaptLocked(all.order_.IsShelved(sample) ? kLess : 1);
+  all.order_.Put(sample);
+}
+
+void Coordinator::Seat::Missed(std::uint64_t sample) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  Coordinator& all = *coordinator_;
+  all.EndLocked(*this, sample);
+  if (!all.order_.IsShelved(sample)) return;
+  all.AdaptLocked(kLess);
+  all.order_.Drop(sample);
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,92 @@
+#ifndef FOREBAY_SERVER_STREAM_COORDINATOR_H_
+#define FOREBAY_SERVER_STREAM_COORDINATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "server/base/index_list.h"
+#include "server/base/mutex.h"
+#include "server/sampler/coordinated_order.h"
+#include "server/sampler/draws.h"
+
+namespace forebay::stream {
+
+// Picks the samples of all loaders that read one dataset in a coordinated
+// order, and make the same form of its images: who of them decodes an image
+// keeps its form for the others, who then want it soon.
+//
+// How many forms are there at a time is found out: there are as many as fit
+// into the cache's memory at most, and fewer where some are found missing.
+//
+// Thread-safe. Shared by the loaders' streams; a seat keeps it alive. Never
+// blocks. Errors: those of Seat::Start.
+class Coordinator : public std::enable_shared_from_this<Coordinator> {
+ public:
+  // One loader's, until it is destroyed. Takes 8 bytes a sample of the epoch.
+  class Seat final : public sampler::Draws {
+   public:
+    ~Seat() override;
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    // Begins an epoch at `position`: so many samples were seen before, which
+    // `seen` has, each once (null: none). INVALID_ARGUMENT: it has others.
+    absl::Status Start(std::uint64_t position, const base::IndexList* seen);
+
+    std::uint64_t At(std::uint64_t position) override;
+    // Of a sample in the making, where it stands.
+    std::optional<std::uint64_t> PositionOf(
+        std::uint64_t sample) const override;
+
+    // What became of a sample: its image was made from its form; it was
+    // decoded, and its form, so long, is kept; or it was decoded and is not
+    // kept.
+    void Found(std::uint64_t sample);
+    void Kept(std::uint64_t sample, std::uint64_t bytes);
+    void Missed(std::uint64_t sample);
+
+   private:
+    friend class Coordinator;
+    explicit Seat(std::shared_ptr<Coordinator> coordinator);
+
+    const std::shared_ptr<Coordinator> coordinator_;
+    const sampler::CoordinatedOrder::Reader reader_;
+    // The coordinator's mutex guards these.
+    std::uint64_t begin_ = 0;           // where the epoch was started
+    std::vector<std::uint64_t> drawn_;  // from there on
+    // Positions of those in the making.
+    absl::flat_hash_map<std::uint64_t, std::uint64_t> making_;
+  };
+
+  // `size` samples, at least one. Forms of their images may take `room` bytes.
+  Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed);
+
+  std::shared_ptr<Seat> Join();
+
+ private:
+  // The seat makes the sample no longer.
+  void EndLocked(Seat& seat, std::uint64_t sample)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The forms that are taken to be there proved to be more, or fewer.
+  void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::uint64_t room_;
+  mutable base::Mutex mutex_;
+  sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
+  // Samples in the making, and by how many: their forms will be there soon.
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> making_
+      ABSL_GUARDED_BY(mutex_);
+  double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
+  // The part of the room that proved to be there.
+  double part_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_COORDINATOR_H_

@@ -1,0 +1,154 @@
+#include "server/stream/form_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "server/base/clock.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::stream {
+namespace {
+
+std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
+
+// Whether a field besides the image is read from a sample's bytes.
+bool HasOtherParts(const Recipe& recipe) {
+  std::array<dataset::FieldValue, dataset::kMostFields> values;
+  const std::size_t fields = recipe.fields.size();
+  recipe.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
+  for (std::size_t i = 0; i < fields; ++i) {
+    if (recipe.fields[i].kind != proto::FieldKind::kImage &&
+        std::holds_alternative<dataset::Part>(values[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// Says which image of a sample's bytes it is of, too.
+storage::Form FormNumber(const Recipe& recipe) {
+  const auto image = std::find_if(
+      recipe.fields.begin(), recipe.fields.end(), [](const FieldType& field) {
+        return field.kind == proto::FieldKind::kImage;
+      });
+  if (image == recipe.fields.end() || recipe.pipeline == nullptr ||
+      recipe.dataset->size() == 0) {
+    return storage::kEncoded;
+  }
+  const std::uint64_t number = XXH3_64bits_withSeed(
+      image->name.data(), image->name.size(),
+      recipe.pipeline->form() * 2 + (HasOtherParts(recipe) ? 1 : 0));
+  return number == storage::kEncoded ? 1 : number;
+}
+
+FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
+    : recipe_(recipe), keeper_(keeper), provenance_(recipe->dataset.get()) {
+  if (keeper == nullptr || recipe->pipeline == nullptr ||
+      recipe->dataset->size() == 0) {
+    return;
+  }
+  if (DatasetNumber(*recipe->dataset) == 0) return;
+  has_other_parts_ = HasOtherParts(*recipe);
+  form_ = FormNumber(*recipe);
+}
+
+void FormChoice::TellMissed(const Place& place) const {
+  if (recipe_->seat != nullptr) recipe_->seat->Missed(place.id);
+}
+
+// A form on its way into the cache.
+class FormChoice::Offer final : public pipeline::FormTarget {
+ public:
+  Offer(const FormChoice* choice, const Place* place,
+        absl::Span<const std::uint8_t> read,
+        const FormCosts::Appraisal& appraisal)
+      : choice_(choice), place_(place), read_(read), appraisal_(appraisal) {}
+
+  absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
+    dataset::Sample sample = choice_->recipe_->dataset->At(place_->id);
+    storage::ReadRequest request;
+    request.root = choice_->provenance_.RootOf(place_->id);
+    request.object = std::move(sample.object);
+    request.version = sample.version;
+    request.offset = sample.offset;
+    request.length = sample.length;
+    request.sample = choice_->provenance_.RefOf(place_->id);
+    const std::size_t before =
+        choice_->has_other_parts_ ? read_.size() : std::size_t{0};
+    room_ = choice_->keeper_->RoomFor({.read = &request,
+                                       .form = choice_->form_,
+                                       .bytes = before + bytes,
+                                       .saves_nanos = appraisal_.saves_nanos,
+                                       .costs_nanos = appraisal_.costs_nanos});
+    if (room_ == nullptr) return {};
+    std::copy_n(read_.begin(), before, room_->span().begin());
+    return room_->span().subspan(before);
+  }
+
+  void Filled() override { filled_at_nanos_ = CpuNanos(); }
+
+  // When it was; 0: it was not.
+  std::int64_t filled_at_nanos() const { return filled_at_nanos_; }
+  std::unique_ptr<cache::FormRoom> TakeRoom() { return std::move(room_); }
+
+ private:
+  const FormChoice* const choice_;
+  const Place* const place_;
+  const absl::Span<const std::uint8_t> read_;
+  const FormCosts::Appraisal appraisal_;
+  std::unique_ptr<cache::FormRoom> room_;
+  std::int64_t filled_at_nanos_ = 0;
+};
+
+absl::Status FormChoice::Make(const Place& place,
+                              const pipeline::SampleKey& key,
+                              absl::Span<const std::uint8_t> bytes,
+                              const dataset::Part& image,
+                              pipeline::Workspace& workspace,
+                              absl::Span<std::uint8_t> room) {
+  const pipeline::Pipeline& pipeline = *recipe_->pipeline;
+  const std::int64_t started = CpuNanos();
+  if (place.form != storage::kEncoded) {
+    const std::size_t before = has_other_parts_ ? place.length : 0;
+    absl::Status status = pipeline.RunFromForm(
+        bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
+    costs_.AddFromForm(CpuNanos() - started);
+    if (recipe_->seat != nullptr) recipe_->seat->Found(place.id);
+    return status;
+  }
+  const auto encoded = bytes.subspan(image.offset, image.length);
+  const FormCosts::Appraisal appraisal =
+      form_ == storage::kEncoded ? FormCosts::Appraisal{} : costs_.Appraise();
+  if (appraisal.saves_nanos <= 0) {
+    absl::Status status = pipeline.Run(encoded, key, workspace, room);
+    costs_.AddEncoded(CpuNanos() - started);
+    TellMissed(place);
+    return status;
+  }
+  Offer offer(this, &place, bytes, appraisal);
+  absl::Status status =
+      pipeline.RunAndKeep(encoded, key, workspace, room, offer);
+  const std::int64_t ended = CpuNanos();
+  if (offer.filled_at_nanos() == 0) {
+    costs_.AddEncoded(ended - started);
+    TellMissed(place);
+    return status;
+  }
+  costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
+  std::unique_ptr<cache::FormRoom> filled = offer.TakeRoom();
+  const std::uint64_t form_bytes = filled->span().size();
+  keeper_->Keep(std::move(filled));
+  if (recipe_->seat != nullptr) {
+    recipe_->seat->Kept(place.id, form_bytes);
+  }
+  return status;
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,130 @@
+"""Four loaders in coordinated order, beside the same in exact order.
+
+Each has a seed, a crop and a batch size of its own; the second, third and
+fourth join when the first has read 20, 37 and 61% of its first epoch; each runs
+four epochs. The cache has a tenth of what the dataset takes decoded. In exact
+order, it keeps what was read alone. Loaders read as fast as they can, or at
+unequal speeds: 1, .8, .5 and .3 of what each of four has alone.
+
+A decode is one of encoded bytes; the CPU time is the daemon's. The dependence
+of successive epochs is the rank correlation of the samples' places.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+
+import photos
+from daemon import daemon, process_cpu_nanos, stop
+from figures import row
+from readers import FOLDER, call
+
+JOINS = (0.20, 0.37, 0.61)
+LOADERS = ((224, 32), (192, 24), (160, 48), (224, 16))  # crop, batch
+EPOCHS = 4
+SPEEDS = (1, 0.8, 0.5, 0.3)
+DECODED = 600_000  # bytes of an image of the dataset, decoded, about
+PART = 0.1
+# What is to be shown.
+MOST_DECODES, MOST_SPEARMAN, LEAST_GAIN = 0.30, 0.5, 1.4
+
+
+class _Reader:
+    """A process of read_in_concert.py, which has opened its loader."""
+
+    def __init__(self, server, **options):
+        self._process = subprocess.Popen(
+            ["/usr/bin/python3", str(FOLDER / "read_in_concert.py"),
+             json.dumps(options)],
+            env=dict(server.environment, FOREBAY_JOB=f"job-{options['seed']}"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            universal_newlines=True)
+        self.expect("ready")
+
+    def expect(self, word):
+        """Waits for its next line, which must be that."""
+        said = self._process.stdout.readline().strip()
+        if said != word:
+            raise RuntimeError(f"a reader said {said!r}, not {word!r} (above)")
+
+    def go(self):
+        """Lets it begin."""
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+
+    def result(self):
+        """Waits until it has ended; what it tells."""
+        found = json.loads(self._process.stdout.readline())
+        self._process.wait()
+        return found
+
+    def close(self):
+        """Ends it, whatever it does."""
+        stop(self._process)
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+
+def _concert(uri, images, order, decoded, rates=(0, 0, 0, 0)):
+    """All four; what they had together: images a second, decodes an image,
+    microseconds of CPU an image, and the highest rank correlation."""
+    room = int(images * DECODED * PART)
+    config = (f'[cache]\nmemory = "{room >> 20}MiB"\ndecoded = "{decoded}"\n')
+    with daemon(config) as server, contextlib.ExitStack() as stack:
+        # The index is built.
+        call("read_forebay.py", server.environment, uri=uri, mode="none",
+             first_batch_only=True)
+        readers = []
+        for seed, ((size, batch), rate) in enumerate(zip(LOADERS, rates), 1):
+            reader = _Reader(
+                server, uri=uri, order=order, seed=seed, batch_size=batch,
+                size=size, epochs=EPOCHS, rate=rate,
+                marks=[join * images for join in JOINS] if seed == 1 else [])
+            stack.callback(reader.close)
+            readers.append(reader)
+        cpu = process_cpu_nanos(server.pid)
+        readers[0].go()
+        for reader in readers[1:]:
+            readers[0].expect("mark")
+            reader.go()
+        found = [reader.result() for reader in readers]
+        cpu = process_cpu_nanos(server.pid) - cpu
+    total = sum(each["images"] for each in found)
+    seconds = (max(each["end"] for each in found) -
+               min(each["begin"] for each in found))
+    return {"rate": total / seconds,
+            "decodes": sum(each["decodes"] for each in found) / total,
+            "cpu": cpu / total / 1e3,
+            "spearman": max(each["spearman"] for each in found)}
+
+
+def run():
+    """Rows: decodes first, then correlation, aggregates and CPU time."""
+    count = int(os.environ.get("FOREBAY_BENCH_IMAGES", photos.DEFAULT_COUNT))
+    uri = str(photos.make(count))
+    ours = _concert(uri, count, "coordinated", "auto")
+    plain = _concert(uri, count, "exact", "off")
+    rates = [speed * plain["rate"] / len(LOADERS) for speed in SPEEDS]
+    uneven = _concert(uri, count, "coordinated", "auto", rates)
+    uneven_plain = _concert(uri, count, "exact", "off", rates)
+    name = "coordinated"
+    speeds = "speeds " + ", ".join(map(str, SPEEDS))
+    return [
+        row(name, "decodes an image / bar", ours["decodes"], MOST_DECODES,
+            "decodes"),
+        row(name, "successive epochs' correlation / bar", ours["spearman"],
+            MOST_SPEARMAN, "Spearman"),
+        row(name, "aggregate / exact order's", ours["rate"], plain["rate"],
+            "images/s"),
+        row(name, "gain of the aggregate / bar", ours["rate"] / plain["rate"],
+            LEAST_GAIN, "ratio"),
+        row(name, "daemon's CPU an image / exact order's", ours["cpu"],
+            plain["cpu"], "us"),
+        row(name, f"{speeds}: decodes an image / exact order's",
+            uneven["decodes"], uneven_plain["decodes"], "decodes"),
+        row(name, f"{speeds}: correlation / bar", uneven["spearman"],
+            MOST_SPEARMAN, "Spearman"),
+        row(name, f"{speeds}: daemon's CPU an image / exact", uneven["cpu"],
+            uneven_plain["cpu"], "us"),
+    ]

@@ -1,0 +1,111 @@
+"""What is kept decoded changes no byte of a batch, and is seen."""
+
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import PIL.Image
+import pytest
+
+from daemons import serving
+from trouble import ctl
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
+EPOCHS = 4
+# Loaders that have no more in common than the images.
+KINDS = (
+    ("T.RandomResizedCrop(40), T.RandomHorizontalFlip(), T.ToImage()", 7, 1),
+    ("T.RandomResizedCrop((24, 56)), T.ToImage(), "
+     "T.ToDtype('float32', scale=True)", 16, 2),
+    ("T.Resize(64), T.CenterCrop(56), T.ToImage()", 10, 3),
+    ("T.Resize(64), T.RandomCrop(48), T.RandomVerticalFlip(), T.ToImage()",
+     12, 3),
+)
+READER = """
+import hashlib, sys
+import numpy
+import forebay
+from forebay import transforms as T
+uri, batch_size, seed, epochs = sys.argv[1], *map(int, sys.argv[2:5])
+digest = hashlib.sha256()
+with forebay.DataLoader(uri, batch_size=batch_size, shuffle=True, seed=seed,
+                        transform=T.Compose([%s]),
+                        framework="numpy") as loader:
+    for _ in range(epochs):
+        for batch in loader:
+            for field in batch:
+                digest.update(numpy.ascontiguousarray(field))
+            digest.update(numpy.ascontiguousarray(batch.sample_ids))
+    print(digest.hexdigest(), loader.stats()["samples_decoded"])
+"""
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory, photos):
+    """Images of every kind, and photographs."""
+    folder = tmp_path_factory.mktemp("forms")
+    for kind in ("jpg", "png"):
+        (folder / kind).mkdir()
+        for path in GOLDEN.glob(f"*.{kind}"):
+            os.link(path, folder / kind / path.name)
+    (folder / "large").mkdir()
+    rng = numpy.random.default_rng(1)
+    for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:12]):
+        with PIL.Image.open(path) as image:
+            image.resize(tuple(rng.integers(200, 500, 2))).save(
+                folder / "large" / f"{number}.jpg")
+    return folder
+
+
+def _read(folder, kind):
+    """Digest of all that a loader gives, and how many samples it decoded."""
+    ops, batch_size, seed = kind
+    done = subprocess.run(
+        [sys.executable, "-c", READER % ops, str(folder), str(batch_size),
+         str(seed), str(EPOCHS)],
+        env=dict(os.environ, FOREBAY_JOB=f"{batch_size}-{seed}"),
+        stdout=subprocess.PIPE, check=True)
+    digest, decoded = done.stdout.split()
+    return digest, int(decoded)
+
+
+def _read_all(tmp_path, folder, config):
+    """Of four loaders at once; and what the cache tells then."""
+    (tmp_path / "forebayd.toml").write_text(config)
+    with serving(tmp_path, "--config",
+                 str(tmp_path / "forebayd.toml")) as daemon, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda kind: _read(folder, kind), KINDS))
+        cache = ctl(daemon, "cache")
+    return ([digest for digest, _ in found],
+            sum(decoded for _, decoded in found), cache)
+
+
+def test_batches_are_the_same_decoded_once_or_each_time(tmp_path, images):
+    samples = sum(len(list(images.glob(f"*/*.{kind}")))
+                  for kind in ("jpg", "png"))
+    assert samples >= 60
+    found = {}
+    for name, config in (
+            ("off", "cache.memory = '64MiB'\ncache.decoded = 'off'\n"),
+            ("roomy", "cache.memory = '64MiB'\n"),
+            ("tight", "cache.memory = '2MiB'\n")):
+        (tmp_path / name).mkdir()
+        found[name] = _read_all(tmp_path / name, images, config)
+    digests, decoded, cache = found["off"]
+    assert decoded == len(KINDS) * EPOCHS * samples
+    assert int(cache["decoded"]["made"]) == 0
+    for name in ("roomy", "tight"):
+        assert found[name][0] == digests
+        forms = found[name][2]["decoded"]
+        assert int(forms["entries"]) <= int(forms["made"])
+        # What was not decoded again was a hit.
+        assert (found[name][1] + int(forms["hits"]) ==
+                len(KINDS) * EPOCHS * samples)
+        assert int(found[name][2]["used"]) <= int(found[name][2]["capacity"])
+    # What costs are measured decides how many; the first few are tried.
+    forms = found["roomy"][2]["decoded"]
+    assert int(forms["made"]) > 0 and int(forms["hits"]) > 0

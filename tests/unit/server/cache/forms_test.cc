@@ -1,0 +1,298 @@
+// What readers made of what they read, beside it in the cache.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "server/cache/cache.h"
+#include "server/cache/form_yield.h"
+#include "server/cache/read_cost.h"
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+constexpr storage::Form kUpper = 7;
+constexpr std::int64_t kSaves = 1'000'000;
+
+// Reads as somebody who prefers `form`; what comes, and in which form.
+std::pair<std::string, storage::Form> ReadAs(CacheHouse& house,
+                                             storage::ReadRequest request,
+                                             storage::Form form = kUpper) {
+  storage::Form given = 99;
+  request.form = form;
+  request.given = &given;
+  const std::string text = house.Text(std::move(request));
+  return {text, given};
+}
+
+bool Offer(CacheHouse& house, const storage::ReadRequest& read,
+           const std::string& text, std::int64_t costs_nanos = 0,
+           storage::Form form = kUpper) {
+  auto room = house.cache().RoomFor({.read = &read,
+                                     .form = form,
+                                     .bytes = text.size(),
+                                     .saves_nanos = kSaves,
+                                     .costs_nanos = costs_nanos});
+  if (room == nullptr) return false;
+  EXPECT_EQ(room->span().size(), text.size());
+  std::memcpy(room->span().data(), text.data(), text.size());
+  house.cache().Keep(std::move(room));
+  return true;
+}
+
+storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
+                            std::uint64_t sample) {
+  auto request = house.Request(name, house.memory().Put(name, "content"));
+  request.sample = {1, sample};
+  return request;
+}
+
+using Answer = std::pair<std::string, storage::Form>;
+
+TEST(FormsTest, AreGivenToWhoTakesThem) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
+  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
+  EXPECT_EQ(ReadAs(house, request), Answer("CONTENT!", kUpper));
+  EXPECT_EQ(ReadAs(house, request, 8), Answer("content", storage::kEncoded));
+  EXPECT_EQ(house.Text(request), "content");
+  // Who cannot be told takes what was read.
+  auto untold = request;
+  untold.form = kUpper;
+  EXPECT_EQ(house.Text(untold), "content");
+  EXPECT_EQ(house.below().times("a"), 1);
+
+  const Snapshot snapshot = house.cache().Snapshot();
+  EXPECT_EQ(snapshot.entries, 2u);
+  EXPECT_EQ(snapshot.decoded.entries, 1u);
+  EXPECT_LT(snapshot.decoded.entry_bytes, snapshot.entry_bytes);
+  EXPECT_EQ(snapshot.decoded.made, 1u);
+  EXPECT_EQ(snapshot.decoded.hits, 1u);
+  EXPECT_EQ(snapshot.decoded.saved_nanos, kSaves);
+  // Bytes of the source, whatever they were made into.
+  EXPECT_EQ(snapshot.total.memory.reads, 4u);
+  EXPECT_EQ(snapshot.total.memory.bytes, 4 * std::strlen("content"));
+}
+
+TEST(FormsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  auto first = house.cache().RoomFor(
+      {.read = &request, .form = kUpper, .bytes = 1, .saves_nanos = 1});
+  ASSERT_NE(first, nullptr);
+  first->span()[0] = '1';
+  // Two make it at the same time: both are let, one is kept.
+  ASSERT_TRUE(Offer(house, request, "2"));
+  house.cache().Keep(std::move(first));
+  EXPECT_EQ(ReadAs(house, request), Answer("2", kUpper));
+  EXPECT_FALSE(Offer(house, request, "3"));
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 1u);
+  const std::uint64_t used = house.cache().Snapshot().used;
+
+  class Nameless final : public storage::Root {
+    const std::string& uri() const override { return uri_; }
+    const std::string uri_ = "nameless";
+  };
+  auto nameless = request;
+  nameless.root = std::make_shared<Nameless>();
+  EXPECT_FALSE(Offer(house, nameless, "4"));
+  EXPECT_EQ(house.cache().Snapshot().used, used);
+}
+
+TEST(FormsTest, RoomThatIsNotUsedIsGivenBack) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  auto room = house.cache().RoomFor({.read = &request,
+                                     .form = kUpper,
+                                     .bytes = 5'000,
+                                     .saves_nanos = kSaves});
+  ASSERT_NE(room, nullptr);
+  EXPECT_GE(house.cache().Snapshot().used, 5'000u);
+  room.reset();
+  EXPECT_EQ(house.cache().Snapshot().used, 0u);
+  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+}
+
+TEST(FormsTest, NeverTakeMoreThanTheCapacity) {
+  CacheHouse house(200'000);
+  const std::string form(30'000, 'x');
+  int kept = 0;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    house.next_use().Want(i, 1'000'000 - 1'000 * static_cast<std::int64_t>(i));
+    kept += Offer(house, Sample(house, std::to_string(i), i), form);
+    EXPECT_LE(house.cache().Snapshot().used, 200'000u);
+  }
+  // Each later one is wanted sooner; once in a while one is declined unseen.
+  EXPECT_GT(kept, 30);
+  EXPECT_GT(house.cache().Snapshot().evicted.reads, 25u);
+  EXPECT_FALSE(
+      Offer(house, Sample(house, "huge", 1), std::string(200'001, 'x')));
+}
+
+TEST(FormsTest, WhatIsWantedLaterDisplacesNobodyAndWhatNobodyWantsIsNotKept) {
+  CacheHouse house(100'000);
+  const std::string form(30'000, 'x');
+  house.next_use().Want(50, kNever);
+  EXPECT_FALSE(Offer(house, Sample(house, "50", 50), form));
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    house.next_use().Want(i, 1'000 + static_cast<std::int64_t>(i));
+    EXPECT_EQ(Offer(house, Sample(house, std::to_string(i), i), form), i < 2)
+        << i;
+  }
+  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0u);
+}
+
+TEST(FormsTest, MakeWayForBytesThatSaveMore) {
+  CacheHouse house(100'000);
+  house.next_use().Want(1, 1'000'000'000);
+  const auto late = Sample(house, "1", 1);
+  ASSERT_TRUE(Offer(house, late, std::string(80'000, 'x')));
+  house.next_use().Want(2, 1'000);
+  auto soon =
+      house.Request("2", house.memory().Put("2", std::string(40'000, 'y')));
+  soon.sample = {1, 2};
+  EXPECT_EQ(ReadAs(house, soon).second, storage::kEncoded);
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
+  EXPECT_EQ(house.cache().Snapshot().entries, 1u);
+  EXPECT_EQ(ReadAs(house, late), Answer("content", storage::kEncoded));
+}
+
+// A root that cannot tell whether an object is what it was.
+class DoubtfulRoot final : public storage::Root {
+ public:
+  explicit DoubtfulRoot(std::shared_ptr<const storage::Root> root)
+      : root_(std::move(root)) {}
+  const std::string& uri() const override { return root_->uri(); }
+  std::shared_ptr<const std::string> identity() const override {
+    return root_->identity();
+  }
+  bool StillHas(const std::string&,
+                const storage::ObjectVersion&) const override {
+    return false;
+  }
+
+ private:
+  const std::shared_ptr<const storage::Root> root_;
+};
+
+// Reads through the root that the source knows.
+class RootedSource final : public storage::ByteSource {
+ public:
+  RootedSource(storage::ByteSource* inner,
+               std::shared_ptr<const storage::Root> root)
+      : inner_(inner), root_(std::move(root)) {}
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) request.root = root_;
+    inner_->Read(requests);
+  }
+
+ private:
+  storage::ByteSource* const inner_;
+  const std::shared_ptr<const storage::Root> root_;
+};
+
+TEST(FormsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
+  storage::MemorySource memory;
+  RootedSource source(&memory, memory.root());
+  base::MemoryBudget budget(kPlenty);
+  base::FakeClock clock;
+  ScriptedNextUse next_use;
+  next_use.Want(1, 1'000);
+  const auto cache =
+      *Cache::Create({.capacity = kPlenty, .seed = 1}, {.below = &source,
+                                                        .budget = &budget,
+                                                        .next_use = &next_use,
+                                                        .clock = &clock});
+  storage::ReadRequest request;
+  request.root = std::make_shared<DoubtfulRoot>(memory.root());
+  request.object = "a";
+  request.version = memory.Put("a", "content");
+  request.length = request.version.size;
+  request.sample = {1, 1};
+  auto room = cache->RoomFor(
+      {.read = &request, .form = kUpper, .bytes = 3, .saves_nanos = kSaves});
+  std::memcpy(room->span().data(), "ABC", 3);
+  cache->Keep(std::move(room));
+  storage::Form given = 99;
+  request.form = kUpper;
+  request.given = &given;
+  const auto read = [&] {
+    std::string log;
+    auto asked = request;
+    asked.done = Into(&log, "a");
+    cache->Read({&asked, 1});
+    return log;
+  };
+  EXPECT_EQ(read(), "a:ABC ");
+  EXPECT_EQ(given, kUpper);
+  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
+  EXPECT_EQ(cache->Snapshot().total.source.reads, 0u);
+  memory.Put("a", "changed");
+  EXPECT_THAT(read(), HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_EQ(cache->Snapshot().decoded.entries, 0u);
+  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
+}
+
+TEST(FormYieldTest, WhatIsNeverUsedIsHardlyMadeAnyMore) {
+  FormYield yield;
+  EXPECT_TRUE(yield.Pays(1, 100, 1));
+  for (int i = 0; i < 100; ++i) yield.Left(1, 0);
+  int made = 0;
+  for (int i = 0; i < 320; ++i) made += yield.Pays(1, 100, 1'000);
+  EXPECT_EQ(made, 10);
+  EXPECT_TRUE(yield.Pays(2, 100, 1'000));
+}
+
+TEST(FormYieldTest, WhatIsUsedOftenPaysAndSoDoesWhatCostsNothing) {
+  FormYield yield;
+  for (int i = 0; i < 100; ++i) yield.Left(1, i % 2 == 0 ? 3 : 2);
+  EXPECT_TRUE(yield.Pays(1, 249, 100));
+  EXPECT_FALSE(yield.Pays(1, 251, 100));
+  EXPECT_TRUE(yield.Pays(1, 0, 1));
+  // It learns anew.
+  for (int i = 0; i < 2'000; ++i) yield.Left(1, 0);
+  EXPECT_FALSE(yield.Pays(1, 100, 100));
+}
+
+TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
+  ReadCost cost;
+  EXPECT_NEAR(cost.NanosPerByte(), 1, 1e-9);
+  std::int64_t now = 0;
+  constexpr std::uint64_t kBytes = 10'000'000;
+  for (int i = 0; i < 1'000; ++i) {
+    // Two at once, then a rest.
+    cost.Began(now);
+    cost.Began(now);
+    now += 2 * kBytes / 10;
+    cost.Landed(now, kBytes);
+    cost.Landed(now, kBytes);
+    now += 1'000'000'000;
+  }
+  EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
+  // Readers that leave it time make it no slower, for a while.
+  for (int i = 0; i < 10; ++i) {
+    cost.Began(now);
+    now += 10 * kBytes;
+    cost.Landed(now, kBytes);
+  }
+  EXPECT_LT(cost.NanosPerByte(), 0.15);
+  for (int i = 0; i < 1'000; ++i) {
+    cost.Began(now);
+    now += 10 * kBytes;
+    cost.Landed(now, kBytes);
+  }
+  EXPECT_GT(cost.NanosPerByte(), 9);
+}
+
+}  // namespace
+}  // namespace forebay::cache
