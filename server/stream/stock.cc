@@ -41,6 +41,10 @@ bool Stock::Grow(bool spare) {
   if (stunted_ || slots >= proto::kMaxSlots) return false;
   if ((slots + 1) * pool_.slot_bytes() > room_.bytes()) {
     if (!spare) return false;
+    // However often this is asked, half of what was free is left.
+    const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
+    const std::uint64_t free = budget_->limit() - budget_->used();
+    if ((unpaid + 1) * pool_.slot_bytes() > free) return false;
     auto more = budget_->ReserveSpare(pool_.slot_bytes());
     if (!more.has_value()) return false;
     room_.Add(*std::move(more));

@@ -30,8 +30,9 @@ struct Finished {
 // members that come to them later, until a slot is needed for another.
 //
 // The memory of as many slots as the members have paid for is reserved; beyond
-// that, slots are added while the budget has memory to spare. They are made
-// elsewhere, since that takes a while.
+// that, slots are added while the budget has memory to spare, but no more than
+// leave as much to whoever comes. They are made elsewhere, since that takes a
+// while.
 //
 // Not thread-safe: the stream guards it. The budget outlives it. Owns the
 // slots. Never blocks, but where memory is unmapped (Trim, and the destruction
