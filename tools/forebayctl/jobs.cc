@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "tools/forebayctl/json.h"
+#include "tools/forebayctl/sharing.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -46,6 +47,8 @@ void Print(const proto::JobList& list, std::size_t width) {
                    {"EPOCH", true},
                    {"DONE", true},
                    {"IMAGES", true},
+                   {"DECODED", true, 3},
+                   {"SHARING", false, 1},
                    {"DELIVERED", true, 2},
                    {"READ", true, 2},
                    {"FROM MEMORY", true, 9},
@@ -59,20 +62,42 @@ void Print(const proto::JobList& list, std::size_t width) {
     const std::string caps = Caps(job);
     const std::string pids = absl::StrJoin(job.pids(), " ");
     if (job.loaders().empty()) {
-      table.AddRow({job.name(), weight, caps, "-", "", "", "", "", "", "", "",
-                    "", Size(job.traffic().memory()),
-                    Size(job.traffic().shared()), Size(job.traffic().disk()),
-                    Size(job.traffic().source()), "", pids});
+      table.AddRow({job.name(),
+                    weight,
+                    caps,
+                    "-",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    Size(job.traffic().memory()),
+                    Size(job.traffic().shared()),
+                    Size(job.traffic().disk()),
+                    Size(job.traffic().source()),
+                    "",
+                    pids});
     }
     bool first = true;
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderCounters& counters = loader.counters();
-      table.AddRow({first ? job.name() : "", first ? weight : "",
-                    first ? caps : "", loader.name(), loader.uri(),
+      table.AddRow({first ? job.name() : "",
+                    first ? weight : "",
+                    first ? caps : "",
+                    loader.name(),
+                    loader.uri(),
                     Count(static_cast<double>(loader.dataset_size())),
                     absl::StrCat(loader.batch_size()),
-                    absl::StrCat(loader.epoch()), Progress(loader),
+                    absl::StrCat(loader.epoch()),
+                    Progress(loader),
                     Count(static_cast<double>(counters.samples_delivered())),
+                    Count(static_cast<double>(counters.samples_decoded())),
+                    Sharing(loader),
                     Bytes(static_cast<double>(counters.bytes_delivered())),
                     Bytes(static_cast<double>(counters.bytes_read())),
                     first ? Size(job.traffic().memory()) : "",

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/observe.h"
+#include "tools/forebayctl/sharing.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -24,6 +25,7 @@ void Print(const Observation& seen, std::size_t width) {
                    {"DEPTH", true, 2},
                    {"FREE", true, 1},
                    {"FILLING", true},
+                   {"KEPT", true, 1},
                    {"READY", true},
                    {"HELD", true},
                    {"COPIED", true, 5},
@@ -32,6 +34,7 @@ void Print(const Observation& seen, std::size_t width) {
                    {"WINDOW", true, 5},
                    {"DECODING", true, 3},
                    {"TRAINER"},
+                   {"SHARING", false, 1},
                    {"MEMORY MB/S", true, 6},
                    {"SHARED", true, 6},
                    {"SSD", true, 6},
@@ -44,9 +47,13 @@ void Print(const Observation& seen, std::size_t width) {
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(
-          {job.name(), loader.name(), absl::StrCat(queues.slots()),
-           absl::StrCat(queues.depth()), absl::StrCat(queues.slots_free()),
+          {job.name(),
+           loader.name(),
+           absl::StrCat(queues.slots()),
+           absl::StrCat(queues.depth()),
+           absl::StrCat(queues.slots_free()),
            absl::StrCat(queues.slots_filling()),
+           absl::StrCat(queues.slots_kept()),
            absl::StrCat(queues.slots_ready()),
            absl::StrCat(queues.slots_leased()),
            Count(static_cast<double>(loader.counters().batches_copied())),
@@ -57,6 +64,7 @@ void Print(const Observation& seen, std::size_t width) {
            !loader.running()                     ? "idle"
            : loader.counters().trainer_waiting() ? "waits"
                                                  : "computes",
+           Sharing(loader),
            first ? Megabytes(rates.memory_bytes_per_second) : "",
            first ? Megabytes(rates.shared_bytes_per_second) : "",
            first ? Megabytes(rates.disk_bytes_per_second) : "",

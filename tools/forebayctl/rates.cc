@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "tools/forebayctl/sharing.h"
 
 namespace forebay::ctl {
 namespace {
@@ -41,6 +44,8 @@ void AddLoader(const proto::LoaderCounters& before,
   };
   rates->images_per_second +=
       rate(before.samples_delivered(), after.samples_delivered());
+  rates->decodes_per_second +=
+      rate(before.samples_decoded(), after.samples_decoded());
   rates->bytes_read_per_second += rate(before.bytes_read(), after.bytes_read());
   rates->bytes_delivered_per_second +=
       rate(before.bytes_delivered(), after.bytes_delivered());
@@ -82,6 +87,21 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
       seconds;
 }
 
+// The running loader that is the furthest behind, or shares with most; null if
+// none runs.
+const proto::Loader* FurthestBehind(const proto::Job& job) {
+  const auto rank = [](const proto::Loader& loader) {
+    return std::pair(loader.sharing().behind(), loader.sharing().members());
+  };
+  const proto::Loader* furthest = nullptr;
+  for (const proto::Loader& loader : job.loaders()) {
+    if (!loader.running()) continue;
+    if (furthest == nullptr || rank(loader) > rank(*furthest))
+      furthest = &loader;
+  }
+  return furthest;
+}
+
 }  // namespace
 
 std::vector<JobRates> RatesBetween(const proto::JobList& before,
@@ -93,6 +113,8 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
   for (const proto::Job& job : after.jobs()) {
     JobRates& rates = all.emplace_back();
     rates.name = job.name();
+    if (const proto::Loader* const furthest = FurthestBehind(job))
+      rates.sharing = Sharing(*furthest);
     if (seconds > 0) {
       const proto::Job* earlier = FindJob(before, job);
       SetTraffic(earlier == nullptr ? proto::Job() : *earlier, job, seconds,
@@ -111,6 +133,8 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
               loader.counters().samples_delivered() ||
           earlier->counters().bytes_delivered() >
               loader.counters().bytes_delivered() ||
+          earlier->counters().samples_decoded() >
+              loader.counters().samples_decoded() ||
           earlier->counters().bytes_read() > loader.counters().bytes_read() ||
           earlier->counters().cpu_nanos() > loader.counters().cpu_nanos();
       AddLoader(anew ? proto::LoaderCounters() : earlier->counters(),

@@ -15,6 +15,7 @@ namespace forebay::ctl {
 struct JobRates {
   std::string name;
   double images_per_second = 0;           // delivered
+  double decodes_per_second = 0;          // booked to it, of all that share
   double bytes_read_per_second = 0;       // wherever they came from
   double memory_bytes_per_second = 0;     // of them: the cache had them
   double shared_bytes_per_second = 0;     // another had begun to read them
@@ -27,6 +28,8 @@ struct JobRates {
   std::uint32_t slots_ready = 0;          // at the later list
   std::uint32_t slots = 0;
   bool running = false;
+  // In words, of its loader that is the furthest behind at the later list.
+  std::string sharing = "-";
 };
 
 // One entry for each job of `after`, in its order. What `before` does not know,

@@ -27,6 +27,7 @@ namespace {
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   TextTable table({{"JOB"},
                    {"IMG/S", true},
+                   {"DECODES/S", true, 3},
                    {"READ MB/S", true, 1},
                    {"FROM MEMORY", true, 4},
                    {"SHARED", true, 4},
@@ -36,19 +37,21 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
                    {"DELIVERED MB/S", true, 1},
                    {"CPU", true, 3},
                    {"READY", true, 2},
-                   {"WAIT", true}});
+                   {"WAIT", true},
+                   {"SHARING", false, 2}});
   for (const JobRates& job : rates) {
-    table.AddRow({job.name, Count(job.images_per_second),
-                  Megabytes(job.bytes_read_per_second),
-                  Megabytes(job.memory_bytes_per_second),
-                  Megabytes(job.shared_bytes_per_second),
-                  Megabytes(job.disk_bytes_per_second),
-                  Megabytes(job.source_bytes_per_second),
-                  Megabytes(job.network_bytes_per_second),
-                  Megabytes(job.bytes_delivered_per_second),
-                  absl::StrFormat("%.2f", job.cpu_cores),
-                  absl::StrCat(job.slots_ready, "/", job.slots),
-                  job.running ? Percent(job.trainer_wait) : "idle"});
+    table.AddRow(
+        {job.name, Count(job.images_per_second), Count(job.decodes_per_second),
+         Megabytes(job.bytes_read_per_second),
+         Megabytes(job.memory_bytes_per_second),
+         Megabytes(job.shared_bytes_per_second),
+         Megabytes(job.disk_bytes_per_second),
+         Megabytes(job.source_bytes_per_second),
+         Megabytes(job.network_bytes_per_second),
+         Megabytes(job.bytes_delivered_per_second),
+         absl::StrFormat("%.2f", job.cpu_cores),
+         absl::StrCat(job.slots_ready, "/", job.slots),
+         job.running ? Percent(job.trainer_wait) : "idle", job.sharing});
   }
   return rates.empty() ? "no jobs\n" : table.Format(width);
 }
@@ -70,6 +73,7 @@ void PrintJson(const std::vector<JobRates>& rates) {
     fields["name"].set_string_value(job.name);
     fields["running"].set_bool_value(job.running);
     fields["images_per_second"].set_number_value(job.images_per_second);
+    fields["decodes_per_second"].set_number_value(job.decodes_per_second);
     fields["bytes_read_per_second"].set_number_value(job.bytes_read_per_second);
     fields["memory_bytes_per_second"].set_number_value(
         job.memory_bytes_per_second);
@@ -85,6 +89,7 @@ void PrintJson(const std::vector<JobRates>& rates) {
     fields["cpu_cores"].set_number_value(job.cpu_cores);
     fields["slots_ready"].set_number_value(job.slots_ready);
     fields["slots"].set_number_value(job.slots);
+    fields["sharing"].set_string_value(job.sharing);
     fields["trainer_wait"].set_number_value(job.trainer_wait);
   }
   std::cout << ToJson(answer);

@@ -76,18 +76,21 @@ inline job::JobSnapshot ResnetJob() {
   train.counters.batches_delivered = 625;
   train.counters.bytes_delivered = 5'000'000'000;
   train.counters.bytes_read = 117'500'000;
-  train.counters.samples_decoded = 2508;
+  train.counters.samples_decoded = 1250;
   train.counters.cpu_nanos = 3'000'000'000;
   train.counters.trainer_wait_nanos = 250'000'000;
-  train.queues.slots = 4;
+  train.queues.slots = 9;
   train.queues.slots_filling = 1;
   train.queues.slots_ready = 2;
   train.queues.slots_leased = 1;
+  train.queues.slots_kept = 5;
   train.queues.depth = 3;
   train.queues.reads_in_flight = 3;
   train.queues.samples_to_decode = 1;
   train.queues.bytes_in_flight = 188'000;
   train.queues.window_bytes = 16 << 20;
+  train.sharing = {
+      .members = 3, .behind = 1234, .standing = stream::Standing::kTrailing};
   job::LoaderSnapshot val;
   val.name = "val";
   val.uri = "/data/val\xff";  // not UTF-8

@@ -191,26 +191,34 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   StartDaemon();
   EXPECT_EQ(Run("jobs").out,
             "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH "
-            " EPOCH  DONE  IMAGES  DELIVERED     READ  FROM MEMORY    S"
-            "HARED  FROM SSD  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
+            " EPOCH  DONE  IMAGES  DECODED  SHARING                    "
+            "       DELIVERED     READ  FROM MEMORY    SHARED  FROM SSD"
+            "  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
             "resnet       2  -     train   /data/train    1,000      4 "
-            "     2   50%   2,500   4.66 GiB  112 MiB      286 MiB  47."
-            "7 MiB  71.5 MiB     23.8 MiB            0  4711 4712\n"
+            "     2   50%   2,500    1,250  1,234 behind, reads what is"
+            " kept   4.66 GiB  112 MiB      286 MiB  47.7 MiB  71.5 MiB"
+            "     23.8 MiB            0  4711 4712\n"
             "                      val     /data/val?        50      8 "
-            "     0  idle       0        0 B      0 B                  "
-            "                                        0\n");
+            "     0  idle       0        0  -                          "
+            "             0 B      0 B                                 "
+            "                         0\n");
   EXPECT_EQ(Run("queues").out,
-            "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  READY  HELD  "
-            "COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINER   ME"
-            "MORY MB/S  SHARED  SSD  SOURCE  NETWORK\n"
-            "resnet  train       4      3     0        1      2     1  "
-            "     0      3    184 KiB  16.0 MiB         1  computes    "
-            "        0       0    0       0        0\n"
-            "resnet  val         0      0     0        0      0     0  "
-            "     0      0        0 B       0 B         0  idle\n");
+            "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  KEPT  READY  "
+            "HELD  COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINE"
+            "R   SHARING                           MEMORY MB/S  SHARED "
+            " SSD  SOURCE  NETWORK\n"
+            "resnet  train       9      3     0        1     5      2  "
+            "   1       0      3    184 KiB  16.0 MiB         1  comput"
+            "es  1,234 behind, reads what is kept            0       0 "
+            "   0       0        0\n"
+            "resnet  val         0      0     0        0     0      0  "
+            "   0       0      0        0 B       0 B         0  idle  "
+            "    -\n");
   const std::string json = Run("--json jobs").out;
   EXPECT_NE(json.find("\"samples_delivered\": \"2500\""), std::string::npos);
   EXPECT_NE(json.find("\"slots_ready\": 2"), std::string::npos);
+  EXPECT_NE(json.find("\"slots_kept\": 5"), std::string::npos);
+  EXPECT_NE(json.find("\"standing\": \"TRAILING\""), std::string::npos);
   jobs_.SetJobs({});
   EXPECT_EQ(Run("jobs").out, "no jobs\n");
 }
@@ -263,12 +271,17 @@ TEST_F(ForebayctlTest, CacheOnDisk) {
 TEST_F(ForebayctlTest, TopPrintsOneSampleWhereThereIsNoTerminal) {
   StartDaemon();
   EXPECT_EQ(Run("top --interval 0.1").out,
-            "JOB     IMG/S  READ MB/S  FROM MEMORY  SHARED  FROM SSD  FR"
-            "OM SOURCE  BY NETWORK  DELIVERED MB/S   CPU  READY  WAIT\n"
-            "resnet      0          0            0       0         0    "
-            "        0           0               0  0.00    2/4    0%\n");
+            "JOB     IMG/S  DECODES/S  READ MB/S  FROM MEMORY  SHARED  "
+            "FROM SSD  FROM SOURCE  BY NETWORK  DELIVERED MB/S   CPU  R"
+            "EADY  WAIT  SHARING\n"
+            "resnet      0          0          0            0       0  "
+            "       0            0           0               0  0.00   "
+            " 2/9    0%  1,234 behind, reads what is kept\n");
   const std::string json = Run("top --interval 0.1 --json").out;
   EXPECT_NE(json.find("\"images_per_second\": 0"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"decodes_per_second\": 0"), std::string::npos);
+  EXPECT_NE(json.find("\"sharing\": \"1,234 behind, reads what is kept\""),
+            std::string::npos);
   EXPECT_NE(json.find("\"memory_bytes_per_second\": 0"), std::string::npos);
   EXPECT_NE(json.find("\"disk_bytes_per_second\": 0"), std::string::npos);
   EXPECT_NE(json.find("\"network_bytes_per_second\": 0"), std::string::npos);

@@ -16,6 +16,7 @@ proto::JobList List(std::int64_t nanos, std::uint64_t samples,
   loader->set_name("train");
   loader->set_running(true);
   loader->mutable_counters()->set_samples_delivered(samples);
+  loader->mutable_counters()->set_samples_decoded(samples / 4);
   loader->mutable_counters()->set_bytes_read(samples * 10);
   loader->mutable_counters()->set_bytes_delivered(samples * 100);
   loader->mutable_counters()->set_cpu_nanos(samples * 1'000'000);
@@ -31,6 +32,7 @@ TEST(RatesTest, AreDifferencesOverTime) {
   ASSERT_EQ(rates.size(), 1);
   EXPECT_EQ(rates[0].name, "resnet");
   EXPECT_DOUBLE_EQ(rates[0].images_per_second, 500);
+  EXPECT_DOUBLE_EQ(rates[0].decodes_per_second, 125);
   EXPECT_DOUBLE_EQ(rates[0].bytes_read_per_second, 5000);
   EXPECT_DOUBLE_EQ(rates[0].bytes_delivered_per_second, 50000);
   EXPECT_DOUBLE_EQ(rates[0].cpu_cores, 0.5);
@@ -78,6 +80,24 @@ TEST(RatesTest, AWaitThatLastsAllTheTimeIsSeen) {
         ->set_trainer_waiting(true);
   }
   EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].trainer_wait, 1);
+}
+
+TEST(RatesTest, TellOfTheLoaderThatIsFurthestBehind) {
+  proto::JobList list = List(1, 10, 0);
+  proto::Job* const job = list.mutable_jobs(0);
+  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "alone");
+  for (const std::uint64_t behind : {5, 20, 10}) {
+    proto::Loader* const loader = job->add_loaders();
+    loader->set_running(true);
+    loader->mutable_sharing()->set_behind(behind);
+    loader->mutable_sharing()->set_standing(proto::LoaderSharing::APART);
+  }
+  proto::Loader* const idle = job->add_loaders();
+  idle->mutable_sharing()->set_behind(99);
+  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "20 behind, apart");
+  for (proto::Loader& loader : *job->mutable_loaders())
+    loader.set_running(false);
+  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "-");
 }
 
 TEST(RatesTest, TellWhereBytesCameFrom) {
