@@ -32,6 +32,7 @@ def test_unknown_loader(session):
     for request in ({"start_epoch": kinds.StartEpoch(loader_id=7)},
                     {"stop_epoch": kinds.StopEpoch(loader_id=7)},
                     {"close_loader": kinds.CloseLoader(loader_id=7)},
+                    {"get_slots": kinds.GetSlots(loader_id=7)},
                     {"get_stats": kinds.GetStats(loader_id=7)}):
         error, _ = session.call(**request)
         assert (error.code, text(error)) == (

@@ -22,6 +22,12 @@ PATIENCE = 150.0  # seconds until a wait counts as a hang
 CROP = (72, 96)  # the photographs' own size: pixels stay as they are
 
 
+def pause(seconds):
+    """Lets time pass, as a trainer that computes: for a pace, and never for
+    something to happen meanwhile."""
+    time.sleep(seconds)
+
+
 def until(condition, what, details=str):
     """Waits until `condition()` is true, and returns what it gave.
 
