@@ -1,0 +1,160 @@
+"""Trainers that share streams are killed, stopped, continued and started late,
+the daemon is killed meanwhile, and each trainer gets what it gets alone."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from chaotic_trainer import EPOCHS, epoch_digests, open_chaotic
+from daemons import serving
+from trouble import (PATIENCE, ctl, memory_used, pause, slot_bytes, trainer,
+                     until)
+
+SEED = int(os.environ.get("FOREBAY_CHAOS_SEED", "20261123"))
+SECONDS = float(os.environ.get("FOREBAY_CHAOS_SECONDS", "70"))
+# Who shares with whom: those of equal seed and sharing.
+CROWD = [("11", "elastic")] * 3 + [("12", "elastic")] * 2 + [
+    ("11", "lockstep")] * 2 + [("11", "off")]
+# Room for each one's own slots and few more, and for all that could be kept.
+LIMITS = ("480MiB", "640MiB", "2GiB")
+TRAIN = """
+sys.path.insert(0, sys.argv[1])
+import chaotic_trainer
+chaotic_trainer.train(*sys.argv[2:])
+"""
+
+
+class Crowd:
+    """Trainers, one for each of CROWD or none, who come and go."""
+
+    def __init__(self, chance, photos, folder):
+        self._chance = chance
+        self._photos = photos
+        self._expected = folder / "expected"
+        self._end = folder / "end"
+        self._stack = contextlib.ExitStack()
+        self._running = [None] * len(CROWD)
+        self._stopped = {}  # place -> until when
+
+    def __enter__(self):
+        self._expected.write_text(json.dumps({
+            seed: self._alone(seed) for seed, _ in CROWD}))
+        self._stack.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._stack.__exit__(*exception)
+
+    def _alone(self, seed):
+        with open_chaotic(self._photos, int(seed), "off") as loader:
+            return [epoch_digests(loader, epoch) for epoch in range(EPOCHS)]
+
+    def start(self, place):
+        """Starts who is not there."""
+        self._running[place] = self._stack.enter_context(trainer(
+            TRAIN, os.path.dirname(__file__), self._photos, self._expected,
+            self._end, *CROWD[place], self._chance.randrange(1 << 30)))
+
+    def kill(self, place):
+        """One dies, be it stopped or not."""
+        process = self._running[place]
+        self._running[place] = None
+        self._stopped.pop(place, None)
+        process.kill()
+        process.wait()
+
+    def stop(self, place, seconds):
+        """One stands still for a while."""
+        self._running[place].send_signal(signal.SIGSTOP)
+        self._stopped[place] = time.monotonic() + seconds
+
+    def go_on(self, whatever=False):
+        """Those go on who have stood still for long enough."""
+        for place, end in list(self._stopped.items()):
+            if whatever or time.monotonic() >= end:
+                self._running[place].send_signal(signal.SIGCONT)
+                del self._stopped[place]
+
+    def check(self):
+        """Nobody has ended who was not to."""
+        for process, kind in zip(self._running, CROWD):
+            assert process is None or process.poll() is None, kind
+
+    def disturb(self):
+        """Something happens to one of them."""
+        place = self._chance.randrange(len(CROWD))
+        what = self._chance.random()
+        if self._running[place] is None:
+            self.start(place)
+        elif what < 0.3:
+            self.kill(place)
+        elif place not in self._stopped:
+            self.stop(place, self._chance.choice([0.05, 0.5, 3]))
+
+    def finish(self):
+        """All read on to their end: [batches, whole epochs] of each."""
+        self.go_on(whatever=True)
+        for place, process in enumerate(self._running):
+            if process is None:
+                self.start(place)
+        self._end.touch()
+        read = []
+        for process, kind in zip(self._running, CROWD):
+            assert process.wait(timeout=2 * PATIENCE) == 0, kind
+            read.append([int(n) for n in process.stdout.read().split()])
+        return read
+
+
+def configured(folder, limit):
+    """A configuration under which batches are all that memory goes to."""
+    path = folder / f"{limit}.toml"
+    path.write_text(f"[memory]\nlimit = '{limit}'\n[cache]\nmemory = '0'\n"
+                    "[image]\nscratch_limit = '16MiB'\n"
+                    "[session]\nidle_seconds = 1\n[cpu]\nworkers = 2\n")
+    return path
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """However slow the machine, nobody gives up."""
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
+
+
+def test_everybody_gets_what_a_trainer_alone_gets(patient, photos, tmp_path):
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+    configs = [configured(tmp_path, limit) for limit in LIMITS]
+    config = configs[0]
+    with serving(tmp_path, "--config", config) as daemon, \
+            Crowd(chance, photos, tmp_path) as crowd:
+        for place in range(len(CROWD) - 2):
+            crowd.start(place)
+        end = time.monotonic() + SECONDS
+        next_death = time.monotonic() + SECONDS / 6
+        while time.monotonic() < end:
+            pause(chance.uniform(0, 0.6))
+            crowd.check()
+            crowd.go_on()
+            crowd.disturb()
+            if time.monotonic() > next_death:
+                daemon.stop(signal.SIGKILL)
+                config = chance.choice(configs)
+                daemon.start("--config", config)
+                next_death += SECONDS / 6
+        print("batches and whole epochs read:", crowd.finish())
+        until(lambda: ctl(daemon, "status")["sessions"] == 0, "all are gone")
+        until(lambda: slot_bytes(daemon) == 0, "no slot is left")
+        check_as_new(daemon, config)
+
+
+def check_as_new(daemon, config):
+    """It holds no memory that it has not held from the beginning."""
+    left = memory_used(daemon)
+    assert daemon.stop() == 0, daemon.log()
+    daemon.start("--config", config)
+    assert left == memory_used(daemon)
