@@ -8,8 +8,9 @@
 // `tail` counts the entries ever published and is the futex word that a waiting
 // client sleeps on. Entries are batches in order, and one closing entry an
 // epoch: its end, or its error. The daemon never overwrites an entry that may
-// not have been taken: each unreleased slot has at most one entry, and there
-// are kReadyCapacity > slots + closing entries.
+// not have been taken: the loader has at most so many batches, taken or not, as
+// slots were reserved for it, and no epoch starts unless all those and its
+// closing entry have room beside what is not taken yet.
 //
 // Release ring: written by the client. `tail` counts the releases; the daemon
 // takes each word once and believes none of them. The counters beside it are
