@@ -83,6 +83,19 @@ Status ReadHeader(const SlotMapping& slot, const proto::ReadyEntry& entry,
   return Status();
 }
 
+Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
+  for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
+    const proto::FieldLayout& field = batch.header.fields[i];
+    if (field.kind != proto::FieldKind::kSampleId) continue;
+    if (field.dtype != proto::DType::kInt64 ||
+        field.bytes != batch.header.sample_count * sizeof **ids)
+      return Malformed("its samples' numbers");
+    *ids = reinterpret_cast<const std::int64_t*>(batch.data + field.offset);
+    return Status();
+  }
+  return Malformed("it does not tell its samples");
+}
+
 Status CopyBatch(const forebay_batch& batch,
                  std::unique_ptr<forebay_batch>* out) {
   std::uint64_t end = proto::kSlotHeaderBytes;

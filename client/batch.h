@@ -37,6 +37,10 @@ namespace forebay::client {
 Status ReadHeader(const SlotMapping& slot, const proto::ReadyEntry& entry,
                   proto::BatchHeader* header);
 
+// The numbers of the batch's samples, in their order; they live as long as it,
+// and are the user's to overwrite. INTERNAL if it does not tell.
+Status SampleIds(const forebay_batch& batch, const std::int64_t** ids);
+
 // A batch of private memory with the same content, that holds no lease.
 // RESOURCE_EXHAUSTED without memory.
 Status CopyBatch(const forebay_batch& batch,

@@ -142,8 +142,8 @@ typedef enum forebay_order FOREBAY_INT {
   /* The daemon picks it, for all loaders of this host that read the dataset in
    * this order: so that they want a sample at about the same time. Each sample
    * comes once in each epoch, in an order that is uniformly random. To go on in
-   * mid-epoch, forebay_loader_start_listed_epoch takes the samples of the epoch
-   * that were seen, and their number as first_sample. */
+   * mid-epoch with a loader that is opened anew, begin with
+   * forebay_loader_start_listed_epoch. */
   FOREBAY_COORDINATED = 5
 } forebay_order;
 
@@ -446,7 +446,11 @@ FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
  * `count` samples of the dataset, by number, in this order; any of them may be
  * there several times, and each time gets an augmentation of its own. It is all
  * this rank's: the options' rank and world_size do nothing. The list is copied;
- * it may have 2^32 - 1 samples, and another length in each epoch. */
+ * it may have 2^32 - 1 samples, and another length in each epoch.
+ *
+ * Where the order is FOREBAY_COORDINATED, the list is of the samples that were
+ * seen of the epoch, each once, in any order, and `first_sample` is `count`:
+ * the epoch goes on with all others. */
 FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
     forebay_loader* loader, uint64_t epoch, const int64_t* samples,
     size_t count, uint64_t first_sample);

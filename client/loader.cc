@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/batch.h"
 #include "client/fork_handlers.h"
 #include "client/packet_socket.h"
 
@@ -29,12 +30,18 @@ std::int64_t PatienceNanos(double seconds) {
   return INT64_MAX;
 }
 
+Status SealedNumbers(const std::int64_t* numbers, size_t count, Fd* out) {
+  return SealedMemory(
+      {reinterpret_cast<const char*>(numbers), count * sizeof *numbers}, out);
+}
+
 }  // namespace
 
 Loader::Loader(std::unique_ptr<Opening> opening, Attachment attachment,
-               std::int64_t patience_nanos)
+               const forebay_loader_options& options)
     : opening_(std::move(opening)),
-      patience_nanos_(patience_nanos),
+      patience_nanos_(PatienceNanos(options.reattach_seconds)),
+      is_coordinated_(options.order == FOREBAY_COORDINATED),
       forks_(ForkHandlers::Forks()),
       backoff_(RandomSeed()),
       attachment_(std::move(attachment)) {}
@@ -47,8 +54,7 @@ Status Loader::Create(const forebay_loader_options& options,
       Opening::Create(options, dataset, pipeline, &opening));
   Attachment first;
   FOREBAY_CLIENT_RETURN_IF_ERROR(opening->Ask(&first.link, &first.request));
-  out->reset(new Loader(std::move(opening), std::move(first),
-                        PatienceNanos(options.reattach_seconds)));
+  out->reset(new Loader(std::move(opening), std::move(first), options));
   return Status();
 }
 
@@ -119,20 +125,21 @@ Status Loader::TakeOpened(Reply reply) {
 }
 
 Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
-  return Start(epoch, first_sample, Fd());
+  return Start(epoch, first_sample, Fd(), {});
 }
 
 Status Loader::StartListedEpoch(std::uint64_t epoch,
                                 const std::int64_t* samples, size_t count,
                                 std::uint64_t first_sample) {
+  if (is_coordinated_)
+    return Start(epoch, first_sample, Fd(), {samples, samples + count});
   Fd list;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
-      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
-      &list));
-  return Start(epoch, first_sample, std::move(list));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedNumbers(samples, count, &list));
+  return Start(epoch, first_sample, std::move(list), {});
 }
 
-Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
+Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
+                     std::vector<std::int64_t> seen) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) {
@@ -142,6 +149,7 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
   epoch_ = epoch;
   next_sample_ = first_sample;
   list_ = std::move(list);
+  seen_ = std::move(seen);
   missed_nanos_.reset();
   epoch_under_way_ = true;
   Status status = StartEpochLocked();
@@ -157,13 +165,22 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list) {
 
 Status Loader::StartEpochLocked() {
   Session& session = attachment_.link->session();
+  Fd seen;
+  if (!seen_.empty()) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        SealedNumbers(seen_.data(), seen_.size(), &seen));
+  }
+  std::vector<int> lists;
+  for (const Fd* list : {&list_, &seen}) {
+    if (*list) lists.push_back(list->get());
+  }
   const std::uint64_t id = session.NextRequestId();
   Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      id,
-      EncodeStartEpoch(id, *attachment_.loader_id, epoch_, next_sample_,
-                       static_cast<bool>(list_)),
-      &reply, list_ ? std::vector<int>{list_.get()} : std::vector<int>()));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session.Call(id,
+                   EncodeStartEpoch(id, *attachment_.loader_id, epoch_,
+                                    next_sample_, !lists.empty()),
+                   &reply, lists));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
       started->slot_count > proto::kMaxSlots)
@@ -222,9 +239,9 @@ Status Loader::TakeLocked(forebay_batch** out) {
       status = FetchSlotsLocked(entry.slot);
       if (status.ok()) status = attachment_.link->Lease(entry, out);
       if (status.ok()) {
-        next_sample_ += (*out)->header.sample_count;
-        missed_nanos_.reset();
-        return status;
+        status = NoteLocked(**out);
+        if (status.ok()) return status;
+        Link::Release(*out);
       }
       if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       // The order has lost a batch: the epoch cannot go on.
@@ -244,6 +261,18 @@ Status Loader::TakeLocked(forebay_batch** out) {
   }
   EndEpochLocked();
   return status;
+}
+
+Status Loader::NoteLocked(const forebay_batch& batch) {
+  const std::uint64_t count = batch.header.sample_count;
+  if (is_coordinated_) {
+    const std::int64_t* ids = nullptr;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(SampleIds(batch, &ids));
+    seen_.insert(seen_.end(), ids, ids + count);
+  }
+  next_sample_ += count;
+  missed_nanos_.reset();
+  return Status();
 }
 
 Status Loader::FetchSlotsLocked(std::uint32_t slot) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/backoff.h"
 #include "client/dataset.h"
@@ -41,7 +42,8 @@ class Loader {
     return open_.load() ? &opened_ : nullptr;
   }
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
-  // The epoch is these samples: the loader's order is FOREBAY_LISTED.
+  // The loader's order is FOREBAY_LISTED, and the epoch is these samples; or it
+  // is FOREBAY_COORDINATED, and these were seen of the epoch.
   Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
                           size_t count, std::uint64_t first_sample);
   Status Next(std::int64_t timeout_nanos, forebay_batch** out);
@@ -62,7 +64,7 @@ class Loader {
   };
 
   Loader(std::unique_ptr<Opening> opening, Attachment attachment,
-         std::int64_t patience_nanos);
+         const forebay_loader_options& options);
 
   // How long a wait lasts before the daemon's health is looked at.
   static constexpr std::int64_t kSliceNanos = 100'000'000;
@@ -72,14 +74,17 @@ class Loader {
   Status CheckOpen() const;
   Status OpenLocked(const Deadline& deadline);
   Status TakeOpened(Reply reply);
-  // `list`: the epoch's samples, where they are listed.
-  Status Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list);
+  // `list`: the epoch's samples, where they are listed; `seen`: as seen_.
+  Status Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
+               std::vector<std::int64_t> seen);
   Status StartEpochLocked();
   Status StopEpochLocked();
   // Sees to it that slot number `slot` is known.
   Status FetchSlotsLocked(std::uint32_t slot);
   // Next, as long as the daemon is there.
   Status WaitLocked(const Deadline& deadline, forebay_batch** out);
+  // Counts the batch, which is about to be handed out.
+  Status NoteLocked(const forebay_batch& batch);
   // Takes the next entry, which is there.
   Status TakeLocked(forebay_batch** out);
   // Takes and gives back every entry before number `published`.
@@ -96,6 +101,7 @@ class Loader {
 
   const std::unique_ptr<Opening> opening_;
   const std::int64_t patience_nanos_;
+  const bool is_coordinated_;  // its order is
   const std::uint64_t forks_;  // of this process when the loader was made
   LoaderOpened opened_;        // by the first daemon; written before open_ is
   std::atomic<bool> open_{false};
@@ -108,6 +114,9 @@ class Loader {
   std::uint64_t epoch_ = 0;
   std::uint64_t next_sample_ = 0;  // after those that Next has returned
   Fd list_;                        // of the epoch's samples, if they are listed
+  // Where the order is coordinated: the next_sample_ samples that were seen,
+  // as no number tells a daemon that comes later which they were.
+  std::vector<std::int64_t> seen_;
   Backoff backoff_;
   std::int64_t next_try_nanos_ = 0;           // not before
   std::optional<std::int64_t> missed_nanos_;  // since when no batch comes

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -85,17 +86,25 @@ def test_an_epoch_goes_on_where_its_state_was_taken(daemon, photos):
         assert len(_samples(loader)) == 48
 
 
-def test_it_goes_on_with_a_daemon_that_was_started_again(tmp_path, photos):
+def test_it_goes_on_with_daemons_that_were_started_again(tmp_path, photos):
     with serving(tmp_path) as daemon:
         with _open(photos) as loader:
             whole = _samples(loader)
             loader.set_epoch(0)
             batches = iter(loader)
-            seen = _samples(next(batches) for _ in range(3))
-            daemon.stop()
-            daemon.start()
-            rest = _samples(batches)
-        assert {**seen, **rest} == whole and len(seen) + len(rest) == 48
+            parts = [_samples(next(batches) for _ in range(2))]
+            state = loader.state_dict()
+        with _open(photos) as loader:
+            loader.load_state_dict(state)
+            batches = iter(loader)
+            for how in (signal.SIGKILL, signal.SIGTERM):
+                parts.append(_samples(next(batches) for _ in range(2)))
+                daemon.stop(how)
+                daemon.start()
+            parts.append(_samples(batches))
+        assert sum(map(len, parts)) == 48
+        assert {number: image for part in parts
+                for number, image in part.items()} == whole
 
 
 @pytest.mark.parametrize("options, complaint", [

@@ -19,7 +19,8 @@ def open_listed(dataset, transform=None, **options):
     """A native loader of a dataset whose order is listed."""
     given = {"fields": None, "batch_size": 4, "shuffle": False, "seed": 7,
              "drop_last": False, "transform": transform, "rank": 0,
-             "world_size": 1, "pad": "wrap", "on_error": "raise", "weight": 1.0,
+             "world_size": 1, "pad": "wrap", "on_error": "raise",
+             "sharing": "elastic", "weight": 1.0,
              "name": None, "depth": None, "extra_roots": (), **options}
     return _connection.Connection(
         _options.build(dataset, listed=True, **given), transform)

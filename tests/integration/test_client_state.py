@@ -127,7 +127,7 @@ def test_distributed_reads_the_launchers_variables(daemon, photos, monkeypatch):
 
 @pytest.mark.parametrize("arguments,error", [
     ({"device": "cuda:0"}, forebay.Unsupported),
-    ({"order": "coordinated"}, forebay.Unsupported),
+    ({"order": "coordinated"}, forebay.InvalidArgument),
     ({"sharing": "no"}, forebay.InvalidArgument),
     ({"shuffle": "blocks"}, forebay.InvalidArgument),
     ({"pin_memory": True}, forebay.Unsupported),

@@ -82,7 +82,8 @@ class Connection:
 
         Args:
           indices: of a loader that was opened with the order LISTED, the
-            epoch's samples by number: a contiguous NumPy array, int64, (M,).
+            epoch's samples by number; with COORDINATED, those seen of it, each
+            once: a contiguous NumPy array, int64, (M,).
         """
         if indices is None:
             _native.check(self._lib.forebay_loader_start_epoch(

@@ -37,6 +37,8 @@ class Epoch:
                     memory = loader._await(self, memory)
                 batch = loader._wrapper.wrap(memory, self._view)
                 position.samples += memory.samples
+                if position.seen is not None:
+                    position.seen.add(batch.sample_ids)
                 loader._progress.state = position
             except BaseException as error:
                 # A signal handler may raise between two batches: the epoch goes

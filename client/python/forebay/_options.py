@@ -141,22 +141,35 @@ def check_unsupported(device, order, shuffle):
             f"device={str(device)!r}: this version delivers to the CPU only; "
             'use device="cpu" and copy batches to the GPU')
     _choice(order, "order", {"exact": 0, "coordinated": 0})
-    if order == "coordinated":
-        raise errors.Unsupported(
-            'order="coordinated": this version knows order="exact" only')
     if shuffle not in (True, False, None, "block"):
         raise errors.InvalidArgument(
             f'shuffle must be True, False or "block", not {shuffle!r}')
 
 
+def _check_coordinated(shuffle, listed, world_size):
+    if listed:
+        raise errors.InvalidArgument(
+            'order="coordinated": the daemon picks the order, but the sampler '
+            "says another: give one of them")
+    if shuffle is not True:
+        raise errors.InvalidArgument(
+            'order="coordinated" is a random one: it needs shuffle=True, not '
+            f"{shuffle!r}")
+    if world_size > 1:
+        raise errors.InvalidArgument(
+            'order="coordinated" is one host\'s and has no ranks, but '
+            f"world_size is {world_size}")
+
+
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
-          extra_roots, listed=False):
+          extra_roots, listed=False, coordinated=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
       listed: whether each epoch comes with a list of its samples, which the
         order, rank, world size and pad then have no part in.
+      coordinated: whether the daemon picks the order.
 
     Raises:
       errors.InvalidArgument: naming the argument.
@@ -170,13 +183,16 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         raise errors.InvalidArgument(
             f"weight must be between 0.001 and 1000, not {weight!r}")
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
+    if coordinated:
+        _check_coordinated(shuffle, listed, world_size)
     extra_roots = _check_extra_roots(extra_roots, dataset)
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],
         "weight": float(weight),
         "extra_roots": extra_roots,
-        "order": (_native.LISTED if listed else
+        "order": (_native.COORDINATED if coordinated else
+                  _native.LISTED if listed else
                   _native.BLOCK_SHUFFLE if shuffle == "block" else
                   _native.SHUFFLE if shuffle else _native.SEQUENTIAL),
         "seed": _integer(seed, "seed", -(1 << 63), (1 << 64) - 1) % (1 << 64),

@@ -80,7 +80,7 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
         dataset, batch_size=batch_size, shuffle=sampling.shuffle,
         seed=sampling.seed, transform=split.transform, rank=sampling.rank,
         world_size=sampling.world_size, pad=sampling.pad,
-        listed=sampling.listed, **others)
+        listed=sampling.listed, coordinated=order == "coordinated", **others)
     return Plan(options, split.transform, kind, None if side.idle else side,
                 sampling, size, None if data is None else data.classes)
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional
 from . import _native, errors
 from ._dataset import DatasetInfo
 from ._partition import Partition
+from ._seen import Seen
 
 _VERSION = 1
 
@@ -23,23 +24,33 @@ class Position:
         None before they are drawn.
       generator: bytes, the state that the sampler's generator has been left in
         when indices were drawn last, or None.
+      seen: a Seen of the epoch's samples returned by next(), those before
+        `first` included, where the order is coordinated; else None, or none yet.
     """
 
-    __slots__ = ("epoch", "start", "first", "samples", "indices", "generator")
+    __slots__ = ("epoch", "start", "first", "samples", "indices", "generator",
+                 "seen")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
-                 indices: Any = None, generator: Optional[bytes] = None):
+                 indices: Any = None, generator: Optional[bytes] = None,
+                 seen: Optional[Seen] = None):
         self.epoch = epoch
         self.start = start
         self.first = first
         self.samples = 0
         self.indices = indices
         self.generator = generator
+        self.seen = seen
 
     def copy(self) -> Position:
-        """Where this one began."""
+        """This one, from which next() has returned nothing yet."""
+        seen = None if self.seen is None else self.seen.copy()
         return Position(self.epoch, self.start, self.first, self.indices,
-                        self.generator)
+                        self.generator, seen)
+
+    def list_to_send(self) -> Any:
+        """What Connection.start_epoch takes as indices."""
+        return self.seen.indices() if self.seen else self.indices
 
 
 _PAD = {number: name for name, number in _native.UNEVEN.items()}
@@ -77,6 +88,9 @@ def save(position: Position, dataset: DatasetInfo,
         state["indices"] = position.indices.astype("<i8").tobytes()
     if position.generator is not None:
         state["generator"] = position.generator
+    if options["order"] == _native.COORDINATED:
+        seen = Seen(len(dataset)) if position.seen is None else position.seen
+        state["seen"] = seen.to_text()
     return state
 
 
@@ -105,6 +119,9 @@ def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
             raise errors.StateError(
                 f"the state was saved with another {key}: {state[key]}, "
                 f"not {options[key]}")
+    if options["order"] == _native.COORDINATED:
+        seen = Seen.from_text(state.get("seen"), len(dataset))
+        return Position(int(state["epoch"]), len(seen), len(seen), seen=seen)
     indices = state.get("indices")
     if indices is not None:
         import numpy

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
-from . import _position, errors
+from . import _native, _position, errors
 from ._dataset import DatasetInfo
 from ._position import Position
 from ._sampling import Sampling, warn_of_repeated
+from ._seen import Seen
 
 
 class Progress:
@@ -69,6 +70,9 @@ class Progress:
         if self._sampling.listed:
             self._sampling.complete(position, len(self._dataset))
             self._drawn = position.indices
+        elif (position.seen is None and
+              self._options["order"] == _native.COORDINATED):
+            position.seen = Seen(len(self._dataset))
         return position
 
     def begin(self, position: Position) -> None:

@@ -1,0 +1,68 @@
+"""Which samples of an epoch were seen, where no number tells it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from . import errors
+
+
+class Seen:
+    """A set of samples out of 0 to size - 1. Used by one thread at a time."""
+
+    def __init__(self, size: int):
+        import numpy
+        self._has = numpy.zeros(size, numpy.bool_)
+
+    def __len__(self) -> int:
+        return int(self._has.sum())
+
+    def copy(self) -> Seen:
+        made = Seen(len(self._has))
+        made._has[:] = self._has
+        return made
+
+    def add(self, sample_ids: Any) -> None:
+        """Adds samples.
+
+        Args:
+          sample_ids: a batch's, an array or tensor of integers, (N,).
+        """
+        import numpy
+        self._has[numpy.asarray(sample_ids)] = True
+
+    def indices(self) -> Any:
+        """The samples in ascending order: NumPy int64, (M,)."""
+        import numpy
+        return numpy.flatnonzero(self._has).astype(numpy.int64)
+
+    def to_text(self) -> str:
+        """The set as text: base64 of its bits, sample 0 the lowest of the
+        first byte."""
+        import numpy
+        bits = numpy.packbits(self._has, bitorder="little")
+        return base64.b64encode(bits.tobytes()).decode()
+
+    @classmethod
+    def from_text(cls, text: Any, size: int) -> Seen:
+        """The set that to_text made text of.
+
+        Raises:
+          errors.StateError: it is not of a set of that size.
+        """
+        import numpy
+        try:
+            bits = base64.b64decode(text, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            bits = b""
+        has = numpy.unpackbits(numpy.frombuffer(bits, numpy.uint8),
+                               bitorder="little").astype(numpy.bool_)
+        if len(bits) != (size + 7) // 8 or has[size:].any():
+            raise errors.StateError(
+                "the state does not say which samples of the epoch were seen, "
+                'as one of order="coordinated" does')
+        seen = cls(size)
+        seen._has[:] = has[:size]
+        return seen
