@@ -168,10 +168,9 @@ void Stream::BeginLocked(Plan* plan) {
       if (batches.has_value() && *batches <= member->terms().slots)
         batch->payers.push_back(member->holder());
     }
-    for (const arena::Holder payer : batch->payers) {
-      audience_.Find(payer)->served +=
-          1.0 / static_cast<double>(batch->payers.size());
-    }
+    const double part = 1.0 / static_cast<double>(batch->payers.size());
+    for (const arena::Holder payer : batch->payers)
+      audience_.Find(payer)->served += part;
   }
 }
 
