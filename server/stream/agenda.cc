@@ -1,7 +1,6 @@
 #include "server/stream/agenda.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace forebay::stream {
 
@@ -12,16 +11,15 @@ bool GivesWay(const Wish& leader, const Wish& follower) {
 
 std::optional<std::size_t> NextWish(absl::Span<const Wish> wishes) {
   std::optional<std::size_t> best;
-  const auto rank = [&](std::size_t i) {
-    return std::tuple(wishes[i].served, wishes[i].sponsored, i);
-  };
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (!wishes[i].open) continue;
     const bool waits =
         std::any_of(wishes.begin(), wishes.end(), [&](const Wish& other) {
           return other.hungry && GivesWay(wishes[i], other);
         });
-    if (!waits && (!best.has_value() || rank(i) < rank(*best))) best = i;
+    if (!waits &&
+        (!best.has_value() || wishes[i].served < wishes[*best].served))
+      best = i;
   }
   return best;
 }

@@ -16,12 +16,11 @@ namespace forebay::stream {
 struct Wish {
   arena::Holder member = 0;
   BatchKey key;
-  std::uint64_t position = 0;   // in samples, counted over all epochs
-  std::uint64_t left = 0;       // samples of its epoch, from there on
-  bool open = false;            // it may have one more in the making now
-  bool hungry = false;          // its trainer waits for what is made
-  double served = 0;            // batches that were made for it so far
-  std::uint64_t sponsored = 0;  // and of those, such as are booked as its own
+  std::uint64_t position = 0;  // in samples, counted over all epochs
+  std::uint64_t left = 0;      // samples of its epoch, from there on
+  bool open = false;           // it may have one more in the making now
+  bool hungry = false;         // its trainer waits for what is made
+  double served = 0;           // batches that were made for it so far
 };
 
 // Whether who stands at `leader` would give way to who stands behind it: until

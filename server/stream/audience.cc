@@ -51,6 +51,15 @@ std::int64_t Audience::NanosUntil(const BatchKey& key,
   return first;
 }
 
+bool Audience::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
+  // Of a pause so long nobody knows when it ends.
+  constexpr std::int64_t kStandstillNanos = 1'000'000'000;
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return member->cursor().BatchesUntil(key).has_value() &&
+           member->LatenessAt(now_nanos) < kStandstillNanos;
+  });
+}
+
 bool Audience::SetLooking(bool looking) {
   if (looking == looking_) return false;
   looking_ = looking;

@@ -39,6 +39,9 @@ class Audience {
   // Until the first of them takes the batch, as Member::NanosUntil says.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
+  // Whether one of them comes to the batch, and does not stand still.
+  bool AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const;
+
   // Whether the stream looks for releases, or has to be told of them. Says so
   // to the members; true if the answer is another than before.
   bool SetLooking(bool looking);

@@ -45,6 +45,7 @@ struct Batch {
   BatchKey key;
   std::shared_ptr<const Course> course;  // of its epoch
   arena::Holder sponsor = 0;             // the member for whom it is made
+  std::vector<arena::Holder> payers;     // and all that it is booked to
   std::uint32_t slot = 0;
   std::uint8_t* data = nullptr;     // the slot's memory
   std::vector<Place> places;        // never resized
@@ -56,6 +57,12 @@ struct Batch {
   // Set when nobody wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;
 };
+
+// To whom of the payers the place is booked: to all of them alike.
+inline arena::Holder PayerOf(const Place& place) {
+  const std::vector<arena::Holder>& payers = place.batch->payers;
+  return payers[(place.batch->key.first_sample + place.index) % payers.size()];
+}
 
 }  // namespace forebay::stream
 

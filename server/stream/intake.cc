@@ -46,14 +46,16 @@ void Intake::Ask(std::int64_t now_nanos) {
 }
 
 std::optional<Intake::Read> Intake::Next(ProductionLine& line,
-                                         const Sponsors& sponsors) {
+                                         const Members& members) {
   Place* const place = line.Next();
   if (place == nullptr) {
     Asked(false);
     return std::nullopt;
   }
   Read read = {place,
-               requester_.RequestFor(place, sponsors(place->batch->sponsor))};
+               requester_.RequestFor(place, *members(place->batch->sponsor))};
+  if (const Member* const payer = members(PayerOf(*place)))
+    read.request.purpose.job = payer->terms().flow;
   if (room_.in_flight() > 0 && room_.in_flight() + place->held > Window()) {
     line.PutBack(place);
     Asked(true);

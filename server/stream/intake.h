@@ -37,8 +37,8 @@ class Intake {
     Place* place;
     storage::ReadRequest request;  // lacks its `done`
   };
-  // Finds a member; there is one for each batch in the making.
-  using Sponsors = std::function<const Member&(arena::Holder)>;
+  // Finds a member, null if it is gone: no batch's sponsor is.
+  using Members = std::function<const Member*(arena::Holder)>;
 
   // `form`: what samples are preferred in.
   Intake(const Recipe* recipe, storage::Form form, base::MemoryBudget* budget,
@@ -50,7 +50,7 @@ class Intake {
   bool HasRoom() const;
   // The reads that there is room for: Ask, then Next until there is none.
   void Ask(std::int64_t now_nanos);
-  std::optional<Read> Next(ProductionLine& line, const Sponsors& sponsors);
+  std::optional<Read> Next(ProductionLine& line, const Members& members);
 
   // A place's bytes have come, or will not.
   void Arrived(const Place& place);

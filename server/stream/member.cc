@@ -110,23 +110,28 @@ std::uint64_t Member::UrgencyAt(std::uint64_t position) const {
   return pace_.Urgency(position - std::min(position, counters_.position));
 }
 
+std::int64_t Member::IdleAt(std::int64_t now_nanos) const {
+  // Who has nothing to take does not idle.
+  if (!pace_.published_at_nanos().has_value() || counters_.ready == 0) return 0;
+  return std::max<std::int64_t>(0, now_nanos - *pace_.published_at_nanos());
+}
+
+std::int64_t Member::ExplainedIdle(std::int64_t idle_nanos) const {
+  const BatchKey after = cursor_.After(cursor_.next());
+  return std::min(idle_nanos, TimeOf(after.first_sample - counters_.position));
+}
+
+std::int64_t Member::LatenessAt(std::int64_t now_nanos) const {
+  const std::int64_t idle = IdleAt(now_nanos);
+  return idle == 0 ? 0 : idle - ExplainedIdle(idle);
+}
+
 std::int64_t Member::NanosUntil(const BatchKey& key,
                                 std::int64_t now_nanos) const {
   if (!cursor_.BatchesUntil(key).has_value()) return cache::kNever;
-  // Far below kNever, so that lateness can be added.
-  constexpr std::int64_t kFar = INT64_MAX / 4;
-  const auto time_of = [&](std::uint64_t samples) {
-    return std::min(kFar, pace_.TimeOf(samples));
-  };
-  const std::int64_t until = time_of(key.first_sample - counters_.position);
-  // Who has nothing to take is not late.
-  if (!pace_.published_at_nanos().has_value() || counters_.ready == 0)
-    return until;
-  const BatchKey next = cursor_.next();
-  const std::int64_t idle =
-      std::max<std::int64_t>(0, now_nanos - *pace_.published_at_nanos());
-  const std::int64_t explained = std::min(
-      idle, time_of(cursor_.After(next).first_sample - counters_.position));
+  const std::int64_t until = TimeOf(key.first_sample - counters_.position);
+  const std::int64_t idle = IdleAt(now_nanos);
+  const std::int64_t explained = idle == 0 ? 0 : ExplainedIdle(idle);
   return std::max<std::int64_t>(0, until - explained) + idle - explained;
 }
 

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_STREAM_MEMBER_H_
 #define FOREBAY_SERVER_STREAM_MEMBER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -30,7 +31,7 @@ struct MemberCounters {
   std::uint32_t ready = 0;     // batches published and not taken
 };
 
-// What was made for it, in the batches that are booked as its own.
+// What was made for it: its part of what was made for several.
 struct Production {
   std::uint64_t bytes_read = 0;
   std::uint64_t samples_decoded = 0;  // and not made of others' pixels
@@ -71,9 +72,8 @@ class Member {
   const Pace& pace() const { return pace_; }
   Production& production() { return production_; }
 
-  // What it had of the stream's production, for the agenda.
+  // What it had of the stream's production, in batches: for the agenda.
   double served = 0;
-  std::uint64_t sponsored = 0;
 
   void Start(std::shared_ptr<const Course> course, std::uint64_t first_sample,
              std::int64_t now_nanos);
@@ -109,6 +109,9 @@ class Member {
   // that stands still is taken to do so for as long again.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
+  // For how long it has stood still beyond what its pace explains.
+  std::int64_t LatenessAt(std::int64_t now_nanos) const;
+
   // Ends the leases that the client has released. INVALID_ARGUMENT, from then
   // on: there is garbage in its ring.
   absl::Status TakeReleases(arena::SlotPool& pool);
@@ -119,6 +122,15 @@ class Member {
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;
   };
+
+  // Since when it has left something lying, until now; and of that what its
+  // pace explains.
+  std::int64_t IdleAt(std::int64_t now_nanos) const;
+  std::int64_t ExplainedIdle(std::int64_t idle_nanos) const;
+  // Far below cache::kNever, so that lateness can be added.
+  std::int64_t TimeOf(std::uint64_t samples) const {
+    return std::min(INT64_MAX / 4, pace_.TimeOf(samples));
+  }
 
   const arena::Holder holder_;
   arena::Channel* const channel_;

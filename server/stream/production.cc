@@ -138,8 +138,7 @@ std::optional<Wish> Stream::WishLocked(Member& member) {
               .open = ready + ahead < member.depth().target() &&
                       leases + line_.MadeFor(member.holder()) < slots,
               .hungry = member.Starves(Now()) && leases - ready < slots,
-              .served = member.served,
-              .sponsored = member.sponsored};
+              .served = member.served};
 }
 
 std::vector<Wish> Stream::WishesLocked() {
@@ -158,39 +157,55 @@ void Stream::BeginLocked(Plan* plan) {
     const Wish& wish = wishes[*next];
     const auto slot = SlotForLocked(wish, plan);
     if (!slot.has_value()) return;
-    Member& sponsor = *audience_.Find(wish.member);
-    ++sponsor.sponsored;
-    line_.Begin(wish.key, sponsor.cursor().SamplesOf(wish.key),
-                sponsor.cursor().course(), wish.member, *slot,
-                stock_.pool().data(*slot));
+    const Cursor& cursor = audience_.Find(wish.member)->cursor();
+    Batch* const batch =
+        line_.Begin(wish.key, cursor.SamplesOf(wish.key), cursor.course(),
+                    wish.member, *slot, stock_.pool().data(*slot));
     // All who soon come to it have their part of it.
-    std::vector<Member*> served;
+    batch->payers.clear();
     for (const auto& member : audience_) {
       const auto batches = member->cursor().BatchesUntil(wish.key);
       if (batches.has_value() && *batches <= member->terms().slots)
-        served.push_back(member.get());
+        batch->payers.push_back(member->holder());
     }
-    for (Member* const member : served)
-      member->served += 1.0 / static_cast<double>(served.size());
+    for (const arena::Holder payer : batch->payers) {
+      audience_.Find(payer)->served +=
+          1.0 / static_cast<double>(batch->payers.size());
+    }
   }
 }
 
 std::optional<std::uint32_t> Stream::SlotForLocked(const Wish& wish,
                                                    Plan* plan) {
-  if (const auto slot = stock_.Take()) return slot;
   const std::int64_t now = Now();
   const auto next_use = [&](const BatchKey& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                             mutex_) { return audience_.NanosUntil(kept, now); };
-  const Finished* const victim = stock_.Victim(next_use);
-  // Where nobody else is, nobody comes to what is kept.
-  if (victim == nullptr || shared_) {
-    if (stock_.growing() == 0 && stock_.Grow(/*spare=*/shared_))
-      ++plan->slots_to_make;
-    if (stock_.growing() > 0) return std::nullopt;
+  if (stock_.pool().Counts().free == 0) {
+    const Finished* const victim = stock_.Victim(next_use);
+    const bool is_wanted =
+        victim != nullptr && next_use(victim->key) != cache::kNever;
+    if (victim == nullptr || is_wanted) {
+      // Rather one slot more than a batch less that somebody comes to.
+      GrowLocked(victim == nullptr || audience_.AwaitsSoon(victim->key, now),
+                 plan);
+      if (stock_.growing() > 0 || victim == nullptr ||
+          MustStayLocked(*victim, wish))
+        return std::nullopt;
+    }
+    stock_.Evict(*victim);
   }
-  if (victim == nullptr || MustStayLocked(*victim, wish)) return std::nullopt;
-  stock_.Evict(*victim);
-  return stock_.Take();
+  const auto slot = stock_.Take();
+  // The next one is made while this one is filled.
+  if (shared_ && stock_.pool().Counts().free == 0) {
+    const Finished* const next = stock_.Victim(next_use);
+    GrowLocked(next != nullptr && audience_.AwaitsSoon(next->key, now), plan);
+  }
+  return slot;
+}
+
+void Stream::GrowLocked(bool is_worth_it, Plan* plan) {
+  if (is_worth_it && stock_.growing() == 0 && stock_.Grow(/*spare=*/shared_))
+    ++plan->slots_to_make;
 }
 
 bool Stream::MustStayLocked(const Finished& victim, const Wish& wish) const {
@@ -211,11 +226,10 @@ void Stream::ReadLocked(Plan* plan) {
   if (audience_.Running() == 0 || !intake_.HasRoom()) return;
   plan->requests.reserve(plan->requests.size() + line_.waiting());
   const std::int64_t now = Now();
-  const auto sponsor =
-      [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-          mutex_) -> const Member& { return *audience_.Find(holder); };
+  const auto find = [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                        mutex_) { return audience_.Find(holder); };
   intake_.Ask(now);
-  while (auto read = intake_.Next(line_, sponsor)) {
+  while (auto read = intake_.Next(line_, find)) {
     // As small as it is, the function needs no memory of its own.
     read->request.done =
         [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
@@ -258,8 +272,7 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
     if (intake_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
     if (status.ok()) {
-      Member* const sponsor = audience_.Find(place->batch->sponsor);
-      if (sponsor != nullptr) sponsor->production().bytes_read += place->length;
+      ProductionOfLocked(*place)->bytes_read += place->length;
       backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked();
     }
@@ -344,21 +357,22 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
   cost_.Measured(cpu_nanos / made);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
-    Member* const sponsor = audience_.Find(sample.place->batch->sponsor);
-    if (sponsor == nullptr) continue;
-    if (sample.place->form == storage::kEncoded)
-      ++sponsor->production().samples_decoded;
-    sponsor->production().cpu_nanos +=
-        static_cast<std::uint64_t>(cpu_nanos / made);
+    Production* const production = ProductionOfLocked(*sample.place);
+    if (sample.place->form == storage::kEncoded) ++production->samples_decoded;
+    production->cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
   }
+}
+
+Production* Stream::ProductionOfLocked(const Place& place) {
+  Member* const payer = audience_.Find(PayerOf(place));
+  return payer == nullptr ? &unpaid_ : &payer->production();
 }
 
 void Stream::FinishSampleLocked(const ReadSample& sample) {
   --samples_to_decode_;
   intake_.Leave(*sample.place);
   if (!sample.status.ok() && line_.Substitute(*sample.place, sample.status)) {
-    Member* const sponsor = audience_.Find(sample.place->batch->sponsor);
-    if (sponsor != nullptr) ++sponsor->production().samples_substituted;
+    ++ProductionOfLocked(*sample.place)->samples_substituted;
     return;
   }
   const auto batch = line_.Finish(*sample.place, sample.status, stock_.pool());

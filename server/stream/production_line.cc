@@ -28,14 +28,15 @@ ProductionLine::ProductionLine(const proto::BatchSpec& batch,
   FOREBAY_CHECK(batch.batch_size() > 0);
 }
 
-void ProductionLine::Begin(const BatchKey& key, std::uint64_t samples,
-                           std::shared_ptr<const Course> course,
-                           arena::Holder sponsor, std::uint32_t slot,
-                           std::uint8_t* data) {
+Batch* ProductionLine::Begin(const BatchKey& key, std::uint64_t samples,
+                             std::shared_ptr<const Course> course,
+                             arena::Holder sponsor, std::uint32_t slot,
+                             std::uint8_t* data) {
   FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
   auto batch = std::make_unique<Batch>();
   batch->key = key;
   batch->sponsor = sponsor;
+  batch->payers = {sponsor};
   batch->slot = slot;
   batch->data = data;
   batch->remaining = static_cast<std::uint32_t>(samples);
@@ -49,6 +50,7 @@ void ProductionLine::Begin(const BatchKey& key, std::uint64_t samples,
   }
   batch->course = std::move(course);
   batches_.push_back(std::move(batch));
+  return batches_.back().get();
 }
 
 const Batch* ProductionLine::Find(const BatchKey& key) const {

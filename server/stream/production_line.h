@@ -30,10 +30,11 @@ class ProductionLine {
                  std::uint64_t dataset_size);
 
   // Begins the batch of `key`, which has so many samples (at least one), in a
-  // slot that was taken for it.
-  void Begin(const BatchKey& key, std::uint64_t samples,
-             std::shared_ptr<const Course> course, arena::Holder sponsor,
-             std::uint32_t slot, std::uint8_t* data);
+  // slot that was taken for it. It is booked to its sponsor, until the caller
+  // adds others.
+  Batch* Begin(const BatchKey& key, std::uint64_t samples,
+               std::shared_ptr<const Course> course, arena::Holder sponsor,
+               std::uint32_t slot, std::uint8_t* data);
 
   // The batch of that key; null: it is not in the making.
   const Batch* Find(const BatchKey& key) const;

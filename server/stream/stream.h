@@ -178,6 +178,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<Wish> WishesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<std::uint32_t> SlotForLocked(const Wish& wish, Plan* plan)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has one more slot made, if that is worth it and none is under way.
+  void GrowLocked(bool is_worth_it, Plan* plan)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the wish rather waits than that the victim goes, because somebody
   // is about to come to it.
   bool MustStayLocked(const Finished& victim, const Wish& wish) const
@@ -200,6 +203,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void RunTask(int worker);
   void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
   void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where what is made for the place is booked.
+  Production* ProductionOfLocked(const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishSampleLocked(const ReadSample& sample)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -230,6 +236,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<std::shared_ptr<const Course>> courses_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   SampleCost cost_ ABSL_GUARDED_BY(mutex_);
+  Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
   BatchKey last_published_ ABSL_GUARDED_BY(mutex_);
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -21,6 +21,8 @@ from daemon import daemon, process_cpu_nanos, stop
 from figures import CORES, row
 from readers import FOLDER
 
+# What the jobs share is whole batches then, and nothing else.
+ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 JOBS = (1, 2, 4, 8)
 SECONDS, TORCH_SECONDS = 8.0, 16.0
 APART, APART_EPOCH = 10.0, 120_000     # seconds; samples
@@ -116,17 +118,22 @@ def decoded_part(results):
     return made / given
 
 
-def write_manifest(folder, path, samples):
-    """A table of so many rows that name the photographs in turn."""
-    files = sorted(pathlib.Path(folder).glob("*/*.jpg"))
-    with open(path, "w", newline="") as file:
+@contextlib.contextmanager
+def manifest_of(folder, samples):
+    """A table of so many rows that name the photographs in turn: its path."""
+    folder = pathlib.Path(folder)
+    files = sorted(folder.glob("*/*.jpg"))
+    # Images lie below their manifest.
+    with tempfile.NamedTemporaryFile("w", dir=folder.parent, suffix=".csv",
+                                     newline="") as file:
         table = csv.writer(file)
         table.writerow(["path", "label"])
         for number in range(samples):
             picture = files[number % len(files)]
-            table.writerow([os.path.relpath(picture, path.parent),
+            table.writerow([os.path.relpath(picture, folder.parent),
                             number % 10])
-    return str(path)
+        file.flush()
+        yield file.name
 
 
 def apart(environment, long_epoch, alone):
@@ -191,29 +198,25 @@ def stopped(environment, uri):
 def run():
     """Rows; the first is four jobs against four of torch's."""
     uri = str(photos.make())
-    with tempfile.TemporaryDirectory(dir=pathlib.Path(uri).parent) as folder:
-        long_epoch = write_manifest(uri, pathlib.Path(folder) / "long.csv",
-                                    APART_EPOCH)
-        epoch = write_manifest(uri, pathlib.Path(folder) / "epoch.csv",
-                               PACED_EPOCH)
-        with daemon() as server:
-            environment = server.environment
-            aggregate(environment, 1, uri=uri)  # the index, the page cache
-            rates = {count: aggregate(environment, count, uri=uri)
-                     for count in JOBS}
-            torch = aggregate(environment, 4, TORCH_SECONDS, uri=uri,
-                              workers=2)
-            again = aggregate(environment, 1, uri=uri)
-            four = aggregate(environment, 4, uri=uri)
-            alone = (rates[1] + again) / 2
-            rates[4] = (rates[4] + four) / 2
-            rows = [row("sharing", "4 jobs / 4 of torch, num_workers=2",
-                        rates[4], torch, "images/s")]
-            rows += [row("sharing", f"{count} jobs / {count} x one",
-                         rates[count], count * alone, "images/s")
-                     for count in JOBS[1:]]
-            rows += apart(environment, long_epoch, alone)
-            capacity = aggregate(environment, 1, uri=uri, dtype="uint8")
-            rows += paced(server, epoch, capacity)
-            rows += stopped(environment, uri)
+    with manifest_of(uri, APART_EPOCH) as long_epoch, \
+            manifest_of(uri, PACED_EPOCH) as epoch, \
+            daemon(ENCODED_ONLY) as server:
+        environment = server.environment
+        aggregate(environment, 1, uri=uri)  # the index, the page cache
+        rates = {count: aggregate(environment, count, uri=uri)
+                 for count in JOBS}
+        torch = aggregate(environment, 4, TORCH_SECONDS, uri=uri, workers=2)
+        again = aggregate(environment, 1, uri=uri)
+        four = aggregate(environment, 4, uri=uri)
+        alone = (rates[1] + again) / 2
+        rates[4] = (rates[4] + four) / 2
+        rows = [row("sharing", "4 jobs / 4 of torch, num_workers=2",
+                    rates[4], torch, "images/s")]
+        rows += [row("sharing", f"{count} jobs / {count} x one",
+                     rates[count], count * alone, "images/s")
+                 for count in JOBS[1:]]
+        rows += apart(environment, long_epoch, alone)
+        capacity = aggregate(environment, 1, uri=uri, dtype="uint8")
+        rows += paced(server, epoch, capacity)
+        rows += stopped(environment, uri)
     return rows

@@ -76,7 +76,7 @@ TEST_F(StreamSharingTest, EqualMembersHaveEachBatchMadeOnce) {
   // What it took is booked to all of them alike.
   for (const auto& client : clients_) {
     EXPECT_NEAR(stream_->Snapshot(client->member()).made.samples_decoded,
-                kSamples / 3.0, 2 * kBatch);
+                kSamples / 3.0, 5 * kBatch);
   }
 }
 
