@@ -10,6 +10,7 @@
 // room goes below with it, as a flight that nobody waits for yet.
 #include "server/cache/cache.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/base/status.h"
@@ -30,8 +31,10 @@ Cache::Cache(const Options& options, const Surroundings& surroundings,
     : around_(surroundings),
       cpus_(options.cpus),
       ledger_(std::make_shared<Ledger>(std::move(capacity))),
+      forms_(std::make_shared<Ledger>(
+          std::min(options.form_capacity, options.capacity))),
       shards_(kShards),
-      landlord_(&shards_, ledger_, surroundings.next_use, &form_yield_,
+      landlord_(&shards_, ledger_, forms_, surroundings.next_use, &form_yield_,
                 options.seed),
       read_ahead_(&shards_, &landlord_, surroundings.next_use) {}
 
@@ -190,7 +193,9 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
     kept = flight->confirms;
   } else if (bytes.ok() && flight->charge.bytes() > 0) {
     kept =
-        std::make_shared<const Held>(Held{std::move(flight->charge), *bytes});
+        std::make_shared<const Held>(Held{.charge = std::move(flight->charge),
+                                          .form_charge = {},
+                                          .bytes = *bytes});
   }
   if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
   flight->charge.Release();
@@ -204,11 +209,11 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
 
 class Cache::Room final : public FormRoom {
  public:
-  Room(const Offer& offer, const Holding& holding, Charge charge)
+  Room(const Offer& offer, const Holding& holding, Landlord::FormRent rent)
       : read_(*offer.read),
         form_(offer.form),
         holding_(holding),
-        charge_(std::move(charge)),
+        rent_(std::move(rent)),
         memory_(std::make_shared_for_overwrite<std::uint8_t[]>(offer.bytes)),
         bytes_(offer.bytes) {}
 
@@ -218,15 +223,17 @@ class Cache::Room final : public FormRoom {
   storage::Form form() const { return form_; }
   const Holding& holding() const { return holding_; }
   std::shared_ptr<const Held> Take() {
-    return std::make_shared<const Held>(Held{
-        std::move(charge_), base::Bytes(memory_, {memory_.get(), bytes_})});
+    return std::make_shared<const Held>(
+        Held{.charge = std::move(rent_.charge),
+             .form_charge = std::move(rent_.form_charge),
+             .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
   }
 
  private:
   const storage::ReadRequest read_;
   const storage::Form form_;
   const Holding holding_;
-  Charge charge_;
+  Landlord::FormRent rent_;
   const std::shared_ptr<std::uint8_t[]> memory_;
   const std::uint64_t bytes_;
 };
@@ -237,7 +244,8 @@ std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
   if (root == nullptr || offer.saves_nanos <= 0) return nullptr;
   const ExtentView extent = ViewOf(*root, read, offer.form);
   if (shards_[extent.hash % kShards].Knows(extent)) return nullptr;
-  if (!form_yield_.Pays(read.sample.dataset, offer.costs_nanos,
+  if (!offer.is_awaited &&
+      !form_yield_.Pays(read.sample.dataset, offer.costs_nanos,
                         offer.saves_nanos)) {
     return nullptr;
   }
@@ -249,9 +257,9 @@ std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
       .saves_bytes = static_cast<double>(offer.saves_nanos) / cpus_ /
                      read_cost_.NanosPerByte(),
       .used_at_nanos = now};
-  auto charge = landlord_.MakeRoomForOffer(holding, now);
-  if (!charge.has_value()) return nullptr;
-  return std::make_unique<Room>(offer, holding, *std::move(charge));
+  auto rent = landlord_.MakeRoomForOffer(holding, now);
+  if (!rent.has_value()) return nullptr;
+  return std::make_unique<Room>(offer, holding, *std::move(rent));
 }
 
 void Cache::Keep(std::unique_ptr<FormRoom> room) {

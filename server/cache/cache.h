@@ -50,6 +50,8 @@ class Cache final : public storage::ByteSource, public FormKeeper {
     // readers hold of either. Reads that are not kept count among what their
     // readers reserved.
     std::uint64_t capacity = 0;
+    // And of these, what other forms of what was read may take.
+    std::uint64_t form_capacity = UINT64_MAX;
     std::uint64_t seed = 0;  // of the draws for eviction
     // CPUs that readers make other forms with: what one of them saves is
     // weighed against time of the source, of which there is one.
@@ -78,7 +80,8 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   std::unique_ptr<FormRoom> RoomFor(const Offer& offer) override;
   void Keep(std::unique_ptr<FormRoom> room) override;
 
-  std::uint64_t capacity() const override { return ledger_->capacity(); }
+  std::uint64_t capacity() const { return ledger_->capacity(); }
+  std::uint64_t form_capacity() const override { return forms_->capacity(); }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 
@@ -118,7 +121,8 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   const double cpus_;
   ReadCost read_cost_;
   const std::shared_ptr<Ledger> ledger_;
-  std::vector<Shard> shards_;  // kShards of them
+  const std::shared_ptr<Ledger> forms_;  // what they take of it
+  std::vector<Shard> shards_;            // kShards of them
   FormYield form_yield_;
   Landlord landlord_;
   ReadAhead read_ahead_;

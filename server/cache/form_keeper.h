@@ -38,14 +38,17 @@ class FormKeeper {
     std::int64_t saves_nanos = 0;
     // And that its maker spends beyond what its own use of it takes.
     std::int64_t costs_nanos = 0;
+    // Whether it is known that others want it: then it pays, whatever became of
+    // those before.
+    bool is_awaited = false;
   };
 
   virtual ~FormKeeper() = default;
 
   // Null: it is there already, or not worth its room.
   virtual std::unique_ptr<FormRoom> RoomFor(const Offer& offer) = 0;
-  // Bytes of memory for all that is kept.
-  virtual std::uint64_t capacity() const = 0;
+  // Bytes of memory for the forms that are kept, at most.
+  virtual std::uint64_t form_capacity() const = 0;
   // From now on it is given out. `room` is one of its own, and filled.
   virtual void Keep(std::unique_ptr<FormRoom> room) = 0;
 };

@@ -16,6 +16,8 @@ constexpr std::size_t kCandidates = 96;
 constexpr std::size_t kEvictionsOfADraw = 4;
 // Rooms are made for one newcomer before it is given up: others may take them.
 constexpr int kAttempts = 4;
+// Of these, the forms are candidates where forms have to make room for one.
+constexpr std::size_t kDrawnForForms = 4 * kCandidates;
 // An offer whose rent is above all that were drawn last is declined unseen, but
 // for one in so many: those may be gone.
 constexpr std::uint64_t kUnseenOffers = 16;
@@ -33,11 +35,45 @@ std::optional<Charge> Landlord::MakeRoom(const Holding& newcomer,
   return ledger_->Take(newcomer.bytes);
 }
 
-std::optional<Charge> Landlord::MakeRoomForOffer(const Holding& newcomer,
-                                                 std::int64_t now_nanos) {
-  if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
+std::optional<Landlord::FormRent> Landlord::MakeRoomForOffer(
+    const Holding& newcomer, std::int64_t now_nanos) {
+  if (newcomer.bytes > forms_->capacity()) return std::nullopt;
   const double own_rent = RentOf(newcomer, *next_use_, now_nanos);
   if (own_rent == std::numeric_limits<double>::infinity()) return std::nullopt;
+  auto form_charge = forms_->Take(newcomer.bytes);
+  if (!form_charge.has_value()) {
+    if (!EvictForms(newcomer.bytes, own_rent, now_nanos)) return std::nullopt;
+    form_charge = forms_->Take(newcomer.bytes);
+    if (!form_charge.has_value()) return std::nullopt;
+  }
+  auto charge = MakeRoomAmongAll(newcomer, own_rent, now_nanos);
+  if (!charge.has_value()) return std::nullopt;
+  return FormRent{*std::move(charge), *std::move(form_charge)};
+}
+
+bool Landlord::EvictForms(std::uint64_t bytes, double own_rent,
+                          std::int64_t now_nanos) {
+  Draw all = DrawUnordered(kDrawnForForms);
+  Draw draw;
+  for (std::size_t i = 0; i < all.candidates_.size(); ++i) {
+    if (all.candidates_[i].holding.saves_nanos <= 0) continue;
+    draw.candidates_.push_back(all.candidates_[i]);
+    draw.shards_.push_back(all.shards_[i]);
+  }
+  std::uint64_t made = 0;
+  // Freed by no lock's holder.
+  std::vector<std::shared_ptr<const Held>> evicted;
+  for (const Bid& bid :
+       OrderOfLeaving(draw.candidates_, *next_use_, now_nanos)) {
+    if (made >= bytes || bid.rent <= own_rent) break;
+    made += GiveUp(draw, bid, &evicted);
+  }
+  return made > 0;
+}
+
+std::optional<Charge> Landlord::MakeRoomAmongAll(const Holding& newcomer,
+                                                 double own_rent,
+                                                 std::int64_t now_nanos) {
   if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
   if (own_rent >= highest_rent_.load(std::memory_order_relaxed) &&
       ++offers_ % kUnseenOffers != 0) {
@@ -73,29 +109,42 @@ bool Landlord::Evict(const Holding& newcomer, std::int64_t now_nanos,
     const bool is_due =
         bid.next_use_nanos != kUnknown && bid.next_use_nanos <= horizon;
     if (candidate.holding.is_ahead && is_due) continue;
-    auto held = (*shards_)[draw->shards_[bid.candidate]].Evict(candidate);
-    if (held == nullptr) continue;
-    made += candidate.holding.bytes;
-    if (candidate.holding.saves_nanos > 0) {
-      yield_->Left(candidate.holding.sample.dataset, candidate.holding.uses);
-    }
-    evicted.push_back(std::move(held));
+    made += GiveUp(*draw, bid, &evicted);
   }
   return !evicted.empty();
 }
 
-Landlord::Draw Landlord::DrawCandidates(std::int64_t now_nanos) {
+std::uint64_t Landlord::GiveUp(
+    const Draw& draw, const Bid& bid,
+    std::vector<std::shared_ptr<const Held>>* evicted) {
+  const Roster::Candidate& candidate = draw.candidates_[bid.candidate];
+  auto held = (*shards_)[draw.shards_[bid.candidate]].Evict(candidate);
+  if (held == nullptr) return 0;
+  const Holding& holding = candidate.holding;
+  if (holding.saves_nanos > 0) {
+    yield_->Left(holding.sample.dataset, holding.uses);
+  }
+  evicted->push_back(std::move(held));
+  return holding.bytes;
+}
+
+Landlord::Draw Landlord::DrawUnordered(std::size_t count) {
   const std::uint64_t number = ++draws_;
   base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
   Draw draw;
-  draw.candidates_.reserve(kCandidates);
+  draw.candidates_.reserve(count);
   for (std::size_t i = 0; i < shards_->size(); ++i) {
     const std::size_t shard = (number + i) % shards_->size();
-    (*shards_)[shard].Draw(kCandidates - draw.candidates_.size(), random,
+    (*shards_)[shard].Draw(count - draw.candidates_.size(), random,
                            &draw.candidates_);
     draw.shards_.resize(draw.candidates_.size(), shard);
-    if (draw.candidates_.size() >= kCandidates) break;
+    if (draw.candidates_.size() >= count) break;
   }
+  return draw;
+}
+
+Landlord::Draw Landlord::DrawCandidates(std::int64_t now_nanos) {
+  Draw draw = DrawUnordered(kCandidates);
   draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
   if (!draw.order_.empty()) {
     highest_rent_.store(draw.order_.front().rent, std::memory_order_relaxed);

@@ -43,11 +43,19 @@ class Landlord {
   // read ahead. Negative: it is treated like the rest.
   using Horizon = std::int64_t;
 
+  // Room for a form: among all, and among the forms.
+  struct FormRent {
+    Charge charge;
+    Charge form_charge;
+  };
+
   // `yield` is told of the forms that leave.
   Landlord(std::vector<Shard>* shards, std::shared_ptr<Ledger> ledger,
-           const NextUse* next_use, FormYield* yield, std::uint64_t seed)
+           std::shared_ptr<Ledger> forms, const NextUse* next_use,
+           FormYield* yield, std::uint64_t seed)
       : shards_(shards),
         ledger_(std::move(ledger)),
+        forms_(std::move(forms)),
         next_use_(next_use),
         yield_(yield),
         seed_(seed) {}
@@ -59,17 +67,29 @@ class Landlord {
   // Room for what its reader can do without, and offers whenever it could have
   // it: as MakeRoom, but most offers in vain cost next to nothing, and nobody
   // is evicted for one.
-  std::optional<Charge> MakeRoomForOffer(const Holding& newcomer,
-                                         std::int64_t now_nanos);
+  std::optional<FormRent> MakeRoomForOffer(const Holding& newcomer,
+                                           std::int64_t now_nanos);
 
  private:
   // Evicts who should make room for the newcomer. False: nobody should, or can.
   bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw,
              Horizon horizon);
+  // MakeRoomForOffer, where the forms have room.
+  std::optional<Charge> MakeRoomAmongAll(const Holding& newcomer,
+                                         double own_rent,
+                                         std::int64_t now_nanos);
+  // Evicts forms alone, of those whose rent is above that.
+  bool EvictForms(std::uint64_t bytes, double own_rent, std::int64_t now_nanos);
+  // How much that made; 0: it was used, or taken.
+  std::uint64_t GiveUp(const Draw& draw, const Bid& bid,
+                       std::vector<std::shared_ptr<const Held>>* evicted);
+  // Candidates that were not ordered yet.
+  Draw DrawUnordered(std::size_t count);
   Draw DrawCandidates(std::int64_t now_nanos);
 
   std::vector<Shard>* const shards_;
   const std::shared_ptr<Ledger> ledger_;
+  const std::shared_ptr<Ledger> forms_;
   const NextUse* const next_use_;
   FormYield* const yield_;
   const std::uint64_t seed_;

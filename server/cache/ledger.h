@@ -40,18 +40,21 @@ class Charge {
 class Ledger : public std::enable_shared_from_this<Ledger> {
  public:
   explicit Ledger(base::MemoryReservation capacity)
-      : capacity_(std::move(capacity)) {}
+      : reservation_(std::move(capacity)), capacity_(reservation_.bytes()) {}
+  // Of a part of what another ledger counts.
+  explicit Ledger(std::uint64_t capacity) : capacity_(capacity) {}
 
   // Nullopt: there is no room for that now.
   std::optional<Charge> Take(std::uint64_t bytes);
 
-  std::uint64_t capacity() const { return capacity_.bytes(); }
+  std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const { return used_; }
 
  private:
   friend class Charge;
 
-  const base::MemoryReservation capacity_;
+  const base::MemoryReservation reservation_;
+  const std::uint64_t capacity_;
   std::atomic<std::uint64_t> used_ = 0;
 };
 

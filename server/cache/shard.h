@@ -27,7 +27,8 @@ namespace forebay::cache {
 // of them.
 struct Held {
   Charge charge;
-  base::Bytes bytes;  // goes before its room is given back
+  Charge form_charge;  // of another form than what was read: among those
+  base::Bytes bytes;   // goes before its room is given back
 };
 
 // A read below, from the first miss until it lands; or a question, whether what

@@ -99,6 +99,17 @@ absl::Status CheckDiskSize(std::string_view value) {
                    View(value), "\""));
 }
 
+absl::Status CheckDecoded(std::string_view value) {
+  if (value == "auto" || value == "off" ||
+      base::ParseByteSize(value, /*total=*/0).ok()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be \"auto\", \"off\" or a size, such as \"10GiB\" or "
+                   "\"25%\", not \"",
+                   View(value), "\""));
+}
+
 absl::Status CheckAbsolutePath(std::string_view value) {
   if (value.empty() || value.front() == '/') return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -167,7 +178,9 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     return CheckDiskSize(value);
   } else if (key == "log.level") {
     return CheckOneOf({"debug", "info", "warning", "error"}, value);
-  } else if (key == "storage.io_uring" || key == "cache.decoded") {
+  } else if (key == "cache.decoded") {
+    return CheckDecoded(value);
+  } else if (key == "storage.io_uring") {
     return CheckOneOf({"auto", "off"}, value);
   } else if (key == "cpu.limit") {
     const auto cpus = base::ParseCpuShare(value, 1);

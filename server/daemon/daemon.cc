@@ -65,6 +65,12 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
   FOREBAY_ASSIGN_OR_RETURN(
       resources.cache, CacheMemory(config.cache().memory(), resources.memory));
+  resources.forms = resources.cache;
+  if (const std::string& forms = config.cache().decoded();
+      forms != "auto" && forms != "off") {
+    FOREBAY_ASSIGN_OR_RETURN(resources.forms,
+                             base::ParseByteSize(forms, resources.cache));
+  }
   if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
     resources.warnings.push_back(
         absl::StrCat("memory.limit is ", resources.memory >> 20,
@@ -165,6 +171,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache,
+                            .form_capacity = resources.forms,
                             .seed = kCacheSeed,
                             .cpus = static_cast<double>(resources.workers)},
                            {.below = disk_tier_->source(),
@@ -180,9 +187,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                         .workspaces = &workspaces_,
                         .budget = &budget_,
                         .clock = base::Clock::Monotonic(),
-                        .form_keeper = config_.cache().decoded() == "auto"
-                                           ? cache_.get()
-                                           : nullptr,
+                        .form_keeper = config_.cache().decoded() == "off"
+                                           ? nullptr
+                                           : cache_.get(),
                         .timetable = &timetable_,
                         .on_changed = [this](const dataset::Dataset& dataset) {
                           catalog_.MarkStale(dataset);

@@ -52,6 +52,7 @@ class Daemon {
   struct Resources {
     std::uint64_t memory = 0;  // bytes
     std::uint64_t cache = 0;   // bytes, of them
+    std::uint64_t forms = 0;   // of it
     int workers = 0;
     double max_cpus = 0;  // of all workers
     pipeline::WorkspaceLimits workspace;

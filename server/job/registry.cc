@@ -140,8 +140,9 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
 
 void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
   const cache::FormKeeper* const keeper = machinery_.form_keeper;
-  // Bytes that were read have to be kept, too.
-  const std::uint64_t room = keeper == nullptr ? 0 : keeper->capacity() / 8 * 7;
+  // Some are on their way in or out.
+  const std::uint64_t room =
+      keeper == nullptr ? 0 : keeper->form_capacity() / 8 * 7;
   recipe->seat = coordinators_.For(uid, *recipe, room)->Join();
   recipe->sampler = recipe->sampler.With(recipe->seat);
 }

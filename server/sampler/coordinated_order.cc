@@ -57,6 +57,15 @@ std::uint64_t CoordinatedOrder::Left(Reader reader) const {
   return seen_[reader]->lacking();
 }
 
+bool CoordinatedOrder::IsLackedByOthers(Reader reader,
+                                        std::uint64_t sample) const {
+  for (Reader other = 0; other < seen_.size(); ++other) {
+    if (other == reader || seen_[other] == nullptr) continue;
+    if (!seen_[other]->Has(sample)) return true;
+  }
+  return false;
+}
+
 bool CoordinatedOrder::HasMostLeft(Reader reader) const {
   bool is_alone = true;
   for (Reader other = 0; other < seen_.size(); ++other) {

@@ -72,6 +72,8 @@ class CoordinatedOrder {
   bool HasSeen(Reader reader, std::uint64_t sample) const {
     return seen_[reader]->Has(sample);
   }
+  // Whether another reader lacks it in its own.
+  bool IsLackedByOthers(Reader reader, std::uint64_t sample) const;
 
  private:
   // Whether it has more left than any other, of whom there are some.

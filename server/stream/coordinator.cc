@@ -11,8 +11,8 @@ namespace {
 
 // A form that is missing says that there is room for so much less, one that is
 // found that it could be a little more.
-constexpr double kLess = 0.98;
-constexpr double kMore = 1.001;
+constexpr double kLess = 0.9995;
+constexpr double kMore = 1.0002;
 constexpr double kLeastPart = 0.01;
 constexpr std::size_t kLeastShelved = 16;
 
@@ -83,6 +83,11 @@ std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
       is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_) + 1, left)
                : left;
   return begin_ + drawn_.size() + until;
+}
+
+bool Coordinator::Seat::IsAwaited(std::uint64_t sample) const {
+  base::MutexLock lock(&coordinator_->mutex_);
+  return coordinator_->order_.IsLackedByOthers(reader_, sample);
 }
 
 Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,

@@ -44,6 +44,9 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     std::optional<std::uint64_t> PositionOf(
         std::uint64_t sample) const override;
 
+    // Whether another loader lacks the sample in its epoch.
+    bool IsAwaited(std::uint64_t sample) const;
+
     // What became of a sample: its image was made from its form; it was
     // decoded, and its form, so long, is kept; or it was decoded and is not
     // kept.

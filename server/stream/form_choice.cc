@@ -86,7 +86,8 @@ class FormChoice::Offer final : public pipeline::FormTarget {
                                        .form = choice_->form_,
                                        .bytes = before + bytes,
                                        .saves_nanos = appraisal_.saves_nanos,
-                                       .costs_nanos = appraisal_.costs_nanos});
+                                       .costs_nanos = appraisal_.costs_nanos,
+                                       .is_awaited = IsAwaited()});
     if (room_ == nullptr) return {};
     std::copy_n(read_.begin(), before, room_->span().begin());
     return room_->span().subspan(before);
@@ -99,6 +100,11 @@ class FormChoice::Offer final : public pipeline::FormTarget {
   std::unique_ptr<cache::FormRoom> TakeRoom() { return std::move(room_); }
 
  private:
+  bool IsAwaited() const {
+    const auto& seat = choice_->recipe_->seat;
+    return seat != nullptr && seat->IsAwaited(place_->id);
+  }
+
   const FormChoice* const choice_;
   const Place* const place_;
   const absl::Span<const std::uint8_t> read_;

@@ -43,13 +43,15 @@ class ScriptedNextUse final : public NextUse {
 // A cache over objects in memory, whose faults and delays a test scripts.
 class CacheHouse {
  public:
-  explicit CacheHouse(std::uint64_t capacity)
+  explicit CacheHouse(std::uint64_t capacity,
+                      std::uint64_t form_capacity = UINT64_MAX)
       : budget_(capacity), recording_(&faulty_) {
-    cache_ = *Cache::Create({.capacity = capacity, .seed = 1},
-                            {.below = &recording_,
-                             .budget = &budget_,
-                             .next_use = &next_use_,
-                             .clock = &clock_});
+    cache_ = *Cache::Create(
+        {.capacity = capacity, .form_capacity = form_capacity, .seed = 1},
+        {.below = &recording_,
+         .budget = &budget_,
+         .next_use = &next_use_,
+         .clock = &clock_});
   }
 
   storage::ReadRequest Request(const std::string& object,

@@ -53,6 +53,33 @@ storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
   return request;
 }
 
+TEST(FormsTest, MakeRoomForOneAnotherWithinTheirPart) {
+  constexpr std::size_t kBytes = 40'000;
+  constexpr std::uint64_t kPart = 450'000;  // ten of them, with what is around
+  constexpr std::uint64_t kSamples = 40;
+  CacheHouse house(4 * kPlenty, kPart);
+  EXPECT_EQ(house.cache().form_capacity(), kPart);
+  storage::ReadRequest last;
+  // The later, the sooner it is wanted again.
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
+    last = Sample(house, "sample " + std::to_string(i), i);
+    house.Text(last);
+    EXPECT_TRUE(Offer(house, last, std::string(kBytes, 'x'))) << i;
+  }
+  const auto snapshot = house.cache().Snapshot();
+  EXPECT_LE(snapshot.decoded.entry_bytes, kPart);
+  EXPECT_GE(snapshot.decoded.entries, 5);
+  // What was read has all the rest, and stays.
+  EXPECT_EQ(snapshot.entries - snapshot.decoded.entries, kSamples);
+  EXPECT_EQ(ReadAs(house, last).second, kUpper);
+  // Who is wanted later than all forms gets no room, though there is plenty.
+  house.next_use().Want(99, 999'000'000);
+  const auto late = Sample(house, "late", 99);
+  EXPECT_FALSE(Offer(house, late, std::string(kBytes, 'x')));
+  EXPECT_FALSE(Offer(house, last, std::string(kPart + 1, 'x'), 0, kUpper + 1));
+}
+
 using Answer = std::pair<std::string, storage::Form>;
 
 TEST(FormsTest, AreGivenToWhoTakesThem) {

@@ -96,6 +96,10 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(Refusal("[storage]\nio_uring = 'on'"),
             "f.toml: storage.io_uring must be \"auto\" or \"off\", not \"on\" "
             "(line 2)");
+  EXPECT_EQ(
+      Refusal("[cache]\ndecoded = 'on'"),
+      "f.toml: cache.decoded must be \"auto\", \"off\" or a size, such as "
+      "\"10GiB\" or \"25%\", not \"on\" (line 2)");
   EXPECT_EQ(Refusal("[image]\nmax_pixels = 9223372036854775807"),
             "f.toml: image.max_pixels must be from 1 to 4294836225 (line 2)");
   EXPECT_EQ(Refusal("[session]\nidle_seconds = nan"),

@@ -1,0 +1,105 @@
+#include "server/stream/coordinator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "server/base/memory_budget.h"
+#include "tests/unit/server/base/sealed_numbers.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kSize = 100;
+constexpr std::uint64_t kFormBytes = 1000;
+constexpr std::uint64_t kRoom = kSize * kFormBytes;
+constexpr std::uint64_t kSeed = 7;
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  std::shared_ptr<const base::IndexList> List(
+      const std::vector<std::uint64_t>& numbers) {
+    return base::MakeList(numbers, kSize, &budget_);
+  }
+
+  base::MemoryBudget budget_{1 << 20};
+  const std::shared_ptr<Coordinator> coordinator_ =
+      std::make_shared<Coordinator>(kSize, kRoom, kSeed);
+};
+
+TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
+  const auto first = coordinator_->Join();
+  const auto second = coordinator_->Join();
+  std::set<std::uint64_t> made;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const std::uint64_t sample = first->At(i);
+    EXPECT_EQ(first->At(i), sample);  // it stays what it was
+    EXPECT_EQ(first->PositionOf(sample), i);
+    EXPECT_TRUE(first->IsAwaited(sample));
+    first->Kept(sample, kFormBytes);
+    made.insert(sample);
+  }
+  EXPECT_EQ(made.size(), 10);
+  // They are wanted soon, all else at the end of the epoch at the latest.
+  EXPECT_EQ(second->PositionOf(*made.begin()), 11);
+  std::uint64_t other = 0;
+  while (made.contains(other)) ++other;
+  EXPECT_EQ(second->PositionOf(other), kSize);
+  // The second has as much left as the first, or more: it may draw anew.
+  int taken = 0;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const std::uint64_t sample = second->At(i);
+    if (!made.contains(sample)) continue;
+    ++taken;
+    EXPECT_FALSE(second->IsAwaited(sample));
+    second->Found(sample);
+  }
+  EXPECT_GE(taken, 5);
+}
+
+TEST_F(CoordinatorTest, WhatIsMissedIsCheapNoLonger) {
+  const auto first = coordinator_->Join();
+  const auto second = coordinator_->Join();
+  const std::uint64_t sample = first->At(0);
+  first->Kept(sample, kFormBytes);
+  EXPECT_EQ(second->PositionOf(sample), 2);
+  first->Missed(sample);
+  EXPECT_EQ(second->PositionOf(sample), kSize);
+}
+
+TEST_F(CoordinatorTest, WhoLeavesMakesNothingAnyMore) {
+  auto first = coordinator_->Join();
+  const auto second = coordinator_->Join();
+  const std::uint64_t sample = first->At(0);
+  EXPECT_EQ(second->PositionOf(sample), 1);  // its form will be there
+  first.reset();
+  EXPECT_EQ(second->PositionOf(sample), kSize);
+  EXPECT_FALSE(second->IsAwaited(sample));
+}
+
+TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
+  const auto seat = coordinator_->Join();
+  std::vector<std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 90; ++i) seen.push_back(i);
+  ASSERT_TRUE(seat->Start(90, List(seen).get()).ok());
+  std::set<std::uint64_t> rest;
+  for (std::uint64_t i = 90; i < kSize; ++i) rest.insert(seat->At(i));
+  EXPECT_EQ(rest.size(), 10);
+  EXPECT_GE(*rest.begin(), 90);
+}
+
+TEST_F(CoordinatorTest, WhatWasSeenMustBeAsManyAsAreSaid) {
+  const auto seat = coordinator_->Join();
+  for (const auto& status :
+       {seat->Start(1, nullptr), seat->Start(0, List({3}).get()),
+        seat->Start(2, List({3, 3}).get())}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(seat->Start(1, List({3}).get()).ok());
+}
+
+}  // namespace
+}  // namespace forebay::stream
