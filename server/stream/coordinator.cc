@@ -67,20 +67,20 @@ std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
 
 std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
     std::uint64_t sample) const {
-  base::MutexLock lock(&coordinator_->mutex_);
-  const sampler::CoordinatedOrder& order = coordinator_->order_;
+  const Coordinator& all = *coordinator_;
+  base::MutexLock lock(&all.mutex_);
   const auto making = making_.find(sample);
   if (making != making_.end()) return making->second;
   const bool is_cheap =
-      order.IsShelved(sample) || coordinator_->making_.contains(sample);
-  if (order.HasSeen(reader_, sample)) {
+      all.order_.IsShelved(sample) || all.making_.contains(sample);
+  if (all.order_.HasSeen(reader_, sample)) {
     if (!is_cheap) return std::nullopt;
     // The next epoch takes it early.
-    return order.size() + order.shelved();
+    return all.order_.size() + all.order_.shelved();
   }
-  const std::uint64_t left = order.Left(reader_);
+  const std::uint64_t left = all.order_.Left(reader_);
   const std::uint64_t until =
-      is_cheap ? std::min<std::uint64_t>(order.Shelved(reader_) + 1, left)
+      is_cheap ? std::min<std::uint64_t>(all.order_.Shelved(reader_) + 1, left)
                : left;
   return begin_ + drawn_.size() + until;
 }
@@ -120,8 +120,8 @@ void Coordinator::Seat::Found(std::uint64_t sample) {
 }
 
 void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
-  base::MutexLock lock(&coordinator_->mutex_);
   Coordinator& all = *coordinator_;
+  base::MutexLock lock(&all.mutex_);
   all.EndLocked(*this, sample);
   const auto is = static_cast<double>(bytes);
   all.form_bytes_ =
@@ -132,8 +132,8 @@ void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
 }
 
 void Coordinator::Seat::Missed(std::uint64_t sample) {
-  base::MutexLock lock(&coordinator_->mutex_);
   Coordinator& all = *coordinator_;
+  base::MutexLock lock(&all.mutex_);
   all.EndLocked(*this, sample);
   if (!all.order_.IsShelved(sample)) return;
   all.AdaptLocked(kLess);
