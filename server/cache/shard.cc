@@ -11,6 +11,18 @@ namespace {
 // Who leads a flight that nobody waited for when it was sent.
 constexpr std::size_t kNobody = SIZE_MAX;
 
+// The extent by itself.
+Extent Owned(const ExtentView& extent,
+             const std::shared_ptr<const std::string>& root) {
+  return {.root = root,
+          .object = std::string(extent.object),
+          .version = extent.version,
+          .offset = extent.offset,
+          .length = extent.length,
+          .form = extent.form,
+          .hash = extent.hash};
+}
+
 }  // namespace
 
 Shard::Found Shard::Look(const ExtentView& extent,
@@ -78,15 +90,7 @@ void Shard::InsertLocked(const ExtentView& extent,
                          const std::shared_ptr<Flight>& flight) {
   Entry entry;
   entry.flight = flight;
-  const auto inserted =
-      table_.emplace(Extent{.root = root,
-                            .object = std::string(extent.object),
-                            .version = extent.version,
-                            .offset = extent.offset,
-                            .length = extent.length,
-                            .form = extent.form,
-                            .hash = extent.hash},
-                     std::move(entry));
+  const auto inserted = table_.emplace(Owned(extent, root), std::move(entry));
   flight->extent = &inserted.first->first;
 }
 
@@ -209,15 +213,7 @@ void Shard::Keep(const ExtentView& extent,
                  const Holding& holding, std::shared_ptr<const Held> held) {
   base::MutexLock lock(&mutex_);
   if (table_.contains(extent)) return;
-  const auto inserted =
-      table_.emplace(Extent{.root = root,
-                            .object = std::string(extent.object),
-                            .version = extent.version,
-                            .offset = extent.offset,
-                            .length = extent.length,
-                            .form = extent.form,
-                            .hash = extent.hash},
-                     Entry());
+  const auto inserted = table_.emplace(Owned(extent, root), Entry());
   ++decoded_.made;
   HoldLocked(inserted.first->second, &inserted.first->first, holding,
              std::move(held));
