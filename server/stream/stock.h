@@ -23,7 +23,7 @@ struct Finished {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
   std::int64_t made_nanos = 0;  // how long that took
-  absl::Status status;
+  absl::Status status = absl::OkStatus();
 };
 
 // The slots of a stream, and the finished batches that are kept in them: for

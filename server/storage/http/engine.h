@@ -25,7 +25,7 @@ struct EngineOptions {
   int kept_connections = 256;  // open ones that wait for their next request
   // Tells when patience ends and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
-  TrustedCertificates trusted;
+  TrustedCertificates trusted = {};
 };
 
 // Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net;
