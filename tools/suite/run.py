@@ -37,19 +37,24 @@ def tags_left_out(config):
     return ["manual", "cuda"]
 
 
+def _query(expression):
+    """The labels that an expression of Bazel's names."""
+    listed = subprocess.run(
+        ["bazel", "query", "--noshow_progress",
+         "--ui_event_filters=-info,-debug", "--keep_going", expression],
+        cwd=ROOT, stdout=subprocess.PIPE)
+    if listed.returncode not in (0, 3):
+        sys.exit("tools/test: bazel query failed")
+    return sorted(listed.stdout.decode().split())
+
+
 def bazel_targets(names, config):
     """Labels of a configuration's C++ tests that contain one of the names."""
     unwanted = "|".join(tags_left_out(config))
-    query = ["bazel", "query", "--noshow_progress",
-             "--ui_event_filters=-info,-debug", "--keep_going",
-             f'tests(//...) except attr(tags, "[\\[ ]({unwanted})[,\\]]", '
-             "tests(//...))"]
-    listed = subprocess.run(query, cwd=ROOT, stdout=subprocess.PIPE)
-    if listed.returncode not in (0, 3):
-        sys.exit("tools/test: bazel query failed")
-    labels = listed.stdout.decode().split()
-    return sorted(label for label in labels
-                  if not names or any(_fits(name, label) for name in names))
+    labels = _query(f'tests(//...) except attr(tags, "[\\[ ]({unwanted})[,\\]]", '
+                    "tests(//...))")
+    return [label for label in labels
+            if not names or any(_fits(name, label) for name in names)]
 
 
 def _fits(name, label):
@@ -71,8 +76,14 @@ def run_bazel(labels, config):
 
 def build_all(config):
     """Builds everything; a failed case when that fails."""
+    # A library that is asked for by name is compiled twice, once of them for
+    # shared libraries. So only those are that nothing else is made of.
+    used = 'kind("rule", //...) except kind("cc_library rule", //...)'
+    labels = _query(f"let used = {used} in "
+                    '(($used + (kind("cc_library rule", //...) '
+                    'except deps($used))) except attr(tags, "manual", //...))')
     command = ["bazel", "build", "--noshow_progress", "--keep_going", *config,
-               "//..."]
+               "--", *labels]
     if subprocess.run(command, cwd=ROOT).returncode == 0:
         return []
     return [junit.Case("bazel build //...", junit.FAILED,
