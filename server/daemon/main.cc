@@ -26,6 +26,8 @@
 namespace forebay::daemon {
 namespace {
 
+constexpr int kUsage = 2;  // the exit code of a bad command line
+
 struct Flags {
   std::string runtime_dir;
   std::string config;
@@ -95,7 +97,14 @@ int Main(int argc, char** argv) {
                  "leave after so many seconds without a session (default: as "
                  "configured; 0: never)")
       ->check(CLI::Range(0.0, 604800.0));
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Also how CLI11 says that help was asked for.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::cerr << "forebayd: " << error.what() << " (see forebayd --help)\n";
+    return kUsage;
+  }
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
   std::cerr << "forebayd: " << status.message() << '\n';

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import threading
+import traceback
 
 import numpy
 import pytest
@@ -202,8 +203,13 @@ def test_a_daemon_that_stays_away_is_said_so(daemon, photos, monkeypatch):
         daemon.stop(signal.SIGKILL)
         monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0.4")
         with pytest.raises(forebay.DaemonUnavailable,
-                           match=r"no Forebay daemon listens.*for 0\.4 s"):
+                           match=r"no Forebay daemon listens.*for 0\.4 s"
+                           ) as said:
             held += iterator
+        # One error, not how it came to it as well.
+        assert "During handling" not in "".join(
+            traceback.format_exception(said.value))
+        del said
         numpy.testing.assert_array_equal(contents(held)[0],
                                          images[:2 * len(held)])
         state = loader.state_dict()

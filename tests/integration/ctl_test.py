@@ -13,8 +13,10 @@ import time
 import unittest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_FOREBAYD = _ROOT / "bazel-bin/server/daemon/forebayd"
-_FOREBAYCTL = _ROOT / "bazel-bin/tools/forebayctl/forebayctl"
+_FOREBAYD = pathlib.Path(os.environ.get(
+    "FOREBAY_DAEMON", _ROOT / "bazel-bin/server/daemon/forebayd"))
+_FOREBAYCTL = pathlib.Path(os.environ.get(
+    "FOREBAY_CTL", _ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
 _PATIENCE = 150  # seconds until a wait counts as a hang
 
 
@@ -110,6 +112,28 @@ class CtlTest(unittest.TestCase):
         self.assertIn(
             f"{path}: memory.limt: unknown key (line 2); did you mean "
             "memory.limit?", result.stderr)
+
+    def test_a_bad_command_line_is_one_sentence(self):
+        for program, arguments, sentence in (
+                ("forebayctl", [], "A subcommand is required"),
+                ("forebayctl", ["jbos"], "there is no subcommand jbos"),
+                ("forebayctl", ["--jobs"], "there is no option --jobs"),
+                ("forebayctl", ["jobs", "all"],
+                 "The following argument was not expected: all"),
+                ("forebayctl", ["peek"], "JOB is required"),
+                ("forebayctl", ["set", "job-1", "--max-read", "fast"],
+                 '--max-read: "fast" is no rate: write a number and B/s, KB/s, '
+                 "MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s or TiB/s, such as "
+                 "200MB/s, or none"),
+                ("forebayd", ["--port", "80"],
+                 "The following arguments were not expected: 80 --port")):
+            result = subprocess.run(
+                [{"forebayctl": _FOREBAYCTL, "forebayd": _FOREBAYD}[program],
+                 *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, timeout=_PATIENCE, check=False)
+            self.assertEqual(
+                (result.returncode, result.stdout, result.stderr),
+                (2, "", f"{program}: {sentence} (see {program} --help)\n"))
 
     def test_a_killed_daemon_is_missed_and_its_socket_replaced(self):
         self.start_daemon()

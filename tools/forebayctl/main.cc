@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "tools/forebayctl/caps.h"
 #include "tools/forebayctl/runtime_dir.h"
@@ -99,6 +100,15 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->check(CLI::Range(1, 4096));
 }
 
+// What is wrong with a command line.
+std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (!app.get_subcommands().empty() || unknown.empty()) return error.what();
+  const bool option = unknown.front().rfind('-', 0) == 0;
+  return (option ? "there is no option " : "there is no subcommand ") +
+         unknown.front();
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Shows what forebayd does for the training jobs of this host.",
                "forebayctl");
@@ -108,7 +118,10 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Also how CLI11 says that help was asked for.
-    return app.exit(error) == 0 ? kOk : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::cerr << "forebayctl: " << Complaint(app, error)
+              << " (see forebayctl --help)\n";
+    return kUsage;
   }
   line.options.runtime_dir =
       FindRuntimeDir(line.options.runtime_dir, [](const std::string& name) {

@@ -98,7 +98,7 @@ class Outage:
         while True:
             # Also for who goes on at once, and is interrupted again and again.
             if time.monotonic() - self._began >= self._seconds:
-                raise self._given_up(why)
+                raise self._given_up(why) from None  # which says why
             try:
                 self._start()
                 while not self._attach():
