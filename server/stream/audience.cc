@@ -1,6 +1,8 @@
 #include "server/stream/audience.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "server/cache/next_use.h"
 
@@ -26,6 +28,20 @@ Member* Audience::Find(arena::Holder member) const {
   return found == members_.end() ? nullptr : found->get();
 }
 
+void Audience::Start(Member& member, std::shared_ptr<const Course> course,
+                     std::uint64_t first_sample, std::int64_t now_nanos) {
+  // Who was away has no claim to what was made meanwhile.
+  std::optional<double> least_served;
+  for (const std::unique_ptr<Member>& other : members_) {
+    if (!other->cursor().running()) continue;
+    was_shared_ = true;
+    least_served =
+        std::min(least_served.value_or(other->served), other->served);
+  }
+  member.served = std::max(member.served, least_served.value_or(0));
+  member.Start(std::move(course), first_sample, now_nanos);
+}
+
 std::size_t Audience::Running() const {
   return static_cast<std::size_t>(std::count_if(
       members_.begin(), members_.end(),
@@ -49,6 +65,16 @@ std::int64_t Audience::NanosUntil(const BatchKey& key,
   for (const std::unique_ptr<Member>& member : members_)
     first = std::min(first, member->NanosUntil(key, now_nanos));
   return first;
+}
+
+std::vector<arena::Holder> Audience::WhoComesTo(const BatchKey& key) const {
+  std::vector<arena::Holder> comers;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const auto batches = member->cursor().BatchesUntil(key);
+    if (batches.has_value() && *batches <= member->terms().slots)
+      comers.push_back(member->holder());
+  }
+  return comers;
 }
 
 bool Audience::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
