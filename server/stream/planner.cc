@@ -77,13 +77,15 @@ std::optional<std::uint32_t> Planner::SlotFor(const Wish& wish,
   if (stock_->pool().Counts().free == 0) {
     const Finished* const victim = Victim(now_nanos);
     if (victim == nullptr) {
-      Grow(growth);
+      Grow(Growth::kAtOnce, growth);
       return std::nullopt;
     }
     if (audience_->NanosUntil(victim->key, now_nanos) != cache::kNever) {
       // Rather one slot more than a batch less that somebody comes to.
-      if (audience_->AwaitsSoon(victim->key, now_nanos)) Grow(growth);
-      if (IsSlotComing(wish) || MustStay(*victim, wish, now_nanos))
+      if (audience_->AwaitsSoon(victim->key, now_nanos))
+        Grow(Growth::kAtLeisure, growth);
+      const bool is_slot_coming = stock_->growing() > 0 && !wish.hungry;
+      if (is_slot_coming || MustStay(*victim, wish, now_nanos))
         return std::nullopt;
     }
     stock_->Evict(*victim);
@@ -93,21 +95,14 @@ std::optional<std::uint32_t> Planner::SlotFor(const Wish& wish,
   if (audience_->was_shared() && stock_->pool().Counts().free == 0) {
     const Finished* const next = Victim(now_nanos);
     if (next != nullptr && audience_->AwaitsSoon(next->key, now_nanos))
-      Grow(growth);
+      Grow(Growth::kAtLeisure, growth);
   }
   return slot;
 }
 
-void Planner::Grow(Growth* growth) {
-  if (stock_->growing() > 0) return;
-  const Growth grown = stock_->Grow(/*spare=*/audience_->was_shared());
-  if (grown != Growth::kNone) *growth = grown;
-}
-
-bool Planner::IsSlotComing(const Wish& wish) const {
-  // A spare one is made when workers have nothing else to do: no trainer can
-  // wait for that.
-  return stock_->growing() > 0 && (!wish.hungry || stock_->owes());
+void Planner::Grow(Growth how, Growth* growth) {
+  if (stock_->growing() == 0 && stock_->Grow(audience_->was_shared()))
+    *growth = how;
 }
 
 bool Planner::MustStay(const Finished& victim, const Wish& wish,

@@ -15,6 +15,13 @@
 
 namespace forebay::stream {
 
+// One slot more, which a worker is to make.
+enum class Growth {
+  kNone,
+  kAtLeisure,  // when nothing is to be decoded: what it saves comes later
+  kAtOnce,     // all that there are are in use
+};
+
 // Decides what is made next: which batch, for which member, and in which slot.
 // The agenda says whose wish is granted; a slot that is free is taken, or a
 // kept batch makes way, or one slot more is to be made.
@@ -47,12 +54,11 @@ class Planner {
   // The kept batch that is wanted last; null: none can go.
   const Finished* Victim(std::int64_t now_nanos) const;
   // Has one more slot made, if none is under way.
-  void Grow(Growth* growth);
+  void Grow(Growth how, Growth* growth);
   // Whether the wish rather waits than that the victim, which somebody comes
   // to, goes.
   bool MustStay(const Finished& victim, const Wish& wish,
                 std::int64_t now_nanos) const;
-  bool IsSlotComing(const Wish& wish) const;
   void BeginIn(std::uint32_t slot, const Wish& wish);
 
   const Pairing pairing_;

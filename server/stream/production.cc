@@ -45,11 +45,10 @@ void Stream::Execute(Plan plan) {
 }
 
 void Stream::SubmitGrowth(const Plan& plan) {
-  // Memory that the kernel clears. A spare slot is made when nothing is to be
-  // decoded: what that saves comes later.
+  // It is memory that the kernel clears.
   const executor::Demand demand = {
       .cpu_nanos = 20'000'000,
-      .urgency = plan.growth == Growth::kSpare ? UINT64_MAX : 0};
+      .urgency = plan.growth == Growth::kAtOnce ? 0 : UINT64_MAX};
   machinery_.executor->SubmitFor(
       plan.flows, demand,
       [self = shared_from_this()](int) { self->MakeSlot(); });

@@ -36,21 +36,21 @@ void Stock::Settle() {
   room_.ShrinkTo(std::min(room_.bytes(), slots * pool_.slot_bytes()));
 }
 
-Growth Stock::Grow(bool spare) {
+bool Stock::Grow(bool spare) {
   const std::uint32_t slots = pool_.slots() + growing_;
-  if (stunted_ || slots >= proto::kMaxSlots) return Growth::kNone;
+  if (stunted_ || slots >= proto::kMaxSlots) return false;
   if ((slots + 1) * pool_.slot_bytes() > room_.bytes()) {
-    if (!spare) return Growth::kNone;
+    if (!spare) return false;
     // However often this is asked, half of what was free is left.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     const std::uint64_t free = budget_->limit() - budget_->used();
-    if ((unpaid + 1) * pool_.slot_bytes() > free) return Growth::kNone;
+    if ((unpaid + 1) * pool_.slot_bytes() > free) return false;
     auto more = budget_->ReserveSpare(pool_.slot_bytes());
-    if (!more.has_value()) return Growth::kNone;
+    if (!more.has_value()) return false;
     room_.Add(*std::move(more));
   }
   ++growing_;
-  return slots < paid_ ? Growth::kPaid : Growth::kSpare;
+  return true;
 }
 
 void Stock::Grown(std::vector<arena::SharedMemory> memory) {

@@ -26,13 +26,6 @@ struct Finished {
   absl::Status status = absl::OkStatus();
 };
 
-// One slot more.
-enum class Growth {
-  kNone,
-  kPaid,   // that a member has paid for
-  kSpare,  // of memory that nobody else needs just now
-};
-
 // The slots of a stream, and the finished batches that are kept in them: for
 // members that come to them later, until a slot is needed for another.
 //
@@ -58,15 +51,13 @@ class Stock {
   absl::Status Pay(std::uint32_t slots);
   void EndPay(std::uint32_t slots);
 
-  // One more slot that is to be made, if there is memory reserved for it or,
+  // Whether one more slot is to be made: there is memory reserved for it or,
   // with `spare`, memory to spare, which is then reserved. Each one that is to
   // be made is then Grown or, for want of memory, not.
-  Growth Grow(bool spare);
+  bool Grow(bool spare);
   void Grown(std::vector<arena::SharedMemory> memory);
   void NotGrown();
   std::uint32_t growing() const { return growing_; }
-  // Whether members have paid for more slots than there are.
-  bool owes() const { return pool_.slots() < paid_; }
   // Slots that were tried to be made, and could not, are tried again.
   void TryAgain() { stunted_ = false; }
 

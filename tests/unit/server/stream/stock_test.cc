@@ -28,7 +28,7 @@ class StockTest : public ::testing::Test {
   // How many slots can be added.
   std::uint32_t GrowAll(bool spare) {
     std::uint32_t grown = 0;
-    for (; stock_.Grow(spare) != Growth::kNone; ++grown) Make();
+    for (; stock_.Grow(spare); ++grown) Make();
     return grown;
   }
   std::uint32_t Put(const BatchKey& key) {
@@ -83,13 +83,12 @@ TEST_F(StockTest, SlotsThatAreThereStayReserved) {
 }
 
 TEST_F(StockTest, GrowsAsFarAsIsPaidFor) {
-  EXPECT_EQ(stock_.Grow(/*spare=*/false), Growth::kNone);
+  EXPECT_FALSE(stock_.Grow(/*spare=*/false));
   ASSERT_TRUE(stock_.Pay(2).ok());
-  EXPECT_EQ(stock_.Grow(/*spare=*/false), Growth::kPaid);
-  EXPECT_EQ(stock_.Grow(/*spare=*/false), Growth::kPaid);
+  EXPECT_TRUE(stock_.Grow(/*spare=*/false));
+  EXPECT_TRUE(stock_.Grow(/*spare=*/false));
   EXPECT_EQ(stock_.growing(), 2);
-  EXPECT_EQ(stock_.Grow(/*spare=*/false), Growth::kNone)
-      << "those in the making count";
+  EXPECT_FALSE(stock_.Grow(/*spare=*/false)) << "those in the making count";
   Make();
   Make();
   EXPECT_EQ(stock_.growing(), 0);
@@ -106,22 +105,22 @@ TEST_F(StockTest, WhatIsSpareLeavesHalfToOthers) {
 
 TEST_F(StockTest, ASlotThatCannotBeMadeIsTriedAgainWhenToldSo) {
   ASSERT_TRUE(stock_.Pay(1).ok());
-  ASSERT_EQ(stock_.Grow(/*spare=*/true), Growth::kPaid);
-  ASSERT_EQ(stock_.Grow(/*spare=*/true), Growth::kSpare);
+  ASSERT_TRUE(stock_.Grow(/*spare=*/true));
+  ASSERT_TRUE(stock_.Grow(/*spare=*/true));
   EXPECT_EQ(budget_.used(), 2 * kSlot);
   stock_.NotGrown();
   stock_.NotGrown();
   EXPECT_EQ(budget_.used(), kSlot);
-  EXPECT_EQ(stock_.Grow(/*spare=*/true), Growth::kNone);
+  EXPECT_FALSE(stock_.Grow(/*spare=*/true));
   stock_.TryAgain();
-  EXPECT_EQ(stock_.Grow(/*spare=*/true), Growth::kPaid);
+  EXPECT_TRUE(stock_.Grow(/*spare=*/true));
 }
 
 TEST_F(StockTest, NeverHasMoreSlotsThanClientsKnow) {
   base::MemoryBudget plenty(10'000 * kSlot);
   Stock stock(&plenty, kSlot);
   std::uint32_t slots = 0;
-  while (stock.Grow(/*spare=*/true) != Growth::kNone) ++slots;
+  while (stock.Grow(/*spare=*/true)) ++slots;
   EXPECT_EQ(slots, proto::kMaxSlots);
   while (stock.growing() > 0) stock.NotGrown();
   EXPECT_EQ(plenty.used(), 0);
