@@ -78,11 +78,9 @@ std::vector<arena::Holder> Audience::WhoComesTo(const BatchKey& key) const {
 }
 
 bool Audience::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
-  // Of a pause so long nobody knows when it ends.
-  constexpr std::int64_t kStandstillNanos = 1'000'000'000;
   return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
     return member->cursor().BatchesUntil(key).has_value() &&
-           member->LatenessAt(now_nanos) < kStandstillNanos;
+           !member->StandsStill(now_nanos);
   });
 }
 

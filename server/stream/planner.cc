@@ -6,14 +6,14 @@
 
 namespace forebay::stream {
 
-Growth Planner::Begin(std::int64_t now_nanos) {
-  Growth growth = Growth::kNone;
+bool Planner::Begin(std::int64_t now_nanos) {
+  bool grows = false;
   for (;;) {
     const std::vector<Wish> wishes = Wishes(now_nanos);
     const auto next = NextWish(wishes);
-    if (!next.has_value()) return growth;
-    const auto slot = SlotFor(wishes[*next], now_nanos, &growth);
-    if (!slot.has_value()) return growth;
+    if (!next.has_value()) return grows;
+    const auto slot = SlotFor(wishes[*next], now_nanos, &grows);
+    if (!slot.has_value()) return grows;
     BeginIn(*slot, wishes[*next]);
   }
 }
@@ -73,20 +73,17 @@ const Finished* Planner::Victim(std::int64_t now_nanos) const {
 
 std::optional<std::uint32_t> Planner::SlotFor(const Wish& wish,
                                               std::int64_t now_nanos,
-                                              Growth* growth) {
+                                              bool* grows) {
   if (stock_->pool().Counts().free == 0) {
     const Finished* const victim = Victim(now_nanos);
     if (victim == nullptr) {
-      Grow(Growth::kAtOnce, growth);
+      *grows |= Grows();
       return std::nullopt;
     }
     if (audience_->NanosUntil(victim->key, now_nanos) != cache::kNever) {
       // Rather one slot more than a batch less that somebody comes to.
-      if (audience_->AwaitsSoon(victim->key, now_nanos))
-        Grow(Growth::kAtLeisure, growth);
-      const bool is_slot_coming = stock_->growing() > 0 && !wish.hungry;
-      if (is_slot_coming || MustStay(*victim, wish, now_nanos))
-        return std::nullopt;
+      if (audience_->AwaitsSoon(victim->key, now_nanos)) *grows |= Grows();
+      if (MustStay(*victim, wish, now_nanos)) return std::nullopt;
     }
     stock_->Evict(*victim);
   }
@@ -95,23 +92,24 @@ std::optional<std::uint32_t> Planner::SlotFor(const Wish& wish,
   if (audience_->was_shared() && stock_->pool().Counts().free == 0) {
     const Finished* const next = Victim(now_nanos);
     if (next != nullptr && audience_->AwaitsSoon(next->key, now_nanos))
-      Grow(Growth::kAtLeisure, growth);
+      *grows |= Grows();
   }
   return slot;
 }
 
-void Planner::Grow(Growth how, Growth* growth) {
-  if (stock_->growing() == 0 && stock_->Grow(audience_->was_shared()))
-    *growth = how;
+bool Planner::Grows() {
+  return stock_->growing() == 0 && stock_->Grow(audience_->was_shared());
 }
 
 bool Planner::MustStay(const Finished& victim, const Wish& wish,
                        std::int64_t now_nanos) const {
-  // What is wanted by then does not take longer to wait for than to be made
-  // once more, among others. But no worker idles while a trainer waits: who
-  // was expected may have stopped, and nobody tells.
-  const std::int64_t soon =
-      wish.hungry && line_->empty() ? -1 : 4 * victim.made_nanos;
+  // No worker idles while a trainer waits: who was expected may have stopped,
+  // and nobody tells. Else a slot that is being made is worth waiting for; and
+  // so is who comes within the time that it takes to make the batch once more,
+  // among others.
+  const bool idle = wish.hungry && line_->empty();
+  if (!idle && stock_->growing() > 0) return true;
+  const std::int64_t soon = idle ? -1 : 4 * victim.made_nanos;
   return std::any_of(
       audience_->begin(), audience_->end(), [&](const auto& member) {
         const std::int64_t until = member->NanosUntil(victim.key, now_nanos);

@@ -15,13 +15,6 @@
 
 namespace forebay::stream {
 
-// One slot more, which a worker is to make.
-enum class Growth {
-  kNone,
-  kAtLeisure,  // when nothing is to be decoded: what it saves comes later
-  kAtOnce,     // all that there are are in use
-};
-
 // Decides what is made next: which batch, for which member, and in which slot.
 // The agenda says whose wish is granted; a slot that is free is taken, or a
 // kept batch makes way, or one slot more is to be made.
@@ -34,9 +27,9 @@ class Planner {
           ProductionLine* line)
       : pairing_(pairing), audience_(audience), stock_(stock), line_(line) {}
 
-  // Begins the batches that are wished for, as long as there are slots.
-  // Returns the slot that is to be made meanwhile, if any.
-  Growth Begin(std::int64_t now_nanos);
+  // Begins the batches that are wished for, as long as there are slots. True if
+  // one slot more is to be made meanwhile.
+  bool Begin(std::int64_t now_nanos);
 
   // What of the member's epoch is neither there nor in the making; nullopt: it
   // has no epoch under way, or all that it will need soon.
@@ -50,11 +43,11 @@ class Planner {
  private:
   std::vector<Wish> Wishes(std::int64_t now_nanos) const;
   std::optional<std::uint32_t> SlotFor(const Wish& wish, std::int64_t now_nanos,
-                                       Growth* growth);
+                                       bool* grows);
   // The kept batch that is wanted last; null: none can go.
   const Finished* Victim(std::int64_t now_nanos) const;
-  // Has one more slot made, if none is under way.
-  void Grow(Growth how, Growth* growth);
+  // Whether to have one more slot made: none is under way, and there is memory.
+  bool Grows();
   // Whether the wish rather waits than that the victim, which somebody comes
   // to, goes.
   bool MustStay(const Finished& victim, const Wish& wish,

@@ -26,32 +26,26 @@ Stream::Plan Stream::PlanLocked() {
     AdvanceLocked(&plan);
   }
   if (alive_ == nullptr && !plan.requests.empty()) alive_ = shared_from_this();
-  if (plan.growth != Growth::kNone) plan.flows = flows_;
+  if (plan.grows) plan.flows = flows_;
   return plan;
 }
 
 void Stream::AdvanceLocked(Plan* plan) {
   DeliverLocked();
-  // One at a time is made.
-  const Growth growth = planner_.Begin(Now());
-  if (growth != Growth::kNone) plan->growth = growth;
+  plan->grows |= planner_.Begin(Now());
   ReadLocked(plan);
 }
 
 void Stream::Execute(Plan plan) {
-  if (plan.growth != Growth::kNone) SubmitGrowth(plan);
+  if (plan.grows) {
+    constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
+                                          .urgency = 0};
+    machinery_.executor->SubmitFor(
+        plan.flows, kMaking,
+        [self = shared_from_this()](int) { self->MakeSlot(); });
+  }
   if (!plan.requests.empty())
     machinery_.source->Read(absl::MakeSpan(plan.requests));
-}
-
-void Stream::SubmitGrowth(const Plan& plan) {
-  // It is memory that the kernel clears.
-  const executor::Demand demand = {
-      .cpu_nanos = 20'000'000,
-      .urgency = plan.growth == Growth::kAtOnce ? 0 : UINT64_MAX};
-  machinery_.executor->SubmitFor(
-      plan.flows, demand,
-      [self = shared_from_this()](int) { self->MakeSlot(); });
 }
 
 void Stream::MakeSlot() {

@@ -126,7 +126,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // What is to be done when the mutex is free.
   struct Plan {
     std::vector<storage::ReadRequest> requests;
-    Growth growth = Growth::kNone;
+    bool grows = false;                 // one more slot is to be made
     std::vector<schedule::Flow> flows;  // whom that is charged to
   };
   // A worker's task to be submitted.
@@ -161,8 +161,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
-  // A task that makes one.
-  void SubmitGrowth(const Plan& plan);
   void MakeSlot();
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
