@@ -131,7 +131,7 @@ class FormChoiceTest : public testing::Test {
 
   static Recipe RecipeFor(
       const std::shared_ptr<const dataset::Dataset>& dataset,
-      std::shared_ptr<const pipeline::Pipeline> pipeline) {
+      const std::shared_ptr<const pipeline::Pipeline>& pipeline) {
     Recipe recipe = FakeRecipe(kSize, 4);
     recipe.dataset = dataset;
     recipe.fields.clear();
@@ -139,7 +139,7 @@ class FormChoiceTest : public testing::Test {
       recipe.fields.push_back(
           {.name = field.name, .kind = field.kind, .value = {}});
     }
-    recipe.pipeline = std::move(pipeline);
+    recipe.pipeline = pipeline;
     return recipe;
   }
 
