@@ -7,7 +7,9 @@
 // after it; those that are wanted later than the newcomer go. Where none are,
 // the read goes below all the same and is answered, but not kept. Then what
 // lies beside it and is wanted soon is looked at: what is missing and finds
-// room goes below with it, as a flight that nobody waits for yet.
+// room goes below with it, as a flight that nobody waits for yet. Bytes of
+// which another form is kept are the first to go, unless somebody wants them
+// since.
 #include "server/cache/cache.h"
 
 #include <algorithm>
@@ -195,6 +197,7 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
     kept =
         std::make_shared<const Held>(Held{.charge = std::move(flight->charge),
                                           .form_charge = {},
+                                          .cover = {},
                                           .bytes = *bytes});
   }
   if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
@@ -226,6 +229,7 @@ class Cache::Room final : public FormRoom {
     return std::make_shared<const Held>(
         Held{.charge = std::move(rent_.charge),
              .form_charge = std::move(rent_.form_charge),
+             .cover = std::make_shared<const char>(),
              .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
   }
 
@@ -269,6 +273,8 @@ void Cache::Keep(std::unique_ptr<FormRoom> room) {
   // Let go of after the shard's lock is, where it is there already.
   std::shared_ptr<const Held> held = own.Take();
   shards_[extent.hash % kShards].Keep(extent, root, own.holding(), held);
+  const ExtentView read = ViewOf(*root, own.read());
+  shards_[read.hash % kShards].Cover(read, held->cover);
 }
 
 void Cache::CountFlight() {

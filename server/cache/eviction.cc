@@ -6,6 +6,7 @@
 namespace forebay::cache {
 double Rent(const Holding& holding, std::int64_t next_use_nanos,
             std::int64_t now_nanos) {
+  if (!holding.cover.expired()) return std::numeric_limits<double>::infinity();
   std::int64_t nanos = next_use_nanos;
   if (nanos == kUnknown) {
     const bool is_told = holding.wanted_at_nanos > now_nanos &&

@@ -21,6 +21,8 @@ inline constexpr double kRequestBytes = 128 << 10;
 // which counts as the bytes that could be read meanwhile. Among holdings of one
 // form and size the rent gives the order of their next use.
 //
+// What is covered by another form is done without: its rent is infinite.
+//
 // `next_use_nanos` is what NextUse says. Of what nobody can tell: when its
 // reader said that it wants it again, and where that is past or was not said,
 // as long from now as it has lain unused. So the least recently used goes

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "server/base/philox.h"
@@ -25,6 +26,9 @@ struct Holding {
   std::int64_t wanted_at_nanos = INT64_MAX;
   // Whether it was read before anybody wanted it, and nobody has since.
   bool is_ahead = false;
+  // While that is there, another form of it is kept, which all have used who
+  // wanted it since.
+  std::weak_ptr<const void> cover;
 };
 
 // Bytes that were just used at `now_nanos`, by a reader that wants them again

@@ -46,6 +46,7 @@ Shard::Found Shard::Look(const ExtentView& extent,
   Touch(&holding, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) holding.sample = request.sample;
   holding.is_ahead = false;
+  holding.cover.reset();
   ++holding.uses;
   jobs_[request.purpose.job].memory.Add(extent.length);
   if (extent.form != storage::kEncoded) decoded_.AddHit(holding.saves_nanos);
@@ -217,6 +218,14 @@ void Shard::Keep(const ExtentView& extent,
   ++decoded_.made;
   HoldLocked(inserted.first->second, &inserted.first->first, holding,
              std::move(held));
+}
+
+void Shard::Cover(const ExtentView& extent,
+                  const std::shared_ptr<const void>& cover) {
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(extent);
+  if (known == table_.end() || known->second.held == nullptr) return;
+  roster_.At(known->second.handle).cover = cover;
 }
 
 Traffic& Shard::TrafficLocked(std::uint64_t job) {

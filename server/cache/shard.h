@@ -28,7 +28,9 @@ namespace forebay::cache {
 struct Held {
   Charge charge;
   Charge form_charge;  // of another form than what was read: among those
-  base::Bytes bytes;   // goes before its room is given back
+  // Of another form: what covers the bytes that it was made of.
+  std::shared_ptr<const void> cover;
+  base::Bytes bytes;  // goes before its room is given back
 };
 
 // A read below, from the first miss until it lands; or a question, whether what
@@ -114,6 +116,10 @@ class Shard {
   void Keep(const ExtentView& extent,
             const std::shared_ptr<const std::string>& root,
             const Holding& holding, std::shared_ptr<const Held> held);
+  // Another form of it is kept as long as `cover` is there. Ends with the next
+  // that wants what was read all the same.
+  void Cover(const ExtentView& extent,
+             const std::shared_ptr<const void>& cover);
 
   // As Roster's.
   void Draw(std::size_t count, base::PhiloxStream& random,

@@ -26,9 +26,7 @@ Coordinator::Seat::Seat(std::shared_ptr<Coordinator> coordinator)
 
 Coordinator::Seat::~Seat() {
   base::MutexLock lock(&coordinator_->mutex_);
-  while (!making_.empty()) {
-    coordinator_->EndLocked(*this, making_.begin()->first);
-  }
+  EndAllLocked();
   coordinator_->order_.Leave(reader_);
 }
 
@@ -48,10 +46,16 @@ absl::Status Coordinator::Seat::Start(std::uint64_t position,
   begin_ = position;
   drawn_.clear();
   // Those of an epoch that was given up.
-  while (!making_.empty()) {
-    coordinator_->EndLocked(*this, making_.begin()->first);
-  }
+  EndAllLocked();
   return order.Resume(reader_, set.ToBytes());
+}
+
+void Coordinator::Seat::EndLocked(std::uint64_t sample) {
+  if (making_.erase(sample) > 0) coordinator_->order_.Made(sample);
+}
+
+void Coordinator::Seat::EndAllLocked() {
+  while (!making_.empty()) EndLocked(making_.begin()->first);
 }
 
 std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
@@ -60,27 +64,26 @@ std::uint64_t Coordinator::Seat::At(std::uint64_t position) {
   while (drawn_.size() <= position - begin_) {
     drawn_.push_back(coordinator_->order_.Next(reader_));
     making_[drawn_.back()] = begin_ + drawn_.size() - 1;
-    ++coordinator_->making_[drawn_.back()];
   }
   return drawn_[position - begin_];
 }
 
 std::optional<std::uint64_t> Coordinator::Seat::PositionOf(
     std::uint64_t sample) const {
-  const Coordinator& all = *coordinator_;
-  base::MutexLock lock(&all.mutex_);
+  base::MutexLock lock(&coordinator_->mutex_);
+  const auto* const order = &coordinator_->order_;
   const auto making = making_.find(sample);
   if (making != making_.end()) return making->second;
   const bool is_cheap =
-      all.order_.IsShelved(sample) || all.making_.contains(sample);
-  if (all.order_.HasSeen(reader_, sample)) {
+      order->IsShelved(sample) || order->IsInTheMaking(sample);
+  if (order->HasSeen(reader_, sample)) {
     if (!is_cheap) return std::nullopt;
     // The next epoch takes it early.
-    return all.order_.size() + all.order_.shelved();
+    return order->size() + order->shelved();
   }
-  const std::uint64_t left = all.order_.Left(reader_);
+  const std::uint64_t left = order->Left(reader_);
   const std::uint64_t until =
-      is_cheap ? std::min<std::uint64_t>(all.order_.Shelved(reader_) + 1, left)
+      is_cheap ? std::min<std::uint64_t>(order->Shelved(reader_) + 1, left)
                : left;
   return begin_ + drawn_.size() + until;
 }
@@ -98,12 +101,6 @@ std::shared_ptr<Coordinator::Seat> Coordinator::Join() {
   return std::shared_ptr<Seat>(new Seat(shared_from_this()));
 }
 
-void Coordinator::EndLocked(Seat& seat, std::uint64_t sample) {
-  if (seat.making_.erase(sample) == 0) return;
-  const auto made = making_.find(sample);
-  if (--made->second == 0) making_.erase(made);
-}
-
 void Coordinator::AdaptLocked(double factor) {
   part_ = std::clamp(part_ * factor, kLeastPart, 1.0);
   if (form_bytes_ == 0) return;
@@ -115,29 +112,31 @@ void Coordinator::AdaptLocked(double factor) {
 
 void Coordinator::Seat::Found(std::uint64_t sample) {
   base::MutexLock lock(&coordinator_->mutex_);
-  coordinator_->EndLocked(*this, sample);
+  EndLocked(sample);
   coordinator_->AdaptLocked(kMore);
 }
 
 void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
-  Coordinator& all = *coordinator_;
-  base::MutexLock lock(&all.mutex_);
-  all.EndLocked(*this, sample);
+  base::MutexLock lock(&coordinator_->mutex_);
+  sampler::CoordinatedOrder& order = coordinator_->order_;
+  EndLocked(sample);
   const auto is = static_cast<double>(bytes);
-  all.form_bytes_ =
-      all.form_bytes_ == 0 ? is : all.form_bytes_ + (is - all.form_bytes_) / 64;
+  coordinator_->form_bytes_ =
+      coordinator_->form_bytes_ == 0
+          ? is
+          : coordinator_->form_bytes_ + (is - coordinator_->form_bytes_) / 64;
   // Who wanted it should have found it.
-  all.AdaptLocked(all.order_.IsShelved(sample) ? kLess : 1);
-  all.order_.Put(sample);
+  coordinator_->AdaptLocked(order.IsShelved(sample) ? kLess : 1);
+  order.Put(sample);
 }
 
 void Coordinator::Seat::Missed(std::uint64_t sample) {
-  Coordinator& all = *coordinator_;
-  base::MutexLock lock(&all.mutex_);
-  all.EndLocked(*this, sample);
-  if (!all.order_.IsShelved(sample)) return;
-  all.AdaptLocked(kLess);
-  all.order_.Drop(sample);
+  base::MutexLock lock(&coordinator_->mutex_);
+  sampler::CoordinatedOrder& order = coordinator_->order_;
+  EndLocked(sample);
+  if (!order.IsShelved(sample)) return;
+  coordinator_->AdaptLocked(kLess);
+  order.Drop(sample);
 }
 
 }  // namespace forebay::stream

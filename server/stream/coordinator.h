@@ -58,13 +58,19 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     friend class Coordinator;
     explicit Seat(std::shared_ptr<Coordinator> coordinator);
 
+    // It makes the sample, if it did, no longer.
+    void EndLocked(std::uint64_t sample)
+        ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_->mutex_);
+    void EndAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_->mutex_);
+
     const std::shared_ptr<Coordinator> coordinator_;
     const sampler::CoordinatedOrder::Reader reader_;
-    // The coordinator's mutex guards these.
-    std::uint64_t begin_ = 0;           // where the epoch was started
-    std::vector<std::uint64_t> drawn_;  // from there on
+    // Where the epoch was started, and what was drawn from there on.
+    std::uint64_t begin_ ABSL_GUARDED_BY(coordinator_->mutex_) = 0;
+    std::vector<std::uint64_t> drawn_ ABSL_GUARDED_BY(coordinator_->mutex_);
     // Positions of those in the making.
-    absl::flat_hash_map<std::uint64_t, std::uint64_t> making_;
+    absl::flat_hash_map<std::uint64_t, std::uint64_t> making_
+        ABSL_GUARDED_BY(coordinator_->mutex_);
   };
 
   // `size` samples, at least one. Forms of their images may take `room` bytes.
@@ -73,18 +79,12 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   std::shared_ptr<Seat> Join();
 
  private:
-  // The seat makes the sample no longer.
-  void EndLocked(Seat& seat, std::uint64_t sample)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The forms that are taken to be there proved to be more, or fewer.
   void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::uint64_t room_;
   mutable base::Mutex mutex_;
   sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
-  // Samples in the making, and by how many: their forms will be there soon.
-  absl::flat_hash_map<std::uint64_t, std::uint32_t> making_
-      ABSL_GUARDED_BY(mutex_);
   double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
   // The part of the room that proved to be there.
   double part_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -194,6 +194,66 @@ TEST(FormsTest, MakeWayForBytesThatSaveMore) {
   EXPECT_EQ(ReadAs(house, late), Answer("content", storage::kEncoded));
 }
 
+// What was read of samples "a", wanted soon, and "b"; and a form of "a".
+class CoveredTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kRead = 50'000;
+  static constexpr std::size_t kForm = 10'000;
+
+  CoveredTest() : house_(210'000, 2 * kForm) {
+    house_.Text(a_);
+    house_.Text(b_);
+    EXPECT_TRUE(Offer(house_, a_, std::string(kForm, 'A')));
+  }
+
+  storage::ReadRequest Put(const std::string& name, std::uint64_t sample,
+                           std::size_t bytes) {
+    house_.next_use().Want(sample, 1'000 * static_cast<std::int64_t>(sample));
+    auto request = house_.Request(
+        name, house_.memory().Put(name, std::string(bytes, 'x')));
+    request.sample = {1, sample};
+    return request;
+  }
+  // Whether what was read of it is there.
+  bool HasRead(const storage::ReadRequest& request) {
+    const auto before = house_.below().times(request.object);
+    house_.Text(request);
+    return house_.below().times(request.object) == before;
+  }
+
+  CacheHouse house_;
+  const storage::ReadRequest a_ = Put("a", 1, kRead);
+  const storage::ReadRequest b_ = Put("b", 2, kRead);
+  // Has no room beside both, and is wanted after them.
+  const storage::ReadRequest c_ = Put("c", 3, 90'000);
+};
+
+TEST_F(CoveredTest, WhatWasReadGoesFirstWhileItsFormIsKept) {
+  house_.Text(c_);
+  EXPECT_EQ(ReadAs(house_, a_).second, kUpper);
+  EXPECT_TRUE(HasRead(c_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(a_));
+}
+
+TEST_F(CoveredTest, ItStaysForWhoDoesNotUseTheForm) {
+  EXPECT_TRUE(HasRead(a_));
+  house_.Text(c_);
+  EXPECT_TRUE(HasRead(a_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(c_));
+}
+
+TEST_F(CoveredTest, ItStaysWhenItsFormIsKeptNoLonger) {
+  const auto sooner = Put("d", 0, 100);
+  ASSERT_TRUE(Offer(house_, sooner, std::string(kForm, 'D')));
+  ASSERT_EQ(house_.cache().Snapshot().decoded.entries, 1);
+  house_.Text(c_);
+  EXPECT_TRUE(HasRead(a_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(c_));
+}
+
 // A root that cannot tell whether an object is what it was.
 class DoubtfulRoot final : public storage::Root {
  public:

@@ -112,6 +112,33 @@ TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
   EXPECT_LE(Decoded(), 2 * kSamples);
 }
 
+// One that was as quick as the others until it stopped: nobody knows, yet
+// workers do not wait for it while a trainer waits for them.
+TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
+  Make(Pairing::kElastic, 2);
+  base::MemoryBudget& budget = production_.budget();
+  const auto others =
+      *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  std::uint64_t next[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
+  // Members that take whatever there is: decoding is what they wait for.
+  const auto decode = [&] {
+    Pause(10 * kMilli);
+    return production_.StepInOrder();
+  };
+  for (decode(); next[1] < 200; decode()) {
+    for (int i = 0; i < 2; ++i) {
+      while (Consume(client(i), 0, &next[i])) {
+      }
+    }
+  }
+  while (next[0] < kSamples) {
+    ASSERT_TRUE(decode()) << next[0];
+    while (Consume(client(0), 0, &next[0])) {
+    }
+  }
+}
+
 TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
   Make(Pairing::kElastic, 2);
   std::uint64_t ahead = 0;
@@ -135,6 +162,30 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
     Pause(kMilli);
   }
   EXPECT_EQ(Decoded(), kSamples);
+}
+
+TEST_F(StreamSharingTest, SlotsAreAddedForWhoIsLateButNotForWhoStandsStill) {
+  Make(Pairing::kElastic, 2);
+  std::uint64_t next[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
+  const auto go_on = [&](int clients, std::uint64_t until) {
+    while (next[0] < until) {
+      production_.RunAll();
+      for (int i = 0; i < clients; ++i)
+        ASSERT_TRUE(Consume(client(i), 0, &next[i]));
+      Pause(10 * kMilli);
+    }
+  };
+  const auto slots = [&] {
+    return stream_->Snapshot(client(0).member()).slots;
+  };
+  go_on(2, 200);
+  const std::uint32_t together = slots();
+  go_on(1, 500);  // ten steps later than expected, it stands still
+  const std::uint32_t apart = slots();
+  EXPECT_GT(apart, together);
+  go_on(1, kSamples);
+  EXPECT_EQ(slots(), apart);
 }
 
 // All that is made is for who starts late, until it has caught up.

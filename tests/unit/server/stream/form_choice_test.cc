@@ -1,0 +1,294 @@
+// Which form of its images a stream reads, offers and tells the coordinator of;
+// with the real pipeline, on real images.
+#include "server/stream/form_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/pipeline/pipeline.h"
+#include "server/stream/coordinator.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint64_t kSize = 40;
+// Images that are made as they are before any is offered.
+constexpr int kMeasured = 8;
+
+// Each sample is the same photograph, and perhaps a caption behind it.
+class Photos final : public dataset::Dataset {
+ public:
+  Photos(Bytes image, std::string caption, std::string field = "image")
+      : image_bytes_(image.size()), bytes_(std::move(image)) {
+    bytes_.insert(bytes_.end(), caption.begin(), caption.end());
+    fields_ = {{std::move(field), proto::FieldKind::kImage, image_bytes_},
+               {"caption", proto::FieldKind::kBytes, 100}};
+  }
+
+  const Bytes& bytes() const { return bytes_; }
+  dataset::Part image() const { return {0, image_bytes_}; }
+
+  std::uint64_t size() const override { return kSize; }
+  const std::vector<dataset::Field>& fields() const override { return fields_; }
+  dataset::Sample At(std::uint64_t id) const override {
+    dataset::Sample sample;
+    sample.object = std::to_string(id);
+    sample.length = sample.version.size = bytes_.size();
+    return sample;
+  }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = image();
+    if (bytes_.size() == image_bytes_) {
+      values[1] = static_cast<std::int64_t>(id);
+    } else {
+      values[1] = dataset::Part{image_bytes_, bytes_.size() - image_bytes_};
+    }
+  }
+  std::uint64_t largest_sample() const override { return bytes_.size(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const dataset::Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::uint64_t image_bytes_;
+  Bytes bytes_;
+  std::vector<dataset::Field> fields_;
+  const std::vector<std::string> classes_ = {};
+  const dataset::Version version_ = {};
+  const std::shared_ptr<const storage::Root> root_ =
+      std::make_shared<FakeRoot>();
+};
+
+// Keeps all that it has room for, and remembers what it was offered last.
+class Keeper final : public cache::FormKeeper {
+ public:
+  std::unique_ptr<cache::FormRoom> RoomFor(const Offer& offer) override {
+    ++offers;
+    object = offer.read->object;
+    last = offer;
+    if (is_full) return nullptr;
+    return std::make_unique<Room>(object, offer.bytes);
+  }
+  std::uint64_t form_capacity() const override { return 1 << 20; }
+  void Keep(std::unique_ptr<cache::FormRoom> room) override {
+    auto& own = static_cast<Room&>(*room);
+    kept[own.object] = std::move(own.bytes);
+  }
+
+  bool is_full = false;
+  int offers = 0;
+  std::string object;
+  Offer last;
+  std::map<std::string, Bytes> kept;
+
+ private:
+  struct Room final : cache::FormRoom {
+    Room(std::string of, std::uint64_t size)
+        : object(std::move(of)), bytes(size) {}
+    absl::Span<std::uint8_t> span() override { return absl::MakeSpan(bytes); }
+
+    std::string object;
+    Bytes bytes;
+  };
+};
+
+std::shared_ptr<const pipeline::Pipeline> Crop(std::uint32_t size,
+                                               std::uint32_t resized = 0) {
+  proto::PipelineSpec spec;
+  if (resized > 0) {
+    auto* const resize = spec.add_ops()->mutable_resize();
+    resize->set_height(resized);
+    resize->set_width(resized);
+  }
+  auto* const crop = spec.add_ops()->mutable_random_resized_crop();
+  crop->set_height(size);
+  crop->set_width(size);
+  crop->set_scale_min(0.1F);
+  crop->set_scale_max(1);
+  crop->set_ratio_min(0.75F);
+  crop->set_ratio_max(1.3F);
+  return *pipeline::Pipeline::Create(spec);
+}
+
+class FormChoiceTest : public testing::Test {
+ protected:
+  explicit FormChoiceTest(const std::string& caption = "")
+      : photos_(std::make_shared<Photos>(
+            pipeline::decode::GoldenFile("420.jpg"), caption)) {}
+
+  static Recipe RecipeFor(
+      const std::shared_ptr<const dataset::Dataset>& dataset,
+      const std::shared_ptr<const pipeline::Pipeline>& pipeline) {
+    Recipe recipe = FakeRecipe(kSize, 4);
+    recipe.dataset = dataset;
+    recipe.fields.clear();
+    for (const dataset::Field& field : dataset->fields()) {
+      recipe.fields.push_back(
+          {.name = field.name, .kind = field.kind, .value = {}});
+    }
+    recipe.pipeline = pipeline;
+    return recipe;
+  }
+
+  static pipeline::SampleKey KeyOf(std::uint64_t id) {
+    return {.seed = 5, .epoch = 1, .sample = id};
+  }
+
+  // The sample's image, made from what was read in `form`.
+  absl::StatusOr<Bytes> Make(FormChoice& choice, std::uint64_t id,
+                             const Bytes& read,
+                             storage::Form form = storage::kEncoded) {
+    Batch batch;
+    Place place;
+    place.batch = &batch;
+    place.id = id;
+    place.form = form;
+    place.length = photos_->bytes().size();
+    Bytes made(recipe_.pipeline->output().bytes);
+    const absl::Status status =
+        choice.Make(place, KeyOf(id), read, photos_->image(), workspace_,
+                    absl::MakeSpan(made));
+    if (!status.ok()) return status;
+    return made;
+  }
+  Bytes Plain(std::uint64_t id) {
+    Bytes made(recipe_.pipeline->output().bytes);
+    const dataset::Part image = photos_->image();
+    EXPECT_TRUE(recipe_.pipeline
+                    ->Run(absl::MakeConstSpan(photos_->bytes())
+                              .subspan(image.offset, image.length),
+                          KeyOf(id), workspace_, absl::MakeSpan(made))
+                    .ok());
+    return made;
+  }
+  // As many as it takes until images are offered.
+  void Measure(FormChoice& choice) {
+    for (int i = 0; i < kMeasured; ++i) {
+      ASSERT_TRUE(Make(choice, kSize - 1, photos_->bytes()).ok());
+    }
+    ASSERT_EQ(keeper_.offers, 0);
+  }
+
+  const std::shared_ptr<const Photos> photos_;
+  Recipe recipe_ = RecipeFor(photos_, Crop(20));
+  Keeper keeper_;
+  pipeline::Workspace workspace_{pipeline::WorkspaceLimits{}};
+};
+
+TEST_F(FormChoiceTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
+  const storage::Form form = FormNumber(recipe_);
+  EXPECT_NE(form, storage::kEncoded);
+  // What is random is not part of it.
+  EXPECT_EQ(FormNumber(RecipeFor(photos_, Crop(24))), form);
+  EXPECT_NE(FormNumber(RecipeFor(photos_, Crop(20, 30))), form);
+  const Bytes image = photos_->bytes();
+  EXPECT_NE(FormNumber(RecipeFor(std::make_shared<Photos>(image, "", "mask"),
+                                 Crop(20))),
+            form);
+  EXPECT_NE(
+      FormNumber(RecipeFor(std::make_shared<Photos>(image, "a cat"), Crop(20))),
+      form);
+  EXPECT_EQ(FormNumber(RecipeFor(photos_, nullptr)), storage::kEncoded);
+}
+
+TEST_F(FormChoiceTest, WithoutAKeeperNothingIsChosen) {
+  FormChoice choice(&recipe_, nullptr);
+  EXPECT_EQ(choice.form(), storage::kEncoded);
+  for (std::uint64_t id = 0; id < 2 * kMeasured; ++id) {
+    EXPECT_EQ(*Make(choice, id, photos_->bytes()), Plain(id));
+  }
+}
+
+TEST_F(FormChoiceTest, WhatIsKeptMakesTheSameImages) {
+  FormChoice choice(&recipe_, &keeper_);
+  EXPECT_EQ(choice.form(), FormNumber(recipe_));
+  Measure(choice);
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  ASSERT_EQ(keeper_.offers, 1);
+  EXPECT_EQ(keeper_.object, "3");
+  EXPECT_EQ(keeper_.last.form, choice.form());
+  EXPECT_GT(keeper_.last.saves_nanos, 0);
+  EXPECT_FALSE(keeper_.last.is_awaited);
+  // Of whatever sample: they are all of one image.
+  for (const std::uint64_t id : {3, 4, 5}) {
+    EXPECT_EQ(*Make(choice, id, keeper_.kept.at("3"), choice.form()),
+              Plain(id));
+  }
+}
+
+TEST_F(FormChoiceTest, WhatIsNotKeptIsMadeAllTheSame) {
+  FormChoice choice(&recipe_, &keeper_);
+  Measure(choice);
+  keeper_.is_full = true;
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  EXPECT_EQ(keeper_.offers, 1);
+  EXPECT_TRUE(keeper_.kept.empty());
+}
+
+TEST_F(FormChoiceTest, ACorruptImageIsAnErrorAndNotKept) {
+  FormChoice choice(&recipe_, &keeper_);
+  Measure(choice);
+  EXPECT_TRUE(absl::IsDataLoss(
+      Make(choice, 3, Bytes(photos_->bytes().size())).status()));
+  EXPECT_TRUE(
+      absl::IsDataLoss(Make(choice, 3, Bytes(100), choice.form()).status()));
+  EXPECT_TRUE(keeper_.kept.empty());
+}
+
+TEST_F(FormChoiceTest, TheCoordinatorLearnsWhatBecameOfASample) {
+  const auto coordinator =
+      std::make_shared<Coordinator>(kSize, keeper_.form_capacity(), 1);
+  recipe_.seat = coordinator->Join();
+  const auto other = coordinator->Join();
+  FormChoice choice(&recipe_, &keeper_);
+  Measure(choice);
+
+  const std::uint64_t sample = recipe_.seat->At(0);
+  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
+  EXPECT_TRUE(keeper_.last.is_awaited);
+  EXPECT_EQ(recipe_.seat->PositionOf(sample), kSize + 1);  // kept
+  EXPECT_EQ(other->At(0), sample);
+
+  const Bytes form = keeper_.kept.at(std::to_string(sample));
+  EXPECT_TRUE(Make(choice, sample, form, choice.form()).ok());
+  EXPECT_EQ(recipe_.seat->PositionOf(sample), kSize + 1);
+
+  // It was there, and is there no longer.
+  keeper_.is_full = true;
+  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
+  other->Missed(sample);
+  EXPECT_EQ(recipe_.seat->PositionOf(sample), std::nullopt);
+}
+
+class CaptionedTest : public FormChoiceTest {
+ protected:
+  CaptionedTest() : FormChoiceTest("a cat") {}
+};
+
+TEST_F(CaptionedTest, WhatElseWasReadStandsBeforeTheForm) {
+  FormChoice choice(&recipe_, &keeper_);
+  Measure(choice);
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  const Bytes& kept = keeper_.kept.at("3");
+  const Bytes& read = photos_->bytes();
+  ASSERT_GT(kept.size(), read.size());
+  EXPECT_EQ(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())),
+            read);
+  EXPECT_EQ(*Make(choice, 7, kept, choice.form()), Plain(7));
+}
+
+}  // namespace
+}  // namespace forebay::stream
