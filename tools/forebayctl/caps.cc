@@ -79,8 +79,9 @@ std::string DescribeReadCap(double bytes_per_second) {
 }
 
 std::string DescribeCpuCap(double cpus) {
-  return cpus == 0 ? "as many CPUs as it can"
-                   : absl::StrFormat("at most %g CPUs", cpus);
+  return cpus == 0
+             ? "as many CPUs as it can"
+             : absl::StrFormat("at most %g CPU%s", cpus, cpus == 1 ? "" : "s");
 }
 
 }  // namespace forebay::ctl
