@@ -1,6 +1,8 @@
 #include "server/stream/audience.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "server/cache/next_use.h"
 
@@ -24,6 +26,20 @@ Member* Audience::Find(arena::Holder member) const {
       std::find_if(members_.begin(), members_.end(),
                    [&](const auto& m) { return m->holder() == member; });
   return found == members_.end() ? nullptr : found->get();
+}
+
+void Audience::Start(Member& member, std::shared_ptr<const Course> course,
+                     std::uint64_t first_sample, std::int64_t now_nanos) {
+  // Who was away has no claim to what was made meanwhile.
+  std::optional<double> least_served;
+  for (const std::unique_ptr<Member>& other : members_) {
+    if (!other->cursor().running()) continue;
+    was_shared_ = true;
+    least_served =
+        std::min(least_served.value_or(other->served), other->served);
+  }
+  member.served = std::max(member.served, least_served.value_or(0));
+  member.Start(std::move(course), first_sample, now_nanos);
 }
 
 std::size_t Audience::Running() const {
@@ -51,12 +67,20 @@ std::int64_t Audience::NanosUntil(const BatchKey& key,
   return first;
 }
 
+std::vector<arena::Holder> Audience::WhoComesTo(const BatchKey& key) const {
+  std::vector<arena::Holder> comers;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const auto batches = member->cursor().BatchesUntil(key);
+    if (batches.has_value() && *batches <= member->terms().slots)
+      comers.push_back(member->holder());
+  }
+  return comers;
+}
+
 bool Audience::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
-  // Of a pause so long nobody knows when it ends.
-  constexpr std::int64_t kStandstillNanos = 1'000'000'000;
   return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
     return member->cursor().BatchesUntil(key).has_value() &&
-           member->LatenessAt(now_nanos) < kStandstillNanos;
+           !member->StandsStill(now_nanos);
   });
 }
 

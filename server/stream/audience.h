@@ -11,6 +11,7 @@
 #include "server/arena/slot_pool.h"
 #include "server/schedule/flow.h"
 #include "server/stream/batch.h"
+#include "server/stream/course.h"
 #include "server/stream/member.h"
 
 namespace forebay::stream {
@@ -27,6 +28,9 @@ class Audience {
   void Remove(arena::Holder member);
   // Null if there is none, or it was removed.
   Member* Find(arena::Holder member) const;
+  // The member starts an epoch, as Member::Start.
+  void Start(Member& member, std::shared_ptr<const Course> course,
+             std::uint64_t first_sample, std::int64_t now_nanos);
 
   auto begin() const { return members_.begin(); }
   auto end() const { return members_.end(); }
@@ -34,11 +38,16 @@ class Audience {
 
   // Members whose epoch is under way.
   std::size_t Running() const;
+  // Whether more than one was at once: then others may come to what is kept,
+  // too.
+  bool was_shared() const { return was_shared_; }
   // Whom the stream's work is charged to: each flow of those once.
   std::vector<schedule::Flow> Flows() const;
   // Until the first of them takes the batch, as Member::NanosUntil says.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
+  // Those that come to the batch within the slots that they have.
+  std::vector<arena::Holder> WhoComesTo(const BatchKey& key) const;
   // Whether one of them comes to the batch, and does not stand still.
   bool AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const;
 
@@ -55,6 +64,7 @@ class Audience {
   std::vector<std::unique_ptr<Member>> members_;
   arena::Holder last_ = 0;
   bool looking_ = false;
+  bool was_shared_ = false;
 };
 
 }  // namespace forebay::stream

@@ -121,9 +121,15 @@ std::int64_t Member::ExplainedIdle(std::int64_t idle_nanos) const {
   return std::min(idle_nanos, TimeOf(after.first_sample - counters_.position));
 }
 
-std::int64_t Member::LatenessAt(std::int64_t now_nanos) const {
+bool Member::StandsStill(std::int64_t now_nanos) const {
+  // So much later than its pace explains: longer than a process is kept from
+  // running on a busy host, and than a few of its steps.
+  constexpr std::int64_t kHiccupNanos = 100'000'000;
+  constexpr std::uint64_t kSteps = 8;
   const std::int64_t idle = IdleAt(now_nanos);
-  return idle == 0 ? 0 : idle - ExplainedIdle(idle);
+  const std::uint64_t step = cursor_.SamplesOf(cursor_.next());
+  return idle > 0 && idle - ExplainedIdle(idle) >
+                         std::max(kHiccupNanos, TimeOf(kSteps * step));
 }
 
 std::int64_t Member::NanosUntil(const BatchKey& key,

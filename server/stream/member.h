@@ -109,8 +109,8 @@ class Member {
   // that stands still is taken to do so for as long again.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
-  // For how long it has stood still beyond what its pace explains.
-  std::int64_t LatenessAt(std::int64_t now_nanos) const;
+  // Whether it pauses, and nobody knows for how long.
+  bool StandsStill(std::int64_t now_nanos) const;
 
   // Ends the leases that the client has released. INVALID_ARGUMENT, from then
   // on: there is garbage in its ring.
@@ -123,8 +123,8 @@ class Member {
     std::uint64_t bytes = 0;
   };
 
-  // Since when it has left something lying, until now; and of that what its
-  // pace explains.
+  // For how long it has left something lying; and of that what its pace
+  // explains.
   std::int64_t IdleAt(std::int64_t now_nanos) const;
   std::int64_t ExplainedIdle(std::int64_t idle_nanos) const;
   // Far below cache::kNever, so that lateness can be added.

@@ -1,7 +1,7 @@
 // How a stream makes its batches. What is finished and comes next for a member
-// is published to it (DeliverLocked); what is missing is begun in a slot, if
-// the members' consumption wants so many, for whom the agenda says
-// (BeginLocked); its places are read in order while the read window has room
+// is published to it (Delivery); what is missing is begun in a slot, if the
+// members' consumption wants so many, for whom the agenda says (Planner); its
+// places are read in order while the read window has room
 // (ReadLocked), whoever finishes a sample asking for more. Places whose bytes
 // have come wait in the backlog until a worker's task decodes some of them,
 // straight into the slot. A batch without a place left goes into the stock.
@@ -9,18 +9,9 @@
 #include <utility>
 
 #include "server/base/clock.h"
-#include "server/cache/next_use.h"
 #include "server/stream/stream.h"
 
 namespace forebay::stream {
-namespace {
-
-// In the sequence of all epochs, in samples.
-std::uint64_t PositionOf(const Course& course, const BatchKey& key) {
-  return key.epoch * course.samples() + key.first_sample;
-}
-
-}  // namespace
 
 Stream::Plan Stream::PlanLocked() {
   Plan plan;
@@ -35,18 +26,18 @@ Stream::Plan Stream::PlanLocked() {
     AdvanceLocked(&plan);
   }
   if (alive_ == nullptr && !plan.requests.empty()) alive_ = shared_from_this();
-  if (plan.slots_to_make > 0) plan.flows = flows_;
+  if (plan.grows) plan.flows = flows_;
   return plan;
 }
 
 void Stream::AdvanceLocked(Plan* plan) {
   DeliverLocked();
-  BeginLocked(plan);
+  plan->grows |= planner_.Begin(Now());
   ReadLocked(plan);
 }
 
 void Stream::Execute(Plan plan) {
-  for (std::uint32_t i = 0; i < plan.slots_to_make; ++i) {
+  if (plan.grows) {
     constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
                                           .urgency = 0};
     machinery_.executor->SubmitFor(
@@ -76,150 +67,14 @@ void Stream::MakeSlot() {
 
 void Stream::DeliverLocked() {
   const std::int64_t now = Now();
-  for (const auto& member : audience_) {
-    const std::uint32_t ready = member->Account().ready;
-    bool delivered = false;
-    while (member->cursor().running() && DeliverNextLocked(*member, now))
-      delivered = true;
-    if (delivered) member->Delivered(ready);
-  }
-  stock_.DropFailures(
-      [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return std::any_of(
-            audience_.begin(), audience_.end(), [&](const auto& member) {
-              const auto batches = member->cursor().BatchesUntil(key);
-              return batches.has_value() && *batches < member->terms().slots;
-            });
+  delivery_.Deliver(
+      now, [&](const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        RetireLocked(member);
+        used_at_nanos_ = now;
       });
-}
-
-bool Stream::DeliverNextLocked(Member& member, std::int64_t now) {
-  const BatchKey key = member.cursor().next();
-  const Finished* const next = stock_.Find(key);
-  const bool ends = member.cursor().SamplesOf(key) == 0;
-  if (ends || (next != nullptr && !next->status.ok())) {
-    member.Close(ends ? absl::OkStatus() : next->status);
-    RetireLocked(member);
-    used_at_nanos_ = now;
-    return false;
-  }
-  if (next == nullptr ||
-      stock_.pool().Leases(member.holder()) >= member.terms().slots ||
-      member.Account().ready >= member.depth().target())
-    return false;
-  stock_.pool().Lease(next->slot, member.holder());
-  member.Publish(*next, stock_.pool().generation(next->slot), now);
-  last_published_ = key;
-  return true;
 }
 
 // --- From credits to reads.
-
-std::optional<Wish> Stream::WishLocked(Member& member) {
-  // Who has so many needs no more, and what comes after does not matter yet.
-  constexpr std::uint32_t kPlenty = 32;
-  const Cursor& cursor = member.cursor();
-  if (!cursor.running()) return std::nullopt;
-  BatchKey key = cursor.next();
-  std::uint32_t ahead = 0;
-  while (cursor.SamplesOf(key) > 0 && IsThereLocked(key)) {
-    if (++ahead == kPlenty) return std::nullopt;
-    key = cursor.After(key);
-  }
-  if (cursor.SamplesOf(key) == 0) return std::nullopt;
-  const std::uint32_t ready = member.Account().ready;
-  member.SawReady(ready);
-  const std::uint32_t leases = stock_.pool().Leases(member.holder());
-  const std::uint32_t slots = member.terms().slots;
-  return Wish{.member = member.holder(),
-              .key = key,
-              .position = PositionOf(*cursor.course(), key),
-              .left = cursor.course()->samples() - key.first_sample,
-              .open = ready + ahead < member.depth().target() &&
-                      leases + line_.MadeFor(member.holder()) < slots,
-              .hungry = member.Starves(Now()) && leases - ready < slots,
-              .served = member.served};
-}
-
-std::vector<Wish> Stream::WishesLocked() {
-  std::vector<Wish> wishes;
-  for (const auto& member : audience_) {
-    if (auto wish = WishLocked(*member)) wishes.push_back(*wish);
-  }
-  return wishes;
-}
-
-void Stream::BeginLocked(Plan* plan) {
-  for (;;) {
-    const std::vector<Wish> wishes = WishesLocked();
-    const auto next = NextWish(wishes);
-    if (!next.has_value()) return;
-    const Wish& wish = wishes[*next];
-    const auto slot = SlotForLocked(wish, plan);
-    if (!slot.has_value()) return;
-    const Cursor& cursor = audience_.Find(wish.member)->cursor();
-    Batch* const batch =
-        line_.Begin(wish.key, cursor.SamplesOf(wish.key), cursor.course(),
-                    wish.member, *slot, stock_.pool().data(*slot));
-    // All who soon come to it have their part of it.
-    batch->payers.clear();
-    for (const auto& member : audience_) {
-      const auto batches = member->cursor().BatchesUntil(wish.key);
-      if (batches.has_value() && *batches <= member->terms().slots)
-        batch->payers.push_back(member->holder());
-    }
-    const double part = 1.0 / static_cast<double>(batch->payers.size());
-    for (const arena::Holder payer : batch->payers)
-      audience_.Find(payer)->served += part;
-  }
-}
-
-std::optional<std::uint32_t> Stream::SlotForLocked(const Wish& wish,
-                                                   Plan* plan) {
-  const std::int64_t now = Now();
-  const auto next_use = [&](const BatchKey& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                            mutex_) { return audience_.NanosUntil(kept, now); };
-  if (stock_.pool().Counts().free == 0) {
-    const Finished* const victim = stock_.Victim(next_use);
-    const bool is_wanted =
-        victim != nullptr && next_use(victim->key) != cache::kNever;
-    if (victim == nullptr || is_wanted) {
-      // Rather one slot more than a batch less that somebody comes to.
-      GrowLocked(victim == nullptr || audience_.AwaitsSoon(victim->key, now),
-                 plan);
-      if (stock_.growing() > 0 || victim == nullptr ||
-          MustStayLocked(*victim, wish))
-        return std::nullopt;
-    }
-    stock_.Evict(*victim);
-  }
-  const auto slot = stock_.Take();
-  // The next one is made while this one is filled.
-  if (shared_ && stock_.pool().Counts().free == 0) {
-    const Finished* const next = stock_.Victim(next_use);
-    GrowLocked(next != nullptr && audience_.AwaitsSoon(next->key, now), plan);
-  }
-  return slot;
-}
-
-void Stream::GrowLocked(bool is_worth_it, Plan* plan) {
-  if (is_worth_it && stock_.growing() == 0 && stock_.Grow(/*spare=*/shared_))
-    ++plan->slots_to_make;
-}
-
-bool Stream::MustStayLocked(const Finished& victim, const Wish& wish) const {
-  // What is wanted by then does not take longer to wait for than to be made
-  // once more, among others.
-  const std::int64_t soon = 4 * victim.made_nanos;
-  const std::int64_t now = Now();
-  return std::any_of(
-      audience_.begin(), audience_.end(), [&](const auto& member) {
-        const std::int64_t until = member->NanosUntil(victim.key, now);
-        return until != cache::kNever && victim.key < wish.key &&
-               (member->holder() == wish.member ||
-                pairing_ == Pairing::kLockstep || until <= soon);
-      });
-}
 
 void Stream::ReadLocked(Plan* plan) {
   if (audience_.Running() == 0 || !intake_.HasRoom()) return;

@@ -38,6 +38,8 @@ class ProductionLine {
 
   // The batch of that key; null: it is not in the making.
   const Batch* Find(const BatchKey& key) const;
+  // Whether none is in the making.
+  bool empty() const { return batches_.empty(); }
   // Batches that are made for the member, abandoned ones too.
   std::uint32_t MadeFor(arena::Holder sponsor) const;
 

@@ -9,6 +9,7 @@
 #include "proto/shm_ring.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
+#include "server/stream/comparison.h"
 
 namespace forebay::stream {
 namespace {
@@ -35,7 +36,6 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
                const BatchLayout& layout, base::MemoryReservation read_window)
     : recipe_(std::move(recipe)),
       machinery_(std::move(machinery)),
-      pairing_(pairing),
       layout_(layout),
       forms_(&recipe_, machinery_.form_keeper),
       maker_(&recipe_, &layout_, &forms_),
@@ -45,6 +45,8 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
       audience_(recipe_.batch, {.timetable = machinery_.timetable,
                                 .dataset = recipe_.dataset}),
       line_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
+      planner_(pairing, &audience_, &stock_, &line_),
+      delivery_(&audience_, &stock_),
       backlog_(machinery_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
@@ -135,28 +137,14 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
   {
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
-    StartLocked(*audience_.Find(member), CourseLocked(epoch, list),
-                first_sample);
+    if (audience_.Running() == 0) intake_.StartEpoch();
+    audience_.Start(*audience_.Find(member), CourseLocked(epoch, list),
+                    first_sample, Now());
+    flows_ = audience_.Flows();
     plan = PlanLocked();
   }
   Execute(std::move(plan));
   return fds;
-}
-
-void Stream::StartLocked(Member& member, std::shared_ptr<const Course> course,
-                         std::uint64_t first_sample) {
-  // Who was away has no claim to what was made meanwhile.
-  std::optional<double> least_served;
-  for (const auto& other : audience_) {
-    if (!other->cursor().running()) continue;
-    shared_ = true;
-    least_served =
-        std::min(least_served.value_or(other->served), other->served);
-  }
-  member.served = std::max(member.served, least_served.value_or(0));
-  if (audience_.Running() == 0) intake_.StartEpoch();
-  member.Start(std::move(course), first_sample, Now());
-  flows_ = audience_.Flows();
 }
 
 std::shared_ptr<const Course> Stream::CourseLocked(
@@ -212,12 +200,9 @@ void Stream::Stop(arena::Holder member) {
 void Stream::RetireLocked(const Member& member) {
   const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                         mutex_) -> std::optional<arena::Holder> {
-    for (const auto& other : audience_) {
-      const auto batches = other->cursor().BatchesUntil(key);
-      if (batches.has_value() && *batches < other->terms().slots)
-        return other->holder();
-    }
-    return std::nullopt;
+    const std::vector<arena::Holder> heirs = audience_.WhoComesTo(key);
+    if (heirs.empty()) return std::nullopt;
+    return heirs.front();
   };
   line_.Retire(member.holder(), heir, stock_.pool());
   auto flows = audience_.Flows();
@@ -278,51 +263,11 @@ StreamSnapshot Stream::Snapshot(arena::Holder member) {
   snapshot.depth = m->depth().target();
   snapshot.made = m->production();
   snapshot.taken = m->Account();
-  CompareLocked(*m, &snapshot);
+  const Comparison comparison = Compare(*m, audience_, planner_, Now());
+  snapshot.members = comparison.running;
+  snapshot.behind = comparison.behind;
+  snapshot.standing = comparison.standing;
   return snapshot;
-}
-
-void Stream::CompareLocked(Member& member, StreamSnapshot* snapshot) {
-  snapshot->members = static_cast<std::uint32_t>(audience_.Running());
-  if (!member.cursor().running() || snapshot->members < 2) return;
-  const auto position = [](const Member& m) {
-    const BatchKey next = m.cursor().next();
-    return next.epoch * m.cursor().course()->samples() + next.first_sample;
-  };
-  const auto own = WishLocked(member);
-  bool yields = false;
-  bool catches = false;
-  for (const auto& other : audience_) {
-    if (!other->cursor().running()) continue;
-    const std::uint64_t theirs = position(*other);
-    snapshot->behind =
-        std::max(snapshot->behind, theirs - std::min(theirs, position(member)));
-    const auto wish = WishLocked(*other);
-    if (!own.has_value() || !wish.has_value()) continue;
-    yields |= wish->hungry && GivesWay(*own, *wish);
-    catches |= own->hungry && GivesWay(*wish, *own);
-  }
-  const std::uint32_t slots = member.terms().slots;
-  const BatchKey next = member.cursor().next();
-  if (catches) {
-    snapshot->standing = Standing::kCatching;
-  } else if (yields) {
-    snapshot->standing = Standing::kYielding;
-  } else if (snapshot->behind > slots * recipe_.batch.batch_size() &&
-             IsThereLocked(next)) {
-    snapshot->standing = Standing::kTrailing;
-  } else {
-    const bool shares =
-        std::any_of(audience_.begin(), audience_.end(), [&](const auto& other) {
-          if (other.get() == &member || !other->cursor().running())
-            return false;
-          const auto ahead =
-              member.cursor().BatchesUntil(other->cursor().next());
-          return other->cursor().BatchesUntil(next).has_value() ||
-                 (ahead.has_value() && *ahead <= slots);
-        });
-    snapshot->standing = shares ? Standing::kTogether : Standing::kApart;
-  }
 }
 
 absl::StatusOr<SlotCopy> Stream::Peek() {
@@ -334,7 +279,7 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
   std::uint32_t generation;
   {
     base::MutexLock lock(&mutex_);
-    const Finished* const last = stock_.Find(last_published_);
+    const Finished* const last = stock_.Find(delivery_.last());
     if (last == nullptr || !last->status.ok())
       return absl::UnavailableError("no batch to see just now: try again");
     slot = last->slot;

@@ -13,14 +13,16 @@
 #include "server/arena/slot_pool.h"
 #include "server/base/index_list.h"
 #include "server/base/mutex.h"
-#include "server/stream/agenda.h"
 #include "server/stream/audience.h"
 #include "server/stream/backlog.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/delivery.h"
 #include "server/stream/form_choice.h"
 #include "server/stream/intake.h"
 #include "server/stream/member.h"
+#include "server/stream/pairing.h"
+#include "server/stream/planner.h"
 #include "server/stream/production_line.h"
 #include "server/stream/provision.h"
 #include "server/stream/recipe.h"
@@ -30,16 +32,6 @@
 #include "server/stream/stock.h"
 
 namespace forebay::stream {
-
-// What members that go at different speeds are to each other.
-enum class Pairing {
-  // Nobody waits for anybody: who falls behind what is kept is served apart,
-  // until they meet again.
-  kElastic,
-  // Nobody runs ahead of the others by more than there are slots, so that each
-  // batch is made once.
-  kLockstep,
-};
 
 // All of a stream at one moment, as one of its members sees it.
 struct StreamSnapshot {
@@ -134,7 +126,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // What is to be done when the mutex is free.
   struct Plan {
     std::vector<storage::ReadRequest> requests;
-    std::uint32_t slots_to_make = 0;
+    bool grows = false;                 // one more slot is to be made
     std::vector<schedule::Flow> flows;  // whom that is charged to
   };
   // A worker's task to be submitted.
@@ -152,9 +144,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::Status MakeSlots(std::uint32_t slots);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void StartLocked(Member& member, std::shared_ptr<const Course> course,
-                   std::uint64_t first_sample)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const Course> CourseLocked(
       std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -167,32 +156,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Plan PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether something was published to the member, or its epoch ended.
-  bool DeliverNextLocked(Member& member, std::int64_t now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void BeginLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What of a member's epoch is neither there nor in the making; nullopt: it
-  // has no epoch under way, or all that it will need soon.
-  std::optional<Wish> WishLocked(Member& member)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<Wish> WishesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<std::uint32_t> SlotForLocked(const Wish& wish, Plan* plan)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Has one more slot made, if that is worth it and none is under way.
-  void GrowLocked(bool is_worth_it, Plan* plan)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the wish rather waits than that the victim goes, because somebody
-  // is about to come to it.
-  bool MustStayLocked(const Finished& victim, const Wish& wish) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How far the member's batches have been asked for.
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsThereLocked(const BatchKey& key) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stock_.Find(key) != nullptr || line_.Find(key) != nullptr;
-  }
   void Execute(Plan plan);
   void MakeSlot();
 
@@ -211,12 +178,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StoreLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void CompareLocked(Member& member, StreamSnapshot* snapshot)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   const Recipe recipe_;
   const Machinery machinery_;
-  const Pairing pairing_;
   const BatchLayout layout_;
   FormChoice forms_;
   const SampleMaker maker_;
@@ -225,19 +188,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stock stock_ ABSL_GUARDED_BY(mutex_);
   Audience audience_ ABSL_GUARDED_BY(mutex_);
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
+  Planner planner_ ABSL_GUARDED_BY(mutex_);
+  Delivery delivery_ ABSL_GUARDED_BY(mutex_);
   Backlog backlog_ ABSL_GUARDED_BY(mutex_);
   // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
-  // Whether more than one member had an epoch under way at once: then others
-  // may come to what is kept, too.
-  bool shared_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<schedule::Flow> flows_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const Course>> courses_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   SampleCost cost_ ABSL_GUARDED_BY(mutex_);
   Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
-  BatchKey last_published_ ABSL_GUARDED_BY(mutex_);
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

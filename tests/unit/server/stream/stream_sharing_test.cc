@@ -112,6 +112,33 @@ TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
   EXPECT_LE(Decoded(), 2 * kSamples);
 }
 
+// One that was as quick as the others until it stopped: nobody knows, yet
+// workers do not wait for it while a trainer waits for them.
+TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
+  Make(Pairing::kElastic, 2);
+  base::MemoryBudget& budget = production_.budget();
+  const auto others =
+      *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  std::uint64_t next[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
+  // Members that take whatever there is: decoding is what they wait for.
+  const auto decode = [&] {
+    Pause(10 * kMilli);
+    return production_.StepInOrder();
+  };
+  for (decode(); next[1] < 200; decode()) {
+    for (int i = 0; i < 2; ++i) {
+      while (Consume(client(i), 0, &next[i])) {
+      }
+    }
+  }
+  while (next[0] < kSamples) {
+    ASSERT_TRUE(decode()) << next[0];
+    while (Consume(client(0), 0, &next[0])) {
+    }
+  }
+}
+
 TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
   Make(Pairing::kElastic, 2);
   std::uint64_t ahead = 0;
