@@ -45,13 +45,15 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
         PATH=f"{programs}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1",
         PYTHONPATH=str(ROOT / "client" / "python"))
     trainers = [
-        subprocess.Popen([sys.executable, "-c", TRAIN, str(photos)],
-                         env=environment, stdout=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-W", "always::ResourceWarning",
+                          "-c", TRAIN, str(photos)], env=environment,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(3)]
     started = []
     try:
         for trainer in trainers:
-            assert trainer.communicate(timeout=PATIENCE)[0] == b"%d\n" % SAMPLES
+            said = trainer.communicate(timeout=PATIENCE)
+            assert said == (b"%d\n" % SAMPLES, b"")
             assert trainer.returncode == 0
         directory = tmp_path / "forebay"
         started = daemons_of(directory)

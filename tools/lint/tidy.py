@@ -14,8 +14,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
+import together
 import tree
 
 CLANG_TIDY = "clang-tidy-16"
@@ -33,6 +35,7 @@ TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                        "include")
 TOOLKIT_HEADER = re.compile(rb"^#include <cuda\.h>", re.MULTILINE)
 CACHE = tree.ROOT / ".cache" / "tidy"
+WORKERS = len(os.sched_getaffinity(0))
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -103,9 +106,18 @@ def key(path):
     return digest.hexdigest()
 
 
+def _findings(command):
+    """Runs a command of clang's: what it found (nothing when clean)."""
+    done = subprocess.run(command, cwd=tree.ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    if done.returncode == 0:
+        return ""
+    text = done.stdout.decode("utf-8", "replace")
+    return text if text.strip() else done.stderr.decode("utf-8", "replace")
+
+
 def check(path):
-    """Looks at one unit: its findings (empty when clean) and the seconds."""
-    begin = time.monotonic()
+    """What is to be said of one unit by itself (nothing when clean)."""
     command = [CLANG_TIDY, "--quiet", path, "--"] + FLAGS
     if path.endswith(".h"):
         # Its lint comes with the units that include it: here it has to compile
@@ -116,14 +128,15 @@ def check(path):
     if path in C_HEADERS:
         command = ["clang-16", "-x", "c", "-std=c11", "-fsyntax-only",
                    "-Wall", "-Wextra", "-Werror", path]
-    done = subprocess.run(
-        command, cwd=tree.ROOT,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0 and not text.strip():
-        text = done.stderr.decode("utf-8", "replace")
-    findings = text if done.returncode != 0 else ""
-    return findings, time.monotonic() - begin
+    return _findings(command)
+
+
+def is_clean(bunch):
+    """Whether there is nothing to be said of any unit of a bunch."""
+    with tempfile.TemporaryDirectory(dir=CACHE.parent) as folder:
+        path = pathlib.Path(folder, "bunch.cc")
+        path.write_text(together.text(bunch))
+        return not _findings([CLANG_TIDY, "--quiet", str(path), "--"] + FLAGS)
 
 
 def write_compile_commands(units):
@@ -149,11 +162,34 @@ def _distinct(findings):
     return current, len(seen)
 
 
+def bunches(due):
+    """Bunches of those of the units that can be in one."""
+    headers = set(tree.files(".h"))
+    return together.bunches(
+        [together.Unit(path, _content(path).decode(),
+                       path[:-len(".cc")] + ".h" in headers)
+         for path in due if path.endswith(".cc") and not needs_toolkit(path)],
+        WORKERS)
+
+
+def look_at(function, tasks):
+    """Runs a function on each task; yields the task, the result, the seconds,
+    in the order in which they end."""
+    def timed(task):
+        begin = time.monotonic()
+        return task, function(task), time.monotonic() - begin
+
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        running = [pool.submit(timed, task) for task in tasks]
+        for done in concurrent.futures.as_completed(running):
+            yield done.result()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", nargs="*", help="units; default: all")
     parser.add_argument("--slowest", type=int, default=0, metavar="N",
-                        help="also name the N units that took longest")
+                        help="also name the N looks that took longest")
     args = parser.parse_args()
 
     units = translation_units()
@@ -168,24 +204,26 @@ def main():
     CACHE.mkdir(parents=True, exist_ok=True)
     keys = {unit: key(unit) for unit in units}
     due = [unit for unit in units if not (CACHE / keys[unit]).exists()]
-    # The longest first, so that no core waits for them at the end.
-    due.sort(key=lambda unit: -len(reached(unit)))
 
-    findings, seconds = [], {}
-    workers = len(os.sched_getaffinity(0))
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        running = {pool.submit(check, unit): unit for unit in due}
-        for done in concurrent.futures.as_completed(running):
-            unit, (text, took) = running[done], done.result()
-            seconds[unit] = took
-            if text:
-                findings.append(text)
-            else:
-                (CACHE / keys[unit]).touch()
+    clean, findings, seconds = set(), [], {}
+    for bunch, nothing, took in look_at(is_clean, bunches(due)):
+        paths = [unit.path for unit in bunch]
+        seconds[", ".join(paths)] = took
+        if nothing:
+            clean.update(paths)
+            for path in paths:
+                (CACHE / keys[path]).touch()
+    for unit, text, took in look_at(check, [unit for unit in due
+                                            if unit not in clean]):
+        seconds[unit] = took
+        if text:
+            findings.append(text)
+        else:
+            (CACHE / keys[unit]).touch()
     lines, count = _distinct(findings)
     print("\n".join(lines))
-    for unit in sorted(seconds, key=seconds.get)[:-args.slowest - 1:-1]:
-        print(f"{seconds[unit]:6.1f} s  {unit}")
+    for look in sorted(seconds, key=seconds.get)[:-args.slowest - 1:-1]:
+        print(f"{seconds[look]:6.1f} s  {look}")
     print(f"{len(units)} units, {len(due)} new, {count} findings")
     return 1 if findings else 0
 

@@ -15,8 +15,15 @@ from . import _native, _programs, errors
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
 
-# Kept so that the daemons are reaped if they end before this process does.
-_started: list[subprocess.Popen] = []
+# Process ids of daemons, to reap those that end before this process does.
+_started: list[int] = []
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:  # another process's, from before a fork
+        return True
 
 
 def _find_program() -> str:
@@ -60,10 +67,13 @@ def _start(directory) -> None:
              "--exit-when-idle", str(IDLE_SECONDS)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
             env=environment, start_new_session=True)
-    _started[:] = [one for one in _started if one.poll() is None] + [process]
+    _started[:] = [pid for pid in _started if not _has_ended(pid)]
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         if _native.ping(directory):
+            _started.append(process.pid)
+            # It outlives this process, which Popen would complain of.
+            process.returncode = 0
             return
         if process.poll() is not None:
             raise errors.DaemonUnavailable(

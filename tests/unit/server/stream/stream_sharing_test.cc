@@ -164,6 +164,30 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
   EXPECT_EQ(Decoded(), kSamples);
 }
 
+TEST_F(StreamSharingTest, SlotsAreAddedForWhoIsLateButNotForWhoStandsStill) {
+  Make(Pairing::kElastic, 2);
+  std::uint64_t next[2] = {};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
+  const auto go_on = [&](int clients, std::uint64_t until) {
+    while (next[0] < until) {
+      production_.RunAll();
+      for (int i = 0; i < clients; ++i)
+        ASSERT_TRUE(Consume(client(i), 0, &next[i]));
+      Pause(10 * kMilli);
+    }
+  };
+  const auto slots = [&] {
+    return stream_->Snapshot(client(0).member()).slots;
+  };
+  go_on(2, 200);
+  const std::uint32_t together = slots();
+  go_on(1, 500);  // ten steps later than expected, it stands still
+  const std::uint32_t apart = slots();
+  EXPECT_GT(apart, together);
+  go_on(1, kSamples);
+  EXPECT_EQ(slots(), apart);
+}
+
 // All that is made is for who starts late, until it has caught up.
 TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
   Make(Pairing::kElastic, 1);

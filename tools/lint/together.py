@@ -1,0 +1,84 @@
+"""Lays C++ units together, so that one parse of their headers serves many.
+
+What a unit of this project includes is some ten times what it says itself, and
+clang-tidy looks through all of that. So units are first looked at in bunches:
+one file with the text of each behind the other, which is clean if they are.
+Where a bunch is not, its units are looked at one by one, and only what they
+say then counts.
+"""
+
+import collections
+import re
+
+MOST_IN_BUNCH = 16
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
+# What is of no namespace, wherever it stands.
+OUTSIDE = re.compile(r'^int main\(|^BENCHMARK_MAIN\(|^extern "C"',
+                     re.MULTILINE)
+GLOBAL = ""
+
+
+class Unit:
+    """A .cc file as a part of a bunch.
+
+    Two parts may use a name of their own for different things, in namespaces
+    without a name above all. What only tests include nothing of is moved into a
+    namespace of its own; of the others, no two of one namespace meet.
+    """
+
+    def __init__(self, path, text, has_header):
+        self.path = path
+        self._text = text
+        opened = set(NAMESPACE.findall(text))
+        if not opened or OUTSIDE.search(text):
+            opened.add(GLOBAL)
+        self._inner = None
+        if path.startswith("tests/") and not has_header and len(opened) == 1:
+            self._inner, = opened - {GLOBAL} or {None}
+        self.scopes = frozenset() if self._inner else frozenset(opened)
+
+    def part(self, number):
+        """Its text in a bunch, with as many lines."""
+        if self._inner is None:
+            return self._text
+        name = re.escape(self._inner)
+        return re.sub(rf"^(namespace {name}) (\{{)$|^(\}}  // namespace {name})$",
+                      lambda found: (f"{found[1]}::part{number} {{" if found[1]
+                                     else f"{found[3]}::part{number}"),
+                      self._text, flags=re.MULTILINE)
+
+
+def bunches(units, workers):
+    """Spreads units over bunches, those of one folder together where they may.
+
+    Args:
+      units: Unit objects.
+      workers: how many bunches will be looked at at a time.
+
+    Returns:
+      A list of lists of units.
+    """
+    most = min(MOST_IN_BUNCH, -(-len(units) // workers))
+    # The scope with the most units first: it is what needs many bunches.
+    crowd = collections.Counter(scope for unit in units
+                                for scope in unit.scopes)
+    order = sorted(units, key=lambda unit: (
+        -max([crowd[scope] for scope in unit.scopes], default=0), unit.path))
+    made = []
+    for unit in order:
+        for members, scopes in made:
+            if len(members) < most and not scopes & unit.scopes:
+                members.append(unit)
+                scopes |= unit.scopes
+                break
+        else:
+            made.append(([unit], set(unit.scopes)))
+    return [members for members, _ in made]
+
+
+def text(bunch):
+    """The file that stands for a bunch."""
+    # A macro between two parts: after it clang-tidy does not mind that a header
+    # is included again.
+    return "\n".join(f"{unit.part(number)}\n#define FOREBAY_PART_{number}"
+                     for number, unit in enumerate(bunch)) + "\n"
