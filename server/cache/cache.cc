@@ -277,6 +277,16 @@ void Cache::Keep(std::unique_ptr<FormRoom> room) {
   shards_[read.hash % kShards].Cover(read, held->cover);
 }
 
+void Cache::Drop(const storage::ReadRequest& read, storage::Form form) {
+  const std::shared_ptr<const std::string> root = read.root->identity();
+  if (root == nullptr) return;
+  const ExtentView extent = ViewOf(*root, read, form);
+  const auto dropped = shards_[extent.hash % kShards].Drop(extent);
+  if (dropped.has_value()) {
+    form_yield_.Left(dropped->sample.dataset, dropped->uses);
+  }
+}
+
 void Cache::CountFlight() {
   base::MutexLock lock(&mutex_);
   ++flights_;

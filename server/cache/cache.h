@@ -79,6 +79,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
 
   std::unique_ptr<FormRoom> RoomFor(const Offer& offer) override;
   void Keep(std::unique_ptr<FormRoom> room) override;
+  void Drop(const storage::ReadRequest& read, storage::Form form) override;
 
   std::uint64_t capacity() const { return ledger_->capacity(); }
   std::uint64_t form_capacity() const override { return forms_->capacity(); }

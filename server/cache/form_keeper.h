@@ -51,6 +51,8 @@ class FormKeeper {
   virtual std::uint64_t form_capacity() const = 0;
   // From now on it is given out. `room` is one of its own, and filled.
   virtual void Keep(std::unique_ptr<FormRoom> room) = 0;
+  // That form of what was read is wanted no more: it goes, if it is there.
+  virtual void Drop(const storage::ReadRequest& read, storage::Form form) = 0;
 };
 
 }  // namespace forebay::cache

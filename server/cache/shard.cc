@@ -220,6 +220,20 @@ void Shard::Keep(const ExtentView& extent,
              std::move(held));
 }
 
+std::optional<Holding> Shard::Drop(const ExtentView& extent) {
+  std::shared_ptr<const Held> dropped;  // let go of after the lock is
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(extent);
+  if (known == table_.end() || known->second.held == nullptr) {
+    return std::nullopt;
+  }
+  const Holding holding = roster_.At(known->second.handle);
+  evicted_.Add(extent.length);
+  dropped = GiveUpLocked(known->second);
+  table_.erase(known);
+  return holding;
+}
+
 void Shard::Cover(const ExtentView& extent,
                   const std::shared_ptr<const void>& cover) {
   base::MutexLock lock(&mutex_);

@@ -116,6 +116,8 @@ class Shard {
   void Keep(const ExtentView& extent,
             const std::shared_ptr<const std::string>& root,
             const Holding& holding, std::shared_ptr<const Held> held);
+  // Lets go of it, if it is held: as what it was kept; nullopt if not.
+  std::optional<Holding> Drop(const ExtentView& extent);
   // Another form of it is kept as long as `cover` is there. Ends with the next
   // that wants what was read all the same.
   void Cover(const ExtentView& extent,

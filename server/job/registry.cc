@@ -140,10 +140,9 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
 
 void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
   const cache::FormKeeper* const keeper = machinery_.form_keeper;
-  // Some are on their way in or out; and among the few that the cache looks at
-  // when it needs room should be some that are on the shelf no longer.
+  // Some are on their way in or out, and some larger than others.
   const std::uint64_t room =
-      keeper == nullptr ? 0 : keeper->form_capacity() / 5 * 4;
+      keeper == nullptr ? 0 : keeper->form_capacity() / 16 * 15;
   recipe->seat = coordinators_.For(uid, *recipe, room)->Join();
   recipe->sampler = recipe->sampler.With(recipe->seat);
 }

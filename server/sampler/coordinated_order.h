@@ -76,6 +76,9 @@ class CoordinatedOrder {
   // From now on, so many are on the shelf at most.
   void SetCapacity(std::size_t capacity) { shelf_.SetCapacity(capacity); }
 
+  // Samples that are cheap no longer, because they had to make room.
+  std::vector<std::uint64_t> TakeRemoved() { return shelf_.TakeRemoved(); }
+
   // Samples that the reader could take from the shelf.
   std::size_t Shelved(Reader reader) const { return shelf_.Wanted(reader); }
   bool IsShelved(std::uint64_t sample) const { return shelf_.Has(sample); }

@@ -1,5 +1,7 @@
 #include "server/sampler/shelf.h"
 
+#include <utility>
+
 #include "server/base/check.h"
 
 namespace forebay::sampler {
@@ -84,9 +86,15 @@ void Shelf::SetCapacity(std::size_t capacity) {
 void Shelf::MakeRoom() {
   for (const List& list : lists_) {
     if (list.first == kNone) continue;
+    removed_.push_back(slots_[list.first].sample);
     Remove(list.first);
     return;
   }
+}
+
+std::vector<std::uint64_t> Shelf::TakeRemoved() {
+  std::erase_if(removed_, [this](std::uint64_t sample) { return Has(sample); });
+  return std::exchange(removed_, {});
 }
 
 void Shelf::Drop(std::uint64_t sample) {

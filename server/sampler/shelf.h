@@ -39,6 +39,9 @@ class Shelf {
   // It is cheap no longer. Does nothing if it is not there.
   void Drop(std::uint64_t sample);
 
+  // Samples that had to make room since this was last asked, and are not back.
+  std::vector<std::uint64_t> TakeRemoved();
+
   // Samples that the reader wants.
   std::size_t Wanted(std::size_t reader) const;
   // One of them: the oldest of a few that are drawn.
@@ -83,6 +86,7 @@ class Shelf {
   absl::flat_hash_map<std::uint64_t, Slot> places_;  // by sample
   std::vector<List> lists_;                          // by how many want them
   std::vector<Wants> wants_;                         // by reader
+  std::vector<std::uint64_t> removed_;
   std::uint64_t last_serial_ = 0;
 };
 

@@ -116,7 +116,8 @@ void Coordinator::Seat::Found(std::uint64_t sample) {
   coordinator_->AdaptLocked(kMore);
 }
 
-void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
+std::vector<std::uint64_t> Coordinator::Seat::Kept(std::uint64_t sample,
+                                                   std::uint64_t bytes) {
   base::MutexLock lock(&coordinator_->mutex_);
   sampler::CoordinatedOrder& order = coordinator_->order_;
   EndLocked(sample);
@@ -128,6 +129,7 @@ void Coordinator::Seat::Kept(std::uint64_t sample, std::uint64_t bytes) {
   // Who wanted it should have found it.
   coordinator_->AdaptLocked(order.IsShelved(sample) ? kLess : 1);
   order.Put(sample);
+  return order.TakeRemoved();
 }
 
 void Coordinator::Seat::Missed(std::uint64_t sample) {

@@ -49,9 +49,10 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
     // What became of a sample: its image was made from its form; it was
     // decoded, and its form, so long, is kept; or it was decoded and is not
-    // kept.
+    // kept. Where it is kept, others may have to make room: their forms are to
+    // be dropped, since nobody is sent to them any more.
     void Found(std::uint64_t sample);
-    void Kept(std::uint64_t sample, std::uint64_t bytes);
+    std::vector<std::uint64_t> Kept(std::uint64_t sample, std::uint64_t bytes);
     void Missed(std::uint64_t sample);
 
    private:

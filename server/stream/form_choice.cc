@@ -59,6 +59,25 @@ FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
   form_ = FormNumber(*recipe);
 }
 
+storage::ReadRequest FormChoice::RequestOf(std::uint64_t sample) const {
+  dataset::Sample source = recipe_->dataset->At(sample);
+  storage::ReadRequest request;
+  request.root = provenance_.RootOf(sample);
+  request.object = std::move(source.object);
+  request.version = source.version;
+  request.offset = source.offset;
+  request.length = source.length;
+  request.sample = provenance_.RefOf(sample);
+  return request;
+}
+
+void FormChoice::TellKept(const Place& place, std::uint64_t bytes) const {
+  if (recipe_->seat == nullptr) return;
+  for (const std::uint64_t sample : recipe_->seat->Kept(place.id, bytes)) {
+    keeper_->Drop(RequestOf(sample), form_);
+  }
+}
+
 void FormChoice::TellMissed(const Place& place) const {
   if (recipe_->seat != nullptr) recipe_->seat->Missed(place.id);
 }
@@ -72,14 +91,7 @@ class FormChoice::Offer final : public pipeline::FormTarget {
       : choice_(choice), place_(place), read_(read), appraisal_(appraisal) {}
 
   absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
-    dataset::Sample sample = choice_->recipe_->dataset->At(place_->id);
-    storage::ReadRequest request;
-    request.root = choice_->provenance_.RootOf(place_->id);
-    request.object = std::move(sample.object);
-    request.version = sample.version;
-    request.offset = sample.offset;
-    request.length = sample.length;
-    request.sample = choice_->provenance_.RefOf(place_->id);
+    const storage::ReadRequest request = choice_->RequestOf(place_->id);
     const std::size_t before =
         choice_->has_other_parts_ ? read_.size() : std::size_t{0};
     room_ = choice_->keeper_->RoomFor({.read = &request,
@@ -151,9 +163,7 @@ absl::Status FormChoice::Make(const Place& place,
   std::unique_ptr<cache::FormRoom> filled = offer.TakeRoom();
   const std::uint64_t form_bytes = filled->span().size();
   keeper_->Keep(std::move(filled));
-  if (recipe_->seat != nullptr) {
-    recipe_->seat->Kept(place.id, form_bytes);
-  }
+  TellKept(place, form_bytes);
   return status;
 }
 

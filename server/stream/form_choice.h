@@ -49,7 +49,9 @@ class FormChoice {
  private:
   class Offer;
 
+  storage::ReadRequest RequestOf(std::uint64_t sample) const;
   void TellMissed(const Place& place) const;
+  void TellKept(const Place& place, std::uint64_t bytes) const;
 
   const Recipe* const recipe_;
   cache::FormKeeper* const keeper_;

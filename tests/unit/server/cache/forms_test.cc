@@ -194,6 +194,21 @@ TEST(FormsTest, MakeWayForBytesThatSaveMore) {
   EXPECT_EQ(ReadAs(house, late), Answer("content", storage::kEncoded));
 }
 
+TEST(FormsTest, GoWhenTheyAreDropped) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+  const std::uint64_t used = house.cache().Snapshot().used;
+  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
+  house.cache().Drop(request, kUpper + 1);
+  EXPECT_EQ(ReadAs(house, request).second, kUpper);
+  house.cache().Drop(request, kUpper);
+  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
+  EXPECT_EQ(house.cache().Snapshot().used, used);
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
+}
+
 // What was read of samples "a", wanted soon, and "b"; and a form of "a".
 class CoveredTest : public testing::Test {
  protected:

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -86,6 +87,11 @@ class Keeper final : public cache::FormKeeper {
   void Keep(std::unique_ptr<cache::FormRoom> room) override {
     auto& own = static_cast<Room&>(*room);
     kept[own.object] = std::move(own.bytes);
+  }
+
+  void Drop(const storage::ReadRequest& read, storage::Form form) override {
+    EXPECT_EQ(form, last.form);
+    kept.erase(read.object);
   }
 
   bool is_full = false;
@@ -271,6 +277,27 @@ TEST_F(FormChoiceTest, TheCoordinatorLearnsWhatBecameOfASample) {
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
   other->Missed(sample);
   EXPECT_EQ(recipe_.seat->PositionOf(sample), std::nullopt);
+}
+
+TEST_F(FormChoiceTest, WhatLeavesTheShelfIsDropped) {
+  // The least that there is.
+  constexpr std::size_t kShelved = 16;
+  const auto coordinator = std::make_shared<Coordinator>(kSize, 1, 1);
+  recipe_.seat = coordinator->Join();
+  const auto other = coordinator->Join();
+  FormChoice choice(&recipe_, &keeper_);
+  Measure(choice);
+  for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {
+    const std::uint64_t sample = recipe_.seat->At(i);
+    // Whatever is measured: it is the others that want it.
+    FormChoice fresh(&recipe_, &keeper_);
+    const int offers = keeper_.offers;
+    while (keeper_.offers == offers) {
+      ASSERT_TRUE(Make(fresh, sample, photos_->bytes()).ok());
+    }
+    EXPECT_TRUE(keeper_.kept.contains(std::to_string(sample)));
+    EXPECT_EQ(keeper_.kept.size(), std::min<std::size_t>(i + 1, kShelved));
+  }
 }
 
 class CaptionedTest : public FormChoiceTest {
