@@ -28,7 +28,7 @@ struct Holding {
   bool is_ahead = false;
   // While that is there, another form of it is kept, which all have used who
   // wanted it since.
-  std::weak_ptr<const void> cover;
+  std::weak_ptr<const void> cover = {};
 };
 
 // Bytes that were just used at `now_nanos`, by a reader that wants them again
