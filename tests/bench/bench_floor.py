@@ -11,7 +11,7 @@ import os
 import subprocess
 
 import photos
-from daemon import daemon
+from daemon import ENCODED_ONLY, daemon
 from figures import CORES, in_turns, row
 from readers import call, program
 
@@ -34,7 +34,7 @@ def run():
     crops = subprocess.run(
         [program("print_crops"), uri, str(SEED), str(EPOCH)], check=True,
         stdout=subprocess.PIPE).stdout
-    with daemon() as server:
+    with daemon(ENCODED_ONLY) as server:
         def rate(dtype):
             found = call("read_forebay.py", server.environment, uri=uri,
                          dtype=dtype, seed=SEED)

@@ -11,7 +11,7 @@ import json
 import subprocess
 
 import photos
-from daemon import daemon
+from daemon import ENCODED_ONLY, daemon
 from figures import in_turns, row
 from readers import call, program
 
@@ -43,7 +43,7 @@ def run():
     """Rows: trainers that read, only take, and write in place; the wake."""
     uri = str(photos.make())
     makings = []
-    with daemon() as server:
+    with daemon(ENCODED_ONLY) as server:
         def cost(mode):
             used, making = measure(server, uri, mode)
             makings.append(making)

@@ -17,12 +17,10 @@ import tempfile
 import time
 
 import photos
-from daemon import daemon, process_cpu_nanos, stop
+from daemon import ENCODED_ONLY, daemon, process_cpu_nanos, stop
 from figures import CORES, row
 from readers import FOLDER
 
-# What the jobs share is whole batches then, and nothing else.
-ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 JOBS = (1, 2, 4, 8)
 SECONDS, TORCH_SECONDS = 8.0, 16.0
 APART, APART_EPOCH = 10.0, 120_000     # seconds; samples
@@ -200,7 +198,7 @@ def run():
     uri = str(photos.make())
     with manifest_of(uri, APART_EPOCH) as long_epoch, \
             manifest_of(uri, PACED_EPOCH) as epoch, \
-            daemon(ENCODED_ONLY) as server:
+            daemon(ENCODED_ONLY) as server:  # whole batches are shared
         environment = server.environment
         aggregate(environment, 1, uri=uri)  # the index, the page cache
         rates = {count: aggregate(environment, count, uri=uri)

@@ -18,6 +18,8 @@ PYTHON_PATH = ROOT / "client" / "python"
 TRIAL = ROOT / "tools" / "trial"
 LIBRARY = ROOT / "bazel-bin" / "client" / "libforebay.so"
 START_SECONDS = 20
+# Settings with which all that is delivered is decoded for it: none is kept so.
+ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 
 
 class DaemonError(RuntimeError):
