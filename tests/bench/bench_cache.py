@@ -16,7 +16,7 @@ import json
 import subprocess
 
 import photos
-from daemon import daemon
+from daemon import ENCODED_ONLY, daemon
 from figures import in_turns, row
 from readers import call, program
 
@@ -35,7 +35,7 @@ def measured(name):
 
 def bytes_read_by_two(uri):
     """Bytes that a daemon reads from the disk for two jobs, two epochs each."""
-    with daemon('[cache]\nmemory = "50%"\n') as server, \
+    with daemon(ENCODED_ONLY + 'memory = "50%"\n') as server, \
             concurrent.futures.ThreadPoolExecutor() as pool:
         running = [
             pool.submit(call, "read_forebay.py",
@@ -56,7 +56,7 @@ def daemon_cpu_of_both(uri):
                      mode="none", daemon_pid=server.pid)
         return found["daemon_cpu_nanos"] / found["images"] / 1e3
 
-    with daemon('[cache]\nmemory = "50%"\n') as keeping, \
+    with daemon(ENCODED_ONLY + 'memory = "50%"\n') as keeping, \
             daemon('[cache]\nmemory = "0"\n') as plain:
         cpu(keeping)  # the index is built, the files are kept
         cpu(plain)

@@ -4,7 +4,7 @@ A source: the daemon's scheduler in front of its local source, which reads real
 photographs but is throttled. The CPU: a real daemon whose decoding may take
 three quarters of the cores, so that its trainers, a process each, which take
 batches and do nothing with them, have the rest and are never what is waited
-for.
+for; all that a trainer gets is decoded for it alone.
 
 Of N jobs that all want more, each is due its weight's part. When one stops, the
 others are due all. A light job, which wants 5% of what there is, is due its
@@ -20,13 +20,13 @@ import subprocess
 import time
 
 import photos
-from daemon import daemon, stop
+from daemon import ENCODED_ONLY, daemon, stop
 from figures import row
 from readers import FOLDER, program
 
 WEIGHTS = (1, 2, 4)
 LIGHT, WAIT_PART = 0.05, 0.05
-CPU_LIMIT = '[cpu]\nlimit = "75%"\n'
+CPU_LIMIT = ENCODED_ONLY + '[cpu]\nlimit = "75%"\n'
 WARM_SECONDS, SECONDS, LIGHT_SECONDS = 2, 10, 20
 BATCH, LIGHT_BATCH, DEPTH = 32, 8, 6
 

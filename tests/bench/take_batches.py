@@ -14,7 +14,7 @@ from trainer import training_transform
 
 
 def take(uri, name, weight, batch_size, step, depth):
-    """Reads epoch after epoch.
+    """Reads epoch after epoch, batches that are made for it alone.
 
     Args:
       uri: the dataset.
@@ -31,7 +31,7 @@ def take(uri, name, weight, batch_size, step, depth):
     with forebay.DataLoader(
             uri, batch_size=batch_size, shuffle=True, weight=weight,
             transform=training_transform("uint8"), name=name, depth=depth,
-            framework="numpy") as loader:
+            framework="numpy", sharing="off") as loader:
         first = True
         while True:
             batches = iter(loader)
