@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include <utility>
 
 #define TOML_EXCEPTIONS 0
+// Two levels are enough for all keys.
+#define TOML_MAX_NESTED_VALUES 8
 #include <toml++/toml.h>
 
 #include "absl/status/status.h"
@@ -30,9 +33,25 @@ using google::protobuf::Message;
 
 // Far more than any sensible file.
 constexpr std::size_t kMaxFileBytes = 1 << 20;
+// toml++ bounds how deep values nest, but not the tables of a dotted key, which
+// it destroys recursively.
+constexpr std::ptrdiff_t kMaxDots = 500;  // of a line
 
 absl::string_view View(std::string_view text) {
   return absl::string_view(text.data(), text.size());
+}
+
+absl::Status CheckDots(std::string_view text, std::string_view name) {
+  for (unsigned line = 1; !text.empty(); ++line) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (std::count(row.begin(), row.end(), '.') > kMaxDots) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(View(name), ": no line may have more than ", kMaxDots,
+                       " dots (line ", line, ")"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Fills one message from one table, and the tables below it.
@@ -128,6 +147,7 @@ absl::StatusOr<proto::Config> ParseConfig(std::string_view toml_text,
     return absl::InvalidArgumentError(
         absl::StrCat(View(name), ": larger than 1 MiB"));
   }
+  FOREBAY_RETURN_IF_ERROR(CheckDots(toml_text, name));
   const toml::parse_result parsed = toml::parse(toml_text, name);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -81,6 +81,45 @@ def test_absurd_spec(session, photos, path, value, word):
         os.close(fd)
 
 
+def field(number, content):
+    """The bytes of a message's field that is bytes or a message itself."""
+    length, size = b"", len(content)
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + content
+
+
+def nested(depth):
+    """The bytes of a LoaderSpec: concatenations of one dataset, so deep."""
+    concatenation = b"\x10\x05"  # the format
+    spec = b""
+    for _ in range(depth):
+        spec = concatenation + field(9, spec)
+    return field(1, spec)
+
+
+@pytest.mark.parametrize("depth", [9, 50, 95, 5_000, 100_000])
+def test_spec_that_nests_deep(session, photos, depth):
+    content = memfd(nested(depth))
+    error, _ = session.call([content], open_loader=messages()[1].OpenLoader(
+        spec_in_memfd=True))
+    os.close(content)
+    assert error.code == INVALID_ARGUMENT, error
+    assert ("8 deep" if depth < 96 else "no loader's spec") in text(error)
+    # The session goes on.
+    opened, fds = session.open_loader(loader_spec(photos), photos)
+    assert opened.dataset_size == 48
+    for fd in fds:
+        os.close(fd)
+
+
+def test_message_that_nests_deep(connect):
+    session = connect().greet()
+    session.send(b"\x08\x02" + field(3, field(1, nested(8_000))))
+    refused(session, INVALID_ARGUMENT, "none of this protocol")
+
+
 @pytest.mark.parametrize("more,word", [
     ({"format": 2, "fields": [b"cls"]}, "no shards"),
     ({"format": 2, "shards": [b"a.tar"]}, "1 to 15 fields"),

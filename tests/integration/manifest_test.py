@@ -128,6 +128,22 @@ def test_broken_lines_are_named(shared_daemon, table):
         f"{folder}: none.csv: ")
 
 
+def test_json_that_nests_deep(shared_daemon, table):
+    folder, rows = table
+    path = write(folder, rows, "train.jsonl")
+    deep = "[" * 100_000 + "]" * 100_000
+    with open_manifest(path) as loader:
+        batches = iter(loader)
+        next(batches)
+        other = folder / "other.jsonl"
+        other.write_text(json.dumps(rows[0]) + "\n" + json.dumps(
+            dict(rows[1], kind="DEEP")).replace('"DEEP"', deep))
+        assert refusal(forebay.DataError, other) == (
+            f"{folder}: other.jsonl: line 2: is nested more than 64 deep")
+        # Nobody else notices.
+        assert sum(len(batch.label) for batch in batches) == len(rows) - 7
+
+
 def test_text_that_is_not_utf8(shared_daemon, table):
     folder, rows = table
     path = folder / "train.csv"

@@ -1,10 +1,12 @@
 """forebay.Dataset: samples by number, for other people's loaders."""
 
+import io
 import multiprocessing
 import os
 import pickle
 import shutil
 import signal
+import tarfile
 import threading
 
 import numpy
@@ -197,6 +199,21 @@ def test_is_pickled_as_what_it_was_made_of(daemon, photos):
     other = pickle.loads(pickle.dumps(dataset))
     assert (other[3][0] == dataset[3][0]).all()
     assert other.version == dataset.version
+
+
+@pytest.mark.parametrize("broken", [b"{", b"[" * 100_000 + b"]" * 100_000],
+                         ids=["damaged", "nested"])
+def test_json_that_is_none(shared_daemon, tmp_path, broken):
+    with tarfile.open(tmp_path / "a.tar", "w") as shard:
+        for name, content in (("0.json", b'{"a": 1}'), ("1.json", broken)):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            shard.addfile(member, io.BytesIO(content))
+    dataset = forebay.Dataset(tmp_path / "a.tar", fields=("json",))
+    with pytest.raises(forebay.DataError) as caught:
+        dataset[1]
+    assert str(caught.value).startswith("sample 1: json: is no JSON: ")
+    assert dataset[0] == ({"a": 1},)
 
 
 def test_survives_a_restart_of_the_daemon(daemon, photos):

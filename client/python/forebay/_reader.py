@@ -53,6 +53,7 @@ class Reader:
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self._fields = range(info.field_count)
+        self._names = options["fields"]  # of shards, which alone have JSON
         self._decode = decode
         self.classes = _native.class_names(
             self._lib.forebay_reader_class_name, self._handle, info.class_count)
@@ -73,16 +74,15 @@ class Reader:
         except errors.ForebayError:
             self._is_asked = False
             raise
-        found = [tuple(self._value(at, field) for field in self._fields)
-                 for at in range(len(numbers))]
         self._is_asked = False
-        return found
+        return [tuple(self._value(at, number, field) for field in self._fields)
+                for at, number in enumerate(samples)]
 
     def is_usable(self):
         """Not in a forked child, nor when an answer was not waited for."""
         return self._pid == os.getpid() and not self._is_asked
 
-    def _value(self, at, index):
+    def _value(self, at, number, index):
         field = _native.Field()
         _native.check(self._lib.forebay_reader_field(
             self._handle, at, index, c.byref(field)))
@@ -94,7 +94,14 @@ class Reader:
         content = c.string_at(field.data, field.bytes)
         if kind == _native.TEXT:
             return content.decode()
-        return json.loads(content) if kind == _native.JSON else content
+        if kind != _native.JSON:
+            return content
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            name = os.fsdecode(self._names[index])
+            raise errors.DataError(
+                f"sample {number}: {name}: is no JSON: {error}") from None
 
     def __del__(self):
         if self._handle:

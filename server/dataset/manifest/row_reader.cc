@@ -6,14 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "nlohmann/json.hpp"
+#include "server/base/json.h"
 #include "server/base/status.h"
 #include "server/dataset/manifest/csv_reader.h"
 
 namespace forebay::dataset::manifest {
 namespace {
-
-using Json = nlohmann::json;
 
 template <typename... Parts>
 absl::Status Malformed(std::uint64_t line, const Parts&... parts) {
@@ -40,18 +38,77 @@ absl::StatusOr<std::vector<std::size_t>> FindColumns(
   return places;
 }
 
-// Takes a JSON value as a cell.
-absl::StatusOr<Cell> TakeCell(Json& value, std::uint64_t line,
-                              const std::string& column) {
-  if (value.is_string()) return std::move(value.get_ref<std::string&>());
-  if (value.is_number_unsigned() &&
-      value.get<std::uint64_t>() >
-          std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-    return Malformed(line, column, " is an integer of more than 64 bits");
+// Takes the cells of `columns` out of the text of one row. Of two values with
+// one name the last counts.
+class JsonRow final : public base::JsonEvents {
+ public:
+  JsonRow(const std::vector<std::string>& columns, std::vector<Cell>* cells)
+      : columns_(columns), cells_(*cells), found_(columns.size()) {}
+
+  bool null() override { return Take(Found::kOther); }
+  bool boolean(bool) override { return Take(Found::kOther); }
+  bool number_integer(std::int64_t number) override {
+    return Take(Found::kCell, number);
   }
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  return Malformed(line, column, " is neither a text nor an integer");
-}
+  bool number_unsigned(std::uint64_t number) override {
+    return number <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}
+               ? Take(Found::kCell, static_cast<std::int64_t>(number))
+               : Take(Found::kLargeInteger);
+  }
+  bool number_float(double, const std::string&) override {
+    return Take(Found::kOther);
+  }
+  bool string(std::string& text) override { return Take(Found::kCell, text); }
+  bool key(std::string& name) override {
+    if (depth() == 1) name_ = name;
+    return true;
+  }
+  bool start_object(std::size_t size) override {
+    return Take(Found::kOther) && JsonEvents::start_object(size);
+  }
+  bool start_array(std::size_t size) override {
+    return Take(Found::kOther) && JsonEvents::start_array(size);
+  }
+
+  // Whether there is a cell for each column.
+  absl::Status Check(std::uint64_t line) const {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      switch (found_[i]) {
+        case Found::kCell:
+          break;
+        case Found::kNothing:
+          return Malformed(line, "has no ", columns_[i]);
+        case Found::kLargeInteger:
+          return Malformed(line, columns_[i],
+                           " is an integer of more than 64 bits");
+        case Found::kOther:
+          return Malformed(line, columns_[i],
+                           " is neither a text nor an integer");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  enum class Found { kNothing, kCell, kLargeInteger, kOther };
+
+  // Takes the value that follows its name, if it is one of the row itself.
+  template <typename Value = std::int64_t>
+  bool Take(Found found, const Value& value = {}) {
+    if (depth() != 1) return true;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i] != name_) continue;
+      found_[i] = found;
+      cells_[i] = value;
+    }
+    return true;
+  }
+
+  const std::vector<std::string>& columns_;
+  std::vector<Cell>& cells_;
+  std::vector<Found> found_;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -91,17 +148,10 @@ absl::Status ReadJsonRows(std::string_view text,
     const std::string_view row = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (row.find_first_not_of(" \t\r") == row.npos) continue;
-    const Json object = Json::parse(row.begin(), row.end(), nullptr,
-                                    /*allow_exceptions=*/false);
-    if (!object.is_object()) return Malformed(line, "is no JSON object");
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto found = object.find(columns[i]);
-      if (found == object.end()) {
-        return Malformed(line, "has no ", columns[i]);
-      }
-      Json value = *found;
-      FOREBAY_ASSIGN_OR_RETURN(cells[i], TakeCell(value, line, columns[i]));
-    }
+    JsonRow events(columns, &cells);
+    const absl::Status read = base::ReadJsonObject(row, &events);
+    if (!read.ok()) return Malformed(line, read.message());
+    FOREBAY_RETURN_IF_ERROR(events.Check(line));
     FOREBAY_RETURN_IF_ERROR(take(line, absl::MakeSpan(cells)));
   }
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/json.h"
 #include "server/base/status.h"
 
 namespace forebay::storage::gcs {
@@ -78,8 +79,11 @@ absl::StatusOr<ListPage> PageOf(const http::Answer& answer,
 
 absl::StatusOr<ListPage> ParseListPage(std::string_view json,
                                        std::string_view prefix) {
-  const Json page = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!page.is_object()) return Broken("a page is no JSON object");
+  const auto parsed = base::ParseJsonObject(json);
+  if (!parsed.ok()) {
+    return Broken(absl::StrCat("a page ", parsed.status().message()));
+  }
+  const Json& page = *parsed;
   ListPage list;
   if (page.contains("nextPageToken")) {
     const std::string* const token = StringIn(page, "nextPageToken");
@@ -101,8 +105,11 @@ absl::StatusOr<ListPage> ParseListPage(std::string_view json,
 
 absl::StatusOr<ListedObject> ParseObject(std::string_view json,
                                          std::string_view prefix) {
-  return ParseItem(Json::parse(json, nullptr, /*allow_exceptions=*/false),
-                   prefix);
+  const auto item = base::ParseJsonObject(json);
+  if (!item.ok()) {
+    return Broken(absl::StrCat("an item ", item.status().message()));
+  }
+  return ParseItem(*item, prefix);
 }
 
 absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,

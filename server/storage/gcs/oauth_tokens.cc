@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/json.h"
 #include "server/base/status.h"
 #include "server/storage/http/url.h"
 
@@ -42,9 +43,9 @@ std::unique_ptr<OauthTokens> OauthTokens::OfMetadataServer(
 
 absl::StatusOr<std::unique_ptr<OauthTokens>> OauthTokens::OfUser(
     http::Client* client, const base::Clock* wall, std::string_view json) {
-  const auto file =
-      nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!file.is_object() || StringIn(file, "type") != "authorized_user")
+  FOREBAY_ASSIGN_OR_RETURN(const nlohmann::json file,
+                           base::ParseJsonObject(json));
+  if (StringIn(file, "type") != "authorized_user")
     return absl::InvalidArgumentError("holds no credentials of a user");
   const std::string id = StringIn(file, "client_id");
   const std::string secret = StringIn(file, "client_secret");

@@ -8,6 +8,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/json.h"
+#include "server/base/status.h"
 
 namespace forebay::storage::gcs {
 namespace {
@@ -53,8 +55,8 @@ std::optional<std::string> Signature(EVP_PKEY* key, const std::string& text) {
 
 absl::StatusOr<std::unique_ptr<ServiceAccount>> ServiceAccount::Parse(
     std::string_view json, const base::Clock* wall) {
-  const Json file = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!file.is_object() || StringIn(file, "type") != "service_account")
+  FOREBAY_ASSIGN_OR_RETURN(const Json file, base::ParseJsonObject(json));
+  if (StringIn(file, "type") != "service_account")
     return absl::InvalidArgumentError("is no key of a service account");
   std::string email = StringIn(file, "client_email");
   const std::string pem = StringIn(file, "private_key");

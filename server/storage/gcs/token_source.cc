@@ -1,9 +1,10 @@
 #include "server/storage/gcs/token_source.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/json.h"
 
 namespace forebay::storage::gcs {
 namespace {
@@ -14,14 +15,15 @@ constexpr std::int64_t kMaxSeconds = 24 * 3600;
 
 absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
                                        std::int64_t now_nanos) {
-  const auto answer =
-      nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!answer.is_object())
-    return absl::DataLossError("the answer holds no token");
-  const auto token = answer.find("access_token");
-  const auto seconds = answer.find("expires_in");
-  if (token == answer.end() || !token->is_string() || seconds == answer.end() ||
-      !seconds->is_number_integer())
+  const auto answer = base::ParseJsonObject(json);
+  if (!answer.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("the answer ", answer.status().message()));
+  }
+  const auto token = answer->find("access_token");
+  const auto seconds = answer->find("expires_in");
+  if (token == answer->end() || !token->is_string() ||
+      seconds == answer->end() || !seconds->is_number_integer())
     return absl::DataLossError("the answer holds no token");
   Token parsed;
   parsed.value = token->get<std::string>();

@@ -186,6 +186,29 @@ TEST(ConfigTest, BrokenTomlNamesTheLine) {
   EXPECT_EQ(Refusal(std::string(2 << 20, '#')), "f.toml: larger than 1 MiB");
 }
 
+TEST(ConfigTest, RefusesKeysThatNestDeep) {
+  const auto dotted = [](int depth) {
+    std::string key = "a";
+    for (int i = 1; i < depth; ++i) key += ".a";
+    return key;
+  };
+  // Destroying so many tables recursively ends the program.
+  const std::string deep = dotted(500'000);
+  EXPECT_EQ(Refusal("[cpu]\n" + deep + " = 1\n"),
+            "f.toml: no line may have more than 500 dots (line 2)");
+  EXPECT_EQ(Refusal("[" + deep + "]\n"),
+            "f.toml: no line may have more than 500 dots (line 1)");
+  EXPECT_EQ(Refusal("\n\nx = {" + deep + " = 1}"),
+            "f.toml: no line may have more than 500 dots (line 3)");
+  EXPECT_EQ(Refusal("cpu." + dotted(400) + " = 1"),
+            "f.toml: cpu.a: unknown key (line 1); did you mean cpu?");
+  EXPECT_EQ(Refusal("cpu = {workers = 1} # " + std::string(500, '.')),
+            "accepted");
+  std::string tables = "x = ";
+  for (int i = 0; i < 20; ++i) tables += "{a.a = [";
+  EXPECT_THAT(Refusal(tables), testing::HasSubstr("maximum nested value"));
+}
+
 TEST(ConfigTest, FileErrorsNameTheFile) {
   const auto missing = ReadConfig("/nonexistent/f.toml");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);

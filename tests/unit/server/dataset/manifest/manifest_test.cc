@@ -172,6 +172,25 @@ TEST(ManifestTest, ErrorsOfJsonNameTheLine) {
             "line 1: the path has a zero byte in it");
 }
 
+TEST(ManifestTest, RefusesJsonThatNestsDeep) {
+  const auto row = [](std::size_t depth) {
+    return R"({"path": "a", "class": 1, "text": )" + std::string(depth, '[') +
+           std::string(depth, ']') + "}\n";
+  };
+  const FieldColumns fields = {{"image", "caption"}, {"path", "text"}};
+  const auto error = [&](const std::string& text) {
+    return std::string(
+        Read(text, fields, TableFormat::kJsonLines).status().message());
+  };
+  EXPECT_EQ(error(row(1)), "line 1: text is neither a text nor an integer");
+  // Deep enough that a recursive copy of it ends the program.
+  EXPECT_EQ(error(row(1'000'000)), "line 1: is nested more than 64 deep");
+  // In a column that nobody asked for, likewise.
+  EXPECT_EQ(ErrorOf(row(63), TableFormat::kJsonLines), "accepted");
+  EXPECT_EQ(ErrorOf(row(63) + row(64), TableFormat::kJsonLines),
+            "line 2: is nested more than 64 deep");
+}
+
 TEST(ManifestTest, RefusesFieldsThatAreNone) {
   const std::vector<FieldColumns> refused = {
       {{}, {}},

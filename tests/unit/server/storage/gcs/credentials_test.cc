@@ -151,6 +151,16 @@ TEST_F(CredentialsTest, FaultsInFilesAreTold) {
     EXPECT_NE(message.find("bad.json: "), std::string::npos) << message;
     EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
   }
+  for (const char* type : {"service_account", "authorized_user"}) {
+    environment_.key_file =
+        Write("deep.json", absl::StrCat("{\"type\": \"", type,
+                                        "\", \"x\": ", std::string(20'000, '['),
+                                        std::string(20'000, ']'), "}"));
+    const absl::Status status = Find().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(),
+              environment_.key_file + ": is nested more than 64 deep");
+  }
   environment_.key_file = folder_ + "/missing.json";
   EXPECT_EQ(Find().status().code(), absl::StatusCode::kNotFound);
 }
@@ -223,6 +233,10 @@ TEST(ParseTokenAnswerTest, ChecksEveryField) {
     EXPECT_EQ(ParseTokenAnswer(json, 0).status().code(),
               absl::StatusCode::kDataLoss)
         << json;
+  const std::string deep = R"({"access_token": "t", "expires_in": 1, "x": )" +
+                           std::string(64, '[') + std::string(64, ']') + "}";
+  EXPECT_EQ(ParseTokenAnswer(deep, 0).status(),
+            absl::DataLossError("the answer is nested more than 64 deep"));
   EXPECT_EQ(ParseTokenAnswer(R"({"access_token": "t", "expires_in": -9})", 5)
                 ->expires_nanos,
             5);

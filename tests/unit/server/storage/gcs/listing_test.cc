@@ -58,6 +58,23 @@ TEST(ParseListPageTest, ChecksEveryField) {
   }
 }
 
+TEST(ParseListPageTest, RefusesWhatNestsDeep) {
+  const auto page = [](int depth) {
+    return R"({"other": )" + std::string(depth, '[') + std::string(depth, ']') +
+           "}";
+  };
+  EXPECT_TRUE(ParseListPage(page(63), "").ok());
+  for (const int depth : {64, 100'000}) {
+    const absl::Status status = ParseListPage(page(depth), "").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(status.message(),
+              "the list of objects is broken: a page is nested more than 64 "
+              "deep");
+    EXPECT_EQ(ParseObject(page(depth), "").status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+}
+
 class ListObjectsTest : public ::testing::Test {
  protected:
   ListObjectsTest()
