@@ -26,7 +26,9 @@
 namespace forebay::daemon {
 namespace {
 
-constexpr int kUsage = 2;  // the exit code of a bad command line
+// Exit codes, beside 0 and 1.
+constexpr int kUsage = 2;     // a bad command line
+constexpr int kOccupied = 3;  // another daemon has the directory
 
 struct Flags {
   std::string runtime_dir;
@@ -86,6 +88,9 @@ int Main(int argc, char** argv) {
       "Reads, caches, decodes and augments training data once, for every "
       "training job "
       "on this machine.");
+  app.footer(
+      "Exit status: 1 if it cannot serve, 2 for a bad command line, 3 while "
+      "another forebayd has the runtime directory.");
   app.set_version_flag("--version", std::string("forebayd ") + proto::kVersion);
   app.add_option("--runtime-dir", flags.runtime_dir,
                  "directory of the sockets (default: $FOREBAY_RUNTIME_DIR, "
@@ -108,7 +113,7 @@ int Main(int argc, char** argv) {
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
   std::cerr << "forebayd: " << status.message() << '\n';
-  return EXIT_FAILURE;
+  return absl::IsAlreadyExists(status) ? kOccupied : EXIT_FAILURE;
 }
 
 }  // namespace

@@ -35,20 +35,23 @@ std::string DefaultPath() {
   return absl::StrCat("/tmp/forebay-", geteuid());
 }
 
-absl::Status CheckPrivate(const std::string& path) {
-  struct stat status;
+absl::StatusOr<base::Fd> OpenPrivate(const std::string& path) {
   // Not through a link: under /tmp anybody could have made one.
-  if (lstat(path.c_str(), &status) != 0) return base::ErrnoStatus(errno, path);
-  if (!S_ISDIR(status.st_mode)) {
+  base::Fd directory(
+      open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory && errno == ENOTDIR) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is not a directory"));
   }
+  struct stat status;
+  if (!directory || fstat(directory.get(), &status) != 0)
+    return base::ErrnoStatus(errno, path);
   if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         path, " belongs to user ", status.st_uid,
         " or is open to others: it must be ours alone (chmod 700)"));
   }
-  return absl::OkStatus();
+  return directory;
 }
 
 }  // namespace
@@ -57,10 +60,10 @@ absl::StatusOr<RuntimeDir> RuntimeDir::Open(std::string path) {
   if (path.empty()) path = DefaultPath();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return base::ErrnoStatus(errno, path);
-  FOREBAY_RETURN_IF_ERROR(CheckPrivate(path));
+  FOREBAY_ASSIGN_OR_RETURN(const base::Fd directory, OpenPrivate(path));
   const std::string lock_path = path + "/forebayd.lock";
-  base::Fd lock(
-      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  base::Fd lock(openat(directory.get(), "forebayd.lock",
+                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return base::ErrnoStatus(errno, lock_path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {

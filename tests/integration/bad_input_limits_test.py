@@ -234,7 +234,7 @@ def test_second_daemon(tmp_path, photos):
         said = subprocess.run(
             [FOREBAYD, "--runtime-dir", str(daemon.runtime_dir)],
             stderr=subprocess.PIPE, timeout=PATIENCE)
-        assert said.returncode != 0
+        assert said.returncode == 3
         assert (f"forebayd: another forebayd already serves "
                 f"{daemon.runtime_dir}\n") in said.stderr.decode()
 

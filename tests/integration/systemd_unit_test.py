@@ -106,3 +106,9 @@ def test_a_sandbox_without_openat2_is_told_of(found):
     code, said = found["trained_without_openat2"]
     assert code != 0
     assert "openat2" in said.splitlines()[-1]
+
+
+def test_a_trainer_gives_its_daemon_a_scope(found):
+    code, said = found["scope"]
+    assert code == 0, said
+    assert "/app.slice/" in said and said.strip().endswith(".scope"), said

@@ -1,9 +1,12 @@
 """A daemon of the user's own, started by the first loader that finds none."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+
+import pytest
 
 from test_client_batches import SAMPLES
 from daemons import FOREBAYD, ROOT
@@ -32,7 +35,9 @@ def daemons_of(runtime_dir):
     return found
 
 
-def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
+@pytest.fixture
+def train(photos, tmp_path):
+    """Starts a trainer that finds no daemon, but a forebayd."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "forebayd").symlink_to(FOREBAYD)
@@ -40,30 +45,51 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(photos, tmp_path):
         key: value for key, value in os.environ.items()
         if key not in ("FOREBAY_RUNTIME_DIR", "XDG_RUNTIME_DIR")}
     environment.update(
-        CUDA_VISIBLE_DEVICES="0",
+        CUDA_VISIBLE_DEVICES="0", A_SECRET="sesame",
         XDG_RUNTIME_DIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path),
         PATH=f"{programs}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1",
         PYTHONPATH=str(ROOT / "client" / "python"))
-    trainers = [
-        subprocess.Popen([sys.executable, "-W", "always::ResourceWarning",
-                          "-c", TRAIN, str(photos)], env=environment,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(3)]
-    started = []
-    try:
-        for trainer in trainers:
-            said = trainer.communicate(timeout=PATIENCE)
-            assert said == (b"%d\n" % SAMPLES, b"")
-            assert trainer.returncode == 0
-        directory = tmp_path / "forebay"
-        started = daemons_of(directory)
-        assert len(started) == 1
-        assert os.getsid(started[0]) == started[0]
-        with open(f"/proc/{started[0]}/environ", "rb") as file:
-            assert b"CUDA_VISIBLE_DEVICES" not in file.read()
-        assert (directory / "forebayd.log").exists()
-        assert directory.stat().st_mode & 0o777 == 0o700
-    finally:
-        for pid in started:
-            os.kill(pid, signal.SIGTERM)
-    until(lambda: not daemons_of(directory), "the daemon leaves")
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-W", "always::ResourceWarning", "-c", TRAIN,
+             str(photos)], env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    yield start
+    for pid in daemons_of(tmp_path / "forebay"):
+        os.kill(pid, signal.SIGTERM)
+    until(lambda: not daemons_of(tmp_path / "forebay"), "the daemon leaves")
+
+
+def test_trainers_share_the_daemon_that_one_of_them_starts(train, tmp_path):
+    trainers = [train() for _ in range(3)]
+    for trainer in trainers:
+        said = trainer.communicate(timeout=PATIENCE)
+        assert said == (b"%d\n" % SAMPLES, b"")
+        assert trainer.returncode == 0
+    directory = tmp_path / "forebay"
+    started = daemons_of(directory)
+    assert len(started) == 1
+    assert os.getsid(started[0]) == started[0]
+    with open(f"/proc/{started[0]}/environ", "rb") as file:
+        environment = file.read()
+    assert str(tmp_path).encode() in environment
+    assert b"CUDA_VISIBLE_DEVICES" not in environment
+    assert b"A_SECRET" not in environment
+    assert (directory / "forebayd.log").exists()
+    assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_trainer_waits_for_a_daemon_that_leaves(train, tmp_path):
+    directory = tmp_path / "forebay"
+    directory.mkdir(mode=0o700)
+    # As one does that has closed its sockets, and gives its memory back.
+    with open(directory / "forebayd.lock", "w") as leaving:
+        fcntl.flock(leaving, fcntl.LOCK_EX)
+        trainer = train()
+        log = directory / "forebayd.log"
+        until(lambda: log.exists() and "already serves" in log.read_text(),
+              "a daemon finds the directory occupied")
+        assert trainer.poll() is None
+    assert trainer.communicate(timeout=PATIENCE) == (b"%d\n" % SAMPLES, b"")

@@ -6,14 +6,29 @@ import contextlib
 import fcntl
 import os
 import pathlib
-import shutil
 import subprocess
 import time
+from typing import BinaryIO, Iterator, Mapping, Optional
 
-from . import _native, _programs, errors
+from . import _native, _programs, _scope, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
+# forebayd's exit status where another one has the directory: one that leaves,
+# or that somebody else starts.
+_OCCUPIED = 3
+_FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
+_LOG = "forebayd.log"
+
+# What a daemon takes over of the trainer that starts it. The rest is that
+# trainer's own: which GPUs it may use, what is loaded before it, its job.
+_KEPT = frozenset((
+    "HOME", "PATH", "TMPDIR", "LD_LIBRARY_PATH",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy",
+    "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
+    "STORAGE_EMULATOR_HOST", "GCE_METADATA_HOST"))
+_KEPT_PREFIXES = ("XDG_", "FOREBAY_", "CUDA_MPS_")
 
 # Process ids of daemons, to reap those that end before this process does.
 _started: list[int] = []
@@ -26,28 +41,72 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-def _find_program() -> str:
+def _installed_programs() -> Optional[pathlib.Path]:
+    """PREFIX/bin, if this package lies in PREFIX/lib/pythonX/site-packages."""
     package = pathlib.Path(__file__).resolve().parent
-    places = [_programs.FOLDER / "forebayd"]
-    if len(package.parents) > 3:
-        places.append(package.parents[3] / "bin" / "forebayd")
-    on_path = shutil.which("forebayd")
-    if on_path:
-        places.append(pathlib.Path(on_path))
-    places.append(_native.checkout() / "bazel-bin/server/daemon/forebayd")
+    lib, python, packages = ("", "", "", *package.parts)[-4:-1]
+    if (lib in ("lib", "lib64") and python.startswith(("python", "pypy")) and
+            packages in ("site-packages", "dist-packages")):
+        return package.parents[3] / "bin"
+    return None
+
+
+def _find_program() -> str:
+    places = [_programs.FOLDER]
+    installed = _installed_programs()
+    if installed is not None:
+        places.append(installed)
+    places += [pathlib.Path(folder) for folder in os.get_exec_path()
+               if os.path.isabs(folder)]
+    checkout = _native.checkout()
+    if checkout is not None:
+        places.append(checkout / "bazel-bin/server/daemon")
     for place in places:
-        if os.access(place, os.X_OK):
-            return str(place)
+        program = place / "forebayd"
+        if program.is_file() and os.access(program, os.X_OK):
+            return str(program)
     raise errors.DaemonUnavailable(
         "no Forebay daemon listens, and forebayd is not on the PATH to start "
         "one")
 
 
+def _environment(of_trainer: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in of_trainer.items()
+            if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
+
+
 @contextlib.contextmanager
-def _locked(directory):
+def _private_folder(directory: str) -> Iterator[int]:
+    """A descriptor of the folder, which is made if need be.
+
+    Raises:
+      errors.PermissionDenied: it is not this user's alone.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
+        # Under /tmp anybody may have put a link there.
+        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY |
+                         os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (NotADirectoryError, PermissionError) as error:
+        raise errors.PermissionDenied(
+            f"no daemon is started in {directory}: {error.strerror}") from None
+    try:
+        found = os.fstat(folder)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise errors.PermissionDenied(
+                f"no daemon is started in {directory}: it belongs to another "
+                f"user, or is open to others")
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: int) -> Iterator[None]:
     """One process at a time starts a daemon there."""
-    path = os.path.join(directory, "autostart.lock")
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open("autostart.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
+                   0o600, dir_fd=folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -55,34 +114,68 @@ def _locked(directory):
         os.close(lock)
 
 
-def _start(directory) -> None:
-    log_path = os.path.join(directory, "forebayd.log")
-    program = _find_program()
-    # A trainer may be confined to some of the GPUs: its daemon serves others, too.
-    environment = {name: value for name, value in os.environ.items()
-                   if name != "CUDA_VISIBLE_DEVICES"}
-    with open(log_path, "ab") as log:
-        process = subprocess.Popen(
-            [program, "--runtime-dir", directory,
-             "--exit-when-idle", str(IDLE_SECONDS)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
-            env=environment, start_new_session=True)
-    _started[:] = [pid for pid in _started if not _has_ended(pid)]
-    end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end:
-        if _native.ping(directory):
-            _started.append(process.pid)
-            # It outlives this process, which Popen would complain of.
-            process.returncode = 0
-            return
-        if process.poll() is not None:
+def _open_log(folder: int) -> BinaryIO:
+    return open(_LOG, "ab", opener=lambda path, flags: os.open(
+        path, flags, 0o600, dir_fd=folder))
+
+
+class _Start:
+    """One start of a daemon, which may take several tries.
+
+    Attributes:
+      log: str, the path that messages name.
+    """
+
+    def __init__(self, directory: str, folder: int):
+        self._directory = directory
+        self._folder = folder
+        self.log = os.path.join(directory, _LOG)
+        self._end = time.monotonic() + _START_SECONDS
+
+    def run(self) -> None:
+        """Returns when a daemon listens."""
+        command = [_find_program(), "--runtime-dir", self._directory,
+                   "--exit-when-idle", str(IDLE_SECONDS)]
+        scope = _scope.launcher(os.environ, os.getuid())
+        pause = _FIRST_PAUSE
+        while True:
+            status = self._try([*scope, *command])
+            if status is None:
+                return
+            if status == _OCCUPIED:
+                self._sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)
+                if _native.ping(self._directory):
+                    return
+            elif scope:
+                scope = []  # it may be the scope that could not be made
+            else:
+                raise errors.DaemonUnavailable(
+                    f"the Forebay daemon ended with status {status} at its "
+                    f"start: see {self.log}")
+
+    def _try(self, command: list[str]) -> Optional[int]:
+        """None: a daemon listens; else the status with which it ended."""
+        with _open_log(self._folder) as log:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                cwd="/", env=_environment(os.environ), start_new_session=True)
+        while not _native.ping(self._directory):
+            if process.poll() is not None:
+                return process.returncode
+            self._sleep(0.01)
+        _started[:] = [pid for pid in _started if not _has_ended(pid)]
+        _started.append(process.pid)
+        # It outlives this process, which Popen would complain of.
+        process.returncode = 0
+        return None
+
+    def _sleep(self, seconds: float) -> None:
+        if time.monotonic() >= self._end:
             raise errors.DaemonUnavailable(
-                f"the Forebay daemon ended with status {process.returncode} "
-                f"at its start: see {log_path}")
-        time.sleep(0.01)
-    raise errors.DaemonUnavailable(
-        f"the Forebay daemon was not ready within {_START_SECONDS:g} s: see "
-        f"{log_path}")
+                f"the Forebay daemon was not ready within {_START_SECONDS:g} "
+                f"s: see {self.log}")
+        time.sleep(seconds)
 
 
 def ensure_running(directory: str) -> None:
@@ -90,17 +183,26 @@ def ensure_running(directory: str) -> None:
 
     Nothing is started where somebody else sees to it: in $FOREBAY_RUNTIME_DIR
     or for the whole machine. The daemon is detached, outlives this process, and
-    leaves after a minute without clients.
+    leaves after a minute without clients. Of this process's environment it
+    keeps what finds files, certificates, proxies and credentials. In a login
+    session it gets a cgroup scope of its own, with the limits of this process's
+    cgroup; in a container or a batch job it stays where this process is.
 
     Raises:
       errors.DaemonUnavailable: it cannot be started; the message names its log.
+      errors.PermissionDenied: the directory is not this user's alone.
     """
     if os.environ.get("FOREBAY_RUNTIME_DIR") or directory == "/run/forebay":
         return
     if _native.ping(directory):
         return
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(directory, 0o700)
-    with _locked(directory):
-        if not _native.ping(directory):
-            _start(directory)
+    try:
+        with _private_folder(directory) as folder, _locked(folder):
+            if not _native.ping(directory):
+                _Start(directory, folder).run()
+    except errors.ForebayError:
+        raise
+    except OSError as error:
+        raise errors.DaemonUnavailable(
+            f"no daemon can be started in {directory}: {error.strerror}"
+        ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import os
 import pathlib
+from typing import Optional
 
 from . import errors
 
@@ -237,19 +238,23 @@ _PROTOTYPES = {
 }
 
 
-def checkout() -> pathlib.Path:
+def checkout() -> Optional[pathlib.Path]:
     """The root of the source tree, if this package lies in one."""
-    return pathlib.Path(__file__).resolve().parents[3]
+    package = pathlib.Path(__file__).resolve().parent
+    if package.parts[-3:] != ("client", "python", "forebay"):
+        return None
+    root = package.parents[2]
+    return root if (root / "WORKSPACE").is_file() else None
 
 
 def _find() -> pathlib.Path:
     given = os.environ.get("FOREBAY_LIBRARY")
     if given:
         return pathlib.Path(given)
-    places = [
-        pathlib.Path(__file__).with_name("libforebay.so"),
-        checkout() / "bazel-bin" / "client" / "libforebay.so",
-    ]
+    places = [pathlib.Path(__file__).with_name("libforebay.so")]
+    root = checkout()
+    if root is not None:
+        places.append(root / "bazel-bin" / "client" / "libforebay.so")
     for place in places:
         if place.exists():
             return place

@@ -4,6 +4,7 @@ the unit. Leaves what came of it in /result/found.json."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -18,6 +19,27 @@ loader = forebay.DataLoader(
     "/photos", batch_size=8, framework="numpy", autostart=False,
     transform=T.Compose([T.RandomResizedCrop(64), T.ToImage()]))
 print(sum(len(batch.label) for batch in loader))
+"""
+
+# Gives a command a scope as a trainer does in a login session, which limits its
+# memory: of this boot's cgroups, none looks like one.
+SCOPE = """
+import os, pathlib, subprocess, sys, tempfile
+from forebay import _scope
+with tempfile.TemporaryDirectory() as root:
+    user = f"user.slice/user-{os.getuid()}.slice"
+    for path, text in (
+            ("proc/self/cgroup", f"0::/{user}/session-1.scope"),
+            ("sys/fs/cgroup/cgroup.controllers", "cpu memory"),
+            (f"sys/fs/cgroup/{user}/user@{os.getuid()}.service/"
+             "cgroup.controllers", "cpu memory"),
+            (f"sys/fs/cgroup/{user}/session-1.scope/memory.max", "1073741824"),
+            (f"sys/fs/cgroup/{user}/session-1.scope/cpu.max", "50000 100000")):
+        file = pathlib.Path(root, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    words = _scope.launcher(os.environ, os.getuid(), root)
+    subprocess.run([*words, "grep", "0::", "/proc/self/cgroup"], check=True)
 """
 
 
@@ -84,8 +106,28 @@ def doctor():
     return as_user("forebayctl", "doctor", "--json")
 
 
+def user_scope():
+    """(exit code, the cgroup of a command that was to get a scope), beneath a
+    systemd of the user's own."""
+    runtime = pathlib.Path("/run/user-of-the-test")
+    runtime.mkdir(mode=0o700)
+    shutil.chown(runtime, USER)
+    said = runtime / "said"
+    run("systemd-run", f"--uid={USER}", f"--setenv=XDG_RUNTIME_DIR={runtime}",
+        "--property=Delegate=yes", "--property=Type=notify",
+        "/lib/systemd/systemd", "--user")
+    code, _ = run("runuser", "-u", USER, "--", "env",
+                  f"XDG_RUNTIME_DIR={runtime}", "systemd-run", "--user",
+                  f"--setenv=XDG_RUNTIME_DIR={runtime}",
+                  f"--property=StandardOutput=file:{said}",
+                  f"--property=StandardError=file:{said}",
+                  "/usr/bin/python3", "-c", SCOPE)
+    comes_true(lambda: said.exists() and ".scope" in said.read_text())
+    return code, said.read_text() if said.exists() else ""
+
+
 def main():
-    found = {}
+    found = {"scope": user_scope()}
     drop_in("watchdog", f"WatchdogSec={WATCHDOG_SECONDS}")
     found["start"] = run("systemctl", "start", UNIT)
     found["running"] = properties("ActiveState", "SubState", "Type",

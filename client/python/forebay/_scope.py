@@ -1,0 +1,132 @@
+"""A cgroup of its own for a daemon that a trainer starts.
+
+Such a daemon serves trainers that come later, too: in the cgroup of the first
+one it would end with that one's session, and be charged to it. It leaves that
+cgroup only in a login session, or beneath the user's own systemd. Containers,
+batch schedulers and system services count on what they started to stay.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from typing import Callable, Mapping, Optional
+
+_CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container",
+                    "run/host/container-manager")
+# Set in containers, and in jobs of batch schedulers.
+_FOREIGN_VARIABLES = (
+    "container", "KUBERNETES_SERVICE_HOST", "SLURM_JOB_ID", "PBS_JOBID",
+    "LSB_JOBID", "SGE_TASK_ID", "_CONDOR_SCRATCH_DIR", "FLUX_JOB_ID",
+    "OAR_JOB_ID")
+
+
+def _read(path: pathlib.Path) -> str:
+    """A small file's text; "" if it cannot be read."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _least(texts: list[str]) -> str:
+    return min(texts, key=int)
+
+
+def _innermost(texts: list[str]) -> str:
+    return texts[0].replace(",", " ")
+
+
+def _least_quota(texts: list[str]) -> str:
+    parts = [int(quota) / int(period) for quota, period in
+             (text.split() for text in texts)]
+    return f"{100 * min(parts):.2f}%"
+
+
+# By the file of a limit: systemd's name for it, and which of several holds, the
+# innermost cgroup's first.
+_LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
+    "memory.max": ("MemoryMax", _least),
+    "memory.high": ("MemoryHigh", _least),
+    "memory.swap.max": ("MemorySwapMax", _least),
+    "pids.max": ("TasksMax", _least),
+    "cpu.max": ("CPUQuota", _least_quota),
+    "cpuset.cpus": ("AllowedCPUs", _innermost),
+    "cpuset.mems": ("AllowedMemoryNodes", _innermost),
+}
+# A limit of single devices, which is not carried over.
+_DEVICE_LIMIT = "io.max"
+
+
+def _levels(root: pathlib.Path, uid: int) -> Optional[list[pathlib.Path]]:
+    """This process's cgroup and those above it, below the user's slice.
+
+    Returns None unless cgroup version 2 alone is in use, and this process is in
+    the user's slice.
+    """
+    mount = root / "sys/fs/cgroup"
+    lines = _read(root / "proc/self/cgroup").splitlines()
+    top = f"user.slice/user-{uid}.slice"
+    if len(lines) != 1 or not lines[0].startswith(f"0::/{top}/"):
+        return None
+    if not (mount / "cgroup.controllers").exists():
+        return None
+    cgroup = mount / lines[0][len("0::/"):]
+    above = [cgroup, *cgroup.parents]
+    return above[:above.index(mount / top)]
+
+
+def _limits_of(levels: list[pathlib.Path]) -> dict[str, list[str]]:
+    """The limits that these cgroups set, by file."""
+    found = {}
+    for file in (*_LIMITS, _DEVICE_LIMIT):
+        texts = [_read(level / file) for level in levels]
+        texts = [text for text in texts if text and not text.startswith("max")]
+        if texts:
+            found[file] = texts
+    return found
+
+
+def _delegated(root: pathlib.Path, uid: int) -> set[str]:
+    """The controllers by which the user's systemd may set limits."""
+    service = (f"sys/fs/cgroup/user.slice/user-{uid}.slice/"
+               f"user@{uid}.service/cgroup.controllers")
+    return set(_read(root / service).split())
+
+
+def launcher(environment: Mapping[str, str], uid: int,
+             root: str = "/") -> list[str]:
+    """The words before a command that give it a scope of its own, with the
+    limits that this process's cgroup has.
+
+    Args:
+      environment: of this process.
+      uid: the user.
+      root: the folder in which proc, run and sys lie.
+
+    Returns:
+      An empty list where the command is to stay in this process's cgroup.
+    """
+    top = pathlib.Path(root)
+    if any(environment.get(name) for name in _FOREIGN_VARIABLES):
+        return []
+    if any((top / file).exists() for file in _CONTAINER_FILES):
+        return []
+    runtime = environment.get("XDG_RUNTIME_DIR")
+    if not runtime or not os.path.exists(f"{runtime}/systemd/private"):
+        return []
+    program = shutil.which("systemd-run", path=environment.get("PATH"))
+    levels = _levels(top, uid)
+    if program is None or levels is None:
+        return []
+    limits = _limits_of(levels)
+    controllers = {file.split(".")[0] for file in limits}
+    if _DEVICE_LIMIT in limits or not controllers <= _delegated(top, uid):
+        return []
+    words = [program, "--user", "--scope", "--quiet", "--collect",
+             "--description=Forebay daemon"]
+    for file, texts in limits.items():
+        name, choose = _LIMITS[file]
+        words.append(f"--property={name}={choose(texts)}")
+    return [*words, "--"]
