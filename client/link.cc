@@ -123,6 +123,7 @@ void Link::EndWithLastLease() {
   const std::lock_guard lock(mutex_);
   ending_ = true;
   slots_.Detach();
+  if (rings_.mapped()) rings_.Leave();
   if (held_.empty()) session_->Shutdown();
 }
 

@@ -57,7 +57,9 @@ class Link : public std::enable_shared_from_this<Link> {
   // Ends a batch whose last reference is gone.
   static void Release(forebay_batch* batch);
 
-  // From now on the last release ends the session; at once if none is held.
+  // Nothing more is taken: the daemon may take back what was published, but for
+  // the batches that are held. The last release ends the session; this does, if
+  // none is held.
   void EndWithLastLease();
 
   std::uint64_t leases() const;

@@ -49,7 +49,7 @@ void Loader::Replace(Attachment attachment) {
     const std::lock_guard lock(attachment_mutex_);
     std::swap(attachment_, attachment);
   }
-  // The one before ends here, unless it has batches that are held.
+  attachment.link->EndWithLastLease();
 }
 
 Status Loader::Reattach(std::int64_t timeout_nanos) {

@@ -89,6 +89,11 @@ Status Rings::ReadError() const {
                             strnlen(ready_->error_text, proto::kMaxErrorText)));
 }
 
+void Rings::Leave() {
+  release_->left.store(1, std::memory_order_seq_cst);
+  Notify();
+}
+
 void Rings::Notify() {
   if (ready_->looking.load(std::memory_order_seq_cst) != 0) return;
   const std::uint64_t one = 1;

@@ -44,6 +44,8 @@ class Rings {
 
   // Pushes a release without telling anyone.
   void Push(proto::Release release) { release_->Push(release); }
+  // No more entries are taken; releases may still be pushed.
+  void Leave();
   // Tells the daemon that there is news, unless it looks for that. Any thread.
   void Notify();
 

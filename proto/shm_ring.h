@@ -83,7 +83,8 @@ struct ReleaseRing {
   std::atomic<std::uint32_t> waiting;
   // Entries of the ready ring that the client has taken.
   std::atomic<std::uint32_t> taken;
-  std::uint32_t reserved;
+  // 1: the client takes no more of them. Releases of what it took still come.
+  std::atomic<std::uint32_t> left;
   std::atomic<std::uint64_t> wait_nanos;      // time spent waiting, in total
   std::atomic<std::uint64_t> batches_copied;  // handed out as private copies
   // Slot in the low half, generation in the high half: one word, loaded once.

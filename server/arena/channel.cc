@@ -67,7 +67,8 @@ std::optional<proto::Release> Channel::TakeRelease() {
 ClientTelling Channel::Telling() const {
   const proto::ReleaseRing* ring = releases();
   return {
-      // First: who says that it waits has told all else.
+      // First: who says that it has left, or waits, has told all else.
+      .left = ring->left.load(std::memory_order_seq_cst) != 0,
       .waiting = ring->waiting.load(std::memory_order_seq_cst) != 0,
       .taken = ring->taken.load(std::memory_order_relaxed),
       .wait_nanos = ring->wait_nanos.load(std::memory_order_relaxed),

@@ -14,8 +14,10 @@
 
 namespace forebay::arena {
 
-// What a client says of itself beside its releases; nothing depends on it.
+// What a client says of itself beside its releases; nothing that is not its own
+// depends on it.
 struct ClientTelling {
+  bool left = false;  // it takes no more ready entries
   bool waiting = false;
   std::uint32_t taken = 0;  // ready entries
   std::uint64_t wait_nanos = 0;

@@ -207,9 +207,9 @@ Daemon::~Daemon() {
 
 absl::Status Daemon::Listen() {
   FOREBAY_ASSIGN_OR_RETURN(
-      sessions_,
-      session::Server::Create(runtime_dir_.SessionSocket(), loop_.get(),
-                              registry_.get(), &remote_reads_));
+      sessions_, session::Server::Create(
+                     runtime_dir_.SessionSocket(), loop_.get(), registry_.get(),
+                     &remote_reads_, base::Clock::Monotonic()));
   FOREBAY_ASSIGN_OR_RETURN(
       admin_, admin::AdminServer::Start(
                   runtime_dir_.AdminSocket(),
@@ -250,6 +250,7 @@ void Daemon::Tick() {
     spdlog::info("nobody has been here for {} s", patience);
     Stop();
   }
+  sessions_->Tick();
   disk_tier_->Tick();
   sessions_->RunAside([this] {
     registry_->ReclaimIdle(Nanos(config_.session().idle_seconds()));

@@ -71,7 +71,7 @@ void Loader::Rest(std::int64_t idle_nanos) {
   stream_->Reclaim(idle_nanos);
 }
 
-bool Loader::HasLeases() const { return stream_->Holds(member_); }
+bool Loader::HasLeases() { return stream_->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
   const stream::StreamSnapshot state = stream_->Snapshot(member_);

@@ -77,8 +77,9 @@ class Loader {
   // Gives back memory that the stream does without: its slots, when no epoch
   // has run for `idle_nanos` and none is leased.
   void Rest(std::int64_t idle_nanos);
-  // Whether the member holds a batch, or could still take one.
-  bool HasLeases() const;
+  // Whether the member holds a batch, or could still take one, once what it has
+  // released is taken.
+  bool HasLeases();
 
   LoaderSnapshot Snapshot() const;
   absl::StatusOr<PeekedBatch> Peek() const;

@@ -25,8 +25,8 @@ constexpr int kScanThreads = 32;
 constexpr int kRequestThreads = 4;
 constexpr int kFetchThreads = 32;
 constexpr std::size_t kMaxClients = 4096;
-// How long new clients wait when no descriptor is left for them.
-constexpr std::int64_t kDeafNanos = 1'000'000'000;
+// Until a client has to have greeted: as long as clients wait for the answer.
+constexpr std::int64_t kGreetingNanos = 10'000'000'000;
 
 }  // namespace
 
@@ -35,6 +35,7 @@ constexpr std::int64_t kDeafNanos = 1'000'000'000;
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
+  std::int64_t accepted_at_nanos = 0;
   base::Fd socket;
   std::unique_ptr<Session> session;
   bool busy = false;     // a request is being answered
@@ -48,26 +49,26 @@ struct Server::Client {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(
     const std::string& path, base::EventLoop* loop, job::Registry* registry,
-    storage::RootOpener* remote) {
+    storage::RootOpener* remote, const base::Clock* clock) {
   FOREBAY_ASSIGN_OR_RETURN(base::Fd listener, Listen(path));
   std::unique_ptr<Server> server(
-      new Server(path, std::move(listener), loop, registry, remote));
+      new Server(path, std::move(listener), loop, registry, remote, clock));
   FOREBAY_ASSIGN_OR_RETURN(
       server->listener_watch_,
       loop->Add(server->listener_.get(), EPOLLIN,
                 [s = server.get()](std::uint32_t) { s->Accept(); }));
-  FOREBAY_RETURN_IF_ERROR(
-      loop->Every(kDeafNanos, [s = server.get()] { s->ListenAgain(); }));
   return server;
 }
 
 Server::Server(std::string path, base::Fd listener, base::EventLoop* loop,
-               job::Registry* registry, storage::RootOpener* remote)
+               job::Registry* registry, storage::RootOpener* remote,
+               const base::Clock* clock)
     : path_(std::move(path)),
       listener_(std::move(listener)),
       loop_(loop),
       registry_(registry),
       remote_(remote),
+      clock_(clock),
       scans_(std::make_unique<RequestPool>(kScanThreads)),
       requests_(std::make_unique<RequestPool>(kRequestThreads)) {}
 
@@ -132,6 +133,7 @@ void Server::Accept() {
   auto client = std::make_shared<Client>();
   client->id = ++last_session_;
   client->peer = *peer;
+  client->accepted_at_nanos = clock_->NowNanos();
   client->socket = std::move(socket);
   client->session =
       std::make_unique<Session>(client->id, *peer, registry_, remote_);
@@ -144,8 +146,29 @@ void Server::Accept() {
   ++session_count_;
 }
 
-void Server::ListenAgain() {
+void Server::Tick() {
   if (std::exchange(deaf_, false)) loop_->SetEvents(listener_watch_, EPOLLIN);
+  // Some go meanwhile.
+  const auto clients = clients_;
+  for (const auto& [id, client] : clients) {
+    HangUpIfSilent(client);
+    if (clients_.count(id) != 0) ForgetIfDone(client);
+  }
+}
+
+void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
+  if (client->busy || client->hung_up || client->session->pidfd() >= 0 ||
+      clock_->NowNanos() - client->accepted_at_nanos < kGreetingNanos)
+    return;
+  // It may have greeted while the daemon stood still.
+  OnReadable(client, EPOLLIN);
+  if (client->busy || client->hung_up) return;
+  const absl::Status refusal = absl::DeadlineExceededError(absl::StrCat(
+      "no greeting came within ", kGreetingNanos / 1'000'000'000, " s"));
+  spdlog::warn("process {}: {}", client->peer.pid,
+               std::string(refusal.message()));
+  Send(client->socket.get(), Session::Refuse(refusal).bytes, {}).IgnoreError();
+  HangUp(client);
 }
 
 void Server::OnReadable(const std::shared_ptr<Client>& client,

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/clock.h"
 #include "server/base/event_loop.h"
 #include "server/base/fd.h"
 #include "server/job/registry.h"
@@ -24,19 +25,19 @@ namespace forebay::session {
 //
 // A client is gone when its process is (its pidfd fires): what it holds is then
 // taken back. A hang-up alone closes its loaders, but a process that lives may
-// still read what it holds.
+// still read what it holds. Who does not greet in time is hung up on.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
-// requests run on threads of its own. Loop, registry and the opener of remote
-// roots outlive it. Never blocks the loop; destruction interrupts scans and
-// waits for what else is being answered. Errors: Create (the socket's); a
-// client's go to the client, UNAVAILABLE if the daemon leaves before it has
-// answered.
+// requests run on threads of its own. Loop, registry, the opener of remote
+// roots and the clock outlive it. Never blocks the loop; destruction interrupts
+// scans and waits for what else is being answered. Errors: Create (the
+// socket's); a client's go to the client, UNAVAILABLE if the daemon leaves
+// before it has answered.
 class Server {
  public:
   static absl::StatusOr<std::unique_ptr<Server>> Create(
       const std::string& path, base::EventLoop* loop, job::Registry* registry,
-      storage::RootOpener* remote);
+      storage::RootOpener* remote, const base::Clock* clock);
   ~Server();
 
   // How many there are now. Thread-safe.
@@ -45,6 +46,9 @@ class Server {
   // Runs something that may block a little beside the requests.
   void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
 
+  // To be called every second or so: looks for what nobody tells it.
+  void Tick();
+
   // Takes no more clients, and lets another daemon have the path.
   void StopListening();
 
@@ -52,10 +56,11 @@ class Server {
   struct Client;
 
   Server(std::string path, base::Fd listener, base::EventLoop* loop,
-         job::Registry* registry, storage::RootOpener* remote);
+         job::Registry* registry, storage::RootOpener* remote,
+         const base::Clock* clock);
 
   void Accept();
-  void ListenAgain();
+  void HangUpIfSilent(const std::shared_ptr<Client>& client);
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
   void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
   static absl::Status SendTo(const Client& client, const Reply& reply);
@@ -76,6 +81,7 @@ class Server {
   base::EventLoop* const loop_;
   job::Registry* const registry_;
   storage::RootOpener* const remote_;
+  const base::Clock* const clock_;
   base::EventLoop::Watch listener_watch_ = 0;
   bool deaf_ = false;  // no descriptor was left for another client
   std::uint64_t last_session_ = 0;

@@ -40,8 +40,11 @@ void Member::Publish(const Finished& batch, std::uint32_t generation,
   cursor_.Advance();
   pace_.Published(batch.samples, now_nanos);
   depth_.Published(batch.made_nanos, now_nanos);
-  untaken_.push_back(
-      {.batch = true, .samples = batch.samples, .bytes = batch.bytes});
+  untaken_.push_back({.batch = true,
+                      .slot = batch.slot,
+                      .generation = generation,
+                      .samples = batch.samples,
+                      .bytes = batch.bytes});
   channel_->Publish({.kind = proto::ReadyKind::kBatch,
                      .slot = batch.slot,
                      .generation = generation,
@@ -67,7 +70,11 @@ void Member::Close(const absl::Status& status) {
 }
 
 absl::Status Member::TakeReleases(arena::SlotPool& pool) {
+  // Before what it took is looked up: then that is all that it ever takes.
+  const bool left = channel_->Telling().left;
   Account();
+  left_ = left_ || left;
+  if (left_) GiveBackUntaken(pool);
   while (releases_.ok()) {
     const auto release = channel_->TakeRelease();
     if (!release.has_value()) break;
@@ -83,8 +90,17 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   return releases_;
 }
 
+void Member::GiveBackUntaken(arena::SlotPool& pool) {
+  for (const Delivery& delivery : untaken_) {
+    if (delivery.batch)
+      pool.Release(delivery.slot, delivery.generation, holder_);
+  }
+  untaken_.clear();
+  counters_.ready = 0;
+}
+
 const MemberCounters& Member::Account() {
-  const std::uint32_t taken = channel_->Telling().taken;
+  const std::uint32_t taken = left_ ? taken_ : channel_->Telling().taken;
   while (!untaken_.empty() && taken_ != taken) {
     const Delivery& delivery = untaken_.front();
     counters_.samples_delivered += delivery.samples;

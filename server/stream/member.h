@@ -112,17 +112,22 @@ class Member {
   // Whether it pauses, and nobody knows for how long.
   bool StandsStill(std::int64_t now_nanos) const;
 
-  // Ends the leases that the client has released. INVALID_ARGUMENT, from then
-  // on: there is garbage in its ring.
+  // Ends the leases that the client has released and, if it has left, those of
+  // batches that it never took. INVALID_ARGUMENT, from then on: there is
+  // garbage in its ring.
   absl::Status TakeReleases(arena::SlotPool& pool);
 
  private:
   struct Delivery {
     bool batch = false;  // or a closing entry
+    std::uint32_t slot = 0;
+    std::uint32_t generation = 0;
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;
   };
 
+  // Ends the leases of what the client will never take.
+  void GiveBackUntaken(arena::SlotPool& pool);
   // For how long it has left something lying; and of that what its pace
   // explains.
   std::int64_t IdleAt(std::int64_t now_nanos) const;
@@ -145,6 +150,7 @@ class Member {
 
   std::uint32_t taken_ = 0;  // ready entries accounted for
   std::deque<Delivery> untaken_;
+  bool left_ = false;  // the client takes no more
   MemberCounters counters_;
   absl::Status releases_;  // an error once the client cannot be believed
 };

@@ -87,7 +87,9 @@ void Stream::Forfeit(arena::Holder member) {
   Execute(std::move(plan));
 }
 
-bool Stream::Holds(arena::Holder member) const {
+bool Stream::Holds(arena::Holder member) {
+  // Who released garbage holds the rest for as long as it lives.
+  TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
   return stock_.pool().Leases(member) > 0;
 }

@@ -89,8 +89,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
                                      std::uint32_t depth = 0);
   // The member is gone: its epoch and its leases end.
   void Forfeit(arena::Holder member);
-  // Whether the member holds a batch, or could still take one.
-  bool Holds(arena::Holder member) const;
+  // Whether the member holds a batch, or could still take one. Takes its
+  // releases first, of which nobody may have told.
+  bool Holds(arena::Holder member);
 
   // Starts `epoch` for the member, passing over the first samples. `list`: as
   // Sampler::Epoch's; such an order is one member's alone. Returns descriptors

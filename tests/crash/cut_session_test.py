@@ -12,7 +12,8 @@ import pytest
 
 import forebay
 from raw_session import messages
-from trouble import PATIENCE, contents, open_loader
+from trouble import (PATIENCE, contents, ctl, open_loader, slot_bytes,
+                     until)
 
 MAX_MESSAGE = 64 * 1024
 MOST_FDS = 253
@@ -24,20 +25,24 @@ class Relay:
     """Stands between clients in this process and a daemon.
 
     Attributes:
+      cut: the first session ends when so many messages have passed.
       passed: messages of the first session so far, both ways.
       sessions: how many there were.
     """
 
-    def __init__(self, folder, daemon, cut=None, rewrite=None):
+    def __init__(self, folder, daemon, cut=None, rewrite=None,
+                 before_cut=lambda: None):
         """
         Args:
           folder: pathlib.Path; session.sock is made there.
           daemon: a Daemon.
-          cut: the first session ends when so many messages have passed.
+          cut: the attribute.
+          before_cut: is called when it has come to that.
           rewrite: is given a greeting, of the second session on, to be changed.
         """
         self._daemon = str(daemon.runtime_dir / "session.sock")
-        self._cut, self._rewrite = cut, rewrite
+        self.cut = cut
+        self._rewrite, self._before_cut = rewrite, before_cut
         self.passed = self.sessions = 0
         folder.mkdir(mode=0o700, exist_ok=True)
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -63,7 +68,8 @@ class Relay:
         with client, daemon:
             daemon.connect(self._daemon)
             while True:
-                if number == 1 and self.passed == self._cut:
+                if number == 1 and self.passed == self.cut:
+                    self._before_cut()
                     return
                 ready, _, _ = select.select([client, daemon], [], [])
                 from_client = ready[0] is client
@@ -118,6 +124,51 @@ def test_cut_at_any_message(relayed, photos, cut):
     assert relay.sessions == 2
     assert got_ids == ids
     numpy.testing.assert_array_equal(got, images)
+
+
+def loaders(daemon):
+    """What the daemon says of each."""
+    return [loader for job in ctl(daemon, "jobs")["jobs"]
+            for loader in job["loaders"]]
+
+
+def await_untaken(daemon):
+    """Returns when batches are there to be taken."""
+    until(lambda: any(loader["queues"]["slots_ready"]
+                      for loader in loaders(daemon)), "batches are published")
+
+
+def test_a_daemon_that_lives_gets_back_what_nobody_took(relayed, daemon, photos):
+    """As after a pause of the daemon's: it has started the epoch, but the client
+    has gone to another session meanwhile."""
+    relay = relayed(before_cut=lambda: await_untaken(daemon))
+    with open_loader(photos, shuffle=True) as loader:
+        batches = iter(loader)
+        held = next(batches)
+        kept = numpy.array(held.image)
+        for _ in batches:
+            pass
+        relay.cut = relay.passed + 1
+        loader.set_epoch(0)
+        images, _ = contents(loader)
+        assert relay.sessions == 2
+        assert len(loaders(daemon)) == 2
+        numpy.testing.assert_array_equal(held.image, kept)
+        numpy.testing.assert_array_equal(images[:len(kept)], kept)
+        del held
+        until(lambda: len(loaders(daemon)) == 1, "the old one goes")
+    until(lambda: slot_bytes(daemon) == 0, "the new one goes")
+
+
+def test_so_it_does_when_it_is_not_told_of_the_end(relayed, daemon, photos):
+    relay = relayed()
+    loader = open_loader(photos)
+    batches = iter(loader)
+    next(batches)
+    await_untaken(daemon)
+    relay.cut = relay.passed + 1
+    loader.close()
+    until(lambda: slot_bytes(daemon) == 0, "the loader goes")
 
 
 def test_an_upgraded_daemon_may_speak_another_protocol(relayed, photos):

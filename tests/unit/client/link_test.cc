@@ -188,6 +188,7 @@ TEST_F(LinkTest, TheLastLeaseEndsTheSession) {
   link_->EndWithLastLease();
   char byte;
   EXPECT_EQ(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT), -1);
+  EXPECT_EQ(release_->left.load(), 1);
   EXPECT_TRUE(Shows(batch, 1));
   Link::Release(batch);
   EXPECT_EQ(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT), 0);

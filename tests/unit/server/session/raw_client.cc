@@ -36,11 +36,16 @@ void RawClient::Connect(const std::string& path) {
 }
 
 void RawClient::Greet() {
+  SendGreeting();
+  EXPECT_TRUE(Answer().has_welcome());
+}
+
+void RawClient::SendGreeting() {
   const base::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   proto::ClientMessage message;
   message.mutable_hello()->set_protocol_version(proto::kProtocolVersion);
   message.mutable_hello()->mutable_job()->set_key("test");
-  EXPECT_TRUE(Ask(message, {self.get()}).has_welcome());
+  Send(std::move(message), {self.get()});
 }
 
 void RawClient::HangUp() { EXPECT_EQ(shutdown(socket_.get(), SHUT_RDWR), 0); }

@@ -23,6 +23,7 @@ class RawClient {
 
   void Connect(const std::string& path);
   void Greet();
+  void SendGreeting();  // without waiting for the answer
   // As a hang-up looks to the other side; for all processes that share the
   // connection.
   void HangUp();

@@ -1,0 +1,157 @@
+#include "tests/unit/server/session/server_fixture.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <system_error>
+#include <utility>
+
+namespace forebay::session {
+namespace {
+
+constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
+constexpr int kWorkers = 2;
+
+std::vector<std::filesystem::path> Descriptors() {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    found.push_back(entry.path());
+  }
+  return found;
+}
+
+}  // namespace
+
+void Until(const std::function<bool()>& condition) {
+  while (!condition()) sched_yield();
+}
+
+std::int64_t Gate::NowNanos() const {
+  base::MutexLock lock(&mutex_);
+  if (to_hold_ > 0) {
+    --to_hold_;
+    ++held_;
+    changed_.NotifyAll();
+    while (held_ > 0) changed_.Wait(&mutex_);
+  }
+  return base::Clock::Monotonic()->NowNanos();
+}
+
+void Gate::Hold(int count) {
+  base::MutexLock lock(&mutex_);
+  to_hold_ = count;
+}
+
+void Gate::AwaitHeld(int count) {
+  base::MutexLock lock(&mutex_);
+  while (held_ < count) changed_.Wait(&mutex_);
+}
+
+void Gate::Open() {
+  base::MutexLock lock(&mutex_);
+  to_hold_ = 0;
+  held_ = 0;
+  changed_.NotifyAll();
+}
+
+void ServerTest::SetUp() {
+  char directory[] = "/tmp/forebay-session.XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  directory_ = directory;
+  socket_ = directory_ + "/s";
+}
+
+void ServerTest::TearDown() {
+  scan_gate_.Open();
+  start_gate_.Open();
+  if (server_ != nullptr) {
+    loop_->Stop();
+    running_.join();
+    server_.reset();
+  }
+  std::filesystem::remove_all(directory_);
+}
+
+void ServerTest::StartServer() {
+  for (int i = 0; i < kWorkers; ++i) {
+    workspaces_.push_back(std::make_unique<pipeline::Workspace>(
+        pipeline::WorkspaceLimits{.scratch_bytes = 1 << 24}));
+  }
+  executor_.emplace(kWorkers);
+  source_.emplace();
+  registry_.emplace(
+      &catalog_,
+      stream::Machinery{.source = &*source_,
+                        .executor = &*executor_,
+                        .workspaces = &workspaces_,
+                        .budget = &budget_,
+                        .clock = &start_gate_,
+                        .on_changed = [](const dataset::Dataset&) {}});
+  auto loop = base::EventLoop::Create();
+  ASSERT_TRUE(loop.ok()) << loop.status();
+  loop_ = *std::move(loop);
+  FindEpoll();
+  auto server =
+      Server::Create(socket_, loop_.get(), &*registry_, &nowhere_, &clock_);
+  ASSERT_TRUE(server.ok()) << server.status();
+  server_ = *std::move(server);
+  running_ = std::thread([this] { loop_->Run(); });
+  descriptors_before_ = Descriptors().size();
+}
+
+std::string ServerTest::Folder(const std::string& name) const {
+  std::string folder = directory_ + "/" + name;
+  std::filesystem::create_directories(folder + "/class");
+  for (int i = 0; i < kSamples; ++i) {
+    std::filesystem::copy_file(kPhotograph,
+                               folder + "/class/" + std::to_string(i) + ".jpg");
+  }
+  return folder;
+}
+
+void ServerTest::OnLoop(const std::function<void()>& act) {
+  std::promise<void> done;
+  loop_->Post([&] {
+    act();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void ServerTest::AwaitIdleLoop() {
+  struct pollfd ready = {.fd = epoll_, .events = POLLIN, .revents = 0};
+  Until([&] { return poll(&ready, 1, 0) == 0; });
+  OnLoop([] {});  // until it is done with what it does now
+}
+
+void ServerTest::PassTime(std::int64_t nanos) {
+  clock_.Advance(nanos);
+  OnLoop([&] { server_->Tick(); });
+}
+
+job::LoaderQueues ServerTest::Queues() const {
+  return registry_->Snapshot().at(0).loaders.at(0).queues;
+}
+
+void ServerTest::AwaitNothingLeft() {
+  Until([&] { return server_->sessions() == 0; });
+  Until([&] { return Descriptors().size() == descriptors_before_; });
+  Until([&] { return budget_.used() == 0; });
+  EXPECT_TRUE(registry_->Snapshot().empty());
+}
+
+void ServerTest::FindEpoll() {
+  for (const std::filesystem::path& path : Descriptors()) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(path, gone) == "anon_inode:[eventpoll]") {
+      epoll_ = std::stoi(path.filename());
+    }
+  }
+  ASSERT_GE(epoll_, 0);
+}
+
+}  // namespace forebay::session

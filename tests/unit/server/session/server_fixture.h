@@ -1,0 +1,112 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_SESSION_SERVER_FIXTURE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_SESSION_SERVER_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/clock.h"
+#include "server/base/event_loop.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/dataset/catalog.h"
+#include "server/executor/thread_pool_executor.h"
+#include "server/job/registry.h"
+#include "server/pipeline/workspace.h"
+#include "server/session/server.h"
+#include "server/storage/local/local_source.h"
+#include "server/storage/root_opener.h"
+
+namespace forebay::session {
+
+constexpr int kSamples = 200;  // of each dataset
+
+// Waits as long as it takes: the test's own limit ends a hang.
+void Until(const std::function<bool()>& condition);
+
+// Knows of no place.
+class Nowhere final : public storage::RootOpener {
+ public:
+  absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
+      const std::string& uri, const std::stop_token&) override {
+    return absl::NotFoundError(uri + ": is nowhere");
+  }
+};
+
+// A clock at which a test can hold those that ask for the time: a scan, when
+// it begins, and an epoch, when it starts.
+class Gate final : public base::Clock {
+ public:
+  std::int64_t NowNanos() const override;
+
+  // Holds the next so many.
+  void Hold(int count);
+  void AwaitHeld(int count);
+  void Open();
+
+ private:
+  mutable base::Mutex mutex_;
+  mutable base::CondVar changed_;
+  mutable int to_hold_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable int held_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A server, and all that it needs.
+class ServerTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // To be called when all processes have been forked.
+  void StartServer();
+  // A new dataset.
+  std::string Folder(const std::string& name) const;
+
+  // Runs it on the loop's thread, and waits for that.
+  void OnLoop(const std::function<void()>& act);
+  // Waits until the loop has nothing to do. A loop that spins always has.
+  void AwaitIdleLoop();
+  // Time goes on by so much, and the server looks at it.
+  void PassTime(std::int64_t nanos);
+  // Of the only loader.
+  job::LoaderQueues Queues() const;
+  // Waits until all that clients had is gone.
+  void AwaitNothingLeft();
+
+  std::string directory_;
+  std::string socket_;
+  std::size_t descriptors_before_ = 0;
+  int epoll_ = -1;  // the loop's
+
+  base::FakeClock clock_;
+  Gate scan_gate_;
+  Gate start_gate_;
+  base::MemoryBudget budget_{std::uint64_t{256} << 20};
+  std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  dataset::Catalog catalog_{
+      {.index_directory = "", .scan_threads = 2, .wall_clock = [this] {
+         return scan_gate_.NowNanos();
+       }}};
+  std::unique_ptr<base::EventLoop> loop_;
+  std::optional<executor::ThreadPoolExecutor> executor_;
+  std::optional<storage::local::LocalSource> source_;
+  std::optional<job::Registry> registry_;
+  Nowhere nowhere_;
+  std::unique_ptr<Server> server_;
+  std::thread running_;
+
+ private:
+  void FindEpoll();
+};
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_SESSION_SERVER_FIXTURE_H_
