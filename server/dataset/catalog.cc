@@ -137,7 +137,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     return OpenShards(std::move(root), spec, source, warnings, stop);
   }
   if (spec.format() == proto::DatasetSpec::MANIFEST) {
-    return OpenManifest(std::move(root), spec, source, stop);
+    return OpenManifest(std::move(root), spec, source, warnings, stop);
   }
   return OpenFolder(std::move(root), spec, warnings, stop);
 }
@@ -197,7 +197,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-    storage::ByteSource& source, const std::stop_token& stop) {
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   ObjectLook objects(options_.lister, root, stop);
   const auto look = [&](const std::string& path) {
     const auto* const folder = AsFolder(*root);
@@ -212,7 +213,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
       .look = look,
       .threads = options_.scan_threads,
       .source = &source};
-  return manifests_.Open(request, stop);
+  return manifests_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndex(

@@ -99,7 +99,8 @@ class Catalog {
       const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      storage::ByteSource& source, const std::stop_token& stop);
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<const Index>> FindIndex(
       Request request, const std::stop_token& stop,
       std::vector<std::string>* warnings);

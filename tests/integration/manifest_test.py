@@ -3,12 +3,13 @@
 import csv
 import json
 import os
+import warnings
 
 import pytest
 
 import forebay
 from forebay import transforms as T
-from trouble import CROP
+from trouble import CROP, ctl
 
 CAPTIONS = ("", 'with, "commas"', "two\nlines", "\u00e9\u4e16")
 
@@ -88,6 +89,51 @@ def test_columns_become_fields(shared_daemon, table, name):
                 assert label == again == rows[number]["number"]
                 seen.append(int(number))
     assert sorted(seen) == list(range(len(rows)))
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.jsonl"])
+def test_labels_written_as_floats(shared_daemon, table, name):
+    folder, rows = table
+    rows = [dict(row, number=float(at % 11)) for at, row in enumerate(rows)]
+    path = write(folder, rows, name)
+    with open_manifest(path, columns={"image": "file", "label": "number"}
+                       ) as loader:
+        assert loader.dataset.classes == []
+        for batch in loader:
+            assert (batch.label == batch.sample_ids % 11).all()
+
+
+@pytest.mark.parametrize("name,missing,text", [
+    ("train.csv", "", "number is empty, but an integer in other rows"),
+    ("train.jsonl", None, "number is neither a text nor an integer")])
+def test_label_that_is_missing(shared_daemon, table, name, missing, text):
+    folder, rows = table
+    rows = [dict(row, number=float(at), caption="")
+            for at, row in enumerate(rows)]
+    rows[3]["number"] = missing
+    line = 5 if name.endswith(".csv") else 4  # the first has the names
+    assert refusal(forebay.DataError, write(folder, rows, name),
+                   columns={"image": "file", "label": "number"}) == (
+        f"{folder}: {name}: line {line}: {text}")
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.jsonl"])
+def test_class_names_that_are_numbers(shared_daemon, table, name):
+    folder, rows = table
+    rows = [dict(row, number=f"{at % 3}.5") for at, row in enumerate(rows)]
+    columns = {"image": "file", "label": "number"}
+    path = write(folder, rows, name)
+    with pytest.warns(UserWarning, match="all names of classes are numbers"):
+        with open_manifest(path, columns=columns) as loader:
+            assert loader.dataset.classes == ["0.5", "1.5", "2.5"]
+    with pytest.warns(UserWarning, match="all names of classes are numbers"):
+        forebay.Dataset(forebay.manifest(path, **columns))
+    assert any(f"{folder}: {name}: all names of classes are numbers" in warning
+               for warning in ctl(shared_daemon, "status")["warnings"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with open_manifest(path):
+            pass
 
 
 def test_absolute_paths_below_the_manifest(shared_daemon, table):

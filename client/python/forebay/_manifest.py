@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Optional, Union
+import warnings
+from typing import Any, Dict, List, Optional, Union
 
 from . import errors
 
@@ -38,9 +39,10 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
       image: the column with each image's path, relative to the manifest.
       label: the column with each image's class: an integer, or a name, which
         becomes its index in `loader.dataset.classes`, the sorted names of all.
+        A warning tells if all names are numbers.
       columns: further fields of a batch, by name: `caption="text"` is a field
         `caption` of the column `text`. Integers if all of a column are, else
-        texts.
+        texts. "3.0" is an integer, too; a column of integers has no empty cells.
 
     Returns:
       What DataLoader takes as `dataset`.
@@ -54,3 +56,21 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
             raise errors.InvalidArgument(
                 f"{field} must be the name of a column, not {column!r}")
     return Manifest(path, fields)
+
+
+def warn_of_numbers(dataset: Any, classes: List[str], stacklevel: int) -> None:
+    """Warns of a Manifest whose names of classes are all numbers."""
+    if isinstance(dataset, Manifest) and any(classes) and all(
+            _is_number(name) for name in classes if name):
+        warnings.warn(
+            f"{os.fspath(dataset.path)!r}: all names of classes are numbers, "
+            f"such as {classes[-1]!r}; a label is a name's place in their order "
+            "as texts, not the number", stacklevel=stacklevel + 1)
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import _daemon, _native, _options, _reader, errors
+from . import _daemon, _manifest, _native, _options, _reader, errors
 from .transforms import Transform
 
 # How long a daemon that went away may take to come back.
@@ -88,6 +88,7 @@ class Dataset:
         _datasets.add(self)
         self._reader = self._open()
         self.classes = self._reader.classes
+        _manifest.warn_of_numbers(dataset, self.classes, 2)
         self.version = self._reader.dataset_version.hex()
         self.uri = os.fsdecode(self._options["uri"])
         self._size = self._reader.dataset_size

@@ -8,7 +8,8 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import _batch, _connection, _daemon, _job, _native, _plan, errors
+from . import (_batch, _connection, _daemon, _job, _manifest, _native, _plan,
+               errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -219,6 +220,7 @@ class DataLoader:
                 f"{self._contents.uri} has {self._connection.dataset_size} "
                 f"samples, but the {type(dataset).__name__} {plan.size}: open it "
                 "anew if files have come or gone")
+        _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
 

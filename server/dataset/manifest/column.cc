@@ -1,30 +1,12 @@
 #include "server/dataset/manifest/column.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <system_error>
 #include <utility>
 
+#include "server/dataset/manifest/number.h"
+
 namespace forebay::dataset::manifest {
-namespace {
-
-std::optional<std::int64_t> IntegerOf(std::string_view text) {
-  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
-  // "-0" and "007" would not come back as they were.
-  if (digits.empty() || (digits[0] == '0' && text.size() > 1)) {
-    return std::nullopt;
-  }
-  std::int64_t number = 0;
-  const auto parsed =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-}  // namespace
 
 absl::Status Column::Add(const Cell& cell) {
   const auto* const text = std::get_if<std::string>(&cell);
@@ -43,16 +25,25 @@ absl::Status Column::Add(const Cell& cell) {
   return absl::OkStatus();
 }
 
-void Column::Finish() {
+std::optional<std::uint64_t> Column::Finish() {
   if (texts_may_be_integers_) {
     std::vector<std::int64_t> numbers;
     numbers.reserve(ends_.size());
-    for (std::uint64_t row = 0; row < ends_.size(); ++row) {
-      const auto number = IntegerOf(TextAt(row));
-      if (!number.has_value()) break;
-      numbers.push_back(*number);
+    std::optional<std::uint64_t> empty;
+    std::uint64_t row = 0;
+    for (; row < ends_.size(); ++row) {
+      const std::string_view text = TextAt(row);
+      const auto number = IntegerOf(text);
+      if (number.has_value()) {
+        numbers.push_back(*number);
+      } else if (!text.empty()) {
+        break;
+      } else if (!empty.has_value()) {
+        empty = row;
+      }
     }
-    if (!ends_.empty() && numbers.size() == ends_.size()) {
+    if (row == ends_.size() && !numbers.empty()) {
+      if (empty.has_value()) return empty;
       *this = Column(false);
       numbers_ = std::move(numbers);
     }
@@ -60,6 +51,7 @@ void Column::Finish() {
   numbers_.shrink_to_fit();
   texts_.shrink_to_fit();
   ends_.shrink_to_fit();
+  return std::nullopt;
 }
 
 std::string_view Column::TextAt(std::uint64_t row) const {

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_DATASET_MANIFEST_COLUMN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,8 +14,7 @@
 namespace forebay::dataset::manifest {
 
 // One column of a manifest, packed: integers if all cells are, else texts. A
-// text of CSV is an integer if it is written as one usually is: "-12", but not
-// "007" or "+1".
+// text of CSV is an integer if IntegerOf says so.
 //
 // Not thread-safe while cells are added; immutable and thread-safe then. Takes
 // 8 bytes a cell, and the texts. Never blocks. Errors: Add.
@@ -26,8 +26,9 @@ class Column {
 
   // INVALID_ARGUMENT: integers and texts are mixed; says so, and not where.
   absl::Status Add(const Cell& cell);
-  // No cell follows.
-  void Finish();
+  // No cell follows. The row of the first empty cell, where the others are
+  // integers: then the column is of no use.
+  std::optional<std::uint64_t> Finish();
 
   // True, too, where there are no cells at all.
   bool has_integers() const { return ends_.empty(); }

@@ -10,6 +10,7 @@
 #include "server/base/check.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/dataset/manifest/number.h"
 #include "server/dataset/manifest/row_reader.h"
 
 #define XXH_INLINE_ALL
@@ -146,7 +147,14 @@ absl::Status Manifest::ReadTable(std::string_view text,
   };
   FOREBAY_RETURN_IF_ERROR(csv ? ReadCsvRows(text, fields.columns, take)
                               : ReadJsonRows(text, fields.columns, take));
-  for (Column& column : columns_) column.Finish();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (const auto empty = columns_[i].Finish(); empty.has_value()) {
+      return AtLine(
+          absl::DataLossError(absl::StrCat(
+              fields.columns[i], " is empty, but an integer in other rows")),
+          (*lines)[*empty]);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -202,6 +210,16 @@ void Manifest::Describe(const FieldColumns& fields) {
     }
     fields_.push_back(std::move(field));
   }
+}
+
+bool Manifest::has_numeric_classes() const {
+  bool numeric = false;
+  for (const std::string& name : classes_) {
+    if (name.empty()) continue;
+    if (!IsNumber(name)) return false;
+    numeric = true;
+  }
+  return numeric;
 }
 
 void Manifest::Digest() {

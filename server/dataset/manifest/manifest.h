@@ -64,6 +64,8 @@ class Manifest {
   const std::vector<Field>& fields() const { return fields_; }
   // Of labels that are names.
   const std::vector<std::string>& classes() const { return classes_; }
+  // Whether these are all numbers, but for an empty one.
+  bool has_numeric_classes() const;
   std::uint64_t largest_image() const { return fields_[image_].longest; }
   // A digest (XXH3) of all that samples are.
   const Version& version() const { return version_; }

@@ -32,13 +32,20 @@ std::string KeyOf(const ManifestRequest& request) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
-    const ManifestRequest& request, const std::stop_token& stop) {
+    const ManifestRequest& request, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   auto found = search_.Find(
       KeyOf(request), stop,
       [&request](const ManifestPtr& known, const std::stop_token& search) {
         return Find(request, known, search);
       });
   if (!found.ok()) return base::Annotate(found.status(), request.root->uri());
+  if ((*found)->has_numeric_classes()) {
+    warnings->push_back(absl::StrCat(
+        request.root->uri(), ": ", request.path,
+        ": all names of classes are numbers; a label is a name's place in "
+        "their order as texts, not the number"));
+  }
   return std::make_shared<const ManifestDataset>(*std::move(found),
                                                  request.root);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/dataset/dataset.h"
@@ -36,9 +37,11 @@ class ManifestCatalog {
  public:
   // Errors name the root and the manifest: those of `look`, of the source and
   // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large; CANCELLED:
-  // stopped.
+  // stopped. What is likely to be a mistake is added to `warnings`, a sentence
+  // each.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
-      const ManifestRequest& request, const std::stop_token& stop);
+      const ManifestRequest& request, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
 
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;

@@ -9,6 +9,7 @@
 #include "server/base/json.h"
 #include "server/base/status.h"
 #include "server/dataset/manifest/csv_reader.h"
+#include "server/dataset/manifest/number.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -55,8 +56,10 @@ class JsonRow final : public base::JsonEvents {
                ? Take(Found::kCell, static_cast<std::int64_t>(number))
                : Take(Found::kLargeInteger);
   }
-  bool number_float(double, const std::string&) override {
-    return Take(Found::kOther);
+  bool number_float(double, const std::string& text) override {
+    const auto number = IntegerOf(text);
+    return number.has_value() ? Take(Found::kCell, *number)
+                              : Take(Found::kOther);
   }
   bool string(std::string& text) override { return Take(Found::kCell, text); }
   bool key(std::string& name) override {

@@ -32,7 +32,7 @@ absl::Status ReadCsvRows(std::string_view text,
                          const RowTaker& take);
 
 // A JSON object in each line; empty lines count for nothing. Cells are integers
-// or strings. DATA_LOSS: others are, or a row nests deeper than
+// (see IntegerOf) or strings. DATA_LOSS: others are, or a row nests deeper than
 // base::kMaxJsonDepth.
 absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,

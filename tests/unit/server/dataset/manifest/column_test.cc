@@ -14,7 +14,7 @@ using testing::ElementsAre;
 Column Of(const std::vector<std::string>& texts, bool may_be_integers = true) {
   Column column(may_be_integers);
   for (const std::string& text : texts) EXPECT_TRUE(column.Add(text).ok());
-  column.Finish();
+  EXPECT_EQ(column.Finish(), std::nullopt);
   return column;
 }
 
@@ -30,9 +30,34 @@ TEST(ColumnTest, TextsThatAreAllIntegersAreIntegers) {
   EXPECT_FALSE(Of({"0", "1"}, false).has_integers());
 }
 
+TEST(ColumnTest, IntegersMayBeWrittenAsFloats) {
+  const Column column = Of({"0.0", "10.0", "-2.00", "3", "9007199254740993.0"});
+  ASSERT_TRUE(column.has_integers());
+  EXPECT_EQ(column.IntegerAt(0), 0);
+  EXPECT_EQ(column.IntegerAt(1), 10);
+  EXPECT_EQ(column.IntegerAt(2), -2);
+  EXPECT_EQ(column.IntegerAt(3), 3);
+  EXPECT_EQ(column.IntegerAt(4), 9007199254740993);
+}
+
+TEST(ColumnTest, TellsOfACellThatIntegersLack) {
+  const auto finish = [](const std::vector<std::string>& texts) {
+    Column column(true);
+    for (const std::string& text : texts) EXPECT_TRUE(column.Add(text).ok());
+    return column.Finish();
+  };
+  EXPECT_EQ(finish({"0.0", "", "1.0", ""}), 1);
+  EXPECT_EQ(finish({"", "7"}), 0);
+  // These are texts.
+  EXPECT_EQ(finish({"", ""}), std::nullopt);
+  EXPECT_EQ(finish({"1", "", "dog"}), std::nullopt);
+  EXPECT_EQ(finish({"0.5", "", "1"}), std::nullopt);
+}
+
 TEST(ColumnTest, AnythingElseIsText) {
-  for (const char* text : {"", "-", "007", "-0", "+1", "1.0", " 1", "1 ", "1e3",
-                           "0x1", "9223372036854775808", "a"}) {
+  for (const char* text :
+       {"-", "007", "-0", "+1", "1.", ".0", "1.5", "007.0", "1.0.0", " 1", "1 ",
+        "1e3", "0x1", "9223372036854775808", "9223372036854775808.0", "a"}) {
     const Column column = Of({"12", text});
     ASSERT_FALSE(column.has_integers()) << text;
     EXPECT_EQ(column.TextAt(0), "12");

@@ -97,6 +97,51 @@ TEST(ManifestTest, IntegersAreLabelsAsTheyAre) {
   EXPECT_EQ(std::get<std::int64_t>(values[1]), -3);
 }
 
+TEST(ManifestTest, IntegersWrittenAsFloatsAreLabelsAsTheyAre) {
+  const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
+  std::string csv = "path,class\n";
+  std::string json;
+  for (int i = 0; i < 11; ++i) {
+    absl::StrAppend(&csv, i, ",", 2 * i, ".0\n");
+    absl::StrAppend(&json, "{\"path\": \"", i, "\", \"class\": ", 2 * i,
+                    i % 2 == 0 ? ".0}\n" : "}\n");
+  }
+  for (const auto& manifest :
+       {Read(csv, fields), Read(json, fields, TableFormat::kJsonLines)}) {
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    EXPECT_THAT((*manifest)->classes(), IsEmpty());
+    std::vector<FieldValue> values(2);
+    for (int i = 0; i < 11; ++i) {
+      (*manifest)->ValuesOf(i, absl::MakeSpan(values));
+      EXPECT_EQ(std::get<std::int64_t>(values[1]), 2 * i);
+    }
+  }
+}
+
+TEST(ManifestTest, TellsWhetherClassNamesAreNumbers) {
+  const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
+  const auto numeric = [&](const std::string& cells, TableFormat format) {
+    const auto manifest = Read(cells, fields, format);
+    EXPECT_TRUE(manifest.ok()) << manifest.status();
+    return (*manifest)->has_numeric_classes();
+  };
+  const auto csv = [&](const std::string& one, const std::string& other) {
+    return numeric("path,class\na," + one + "\nb," + other + "\n",
+                   TableFormat::kCsv);
+  };
+  EXPECT_TRUE(csv("0.5", "1"));
+  EXPECT_TRUE(csv("007", "1e3"));
+  EXPECT_TRUE(csv("0.5", ""));
+  EXPECT_TRUE(csv("1", "nan"));
+  EXPECT_FALSE(csv("", ""));
+  EXPECT_FALSE(csv("1", "dog"));
+  EXPECT_FALSE(csv("1", "2"));
+  EXPECT_TRUE(
+      numeric("{\"path\": \"a\", \"class\": \"10\"}\n"
+              "{\"path\": \"b\", \"class\": \"9\"}",
+              TableFormat::kJsonLines));
+}
+
 TEST(ManifestTest, PathsAreRelativeToTheManifest) {
   const auto manifest =
       Read("path\na.jpg\n/data//x/b.jpg\n1\n", {{"image"}, {"path"}},
@@ -143,6 +188,9 @@ TEST(ManifestTest, ErrorsNameTheLine) {
             "hold all of its images");
   EXPECT_EQ(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n"),
             "line 3: gone.jpg: there is no such file or directory");
+  EXPECT_EQ(ErrorOf("path,class\n\"a\nb\",0.0\nc,\nd,2.0\ne,\n"),
+            "line 4: class is empty, but an integer in other rows");
+  EXPECT_EQ(ErrorOf("path,class\na,0\nb,2\nc,5\n"), "accepted");
 }
 
 TEST(ManifestTest, ErrorsOfJsonNameTheLine) {
@@ -167,6 +215,10 @@ TEST(ManifestTest, ErrorsOfJsonNameTheLine) {
             "line 1: class is an integer of more than 64 bits");
   EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": \"x\"}"),
             "line 2: class: is a text, but an integer in rows before");
+  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": \"\"}"),
+            "line 2: class: is a text, but an integer in rows before");
+  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": null}"),
+            "line 2: class is neither a text nor an integer");
   EXPECT_EQ(error("{\"path\": 7, \"class\": 1}"), "line 1: path is no path");
   EXPECT_EQ(error("{\"path\": \"a\\u0000b\", \"class\": 1}"),
             "line 1: the path has a zero byte in it");
