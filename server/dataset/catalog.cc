@@ -204,12 +204,19 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     const auto* const folder = AsFolder(*root);
     return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
   };
+  manifest::FindRoot find_root;
+  if (const auto* const folder = AsFolder(*root)) {
+    find_root = [folder](const std::string& path) {
+      return folder->NameIn(path);
+    };
+  }
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
       .fields = {{spec.fields().begin(), spec.fields().end()},
                  {spec.columns().begin(), spec.columns().end()}},
       .absolute_root = root->uri(),
+      .find_root = std::move(find_root),
       .look = look,
       .threads = options_.scan_threads,
       .source = &source};

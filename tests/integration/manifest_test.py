@@ -143,6 +143,52 @@ def test_absolute_paths_below_the_manifest(shared_daemon, table):
         assert sum(len(batch.label) for batch in loader) == len(rows)
 
 
+def test_a_folder_with_two_names(shared_daemon, table, tmp_path, monkeypatch):
+    folder, rows = table
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    for listed in (folder, link):
+        path = write(folder, [dict(row, file=str(listed / row["file"]))
+                              for row in rows])
+        for manifest in (path, link / path.name):
+            with open_manifest(manifest) as loader:
+                assert sum(len(batch.label) for batch in loader) == len(rows)
+    monkeypatch.chdir(link)
+    with open_manifest(path.name) as loader:
+        assert len(loader.dataset) == len(rows)
+
+
+def test_file_urls(shared_daemon, table):
+    folder, rows = table
+    odd = folder / "a b%20#\u00e9"
+    odd.mkdir()
+    for row in rows[:10]:
+        path = odd / os.path.basename(row["file"])
+        os.link(folder / row["file"], path)
+        row["file"] = path.as_uri()
+    path = write(odd, rows[:10])
+    for manifest in (path, path.as_uri(),
+                     path.as_uri().replace("file://", "file://localhost")):
+        with open_manifest(manifest) as loader:
+            assert loader.dataset.uri == str(path)
+            assert sum(len(batch.label) for batch in loader) == 10
+    rows[0]["file"] = rows[0]["file"].replace("file://", "file://elsewhere")
+    assert refusal(forebay.InvalidArgument, write(odd, rows[:10])) == (
+        f"{odd}: train.csv: line 2: {rows[0]['file']}: is no file:// URL of "
+        "this host")
+    assert refusal(forebay.InvalidArgument, "file://elsewhere/train.csv") == (
+        "file://elsewhere/train.csv: is no file:// URL of this host")
+
+
+@pytest.mark.parametrize("name", ["train.JSONL", "train.JsonL"])
+def test_suffixes_of_any_case(shared_daemon, table, name):
+    folder, rows = table
+    path = folder / name
+    write(folder, rows, "train.jsonl").rename(path)
+    with open_manifest(path) as loader:
+        assert len(loader.dataset) == len(rows)
+
+
 def test_paths_that_leave_the_folder(shared_daemon, table, tmp_path):
     folder, rows = table
     (tmp_path / "secret.jpg").write_bytes(b"")

@@ -36,7 +36,8 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
 
     Args:
       path: of the file.
-      image: the column with each image's path, relative to the manifest.
+      image: the column with each image's path, relative to the manifest, or
+        absolute or a file:// URL, but below the manifest's folder.
       label: the column with each image's class: an integer, or a name, which
         becomes its index in `loader.dataset.classes`, the sorted names of all.
         A warning tells if all names are numbers.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import re
+import urllib.parse
 
 from . import _job, _native, _native_dataset, errors, transforms
 from ._manifest import Manifest
@@ -36,6 +37,16 @@ def _is_remote(uri):
     return isinstance(uri, str) and uri.startswith(_REMOTE)
 
 
+def _path_of_url(url):
+    """The path that a file:// URL names."""
+    path = url[len("file://"):]
+    if path.startswith("localhost/"):
+        path = path[len("localhost"):]
+    if not path.startswith("/"):
+        raise errors.InvalidArgument(f"{url}: is no file:// URL of this host")
+    return urllib.parse.unquote(path, errors="surrogateescape")
+
+
 def path_of(dataset):
     """What the daemon knows a dataset by: the absolute path of what is given as
     a path or a file:// URI, or a URI that the daemon reads itself."""
@@ -46,7 +57,7 @@ def path_of(dataset):
             f"the dataset must be a path or a URI, not {dataset!r}") from None
     if isinstance(uri, str):
         if uri.startswith("file://"):
-            uri = uri[len("file://"):]
+            uri = _path_of_url(uri)
         elif _is_remote(uri):
             return uri
         elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):

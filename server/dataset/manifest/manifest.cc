@@ -47,26 +47,6 @@ absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
   return base::Annotate(status, absl::StrCat("line ", line));
 }
 
-// Below the root, the path that a manifest has.
-absl::StatusOr<std::string> PathBelowRoot(const std::string& path,
-                                          const ManifestOptions& options) {
-  if (path.empty()) return absl::DataLossError("the path is empty");
-  if (path.find('\0') != path.npos) {
-    return absl::DataLossError("the path has a zero byte in it");
-  }
-  const bool absolute = path.front() == '/' || path.find("://") != path.npos;
-  if (!absolute) return absl::StrCat(options.folder, path);
-  const std::size_t below = path.find_first_not_of('/', options.root.size());
-  if (options.root.empty() || !path.starts_with(options.root) ||
-      below == path.npos || below == options.root.size()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path,
-                     ": is not in the manifest's folder, which has to hold "
-                     "all of its images"));
-  }
-  return path.substr(below);
-}
-
 // Hands out the numbers below `count` in order, until an error is reported:
 // then those that remain before it are done, and the first error is kept.
 // Thread-safe.
@@ -124,6 +104,7 @@ absl::Status Manifest::ReadTable(std::string_view text,
     if (name == kImage) image_ = columns_.size();
     columns_.emplace_back(/*texts_may_be_integers=*/csv && name != kImage);
   }
+  ImagePaths paths(options.root, options.folder, options.find_root);
   const RowTaker take = [&](std::uint64_t line, absl::Span<Cell> cells) {
     if (options.stop.stop_requested()) {
       return absl::CancelledError("was not read to the end");
@@ -134,7 +115,7 @@ absl::Status Manifest::ReadTable(std::string_view text,
                         absl::StrCat(fields.columns[image_], " is no path")),
                     line);
     }
-    auto below = PathBelowRoot(*path, options);
+    auto below = paths.Below(*path);
     if (!below.ok()) return AtLine(below.status(), line);
     *path = *std::move(below);
     for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/column.h"
+#include "server/dataset/manifest/image_paths.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::manifest {
@@ -38,6 +39,7 @@ struct ManifestOptions {
   // The folder that absolute paths must lie in, without a slash at its end;
   // empty: none may be absolute.
   std::string root;
+  FindRoot find_root;  // of absolute paths that do not; may be null
   // Below it, where the manifest lies, with a slash at its end, or empty: other
   // paths are relative to that.
   std::string folder;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
 #include "server/base/status.h"
@@ -73,10 +74,12 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
       const base::Bytes bytes,
       storage::ReadNow(*request.source, std::move(read), stop));
   ManifestOptions options;
-  options.format = request.path.ends_with(".jsonl") ? TableFormat::kJsonLines
-                                                    : TableFormat::kCsv;
+  options.format = absl::EndsWithIgnoreCase(request.path, ".jsonl")
+                       ? TableFormat::kJsonLines
+                       : TableFormat::kCsv;
   options.file = version;
   options.root = request.absolute_root;
+  options.find_root = request.find_root;
   options.folder = request.path.substr(0, request.path.rfind('/') + 1);
   options.threads = request.threads;
   options.stop = stop;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/manifest/image_paths.h"
 #include "server/dataset/manifest/manifest.h"
 #include "server/dataset/shared_search.h"
 #include "server/storage/byte_source.h"
@@ -21,6 +22,7 @@ struct ManifestRequest {
   FieldColumns fields;
   // The folder that absolute paths must lie in: see ManifestOptions.
   std::string absolute_root;
+  FindRoot find_root;
   // Of the manifest and of images.
   Look look;
   int threads = 1;  // that look at images; at least 1

@@ -80,4 +80,26 @@ std::string HostOf(const std::string& base_url) {
   return PartOf(parsed.get(), CURLUPART_HOST);
 }
 
+absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {
+  const std::string text(url);
+  const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());
+  const auto refuse = [&text] {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text, ": is no file:// URL of this host"));
+  };
+  if (parsed == nullptr || text.find('\0') != text.npos ||
+      !text.starts_with("file://") ||
+      curl_url_set(parsed.get(), CURLUPART_URL, text.c_str(),
+                   CURLU_PATH_AS_IS | CURLU_ALLOW_SPACE |
+                       CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+    return refuse();
+  char* path = nullptr;
+  if (curl_url_get(parsed.get(), CURLUPART_PATH, &path, CURLU_URLDECODE) !=
+      CURLUE_OK)
+    return refuse();
+  std::string copy = path;
+  curl_free(path);
+  return copy;
+}
+
 }  // namespace forebay::storage::http

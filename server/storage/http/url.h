@@ -23,6 +23,10 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 // The host of such a URL.
 std::string HostOf(const std::string& base_url);
 
+// The path that a file:// URL names. INVALID_ARGUMENT: it is no such URL, or
+// names another host; names it.
+absl::StatusOr<std::string> PathOfFileUrl(std::string_view url);
+
 }  // namespace forebay::storage::http
 
 #endif  // FOREBAY_SERVER_STORAGE_HTTP_URL_H_

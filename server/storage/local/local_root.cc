@@ -305,6 +305,20 @@ absl::StatusOr<LocalRoot::Place> LocalRoot::LeaveRoot(
   return Place{place.root, walked};  // no longer leaves: it was changed
 }
 
+std::string LocalRoot::NameIn(const std::string& absolute) const {
+  struct stat own;
+  if (fstat(directory(), &own) != 0) return "";
+  for (std::size_t end = absolute.rfind('/'); end != absolute.npos && end > 0;
+       end = absolute.rfind('/', end - 1)) {
+    std::string name = absolute.substr(0, end);
+    struct stat other;
+    if (stat(name.c_str(), &other) == 0 && other.st_dev == own.st_dev &&
+        other.st_ino == own.st_ino)
+      return name;
+  }
+  return "";
+}
+
 absl::StatusOr<LocalRoot::Place> LocalRoot::FindRoot(
     const std::string& absolute, std::string_view path) const {
   std::optional<std::size_t> best;

@@ -78,6 +78,10 @@ class LocalRoot final : public Root {
   bool on_this_host() const { return on_this_host_; }
   static const open_how& HowToRead();
 
+  // The part of an absolute path that is this directory, by whatever name this
+  // process finds it; "" if there is none. Opens nothing.
+  std::string NameIn(const std::string& absolute) const;
+
   // Opens for listing.
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
 

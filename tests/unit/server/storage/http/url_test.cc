@@ -26,6 +26,20 @@ TEST(UrlTest, TakesBaseUrls) {
   }
 }
 
+TEST(UrlTest, FileUrlsNamePaths) {
+  EXPECT_EQ(*PathOfFileUrl("file:///a/b.jpg"), "/a/b.jpg");
+  EXPECT_EQ(*PathOfFileUrl("file://localhost/a"), "/a");
+  EXPECT_EQ(*PathOfFileUrl("file:///a b/%C3%A9%25%23.jpg"),
+            "/a b/\u00e9%#.jpg");
+  EXPECT_EQ(*PathOfFileUrl("file:///a/../b"), "/a/../b");
+  for (const char* url : {"", "/a", "http://host/a", "file:a", "file://other/a",
+                          "file:///a%00b", "file:///a\nb"}) {
+    EXPECT_EQ(PathOfFileUrl(url).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << url;
+  }
+}
+
 TEST(HttpRootTest, NamesStayBelowTheRoot) {
   const auto root = *HttpRoot::Create("http://host/data/");
   EXPECT_EQ(root->uri(), "http://host/data");

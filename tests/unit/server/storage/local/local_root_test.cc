@@ -161,6 +161,22 @@ TEST_F(LocalRootTest, AnExtraRootIsNotLeftEither) {
                 "class_b");
 }
 
+TEST_F(LocalRootTest, IsFoundByItsOtherNames) {
+  scratch_.Link("link", "train");
+  scratch_.Link("folders", ".");
+  const auto root = Root();
+  for (const char* name : {"train", "link", "folders/link", "train/../train"}) {
+    EXPECT_EQ(root->NameIn(scratch_.Path(name) + "/class_a/x.jpg"),
+              scratch_.Path(name));
+    EXPECT_EQ(root->NameIn(scratch_.Path(name) + "/gone/gone.jpg"),
+              scratch_.Path(name));
+  }
+  for (const char* path : {"train", "other/y.jpg", "gone/x.jpg"})
+    EXPECT_EQ(root->NameIn(scratch_.Path(path)), "") << path;
+  EXPECT_EQ(root->NameIn("/"), "");
+  EXPECT_EQ(root->NameIn(""), "");
+}
+
 TEST_F(LocalRootTest, LoopsOfLinksEnd) {
   scratch_.Link("train/a", "b");
   scratch_.Link("train/b", "a");

@@ -1,0 +1,44 @@
+#include "server/dataset/manifest/image_paths.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/http/url.h"
+
+namespace forebay::dataset::manifest {
+
+absl::StatusOr<std::string> ImagePaths::Below(const std::string& path) {
+  if (path.empty()) return absl::DataLossError("the path is empty");
+  if (path.find('\0') != path.npos) {
+    return absl::DataLossError("the path has a zero byte in it");
+  }
+  std::string absolute = path;
+  if (path.starts_with("file://")) {
+    FOREBAY_ASSIGN_OR_RETURN(absolute, storage::http::PathOfFileUrl(path));
+  } else if (path.front() != '/' && path.find("://") == path.npos) {
+    return absl::StrCat(folder_, path);
+  }
+  std::string below = BelowRoots(absolute);
+  if (below.empty() && find_root_ != nullptr && absolute.front() == '/') {
+    if (std::string root = find_root_(absolute); !root.empty()) {
+      roots_.push_back(std::move(root));
+      below = BelowRoots(absolute);
+    }
+  }
+  if (!below.empty()) return below;
+  return absl::PermissionDeniedError(
+      absl::StrCat(path,
+                   ": is not in the manifest's folder, which has to hold all "
+                   "of its images"));
+}
+
+// "" if it is below none.
+std::string ImagePaths::BelowRoots(const std::string& path) const {
+  for (const std::string& root : roots_) {
+    if (!path.starts_with(root)) continue;
+    const std::size_t below = path.find_first_not_of('/', root.size());
+    if (below != path.npos && below > root.size()) return path.substr(below);
+  }
+  return "";
+}
+
+}  // namespace forebay::dataset::manifest

@@ -1,0 +1,45 @@
+#ifndef FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
+#define FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace forebay::dataset::manifest {
+
+// The part of an absolute path that is the root by another name, such as that
+// of a link to it; "" if there is none. May block.
+using FindRoot = std::function<std::string(const std::string& path)>;
+
+// Turns the paths of a manifest's images into those below its root. Relative
+// ones are of the manifest's folder; absolute ones, and file:// URLs, must lie
+// in the root.
+//
+// Not thread-safe. May block where FindRoot does.
+class ImagePaths {
+ public:
+  // `root` is the root's absolute path, without a slash at its end; empty: no
+  // path may be absolute. `folder` is where the manifest lies below it, with a
+  // slash at its end, or empty. `find_root` may be null.
+  ImagePaths(std::string root, std::string folder, FindRoot find_root)
+      : folder_(std::move(folder)), find_root_(std::move(find_root)) {
+    if (!root.empty()) roots_.push_back(std::move(root));
+  }
+
+  // DATA_LOSS: it is no path; PERMISSION_DENIED: it is not in the root.
+  absl::StatusOr<std::string> Below(const std::string& path);
+
+ private:
+  std::string BelowRoots(const std::string& path) const;
+
+  const std::string folder_;
+  const FindRoot find_root_;
+  std::vector<std::string> roots_;  // the names of the root that are known
+};
+
+}  // namespace forebay::dataset::manifest
+
+#endif  // FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
