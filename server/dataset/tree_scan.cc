@@ -10,8 +10,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -19,6 +17,7 @@
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/base/worker_threads.h"
 #include "server/dataset/path_order.h"
 
 // Directories wait in one queue; each worker takes one, lists it and puts the
@@ -313,16 +312,7 @@ absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, const std::stop_token& stop) {
   Scan scan(root, wanted, stop);
-  std::vector<std::thread> others;
-  try {
-    for (int i = 1; i < threads; ++i) {
-      others.emplace_back([&scan] { scan.Work(); });
-    }
-  } catch (const std::system_error&) {
-    // Fewer threads do as well.
-  }
-  scan.Work();
-  for (std::thread& other : others) other.join();
+  base::RunOnThreads(threads, [&scan] { scan.Work(); });
   return scan.TakeResult();
 }
 

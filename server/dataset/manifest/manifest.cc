@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/base/worker_threads.h"
 #include "server/dataset/manifest/number.h"
 #include "server/dataset/manifest/row_reader.h"
 
@@ -159,15 +159,8 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
     }
   };
   FOREBAY_CHECK(options.threads >= 1);
-  {
-    std::vector<std::jthread> threads;
-    const std::uint64_t useful = (lines.size() + 63) / 64;
-    for (std::uint64_t i = 1;
-         i < std::min<std::uint64_t>(options.threads, useful); ++i) {
-      threads.emplace_back(work);
-    }
-    work();
-  }
+  const std::uint64_t useful = (lines.size() + 63) / 64;
+  base::RunOnThreads(std::min<std::uint64_t>(options.threads, useful), work);
   return rows.error();
 }
 

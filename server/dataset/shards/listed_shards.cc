@@ -7,14 +7,13 @@
 #include <iterator>
 #include <map>
 #include <string_view>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/base/worker_threads.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/shards/brace_expansion.h"
 
@@ -36,15 +35,8 @@ class Inquiry {
       : lister_(lister), root_(root), stop_(stop), named_(named) {}
 
   absl::Status Run() {
-    std::vector<std::thread> others;
-    try {
-      while (others.size() + 1 < std::min(kThreads, named_.size()))
-        others.emplace_back([this] { Work(); });
-    } catch (const std::system_error&) {
-      // Fewer threads do as well.
-    }
-    Work();
-    for (std::thread& other : others) other.join();
+    base::RunOnThreads(std::clamp<std::size_t>(named_.size(), 1, kThreads),
+                       [this] { Work(); });
     base::MutexLock lock(&mutex_);
     return status_;
   }

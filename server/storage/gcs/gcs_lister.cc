@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/base/worker_threads.h"
 #include "server/storage/gcs/listing.h"
 
 namespace forebay::storage::gcs {
@@ -79,7 +78,8 @@ absl::Status GcsLister::List(const Root& root,
                    .stop = stop});
   if (!level.ok()) return Explained(level, *bucket);
 
-  const std::size_t threads = std::min(folders.size(), kThreads);
+  const std::size_t threads =
+      std::clamp<std::size_t>(folders.size(), 1, kThreads);
   FolderQueue queue(std::move(folders));
   const auto work = [&] {
     std::string folder;
@@ -88,14 +88,7 @@ absl::Status GcsLister::List(const Root& root,
           ListObjects(client_, authorizer_, *bucket, take,
                       {.folder = folder, .folders = nullptr, .stop = stop}));
   };
-  std::vector<std::thread> others;
-  try {
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  } catch (const std::system_error&) {
-    // Fewer threads do as well.
-  }
-  work();
-  for (std::thread& other : others) other.join();
+  base::RunOnThreads(threads, work);
   return Explained(queue.status(), *bucket);
 }
 

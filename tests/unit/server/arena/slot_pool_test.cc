@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/server/base/no_threads.h"
+
 namespace forebay::arena {
 namespace {
 
@@ -20,6 +22,11 @@ SlotPool MakePool(std::uint32_t slots) {
   EXPECT_TRUE(memory.ok()) << memory.status();
   pool.Add(*std::move(memory));
   return pool;
+}
+
+TEST(SlotPoolTest, IsMadeWithoutThreads) {
+  const base::NoThreads none;
+  EXPECT_EQ(MakePool(3).Counts().free, 3);
 }
 
 TEST(SlotPoolTest, GoesFromFreeOverFillingToFinishedAndBack) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -256,6 +257,15 @@ TEST(ManifestTest, RefusesFieldsThatAreNone) {
     EXPECT_EQ(Read(kCsv, fields).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST(ManifestTest, ManagesWithoutThreads) {
+  std::string text = "path\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, i, "\n");
+  const base::NoThreads none;
+  const auto manifest = Read(text, {{"image"}, {"path"}});
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ((*manifest)->size(), 1000u);
 }
 
 TEST(ManifestTest, Stops) {

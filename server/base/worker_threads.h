@@ -1,0 +1,17 @@
+#ifndef FOREBAY_SERVER_BASE_WORKER_THREADS_H_
+#define FOREBAY_SERVER_BASE_WORKER_THREADS_H_
+
+#include <cstddef>
+#include <functional>
+
+namespace forebay::base {
+
+// Runs `work` on `threads` threads at once, this one among them, and returns
+// when it has ended on all; on fewer where the system gives no more. So each
+// call has to take from a common store of work until that is empty. `threads`
+// is at least 1.
+void RunOnThreads(std::size_t threads, const std::function<void()>& work);
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_SERVER_BASE_WORKER_THREADS_H_
