@@ -274,7 +274,12 @@ absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndexFor(
   const bool reusable =
       current != nullptr && !before.stale && request.AgreesWith(*current) &&
       (waited || current->IsSettled(before.scanned_at_nanos)) &&
-      IsUnchanged(request.root, *current, request.search);
+      IsStillTrue(request, *current, warnings);
+  if (before.stale) {
+    warnings->push_back(absl::StrCat(
+        request.root.uri(),
+        ": a file was changed in its place: the index is built anew"));
+  }
   absl::StatusOr<Found> found =
       reusable
           ? Found{current, before.scanned_at_nanos}
@@ -313,6 +318,18 @@ absl::StatusOr<Catalog::Found> Catalog::LoadOrScan(
   return found;
 }
 
+bool Catalog::IsStillTrue(const Request& request, const Index& index,
+                          std::vector<std::string>* warnings) {
+  std::string edited;
+  if (IsUnchanged(request.root, index, request.search, &edited)) return true;
+  if (!edited.empty()) {
+    warnings->push_back(
+        absl::StrCat(request.root.uri(), ": ", edited,
+                     " was changed in its place: the index is built anew"));
+  }
+  return false;
+}
+
 // Null if there is none that can still be used.
 std::shared_ptr<const Index> Catalog::Load(
     const Request& request, std::vector<std::string>* warnings) const {
@@ -327,7 +344,7 @@ std::shared_ptr<const Index> Catalog::Load(
   }
   const bool usable = request.AgreesWith(**index) &&
                       (*index)->IsSettled((*index)->parts().scanned_at_nanos) &&
-                      IsUnchanged(request.root, **index, request.search);
+                      IsStillTrue(request, **index, warnings);
   return usable ? *std::move(index) : nullptr;
 }
 

@@ -1,24 +1,77 @@
 #include "server/dataset/revalidation.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "server/base/fd.h"
 #include "server/dataset/tree_scan.h"
+#include "server/storage/local/file_stat.h"
 
 namespace forebay::dataset {
+namespace {
+
+class Revalidation {
+ public:
+  Revalidation(const storage::local::LocalRoot& root, const Index& index,
+               std::uint64_t most_files)
+      : root_(root),
+        index_(index),
+        step_(std::max<std::uint64_t>(
+            (index.size() + most_files - 1) / most_files, 1)) {}
+
+  // Whether the directory of that number, whose samples end before `end`, is
+  // as it was.
+  bool IsAsItWas(std::size_t number, std::uint64_t end, std::string* edited) {
+    const IndexDirectory& directory = index_.parts().directories[number];
+    const std::string_view path = index_.PathOf(directory);
+    const auto fd = root_.OpenDirectory(path);
+    if (!fd.ok()) return false;
+    const auto stamp = StampOf(fd->get(), path);
+    if (!stamp.ok() || !(*stamp == directory.stamp)) return false;
+    for (; next_ < end; next_ += step_) {
+      if (!IsFileAsItWas(fd->get(), path)) {
+        *edited = index_.At(next_).object;
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  // What cannot be looked at tells when it is read.
+  bool IsFileAsItWas(int directory, std::string_view path) const {
+    const Sample sample = index_.At(next_);
+    const auto stat = root_.StatEntry(
+        directory, path,
+        std::string_view(sample.object).substr(path.size() + 1));
+    return !stat.ok() || stat->type != storage::local::FileType::kRegular ||
+           (std::min(stat->size, IndexRecord::kLargestSize) ==
+                sample.version.size &&
+            stat->mtime_nanos == sample.version.stamp);
+  }
+
+  const storage::local::LocalRoot& root_;
+  const Index& index_;
+  const std::uint64_t step_;
+  std::uint64_t next_ = 0;  // the next sample to be looked at
+};
+
+}  // namespace
 
 bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
-                 const std::stop_token& stop) {
+                 const std::stop_token& stop, std::string* edited,
+                 const LookLimits& limits) {
   const auto& directories = index.parts().directories;
-  return std::all_of(
-      directories.begin(), directories.end(),
-      [&](const IndexDirectory& directory) {
-        if (stop.stop_requested()) return false;
-        const auto fd = root.OpenDirectory(index.PathOf(directory));
-        if (!fd.ok()) return false;
-        const auto stamp = StampOf(fd->get(), index.PathOf(directory));
-        return stamp.ok() && *stamp == directory.stamp;
-      });
+  Revalidation revalidation(root, index,
+                            root.on_this_host() ? limits.near : limits.far);
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const std::uint64_t end = i + 1 < directories.size()
+                                  ? directories[i + 1].first_sample
+                                  : index.size();
+    if (stop.stop_requested() || !revalidation.IsAsItWas(i, end, edited))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace forebay::dataset

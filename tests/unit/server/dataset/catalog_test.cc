@@ -208,12 +208,34 @@ TEST_F(CatalogTest, FreshlyChangedDirectoriesAreNotTrusted) {
   EXPECT_EQ(&one->classes(), &four->classes());
 }
 
+TEST_F(CatalogTest, AFileThatWasEditedInPlaceIsFoundOut) {
+  Catalog catalog(Options());
+  auto before = Open(catalog);
+  tree_.Write("data/a/1.jpg", "longer");
+  const auto after = Open(catalog);
+  EXPECT_EQ(scans_, 2);
+  EXPECT_NE(after->version(), before->version());
+  EXPECT_EQ(after->At(0).length, 6);
+  ASSERT_EQ(warnings_.size(), 1);
+  EXPECT_THAT(warnings_[0], HasSubstr("data: a/1.jpg was changed in its place: "
+                                      "the index is built anew"));
+  EXPECT_EQ(Open(catalog)->version(), after->version());
+  EXPECT_EQ(scans_, 2);
+  // From disk, too: only the time is another one.
+  SetModified("data/b/2.jpg", 7);
+  Catalog later(Options());
+  EXPECT_NE(Open(later)->version(), after->version());
+  EXPECT_EQ(scans_, 3);
+  EXPECT_EQ(warnings_.size(), 2);
+}
+
+// As one of more files than are looked at.
 TEST_F(CatalogTest, AReplacedFileMakesTheNextAttachScan) {
   Catalog catalog(Options());
   const auto before = Open(catalog);
-  tree_.Write("data/a/1.jpg", "longer");
-  // In place: no directory tells.
   EXPECT_EQ(Open(catalog)->version(), before->version());
+  EXPECT_EQ(scans_, 1);
+  tree_.Write("data/a/1.jpg", "longer");
   catalog.MarkStale(*before);
   EXPECT_FALSE(IsKeptOnDisk());
   const auto after = Open(catalog);
