@@ -1,14 +1,14 @@
 // How the cache works. The extent's hash names a shard, whose table says
 // whether the bytes are there (a hit), on their way (join whoever waits for
 // them), or neither (a miss). A hit is given out if the root can tell at once
-// that the object is what it was; else it waits for the answer of the source,
-// as if it were read. Who misses makes room before the read is sent: the
-// landlord draws candidates from a shard and, where it has too few, from those
-// after it; those that are wanted later than the newcomer go. Where none are,
-// the read goes below all the same and is answered, but not kept. Then what
-// lies beside it and is wanted soon is looked at: what is missing and finds
-// room goes below with it, as a flight that nobody waits for yet. Bytes of
-// which another form is kept are the first to go, unless somebody wants them
+// that the object is what it was when its bytes were read; else the source is
+// asked to read it anew unless it is. Who misses makes room before the read is
+// sent: the landlord draws candidates from a shard and, where it has too few,
+// from those after it; those that are wanted later than the newcomer go. Where
+// none are, the read goes below all the same and is answered, but not kept.
+// Then what lies beside it and is wanted soon is looked at: what is missing and
+// finds room goes below with it, as a flight that nobody waits for yet. Bytes
+// of which another form is kept are the first to go, unless somebody wants them
 // since.
 #include "server/cache/cache.h"
 
@@ -19,6 +19,31 @@
 #include "server/cache/extent.h"
 
 namespace forebay::cache {
+namespace {
+
+// Whether what is held may be given out unasked: the object is what it was when
+// that was read.
+bool IsCurrent(const storage::ReadRequest& request, const Held& held) {
+  storage::ObjectVersion version = request.version;
+  version.revision = held.revision;
+  return request.root->StillHas(request.object, version);
+}
+
+// Whether it is what the request is for, if it is current: bytes of another
+// revision than the reader's index knows may have another layout.
+bool Suits(const storage::ReadRequest& request, const Held& held) {
+  const storage::Revision& wanted = request.version.revision;
+  return wanted == storage::Revision() || wanted == held.revision;
+}
+
+void Give(storage::ReadRequest& request, std::shared_ptr<const Held> held) {
+  if (request.seen != nullptr) *request.seen = held->revision;
+  const absl::Span<const std::uint8_t> span = held->bytes.span();
+  request.done(base::Bytes(std::move(held), span));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation capacity,
@@ -78,7 +103,7 @@ bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
   Shard::Found found =
       shards_[shard].Look(extent, root, request, /*memory=*/0, now_nanos);
   if (found.hit != nullptr &&
-      !request.root->StillHas(request.object, request.version)) {
+      (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
     found = shards_[shard].Doubt(extent, root, request, /*memory=*/0, now_nanos,
                                  found.saves_nanos);
   }
@@ -89,8 +114,7 @@ bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
                                    /*is_missed=*/false, /*is_due=*/true});
   }
   if (found.hit != nullptr) {
-    const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
-    request.done(base::Bytes(std::move(found.hit), span));
+    Give(request, std::move(found.hit));
   } else if (found.missed != nullptr) {
     findings->misses.push_back({shard, std::move(found.missed),
                                 std::move(request), Holding{.sample = {}}});
@@ -116,7 +140,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   Shard::Found found =
       shards_[shard].Look(extent, root, request, holding.bytes, now_nanos);
   if (found.hit != nullptr &&
-      !request.root->StillHas(request.object, request.version)) {
+      (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
     found =
         shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos,
                              /*saves_nanos=*/0);
@@ -131,8 +155,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     }
   }
   if (found.hit != nullptr) {
-    const absl::Span<const std::uint8_t> span = found.hit->bytes.span();
-    request.done(base::Bytes(std::move(found.hit), span));
+    Give(request, std::move(found.hit));
   } else if (found.missed != nullptr) {
     findings->misses.push_back(
         {shard, std::move(found.missed), std::move(request), holding});
@@ -145,8 +168,7 @@ void Cache::MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses) {
   Landlord::Draw draw;
   for (Miss& miss : *misses) {
     if (miss.flight->confirms != nullptr) {
-      miss.request.offset = 0;
-      miss.request.length = 0;
+      miss.request.unless = miss.flight->confirms->revision;
     } else if (auto charge =
                    landlord_.MakeRoom(miss.holding, now_nanos, &draw)) {
       miss.flight->charge = *std::move(charge);
@@ -168,6 +190,7 @@ void Cache::SendBelow(std::vector<Miss> misses,
     request.form = storage::kEncoded;
     request.given = nullptr;
     request.origin = &miss.flight->origin;
+    request.seen = &miss.flight->seen;
     request.done = [this, shard = miss.shard,
                     flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
       Land(shard, flight, std::move(bytes));
@@ -192,19 +215,22 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
   }
   std::shared_ptr<const Held> kept;
   if (bytes.ok() && flight->confirms != nullptr) {
-    kept = flight->confirms;
+    if (bytes->size() < flight->extent->length) kept = flight->confirms;
   } else if (bytes.ok() && flight->charge.bytes() > 0) {
     kept =
         std::make_shared<const Held>(Held{.charge = std::move(flight->charge),
                                           .form_charge = {},
                                           .cover = {},
+                                          .revision = flight->seen,
                                           .bytes = *bytes});
   }
   if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
   flight->charge.Release();
   std::vector<Flight::Waiter> waiters = shards_[shard].Land(
       *flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
+  const storage::Revision seen = flight->seen;
   for (Flight::Waiter& waiter : waiters) {
+    if (bytes.ok() && waiter.seen != nullptr) *waiter.seen = seen;
     std::exchange(waiter.done, nullptr)(bytes);
   }
   FlightDone();
@@ -215,6 +241,7 @@ class Cache::Room final : public FormRoom {
   Room(const Offer& offer, const Holding& holding, Landlord::FormRent rent)
       : read_(*offer.read),
         form_(offer.form),
+        revision_(offer.revision),
         holding_(holding),
         rent_(std::move(rent)),
         memory_(std::make_shared_for_overwrite<std::uint8_t[]>(offer.bytes)),
@@ -230,12 +257,14 @@ class Cache::Room final : public FormRoom {
         Held{.charge = std::move(rent_.charge),
              .form_charge = std::move(rent_.form_charge),
              .cover = std::make_shared<const char>(),
+             .revision = revision_,
              .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
   }
 
  private:
   const storage::ReadRequest read_;
   const storage::Form form_;
+  const storage::Revision revision_;
   const Holding holding_;
   Landlord::FormRent rent_;
   const std::shared_ptr<std::uint8_t[]> memory_;

@@ -18,7 +18,8 @@ std::uint64_t MemoryFor(const storage::ReadRequest& request,
                         std::uint64_t form_bytes);
 
 // What the cache knows bytes by, without what it takes to keep that: to look
-// them up costs no allocation. Valid as long as what it was made of.
+// them up costs no allocation. Valid as long as what it was made of. A
+// version's revision does not count: which one is kept, what is held says.
 struct ExtentView {
   const std::string* root = nullptr;  // its identity
   std::string_view object;

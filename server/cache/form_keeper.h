@@ -31,6 +31,7 @@ class FormKeeper {
   struct Offer {
     // What was read: its root, extent and sample.
     const storage::ReadRequest* read = nullptr;
+    storage::Revision revision;              // of the object, when it was
     storage::Form form = storage::kEncoded;  // not this one
     std::uint64_t bytes = 0;
     // CPU time that each reader saves that gets it instead of what was read,

@@ -79,6 +79,7 @@ bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
     request.root = occasion.root;
     request.object = std::move(neighbours[i].object);
     request.version = neighbours[i].version;
+    request.layout = std::move(neighbours[i].layout);
     request.offset = neighbours[i].offset;
     request.length = neighbours[i].length;
     request.sample = neighbours[i].sample;

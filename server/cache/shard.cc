@@ -139,7 +139,8 @@ void Shard::JoinLocked(Flight& flight, storage::ReadRequest& request,
   if (request.sample.dataset != 0) flight.holding.sample = request.sample;
   flight.holding.is_ahead = false;
   jobs_.try_emplace(request.purpose.job);
-  flight.waiters.push_back({request.purpose, std::move(request.done)});
+  flight.waiters.push_back(
+      {request.purpose, std::move(request.done), request.given, request.seen});
 }
 
 storage::ReadPurpose Shard::Depart(Flight& flight) {
@@ -177,15 +178,21 @@ std::vector<Flight::Waiter> Shard::Land(Flight& flight,
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(*flight.extent);
   FOREBAY_CHECK(known != table_.end());
+  confirmed = std::move(flight.confirms);
   if (ok) {
-    CountLocked(flight);
+    CountLocked(flight, confirmed != nullptr && kept == confirmed);
     if (kept == nullptr) bypassed_.Add(flight.extent->length);
   } else {
     ++failures_;
   }
   std::vector<Flight::Waiter> waiters =
       std::exchange(flight.waiters, std::vector<Flight::Waiter>());
-  confirmed = std::move(flight.confirms);
+  if (kept == nullptr) {
+    // What is read below is encoded, whatever was to be confirmed.
+    for (Flight::Waiter& waiter : waiters) {
+      if (waiter.given != nullptr) *waiter.given = storage::kEncoded;
+    }
+  }
   Entry& entry = known->second;
   landed = std::move(entry.flight);
   if (kept == nullptr) {
@@ -247,7 +254,7 @@ Traffic& Shard::TrafficLocked(std::uint64_t job) {
   return known == jobs_.end() ? forgotten_ : known->second;
 }
 
-void Shard::CountLocked(const Flight& flight) {
+void Shard::CountLocked(const Flight& flight, bool confirmed) {
   const auto read_below = [&flight](Traffic& traffic) -> Tally& {
     return flight.origin == storage::Origin::kKept ? traffic.disk
                                                    : traffic.source;
@@ -257,7 +264,7 @@ void Shard::CountLocked(const Flight& flight) {
     read_below(traffic).Add(flight.extent->length);
     traffic.ahead.Add(flight.extent->length);
   }
-  if (flight.extent->form != storage::kEncoded) {
+  if (confirmed && flight.extent->form != storage::kEncoded) {
     for (std::size_t i = 0; i < flight.waiters.size(); ++i) {
       decoded_.AddHit(flight.holding.saves_nanos);
     }
@@ -266,9 +273,9 @@ void Shard::CountLocked(const Flight& flight) {
     Traffic& traffic = TrafficLocked(waiter.purpose.job);
     const bool first =
         &waiter == flight.waiters.data() && !flight.ahead.has_value();
-    (flight.confirms != nullptr ? traffic.memory
-     : first                    ? read_below(traffic)
-                                : traffic.shared)
+    (confirmed ? traffic.memory
+     : first   ? read_below(traffic)
+               : traffic.shared)
         .Add(flight.extent->length);
   }
 }

@@ -30,7 +30,8 @@ struct Held {
   Charge form_charge;  // of another form than what was read: among those
   // Of another form: what covers the bytes that it was made of.
   std::shared_ptr<const void> cover;
-  base::Bytes bytes;  // goes before its room is given back
+  storage::Revision revision;  // of the object, when the bytes were read
+  base::Bytes bytes;           // goes before its room is given back
 };
 
 // A read below, from the first miss until it lands; or a question, whether what
@@ -39,6 +40,9 @@ struct Flight {
   struct Waiter {
     storage::ReadPurpose purpose;
     std::function<void(absl::StatusOr<base::Bytes>)> done;
+    // As the request's; the cache writes into them when the flight lands.
+    storage::Form* given = nullptr;
+    storage::Revision* seen = nullptr;
   };
 
   // Not written once the flight is in the shard.
@@ -47,7 +51,8 @@ struct Flight {
   Charge charge;  // empty: not to be kept
   // Of who reads it below, until it lands.
   storage::Origin origin = storage::Origin::kSource;
-  // What was kept, where nothing is read but whether the object is what it was.
+  storage::Revision seen;
+  // What was kept, where nothing is read as long as the object is what it was.
   std::shared_ptr<const Held> confirms;
   // For whom it is read, if nobody waited for it when it was begun.
   std::optional<storage::ReadPurpose> ahead;
@@ -107,7 +112,7 @@ class Shard {
   std::vector<storage::ReadPurpose> Follow(Flight& flight,
                                            std::uint64_t ticket);
   // The read is done: `kept` is what to keep, null if nothing. Returns who
-  // waited.
+  // waited, told which form they get.
   std::vector<Flight::Waiter> Land(Flight& flight,
                                    std::shared_ptr<const Held> kept, bool ok,
                                    std::int64_t now_nanos);
@@ -165,7 +170,9 @@ class Shard {
   // Where what the job has read already is counted: it may be forgotten since.
   Traffic& TrafficLocked(std::uint64_t job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CountLocked(const Flight& flight) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `confirmed`: it read nothing, for what was kept is true.
+  void CountLocked(const Flight& flight, bool confirmed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);

@@ -32,6 +32,7 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
     if (ring.ok()) {
       ring_ = *std::move(ring);
       scheduled_.emplace(ring_.get());
+      rechecked_.emplace(&*scheduled_);
       spdlog::info("local files are read through io_uring");
       return;
     }
@@ -39,9 +40,12 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
   }
   threads_ = std::make_unique<LocalSource>(options);
   scheduled_.emplace(threads_.get());
+  rechecked_.emplace(&*scheduled_);
   spdlog::info("local files are read by {} threads: {}", config.local_threads(),
                refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
 }
+
+LocalReads::~LocalReads() { rechecked_->Stop(); }
 
 std::int64_t LocalReads::cpu_nanos() const {
   return ring_ != nullptr ? ring_->cpu_nanos() : threads_->cpu_nanos();

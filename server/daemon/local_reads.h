@@ -11,6 +11,7 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/uring_source.h"
+#include "server/storage/rechecked_source.h"
 #include "server/storage/scheduled_source.h"
 
 namespace forebay::daemon {
@@ -27,8 +28,9 @@ class LocalReads {
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
   explicit LocalReads(const proto::StorageConfig& config);
+  ~LocalReads();
 
-  storage::ByteSource* source() { return &*scheduled_; }
+  storage::ByteSource* source() { return &*rechecked_; }
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;
 
@@ -37,6 +39,8 @@ class LocalReads {
   const std::string& refusal() const { return refusal_; }
 
  private:
+  // In front of the rest, and goes after it.
+  std::optional<storage::RecheckedSource> rechecked_;
   // One of them.
   std::unique_ptr<storage::local::UringSource> ring_;
   std::unique_ptr<storage::local::LocalSource> threads_;

@@ -57,8 +57,9 @@ using FieldValue = std::variant<Part, std::int64_t, std::string_view>;
 struct Sample {
   std::string object;
   storage::ObjectVersion version;
-  std::uint64_t offset = 0;  // bytes
-  std::uint64_t length = 0;  // bytes
+  std::shared_ptr<const storage::ObjectLayout> layout;  // as a ReadRequest's
+  std::uint64_t offset = 0;                             // bytes
+  std::uint64_t length = 0;                             // bytes
 };
 
 // Which sample it is of the dataset that it comes from.

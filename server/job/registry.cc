@@ -63,6 +63,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     request.root = stream::Provenance(&dataset).RootOf(0);
     request.object = std::move(sample.object);
     request.version = sample.version;
+    request.layout = std::move(sample.layout);
     request.offset = sample.offset;
     request.length = sample.length;
     request.purpose.job = flow;

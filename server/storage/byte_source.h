@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,12 +14,26 @@
 namespace forebay::storage {
 
 class Neighbourhood;
+class ObjectLayout;
+
+// Tells files of one name, size and mtime apart, as far as their file system
+// does: one that was renamed to it has another inode, one that was written over
+// another ctime. What is 0 is not told, and anything agrees with it.
+struct Revision {
+  std::uint64_t inode = 0;
+  std::int64_t ctime_nanos = 0;
+
+  bool operator==(const Revision&) const = default;
+};
 
 // What an object must still be when it is read.
 struct ObjectVersion {
   std::uint64_t size = 0;  // bytes
   std::int64_t stamp =
       0;  // a file's mtime in nanoseconds; a cloud object's generation
+  // Only where it matters which file it is: of a shard, whose index says what
+  // lies where. Never a part of what states and ranks compare.
+  Revision revision = {};
 
   bool operator==(const ObjectVersion&) const = default;
 };
@@ -36,10 +51,10 @@ class Root {
   // then they share what is cached. Null: nothing that is read through this
   // root is kept.
   virtual std::shared_ptr<const std::string> identity() const;
-  // Whether it can be told at once that the object is that version still: only
-  // then is what was kept of it given out unasked. Else the source is asked, by
-  // a read of no bytes. True where a version's bytes are the same for ever, as
-  // those of a bucket's generation are.
+  // Whether it can be told at once that the object is that version still, of
+  // that very revision: only then is what was kept of it given out unasked.
+  // Else the source is asked (ReadRequest::unless). True where a version's
+  // bytes are the same for ever, as those of a bucket's generation are.
   virtual bool StillHas(const std::string& object,
                         const ObjectVersion& version) const;
   // The same, but it says so for good: also when the daemon, or the host, was
@@ -91,6 +106,12 @@ struct ReadRequest {
   ObjectVersion version;
   std::uint64_t offset = 0;  // bytes
   std::uint64_t length = 0;  // bytes; offset + length <= version.size
+  // What lies where in the object, where its version has a revision. Null:
+  // nobody can say whether that is still so when its ctime alone has changed.
+  std::shared_ptr<const ObjectLayout> layout;
+  // Bytes of that revision are at hand: while the object still has it, the
+  // answer is no bytes. A source that cannot tell gives all.
+  std::optional<Revision> unless;
   ReadPurpose purpose;
   SampleRef sample;
   // Who is wanted soon after the sample, for whoever keeps bytes: these may
@@ -111,6 +132,9 @@ struct ReadRequest {
   // Of who wants to know it, for as long as `done` is there: kSource, unless a
   // cache below says otherwise before it calls `done`. Null: nobody.
   Origin* origin = nullptr;
+  // Of who wants to know it, for as long as `done` is there: written before
+  // `done` gets bytes, if they have one. Null: nobody.
+  Revision* seen = nullptr;
   // Called exactly once, on any thread, perhaps before Read returns; must not
   // block. Gets all `length` bytes or an error.
   std::function<void(absl::StatusOr<base::Bytes>)> done;
@@ -120,9 +144,10 @@ struct ReadRequest {
 // ByteSources too. Thread-safe. The caller owns the source; destroying it
 // completes what is under way first. Read does not block. Errors (through
 // `done`; each names the object and the reason): NOT_FOUND (deleted),
-// FAILED_PRECONDITION (not the version asked for), PERMISSION_DENIED,
-// INVALID_ARGUMENT (not a regular file, range outside the object), UNAVAILABLE
-// (a passing fault), DATA_LOSS (shorter than it says).
+// FAILED_PRECONDITION (not the version asked for), ABORTED (it is, but for its
+// ctime, which the version tells), PERMISSION_DENIED, INVALID_ARGUMENT (not a
+// regular file, range outside the object), UNAVAILABLE (a passing fault),
+// DATA_LOSS (shorter than it says).
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -150,6 +175,24 @@ inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
 inline void ByteSource::SetWeight(std::uint64_t, double) {}
 inline void ByteSource::SetCap(std::uint64_t, double) {}
 inline void ByteSource::Forget(std::uint64_t) {}
+
+// What lies where in an object, as an index has it: says whether it is so still
+// where the object's ctime alone has changed, as chmod and a further hard link
+// change it, and a writer who sets the mtime back.
+//
+// Immutable and thread-safe; shared by who reads. LookAgain does not block.
+class ObjectLayout {
+ public:
+  virtual ~ObjectLayout() = default;
+
+  // Looks through `source` at what `read` could not read for that. Calls `done`
+  // once, on any thread, perhaps before it returns: with the revision that has
+  // the same layout, which it is to be read by. FAILED_PRECONDITION: there is
+  // none; others: those of the source.
+  virtual void LookAgain(
+      const ReadRequest& read, ByteSource& source,
+      std::function<void(absl::StatusOr<Revision>)> done) const = 0;
+};
 
 // The most that a source holds for a read of so many bytes, until the last
 // copy of its Bytes is gone: buffers come in sizes.

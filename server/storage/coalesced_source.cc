@@ -22,8 +22,10 @@ std::uint64_t EndOf(const ReadRequest& request) {
 }
 
 auto ObjectOf(const ReadRequest& request) {
-  return std::tie(request.purpose.job, request.root, request.version.size,
-                  request.version.stamp, request.object);
+  const ObjectVersion& version = request.version;
+  return std::tie(request.purpose.job, request.root, version.size,
+                  version.stamp, version.revision.inode,
+                  version.revision.ctime_nanos, request.layout, request.object);
 }
 
 bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {
@@ -98,7 +100,7 @@ void CoalescedSource::Read(absl::Span<ReadRequest> requests) {
 
 bool CoalescedSource::MayJoin(const ReadRequest& request) const {
   return request.root != nullptr && request.length > 0 &&
-         request.length <= options_.most_bytes &&
+         !request.unless.has_value() && request.length <= options_.most_bytes &&
          request.length <= request.version.size &&
          request.offset <= request.version.size - request.length;
 }
@@ -133,6 +135,8 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
   whole.root = first.root;
   whole.object = first.object;
   whole.version = first.version;
+  whole.layout = first.layout;
+  whole.seen = &range->seen;
   whole.purpose = first.purpose;
   whole.sample = first.sample;
   std::uint64_t end = 0;
@@ -174,7 +178,9 @@ void CoalescedSource::Land(Range& range, absl::StatusOr<base::Bytes> bytes) {
   if (bytes.ok() && bytes->size() == range.length) {
     auto copies = HandOut(range, *std::exchange(bytes, base::Bytes()));
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      range.members[i].done(std::move(copies[i]));
+      ReadRequest& member = range.members[i];
+      if (member.seen != nullptr) *member.seen = range.seen;
+      member.done(std::move(copies[i]));
     }
   } else {
     ReadAgain(range, bytes.status());

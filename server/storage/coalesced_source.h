@@ -71,6 +71,7 @@ class CoalescedSource final : public ByteSource {
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes
     std::vector<ReadRequest> members;
+    Revision seen;  // what all of them see
   };
 
   CoalescedSource(ByteSource* below, base::MemoryReservation memory,

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STORAGE_NEIGHBOURHOOD_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ struct Neighbour {
   SampleRef sample;
   std::string object;
   ObjectVersion version;
-  std::uint64_t offset = 0;  // bytes
-  std::uint64_t length = 0;  // bytes
+  std::shared_ptr<const ObjectLayout> layout;  // as ReadRequest's
+  std::uint64_t offset = 0;                    // bytes
+  std::uint64_t length = 0;                    // bytes
   // How many samples later the reader wants it itself; 0: it does not. Then
   // another one may, such as another rank of the same job.
   std::uint64_t distance = 0;

@@ -13,6 +13,8 @@ namespace {
 // Thread-safe. Shared with the read, which may outlive who waits for it.
 class Answer {
  public:
+  Revision* seen() { return &seen_; }
+
   void Give(absl::StatusOr<base::Bytes> bytes) {
     base::MutexLock lock(&mutex_);
     if (bytes_.has_value()) return;
@@ -29,6 +31,7 @@ class Answer {
  private:
   base::Mutex mutex_;
   base::CondVar given_;
+  Revision seen_;  // the read's until it gives its bytes
   // The first one counts.
   std::optional<absl::StatusOr<base::Bytes>> bytes_ ABSL_GUARDED_BY(mutex_);
 };
@@ -36,8 +39,10 @@ class Answer {
 }  // namespace
 
 absl::StatusOr<base::Bytes> ReadNow(ByteSource& source, ReadRequest request,
-                                    const std::stop_token& stop) {
+                                    const std::stop_token& stop,
+                                    Revision* seen) {
   const auto answer = std::make_shared<Answer>();
+  request.seen = answer->seen();
   request.done = [answer](absl::StatusOr<base::Bytes> bytes) {
     answer->Give(std::move(bytes));
   };
@@ -45,7 +50,9 @@ absl::StatusOr<base::Bytes> ReadNow(ByteSource& source, ReadRequest request,
     answer->Give(absl::CancelledError("was not read to the end"));
   });
   source.Read(absl::MakeSpan(&request, 1));
-  return answer->Await();
+  auto bytes = answer->Await();
+  if (bytes.ok() && seen != nullptr) *seen = *answer->seen();
+  return bytes;
 }
 
 }  // namespace forebay::storage

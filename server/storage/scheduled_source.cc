@@ -13,11 +13,11 @@ namespace {
 constexpr double kRefill = 0.75;
 // Of a stretch of time that tells what requests cost.
 constexpr std::int64_t kStretchRequests = 256;
-// Lengths are not checked yet.
+// Lengths are not checked yet. What is at hand is hardly ever read again.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
 std::uint64_t BytesOf(const ReadRequest& request) {
-  return std::min(request.length, kMostBytes);
+  return request.unless.has_value() ? 0 : std::min(request.length, kMostBytes);
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ struct Place {
   // What the dataset says of the sample, once it is asked for.
   std::uint64_t length = 0;  // bytes to be read
   std::uint64_t held = 0;    // bytes, while it is read and decoded
-  // What its bytes are in, once they are there.
+  // What its bytes are in, once they are there, and of which file they are.
   storage::Form form = storage::kEncoded;
+  storage::Revision revision = {};
 };
 
 // Which batch of a stream it is: two of one key have the same bytes.

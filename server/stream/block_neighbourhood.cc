@@ -46,6 +46,7 @@ std::vector<storage::Neighbour> BlockNeighbourhood::List(
     list.push_back({.sample = {dataset_number_, id},
                     .object = std::move(sample.object),
                     .version = sample.version,
+                    .layout = std::move(sample.layout),
                     .offset = sample.offset,
                     .length = sample.length,
                     .distance = seen_at.value_or(position) - position});

@@ -95,6 +95,7 @@ class FormChoice::Offer final : public pipeline::FormTarget {
     const std::size_t before =
         choice_->has_other_parts_ ? read_.size() : std::size_t{0};
     room_ = choice_->keeper_->RoomFor({.read = &request,
+                                       .revision = place_->revision,
                                        .form = choice_->form_,
                                        .bytes = before + bytes,
                                        .saves_nanos = appraisal_.saves_nanos,

@@ -14,11 +14,13 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   request.root = provenance_.RootOf(place->id);
   request.object = std::move(source.object);
   request.version = source.version;
+  request.layout = std::move(source.layout);
   request.offset = source.offset;
   request.length = source.length;
   request.sample = provenance_.RefOf(place->id);
   request.form = form_;
   request.given = &place->form;
+  request.seen = &place->revision;
   const Batch& batch = *place->batch;
   const std::uint64_t begin = batch.key.first_sample;
   request.purpose.job = sponsor.terms().flow;

@@ -135,6 +135,7 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
     request.root = provenance_.RootOf(piece.id);
     request.object = std::move(sample.object);
     request.version = sample.version;
+    request.layout = std::move(sample.layout);
     request.offset = sample.offset;
     request.length = sample.length;
     request.sample = provenance_.RefOf(piece.id);

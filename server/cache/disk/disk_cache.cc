@@ -64,8 +64,10 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     storage::ReadRequest request = std::move(taken);
     const auto root =
         request.root == nullptr ? nullptr : request.root->lasting_identity();
-    // Some servers tell no version: it may be another one's tomorrow.
-    if (root == nullptr || request.version.stamp == 0) {
+    // Some servers tell no version: it may be another one's tomorrow. What is
+    // at hand is hardly ever read again.
+    if (root == nullptr || request.version.stamp == 0 ||
+        request.unless.has_value()) {
       below.push_back(std::move(request));
       continue;
     }
@@ -125,15 +127,19 @@ void DiskCache::Queue(ReadThreads::Read hit) {
 
 storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
   storage::ReadRequest ask;
+  const auto seen = std::make_shared<storage::Revision>();
+  ask.seen = seen.get();
   ask.root = hit.request.root;
   ask.object = hit.request.object;
   ask.version = hit.request.version;
   ask.purpose = hit.request.purpose;
   ask.sample = hit.request.sample;
   ask.ticket = hit.request.ticket;
-  ask.done = [this, shared = std::make_shared<ReadThreads::Read>(
-                        std::move(hit))](absl::StatusOr<base::Bytes> bytes) {
+  ask.done = [this, seen,
+              shared = std::make_shared<ReadThreads::Read>(std::move(hit))](
+                 absl::StatusOr<base::Bytes> bytes) {
     if (bytes.ok()) {
+      shared->revision = *seen;
       Queue(std::move(*shared));
       return;
     }
@@ -152,8 +158,9 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
     number = patience_.Begin(now);
   }
   const auto root = read.request.root->lasting_identity();
-  auto bytes =
-      store_->Read(read.found, KeyOf(*root, read.request), scratch, *buffers_);
+  Key key = KeyOf(*root, read.request);
+  key.version.revision = read.revision;
+  auto bytes = store_->Read(read.found, key, scratch, *buffers_);
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
   if (patience_.End(number, now)) slow_.Worked();
@@ -165,6 +172,7 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   auto bytes = ReadDisk(read, scratch);
   if (bytes.ok()) {
     if (request.origin != nullptr) *request.origin = storage::Origin::kKept;
+    if (request.seen != nullptr) *request.seen = read.revision;
     request.done(std::move(bytes));
   } else {
     storage::ReadRequest again = Keeping(std::move(request));
@@ -182,13 +190,17 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
   entry.offset = request.offset;
   entry.sample = request.sample;
   entry.told_nanos = request.purpose.next_use_nanos;
-  request.done = [this, entry = std::move(entry),
+  const auto seen = std::make_shared<storage::Revision>();
+  request.done = [this, entry = std::move(entry), seen,
+                  wanted = std::exchange(request.seen, seen.get()),
                   begun_at_nanos = clock_->NowNanos(),
                   done = std::move(request.done)](
                      absl::StatusOr<base::Bytes> bytes) mutable {
     if (bytes.ok()) {
       SourceTook(clock_->NowNanos() - begun_at_nanos);
       entry.bytes = *bytes;
+      entry.version.revision = *seen;
+      if (wanted != nullptr) *wanted = *seen;
       store_->Keep(std::move(entry));
     }
     done(std::move(bytes));

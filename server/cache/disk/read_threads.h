@@ -27,6 +27,7 @@ class ReadThreads {
   struct Read {
     storage::ReadRequest request;
     Index::Found found;
+    storage::Revision revision = {};  // that the record must have
   };
   // Called on the threads, with a scratch of the thread's.
   using Serve = std::function<void(Read read, const PageBuffer& scratch)>;

@@ -31,6 +31,8 @@ struct Numbers {
   std::uint16_t root_bytes;
   std::uint16_t object_bytes;
   std::uint32_t zero;
+  std::uint64_t inode;
+  std::int64_t ctime_nanos;
 };
 static_assert(sizeof(Numbers) == kFrontBytes);
 static_assert(std::is_trivially_copyable_v<Numbers>);
@@ -83,6 +85,8 @@ std::string EncodeFront(const Key& key, std::uint64_t serial,
   numbers.fingerprint = FingerprintOf(key);
   numbers.version_size = key.version.size;
   numbers.version_stamp = key.version.stamp;
+  numbers.inode = key.version.revision.inode;
+  numbers.ctime_nanos = key.version.revision.ctime_nanos;
   numbers.offset = key.offset;
   numbers.length = static_cast<std::uint32_t>(key.length);
   numbers.data_crc = base::Crc32c(data);
@@ -113,7 +117,9 @@ std::optional<Front> ParseFront(absl::Span<const std::uint8_t> bytes,
   const Front front = {
       .key = {.root = {names, numbers.root_bytes},
               .object = {names + numbers.root_bytes, numbers.object_bytes},
-              .version = {numbers.version_size, numbers.version_stamp},
+              .version = {numbers.version_size,
+                          numbers.version_stamp,
+                          {numbers.inode, numbers.ctime_nanos}},
               .offset = numbers.offset,
               .length = numbers.length},
       .fingerprint = numbers.fingerprint,

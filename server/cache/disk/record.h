@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kRecordAlignment = 16;
 // Of root and object together; what has longer names is not kept.
 inline constexpr std::size_t kMaxNameBytes = 8192;
-inline constexpr std::size_t kFrontBytes = 64;  // without the names
+inline constexpr std::size_t kFrontBytes = 80;  // without the names
 // All that a front may take.
 inline constexpr std::size_t kMaxFrontBytes = kFrontBytes + kMaxNameBytes;
 
@@ -34,7 +34,8 @@ constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
 }
 
 // What bytes are, for as long as a disk keeps them. Valid as long as what it
-// was made of.
+// was made of. They are looked for by all of it but the version's revision,
+// which the record alone tells.
 struct Key {
   std::string_view root;  // its lasting identity
   std::string_view object;
@@ -43,6 +44,7 @@ struct Key {
   std::uint64_t length = 0;
 };
 
+// The revision left out.
 bool operator==(const Key& a, const Key& b);
 
 // Whether a record can be made of it at all.

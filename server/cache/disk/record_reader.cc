@@ -55,6 +55,10 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
       const auto front = ParseFront(bytes, found.file->serial);
       if (!front.has_value()) return Damaged(found, "is damaged");
       if (!(front->key == key)) return Damaged(found, "is another one");
+      if (front->key.version.revision != key.version.revision) {
+        return absl::NotFoundError(
+            absl::StrCat(std::string(key.object), ": was replaced since"));
+      }
       data_crc = front->data_crc;
       bytes.remove_prefix(front->bytes);
     }

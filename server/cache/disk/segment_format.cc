@@ -15,7 +15,7 @@ constexpr std::size_t kNameDigits = 16;
 
 constexpr std::uint64_t kHeadMagic = 0x4745'5359'4245'5246;  // "FREBYSEG"
 constexpr std::uint64_t kTailMagic = 0x4c49'4154'4745'5346;  // "FSEGTAIL"
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 
 struct Head {
   std::uint64_t magic;

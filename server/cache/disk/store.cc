@@ -170,6 +170,7 @@ absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
 }
 
 void Store::ReadFailed(const absl::Status& status, std::int64_t now_nanos) {
+  if (absl::IsNotFound(status)) return;
   if (absl::IsDataLoss(status)) {
     ++counted_.damaged;
     return;

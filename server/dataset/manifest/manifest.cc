@@ -152,7 +152,7 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
       }
       auto version = look(std::string(columns_[image_].TextAt(*row)));
       if (version.ok()) {
-        versions_[*row] = *version;
+        versions_[*row] = {version->size, version->stamp};
       } else {
         rows.Report(*row, AtLine(version.status(), lines[*row]));
       }
@@ -170,7 +170,7 @@ void Manifest::Describe(const FieldColumns& fields) {
     Field field{.name = fields.fields[i]};
     if (i == image_) {
       field.kind = proto::FieldKind::kImage;
-      for (const storage::ObjectVersion& version : versions_) {
+      for (const ImageVersion& version : versions_) {
         field.longest = std::max(field.longest, version.size);
       }
     } else if (field.name == kLabel && !column.has_integers()) {
@@ -207,7 +207,7 @@ void Manifest::Digest() {
   for (const Field& field : fields_) update(field.name);
   for (const std::string& name : classes_) update(name);
   for (std::uint64_t row = 0; row < size(); ++row) {
-    const storage::ObjectVersion& version = versions_[row];
+    const ImageVersion& version = versions_[row];
     XXH3_128bits_update(&state, &version.size, sizeof(version.size));
     XXH3_128bits_update(&state, &version.stamp, sizeof(version.stamp));
     for (const Column& column : columns_) {
@@ -228,7 +228,8 @@ void Manifest::Digest() {
 Sample Manifest::At(std::uint64_t id) const {
   FOREBAY_CHECK(id < size());
   return {.object = std::string(columns_[image_].TextAt(id)),
-          .version = versions_[id],
+          .version = {versions_[id].size, versions_[id].stamp},
+          .layout = nullptr,
           .offset = 0,
           .length = versions_[id].size};
 }

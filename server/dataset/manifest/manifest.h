@@ -20,6 +20,12 @@
 
 namespace forebay::dataset::manifest {
 
+// Which image a row has: a whole file, whose revision does not matter.
+struct ImageVersion {
+  std::uint64_t size = 0;  // bytes
+  std::int64_t stamp = 0;
+};
+
 // Which fields a manifest's columns are; one is "image", the path.
 struct FieldColumns {
   std::vector<std::string> fields;
@@ -94,7 +100,7 @@ class Manifest {
   storage::ObjectVersion file_;
   std::size_t image_ = 0;  // which field
   std::vector<Column> columns_;
-  std::vector<storage::ObjectVersion> versions_;
+  std::vector<ImageVersion> versions_;
   std::vector<Field> fields_;
   std::vector<std::string> classes_;
   Version version_ = {};

@@ -54,10 +54,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
     const std::stop_token& stop) {
-  FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
+  FOREBAY_ASSIGN_OR_RETURN(storage::ObjectVersion version,
                            request.look(request.path));
-  if (known != nullptr && known->file().size == version.size &&
-      known->file().stamp == version.stamp && !known->stale()) {
+  if (known != nullptr && known->file() == version && !known->stale()) {
     return known;
   }
   if (version.size > kLargestFile) {
@@ -68,11 +67,12 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
   storage::ReadRequest read;
   read.root = request.root;
   read.object = request.path;
-  read.version = version;
+  // In whichever revision it is read, that is the one that counts.
+  read.version = {version.size, version.stamp};
   read.length = version.size;
-  FOREBAY_ASSIGN_OR_RETURN(
-      const base::Bytes bytes,
-      storage::ReadNow(*request.source, std::move(read), stop));
+  FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
+                           storage::ReadNow(*request.source, std::move(read),
+                                            stop, &version.revision));
   ManifestOptions options;
   options.format = absl::EndsWithIgnoreCase(request.path, ".jsonl")
                        ? TableFormat::kJsonLines

@@ -11,6 +11,9 @@
 namespace forebay::dataset::shards {
 namespace {
 
+// How often shards are listed that change while they are scanned.
+constexpr int kMostTries = 3;
+
 // Of the shards alone.
 std::string NameOf(const ShardRequest& request) {
   const auto identity = request.root->identity();
@@ -36,6 +39,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
+    const ShardRequest& request, const std::string& name, const IndexPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
+  for (int tries = 1;; ++tries) {
+    auto index = FindOnce(request, name, known, warnings, stop);
+    // A shard that was replaced or touched between two looks at it.
+    const bool changed = absl::IsFailedPrecondition(index.status()) ||
+                         absl::IsAborted(index.status());
+    if (!changed || tries == kMostTries) return index;
+  }
+}
+
+absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
     const ShardRequest& request, const std::string& name, const IndexPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards, request.list(stop));

@@ -64,6 +64,11 @@ class ShardCatalog {
                                 const std::string& name, const IndexPtr& known,
                                 std::vector<std::string>* warnings,
                                 const std::stop_token& stop) const;
+  absl::StatusOr<IndexPtr> FindOnce(const ShardRequest& request,
+                                    const std::string& name,
+                                    const IndexPtr& known,
+                                    std::vector<std::string>* warnings,
+                                    const std::stop_token& stop) const;
   IndexPtr Load(const ShardRequest& request, const std::string& name,
                 const std::vector<Shard>& shards,
                 std::vector<std::string>* warnings) const;

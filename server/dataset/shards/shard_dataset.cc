@@ -8,7 +8,9 @@ namespace forebay::dataset::shards {
 
 ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
                            std::shared_ptr<const storage::Root> root)
-    : index_(std::move(index)), root_(std::move(root)) {
+    : index_(std::move(index)),
+      layout_(std::make_shared<const ShardLayout>(index_)),
+      root_(std::move(root)) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     fields_.push_back({.name = chosen.alternatives(i).front(),
@@ -22,6 +24,7 @@ Sample ShardDataset::At(std::uint64_t id) const {
   const ShardIndex::Extent extent = index_->ExtentOf(id);
   return {.object = std::move(shard.path),
           .version = shard.version,
+          .layout = layout_,
           .offset = extent.offset,
           .length = extent.length};
 }

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/shard_layout.h"
 
 namespace forebay::dataset::shards {
 
@@ -37,6 +38,7 @@ class ShardDataset final : public Dataset {
 
  private:
   const std::shared_ptr<const ShardIndex> index_;
+  const std::shared_ptr<const ShardLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   std::vector<Field> fields_;
   const std::vector<std::string> classes_;  // shards name none

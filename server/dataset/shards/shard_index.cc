@@ -32,7 +32,11 @@ void Update(XXH3_state_t* state, std::string_view text) {
 }  // namespace
 
 ShardIndex::ShardIndex(ShardIndexParts parts, FieldChoice fields)
-    : parts_(std::move(parts)), fields_(std::move(fields)) {
+    : parts_(std::move(parts)),
+      fields_(std::move(fields)),
+      ctimes_(parts_.shards.size()) {
+  for (std::size_t shard = 0; shard < ctimes_.size(); ++shard)
+    ctimes_[shard] = parts_.shards[shard].ctime_nanos;
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const bool several = fields_.alternatives(field).size() > 1;
     alternative_places_.push_back(several ? alternatives_each_++ : kOnlyOne);
@@ -166,7 +170,8 @@ std::string_view ShardIndex::KeysOf(std::size_t shard) const {
 Shard ShardIndex::ShardAt(std::size_t shard) const {
   FOREBAY_CHECK(shard < shard_count());
   const ShardRecord& record = parts_.shards[shard];
-  return {std::string(PathOf(record)), {record.size, record.stamp}};
+  return {std::string(PathOf(record)),
+          {record.size, record.stamp, {record.inode, ctimes_[shard]}}};
 }
 
 std::size_t ShardIndex::ShardOf(std::uint64_t sample) const {
@@ -212,19 +217,53 @@ std::string ShardIndex::KeyOf(std::uint64_t sample) const {
 
 bool ShardIndex::IsOf(const FieldChoice& fields,
                       absl::Span<const Shard> shards) const {
-  return fields.fields() == fields_.fields() &&
-         std::equal(parts_.shards.begin(), parts_.shards.end(), shards.begin(),
-                    shards.end(),
-                    [this](const ShardRecord& record, const Shard& shard) {
-                      return record.size == shard.version.size &&
-                             record.stamp == shard.version.stamp &&
-                             PathOf(record) == shard.path;
-                    });
+  if (fields.fields() != fields_.fields() || shards.size() != shard_count())
+    return false;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Shard known = ShardAt(i);
+    if (known.version != shards[i].version || known.path != shards[i].path)
+      return false;
+  }
+  return true;
+}
+
+storage::Revision ShardIndex::RevisionOf(std::string_view path) const {
+  for (std::size_t i = 0; i < shard_count(); ++i) {
+    if (PathOf(parts_.shards[i]) == path)
+      return {parts_.shards[i].inode, ctimes_[i]};
+  }
+  return {};
+}
+
+bool ShardIndex::Accept(std::string_view path,
+                        const storage::Revision& revision,
+                        const ShardSamples& samples) const {
+  for (std::size_t i = 0; i < shard_count(); ++i) {
+    if (PathOf(parts_.shards[i]) != path) continue;
+    if (revision.inode != parts_.shards[i].inode || !HasSamples(i, samples))
+      return false;
+    ctimes_[i] = revision.ctime_nanos;
+  }
+  return true;
+}
+
+bool ShardIndex::HasSamples(std::size_t shard,
+                            const ShardSamples& samples) const {
+  const std::uint64_t begin = parts_.shards[shard].first_sample;
+  const std::uint64_t count = EndOf(shard) - begin;
+  return samples.members.size() == count * fields_.size() &&
+         samples.alternatives.size() == count * alternatives_each_ &&
+         std::equal(samples.members.begin(), samples.members.end(),
+                    parts_.members.begin() + begin * fields_.size()) &&
+         std::equal(samples.alternatives.begin(), samples.alternatives.end(),
+                    parts_.alternatives.begin() + begin * alternatives_each_) &&
+         samples.keys.packed() == KeysOf(shard);
 }
 
 std::uint64_t ShardIndex::memory() const {
   return sizeof(ShardIndex) + parts_.names.capacity() + parts_.keys.capacity() +
-         parts_.shards.capacity() * sizeof(ShardRecord) +
+         parts_.shards.capacity() *
+             (sizeof(ShardRecord) + sizeof(ctimes_.front())) +
          parts_.members.capacity() * sizeof(MemberRecord) +
          parts_.alternatives.capacity();
 }
@@ -266,12 +305,15 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
   std::size_t alternatives = 0;
   std::size_t keys = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    parts.shards.push_back({.path_offset = parts.names.size(),
-                            .path_length = shards[i].path.size(),
-                            .first_sample = members / fields.size(),
-                            .keys_offset = keys,
-                            .size = shards[i].version.size,
-                            .stamp = shards[i].version.stamp});
+    parts.shards.push_back(
+        {.path_offset = parts.names.size(),
+         .path_length = shards[i].path.size(),
+         .first_sample = members / fields.size(),
+         .keys_offset = keys,
+         .size = shards[i].version.size,
+         .stamp = shards[i].version.stamp,
+         .inode = shards[i].version.revision.inode,
+         .ctime_nanos = shards[i].version.revision.ctime_nanos});
     parts.names += shards[i].path;
     members += samples[i].members.size();
     alternatives += samples[i].alternatives.size();

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_H_
 #define FOREBAY_SERVER_DATASET_SHARDS_SHARD_INDEX_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,8 @@ struct MemberRecord {
 
   std::uint32_t block = 0;
   std::uint32_t length = 0;  // bytes
+
+  bool operator==(const MemberRecord&) const = default;
 };
 static_assert(sizeof(MemberRecord) == 8);
 
@@ -43,10 +46,12 @@ struct ShardRecord {
   std::uint64_t path_length = 0;  // bytes
   std::uint64_t first_sample = 0;
   std::uint64_t keys_offset = 0;  // bytes into the keys
-  std::uint64_t size = 0;         // its version, as stamp
+  std::uint64_t size = 0;         // its version, as what follows
   std::int64_t stamp = 0;
+  std::uint64_t inode = 0;
+  std::int64_t ctime_nanos = 0;
 };
-static_assert(sizeof(ShardRecord) == 48);
+static_assert(sizeof(ShardRecord) == 64);
 
 // What an index is made of.
 struct ShardIndexParts {
@@ -61,8 +66,8 @@ struct ShardIndexParts {
 
 // Every sample of a dataset of shards: where its fields lie, packed. Takes 8
 // bytes a field of each sample, one more where a field has alternatives, two
-// and what is new in its key, and 48 a shard besides its path. Immutable and
-// thread-safe; never blocks.
+// and what is new in its key, and 72 a shard besides its path. Immutable and
+// thread-safe, but for the shards' ctimes; never blocks.
 class ShardIndex {
  public:
   // A place in a shard that holds all fields of a sample.
@@ -84,8 +89,8 @@ class ShardIndex {
   std::uint64_t LongestOf(std::size_t field) const { return longest_[field]; }
   // Bytes of the longest ExtentOf.
   std::uint64_t largest_extent() const { return largest_extent_; }
-  // A digest (XXH3) of all that samples are: fields, shards with their
-  // versions, and places.
+  // A digest (XXH3) of all that samples are: fields, shards with their sizes
+  // and times, and places.
   const Version& version() const { return version_; }
   const ShardIndexParts& parts() const { return parts_; }
 
@@ -103,6 +108,13 @@ class ShardIndex {
   // versions.
   bool IsOf(const FieldChoice& fields, absl::Span<const Shard> shards) const;
 
+  // By which the shard of that path is known.
+  storage::Revision RevisionOf(std::string_view path) const;
+  // Looked at again, the shard of that path turned out to have `samples`, in
+  // that revision. False, and nothing changes: those are not what it had.
+  bool Accept(std::string_view path, const storage::Revision& revision,
+              const ShardSamples& samples) const;
+
   // Bytes of memory.
   std::uint64_t memory() const;
 
@@ -116,6 +128,7 @@ class ShardIndex {
   std::uint64_t EndOf(std::size_t shard) const;
   std::string_view PathOf(const ShardRecord& shard) const;
   std::string_view KeysOf(std::size_t shard) const;
+  bool HasSamples(std::size_t shard, const ShardSamples& samples) const;
 
   const ShardIndexParts parts_;
   const FieldChoice fields_;
@@ -128,6 +141,8 @@ class ShardIndex {
   std::vector<std::uint64_t> longest_;  // by field
   std::uint64_t largest_extent_ = 0;
   Version version_ = {};
+  // By shard: that of the file that was last seen to be as it was indexed.
+  mutable std::vector<std::atomic<std::int64_t>> ctimes_;
 };
 
 // Packs the members that were chosen of one more sample, fields.size() many.

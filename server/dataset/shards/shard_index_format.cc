@@ -12,7 +12,7 @@ namespace forebay::dataset::shards {
 namespace {
 
 constexpr char kMagic[8] = {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'};
-constexpr std::uint32_t kFormatVersion = 2;
+constexpr std::uint32_t kFormatVersion = 3;
 
 struct Header {
   char magic[8];

@@ -12,11 +12,11 @@
 // The file that keeps an index of shards. Little-endian, nothing between the
 // parts:
 //
-//   header       64 bytes: magic "FBYSHARD"; version (2) and zero as u32;
+//   header       64 bytes: magic "FBYSHARD"; version (3) and zero as u32;
 //                numbers of shards, of members and of alternatives, bytes of
 //                names, of fields and of keys u64
-//   shards       48 bytes each: path_offset, path_length, first_sample,
-//                keys_offset, size u64; stamp i64
+//   shards       64 bytes each: path_offset, path_length, first_sample,
+//                keys_offset, size u64; stamp i64; inode u64; ctime i64
 //   members      8 bytes each: block, length u32
 //   alternatives 1 byte each
 //   names        bytes, see ShardRecord

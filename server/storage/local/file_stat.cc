@@ -1,5 +1,7 @@
 #include "server/storage/local/file_stat.h"
 
+#include "server/storage/local/revision_parts.h"
+
 namespace forebay::storage::local {
 
 FileStat ToFileStat(const struct stat& stat) {
@@ -7,10 +9,7 @@ FileStat ToFileStat(const struct stat& stat) {
   if (S_ISREG(stat.st_mode)) result.type = FileType::kRegular;
   if (S_ISDIR(stat.st_mode)) result.type = FileType::kDirectory;
   result.size = stat.st_size;
-  // Unsigned: a file's time may be any number, and only has to be compared.
-  result.mtime_nanos = static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(stat.st_mtim.tv_sec) * 1'000'000'000 +
-      static_cast<std::uint64_t>(stat.st_mtim.tv_nsec));
+  result.mtime_nanos = NanosOf(stat.st_mtim);
   result.device = stat.st_dev;
   result.inode = stat.st_ino;
   return result;

@@ -19,9 +19,11 @@ struct FileStat {
   std::int64_t mtime_nanos = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  // Where who looked at the file knows its file system.
+  Revision revision = {};
 
   // What a read of this file is checked against.
-  ObjectVersion version() const { return {size, mtime_nanos}; }
+  ObjectVersion version() const { return {size, mtime_nanos, revision}; }
 };
 
 FileStat ToFileStat(const struct stat& stat);

@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <optional>
@@ -114,17 +112,6 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
-// Of those that also tell whether a read would wait, as overlayfs does not.
-bool OnThisHost(int directory) {
-  struct statfs system;
-  if (fstatfs(directory, &system) != 0) return false;
-  constexpr std::uint64_t kXfs = 0x58465342;  // not in linux/magic.h
-  const auto type = static_cast<std::uint64_t>(system.f_type);
-  return type == EXT4_SUPER_MAGIC || type == kXfs ||
-         type == BTRFS_SUPER_MAGIC || type == F2FS_SUPER_MAGIC ||
-         type == TMPFS_MAGIC;
-}
-
 // Tells trees apart: the inode and the device of each root, and its path. A
 // path ends where a null byte stands.
 absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
@@ -166,7 +153,10 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
   FOREBAY_RETURN_IF_ERROR(CheckDirectory(directory, uri));
   std::string_view own_path = uri;
   if (own_path.starts_with("file://")) own_path.remove_prefix(7);
-  const bool on_this_host = OnThisHost(directory.get());
+  struct stat stat;
+  if (fstat(directory.get(), &stat) != 0) return FileError(errno, uri);
+  const OwnDevice own_device = {
+      stat.st_dev, RevisionPartsByDevice().Learn(directory.get(), stat.st_dev)};
   std::vector<ExtraRoot> roots;
   roots.reserve(extra_roots.size() + 1);
   roots.push_back({std::move(directory), own_path.starts_with('/')
@@ -182,9 +172,9 @@ absl::StatusOr<std::shared_ptr<const LocalRoot>> LocalRoot::Create(
   }
   FOREBAY_ASSIGN_OR_RETURN(std::string identity, IdentityOf(roots));
   auto lasting_identity = LastingIdentityOf(roots);
-  return std::shared_ptr<const LocalRoot>(new LocalRoot(
-      std::move(uri), std::move(identity), std::move(lasting_identity),
-      std::move(roots), on_this_host));
+  return std::shared_ptr<const LocalRoot>(
+      new LocalRoot(std::move(uri), std::move(identity),
+                    std::move(lasting_identity), std::move(roots), own_device));
 }
 
 absl::Status LocalRoot::Supported() {
@@ -200,11 +190,22 @@ absl::Status LocalRoot::Supported() {
 bool LocalRoot::StillHas(const std::string& object,
                          const ObjectVersion& version) const {
   struct stat stat;
-  if (!on_this_host_ ||
+  if (!on_this_host() ||
       fstatat(directory(), object.c_str(), &stat, AT_NO_AUTOMOUNT) != 0)
     return false;
-  const FileStat now = ToFileStat(stat);
+  const auto parts = stat.st_dev == own_device_.number
+                         ? own_device_.parts
+                         : other_devices_.Find(stat.st_dev);
+  if (!parts.has_value()) return false;
+  FileStat now = ToFileStat(stat);
+  now.revision = RevisionOf(stat, *parts);
   return now.type == FileType::kRegular && now.version() == version;
+}
+
+Revision LocalRoot::RevisionOfOpen(int file, const struct stat& stat) const {
+  return RevisionOf(stat, stat.st_dev == own_device_.number
+                              ? own_device_.parts
+                              : other_devices_.Learn(file, stat.st_dev));
 }
 
 absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
@@ -224,7 +225,9 @@ absl::StatusOr<FileStat> LocalRoot::Stat(std::string_view path) const {
   FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, OpenFollowing(path, O_PATH));
   struct stat stat;
   if (fstat(fd.get(), &stat) != 0) return FileError(errno, path);
-  return ToFileStat(stat);
+  FileStat result = ToFileStat(stat);
+  result.revision = RevisionOfOpen(fd.get(), stat);
+  return result;
 }
 
 absl::StatusOr<FileStat> LocalRoot::StatEntry(int directory,

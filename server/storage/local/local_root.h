@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STORAGE_LOCAL_LOCAL_ROOT_H_
 
 #include <linux/openat2.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "server/base/fd.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/file_stat.h"
+#include "server/storage/local/revision_parts.h"
 
 namespace forebay::storage::local {
 
@@ -30,7 +32,8 @@ struct ExtraRoot {
 // where it leads beneath an extra root, or back beneath the directory itself by
 // its absolute path.
 //
-// Thread-safe and immutable. Owns its descriptors. All calls may block for the
+// Thread-safe and immutable, but for what it learns of file systems that are
+// mounted beneath it. Owns its descriptors. All calls may block for the
 // disk, except Supported, uri and what says nothing of it; none waits for
 // the other end of a FIFO. Errors of all calls name the path: NOT_FOUND,
 // PERMISSION_DENIED (by the file system, or because a link leads outside),
@@ -57,7 +60,8 @@ class LocalRoot final : public Root {
     return identity_;
   }
   // Waits for a disk, briefly, where the kernel has forgotten the file. Never
-  // true where the file may belong to another host.
+  // true where the file may belong to another host, or to a file system of
+  // which none was opened yet.
   bool StillHas(const std::string& object,
                 const ObjectVersion& version) const override;
   // Of directories that all lie on network file systems: by where those come
@@ -75,7 +79,7 @@ class LocalRoot final : public Root {
   int directory() const { return roots_.front().directory.get(); }
   // Whether its file system is a disk of this host, or its memory: to open a
   // file whose name is known waits for nobody then.
-  bool on_this_host() const { return on_this_host_; }
+  bool on_this_host() const { return own_device_.parts.ctime; }
   static const open_how& HowToRead();
 
   // The part of an absolute path that is this directory, by whatever name this
@@ -85,15 +89,25 @@ class LocalRoot final : public Root {
   // Opens for listing.
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
 
-  // Links followed.
+  // What a file that was opened beneath the root, and has that stat, is told
+  // apart by.
+  Revision RevisionOfOpen(int file, const struct stat& stat) const;
+
+  // Links followed; with the revision.
   absl::StatusOr<FileStat> Stat(std::string_view path) const;
 
   // Stat of the entry `name` (one component) of the directory `path`, open as
-  // `directory`: the same, but one system call where it is no link.
+  // `directory`: the same, but one system call where it is no link, and then
+  // without the revision.
   absl::StatusOr<FileStat> StatEntry(int directory, std::string_view path,
                                      std::string_view name) const;
 
  private:
+  // That the directory itself lies on.
+  struct OwnDevice {
+    std::uint64_t number = 0;
+    RevisionParts parts;
+  };
   // A path below roots_[root].
   struct Place {
     std::size_t root = 0;
@@ -102,12 +116,12 @@ class LocalRoot final : public Root {
 
   LocalRoot(std::string uri, std::string identity,
             std::shared_ptr<const std::string> lasting_identity,
-            std::vector<ExtraRoot> roots, bool on_this_host)
+            std::vector<ExtraRoot> roots, const OwnDevice& own_device)
       : uri_(std::move(uri)),
         identity_(std::make_shared<const std::string>(std::move(identity))),
         lasting_identity_(std::move(lasting_identity)),
         roots_(std::move(roots)),
-        on_this_host_(on_this_host) {}
+        own_device_(own_device) {}
 
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
@@ -120,7 +134,8 @@ class LocalRoot final : public Root {
   const std::shared_ptr<const std::string> identity_;
   const std::shared_ptr<const std::string> lasting_identity_;
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
-  const bool on_this_host_;
+  const OwnDevice own_device_;
+  mutable RevisionPartsByDevice other_devices_;
 };
 
 }  // namespace forebay::storage::local

@@ -21,6 +21,8 @@ constexpr std::size_t kReadsPerWake = 256;
 constexpr std::size_t kRunReads = 16;
 // A read that did nothing for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
+// How often a file is read whose ctime changes meanwhile.
+constexpr int kMostTries = 5;
 
 }  // namespace
 
@@ -130,19 +132,34 @@ void LocalSource::WakeAnother() {
   read_or_end_.NotifyOne();
 }
 
-absl::Status LocalSource::CheckFile(int file, const ReadRequest& request) {
+absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
+                                                const ReadRequest& request) {
   struct stat stat;
   if (const int error = files_->Stat(file, &stat); error < 0)
     return FileError(-error, request.object);
-  return CheckVersion(request, stat);
+  return CheckVersion(root, request, file, stat);
 }
 
 absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
   FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
   FOREBAY_RETURN_IF_ERROR(CheckRange(request));
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    FOREBAY_ASSIGN_OR_RETURN(std::optional<base::Bytes> bytes,
+                             TryToRead(*root, request));
+    if (bytes.has_value()) return *std::move(bytes);
+  }
+  return FileError(absl::StatusCode::kUnavailable, request.object,
+                   "is being changed while it is read");
+}
+
+absl::StatusOr<std::optional<base::Bytes>> LocalSource::TryToRead(
+    const LocalRoot& root, const ReadRequest& request) {
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
-                           files_->Open(*root, request.object));
-  FOREBAY_RETURN_IF_ERROR(CheckFile(file.get(), request));
+                           files_->Open(root, request.object));
+  FOREBAY_ASSIGN_OR_RETURN(const Revision revision,
+                           CheckFile(root, file.get(), request));
+  if (request.seen != nullptr) *request.seen = revision;
+  if (request.unless == revision) return base::Bytes();
 
   std::shared_ptr<std::uint8_t> buffer = buffers_->Take(request.length);
   if (buffer == nullptr) return FileError(ENOMEM, request.object);
@@ -157,7 +174,9 @@ absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
     filled += got;
   }
   // Who writes while we read would give us half of each version.
-  FOREBAY_RETURN_IF_ERROR(CheckFile(file.get(), request));
+  FOREBAY_ASSIGN_OR_RETURN(const Revision after,
+                           CheckFile(root, file.get(), request));
+  if (after != revision) return std::nullopt;
   if (filled < request.length) return EndsEarly(request, filled);
   const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
   return base::Bytes(std::move(buffer), span);

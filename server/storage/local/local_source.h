@@ -69,8 +69,12 @@ class LocalSource final : public ByteSource {
   void ReadRun(ReadRequest first, std::vector<Finished>* run);
   // A read had to wait for a disk: wakes one more thread if more are to come.
   void WakeAnother();
-  absl::Status CheckFile(int file, const ReadRequest& request);
+  absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
+                                     const ReadRequest& request);
   absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
+  // Nullopt: the file's revision was another one in the end.
+  absl::StatusOr<std::optional<base::Bytes>> TryToRead(
+      const LocalRoot& root, const ReadRequest& request);
 
   FileSystem* const files_;
   const base::Clock* const clock_;

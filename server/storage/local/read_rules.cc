@@ -8,6 +8,15 @@
 #include "server/storage/local/file_stat.h"
 
 namespace forebay::storage::local {
+namespace {
+
+// What is not told agrees with anything.
+template <typename Number>
+bool Agree(Number wanted, Number now) {
+  return wanted == 0 || wanted == now;
+}
+
+}  // namespace
 
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request) {
   const auto* const root = dynamic_cast<const LocalRoot*>(request.root.get());
@@ -28,18 +37,26 @@ absl::Status CheckRange(const ReadRequest& request) {
                    request.version.size, " bytes"));
 }
 
-absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat) {
+absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
+                                      const ReadRequest& request, int file,
+                                      const struct stat& stat) {
   const FileStat now = ToFileStat(stat);
   if (now.type != FileType::kRegular)
     return FileError(
         absl::StatusCode::kInvalidArgument, request.object,
         absl::StrCat("is a ", std::string(FileTypeName(stat.st_mode)),
                      ", not a regular file"));
+  const Revision revision = root.RevisionOfOpen(file, stat);
+  const Revision& wanted = request.version.revision;
   if (now.size != request.version.size ||
-      now.mtime_nanos != request.version.stamp)
+      now.mtime_nanos != request.version.stamp ||
+      !Agree(wanted.inode, revision.inode))
     return FileError(absl::StatusCode::kFailedPrecondition, request.object,
                      "was replaced or changed since the dataset was indexed");
-  return absl::OkStatus();
+  if (!Agree(wanted.ctime_nanos, revision.ctime_nanos))
+    return FileError(absl::StatusCode::kAborted, request.object,
+                     "was touched since the dataset was indexed");
+  return revision;
 }
 
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled) {

@@ -19,9 +19,12 @@ absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 // INVALID_ARGUMENT: the range lies outside the version asked for.
 absl::Status CheckRange(const ReadRequest& request);
 
-// INVALID_ARGUMENT: what was opened is no regular file. FAILED_PRECONDITION: it
-// is not the version asked for.
-absl::Status CheckVersion(const ReadRequest& request, const struct stat& stat);
+// The revision of what was opened, whose stat that is. INVALID_ARGUMENT: it is
+// no regular file. FAILED_PRECONDITION: it is not the version asked for.
+// ABORTED: it is, but for its ctime.
+absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
+                                      const ReadRequest& request, int file,
+                                      const struct stat& stat);
 
 // DATA_LOSS: the file gave only `filled` bytes of the range.
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled);

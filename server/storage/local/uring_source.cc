@@ -1,6 +1,7 @@
 #include "server/storage/local/uring_source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -178,7 +179,8 @@ void UringSource::Begin(ReadRequest read) {
       request.object.find('\0') != std::string::npos)
     return HandOver(std::move(task));
 
-  const bool through_cache = page_cache_.Wants(request);
+  const bool through_cache =
+      request.unless.has_value() || page_cache_.Wants(request);
   task.past_cache = direct_ && !through_cache &&
                     WorthReadingDirectly(request.offset, request.length);
   if (task.past_cache) task.direct = open_files_.Find(request);
@@ -203,15 +205,19 @@ void UringSource::Open(Task task, const LocalRoot& root) {
 
 void UringSource::Opened(Task task) {
   struct stat stat;
-  absl::Status status = CheckFile(task, &stat);
+  const auto revision = CheckFile(task, &stat);
   // What stayed open may not be what its name stands for any more.
-  if (task.direct != nullptr && (!status.ok() || stat.st_nlink == 0)) {
+  if (task.direct != nullptr && (!revision.ok() || !IsNamed(task, stat))) {
     open_files_.Drop(task.read);
     task.direct.reset();
     const LocalRoot& root = **LocalRootOf(task.read);
     return Open(std::move(task), root);
   }
-  if (!status.ok()) return Finish(std::move(task), std::move(status));
+  if (!revision.ok()) return Finish(std::move(task), revision.status());
+  task.revision = *revision;
+  if (task.read.seen != nullptr) *task.read.seen = *revision;
+  if (task.read.unless == *revision)
+    return Finish(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
     // No memory: the threads may find some, else they tell.
     if (task.buffer == nullptr) return HandOver(std::move(task));
@@ -284,7 +290,10 @@ void UringSource::Verify(Task task) {
   const ReadRequest& request = task.read;
   const std::uint64_t lead = task.lead();
   struct stat stat;
-  absl::Status status = CheckFile(task, &stat);
+  const auto revision = CheckFile(task, &stat);
+  if (revision.ok() && *revision != task.revision)
+    return HandOver(std::move(task));
+  absl::Status status = revision.status();
   if (status.ok() && !task.complete())
     status = EndsEarly(request, task.filled - std::min(task.filled, lead));
   if (!status.ok()) return Finish(std::move(task), std::move(status));
@@ -294,10 +303,22 @@ void UringSource::Verify(Task task) {
   Finish(std::move(task), std::move(bytes));
 }
 
-absl::Status UringSource::CheckFile(const Task& task, struct stat* stat) {
+absl::StatusOr<Revision> UringSource::CheckFile(const Task& task,
+                                                struct stat* stat) {
   if (fstat(task.descriptor(), stat) != 0)
     return FileError(errno, task.read.object);
-  return CheckVersion(task.read, *stat);
+  return CheckVersion(**LocalRootOf(task.read), task.read, task.descriptor(),
+                      *stat);
+}
+
+// By its name: a file that another was renamed to may live on under a further
+// name. A link that leads elsewhere for us than for who asks is opened anew.
+bool UringSource::IsNamed(const Task& task, const struct stat& stat) {
+  struct stat named;
+  const LocalRoot& root = **LocalRootOf(task.read);
+  return fstatat(root.directory(), task.read.object.c_str(), &named,
+                 AT_NO_AUTOMOUNT) == 0 &&
+         named.st_dev == stat.st_dev && named.st_ino == stat.st_ino;
 }
 
 template <typename Prepare>

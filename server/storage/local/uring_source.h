@@ -91,6 +91,7 @@ class UringSource final : public ByteSource {
     // One of them; neither: it is being opened.
     base::Fd file = base::Fd();
     std::shared_ptr<const OpenFiles::File> direct = nullptr;
+    Revision revision = {};  // of the file, once it is opened
     std::shared_ptr<std::uint8_t> buffer = nullptr;
     DirectRange range = {};  // what the buffer takes of the file
     std::uint64_t filled = 0;
@@ -128,7 +129,10 @@ class UringSource final : public ByteSource {
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
   void Verify(Task task);
-  static absl::Status CheckFile(const Task& task, struct stat* stat);
+  static absl::StatusOr<Revision> CheckFile(const Task& task,
+                                            struct stat* stat);
+  // Whether the object's name stands for the open file, whose stat that is.
+  static bool IsNamed(const Task& task, const struct stat& stat);
   // Puts the task into a slot, for what `prepare(id, task)` has the ring do.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);

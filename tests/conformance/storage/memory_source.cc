@@ -39,6 +39,14 @@ ObjectVersion MemorySource::Put(const std::string& object,
   return version;
 }
 
+void MemorySource::Rewrite(const std::string& object, std::string content,
+                           const Revision& revision) {
+  base::MutexLock lock(&mutex_);
+  Object& found = objects_[object];
+  found.version.revision = revision;
+  found.content = std::make_shared<const std::string>(std::move(content));
+}
+
 void MemorySource::Remove(const std::string& object) {
   base::MutexLock lock(&mutex_);
   objects_.erase(object);
@@ -69,6 +77,15 @@ absl::StatusOr<base::Bytes> MemorySource::ReadObject(
       object.version.stamp != request.version.stamp)
     return absl::FailedPreconditionError(
         absl::StrCat(request.object, ": was replaced"));
+  const Revision& now = object.version.revision;
+  const Revision& wanted = request.version.revision;
+  if (wanted.inode != 0 && wanted.inode != now.inode)
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.object, ": is another file"));
+  if (wanted.ctime_nanos != 0 && wanted.ctime_nanos != now.ctime_nanos)
+    return absl::AbortedError(absl::StrCat(request.object, ": was touched"));
+  if (request.seen != nullptr) *request.seen = now;
+  if (request.unless == now) return base::Bytes();
   const auto* data =
       reinterpret_cast<const std::uint8_t*>(object.content->data());
   return base::Bytes(object.content, {data + request.offset, request.length});

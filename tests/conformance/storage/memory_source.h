@@ -20,6 +20,10 @@ class MemorySource final : public ByteSource {
 
   // Makes or replaces an object.
   ObjectVersion Put(const std::string& object, std::string content);
+  // Gives it that content, of the same length, with the same stamp: only its
+  // revision tells.
+  void Rewrite(const std::string& object, std::string content,
+               const Revision& revision);
   void Remove(const std::string& object);
   const std::shared_ptr<const Root>& root() const { return root_; }
 
@@ -27,7 +31,7 @@ class MemorySource final : public ByteSource {
 
  private:
   struct Object {
-    ObjectVersion version;
+    ObjectVersion version;  // with the revision that it has
     std::shared_ptr<const std::string> content;
   };
 

@@ -13,7 +13,8 @@ namespace forebay::storage {
 // What `source` gives for `request`, as text. Blocks for it.
 inline absl::StatusOr<std::string> ReadText(ByteSource& source,
                                             ReadRequest request) {
-  const auto bytes = ReadNow(source, std::move(request), {});
+  Revision* const seen = request.seen;
+  const auto bytes = ReadNow(source, std::move(request), {}, seen);
   if (!bytes.ok()) return bytes.status();
   return std::string(bytes->span().begin(), bytes->span().end());
 }

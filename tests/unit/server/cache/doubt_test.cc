@@ -28,10 +28,11 @@ class WaveringRoot final : public storage::Root {
     return identity_;
   }
   bool StillHas(const std::string&,
-                const storage::ObjectVersion&) const override {
+                const storage::ObjectVersion& version) const override {
     if (on_look_) on_look_();
-    return sure_;
+    return sure_ && version.revision == revision_;
   }
+  void set_revision(const storage::Revision& revision) { revision_ = revision; }
   void set_sure(bool sure) { sure_ = sure; }
   void set_on_look(std::function<void()> on_look) {
     on_look_ = std::move(on_look);
@@ -41,6 +42,7 @@ class WaveringRoot final : public storage::Root {
   const std::string uri_;
   const std::shared_ptr<const std::string> identity_;
   bool sure_ = false;
+  storage::Revision revision_;
   std::function<void()> on_look_;
 };
 
@@ -53,10 +55,11 @@ class AskingSource final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       request.root = root_;
-      lengths_.push_back(request.length);
+      lengths_.push_back(request.unless.has_value() ? 0 : request.length);
     }
     inner_->Read(requests);
   }
+  // Of what was read; 0 where that was to be read only if it had changed.
   const std::vector<std::uint64_t>& lengths() const { return lengths_; }
 
  private:
@@ -84,6 +87,7 @@ class DoubtTest : public ::testing::Test {
     request.version = version_;
     request.length = version_.size;
     request.purpose.job = 1;
+    request.seen = &seen_;
     request.done = Into(&log_, "a");
     cache_->Read({&request, 1});
   }
@@ -98,8 +102,11 @@ class DoubtTest : public ::testing::Test {
       std::make_shared<WaveringRoot>(*memory_.root());
   std::unique_ptr<Cache> cache_;
   storage::ObjectVersion version_;
+  storage::Revision seen_;
   std::string log_;
 };
+
+constexpr storage::Revision kAnother = {.inode = 1, .ctime_nanos = 2};
 
 TEST_F(DoubtTest, WhatIsSureIsNotAskedFor) {
   root_->set_sure(true);
@@ -108,7 +115,7 @@ TEST_F(DoubtTest, WhatIsSureIsNotAskedFor) {
   EXPECT_THAT(asking_.lengths(), ElementsAre(7));
 }
 
-TEST_F(DoubtTest, IsLiftedByAReadOfNoBytes) {
+TEST_F(DoubtTest, IsLiftedByAnAnswerOfNoBytes) {
   const std::uint64_t used = cache_->Snapshot().used;
   faulty_.Hold();
   Read();
@@ -140,6 +147,32 @@ TEST_F(DoubtTest, WhatHasChangedIsAnErrorAndIsGone) {
   memory_.Remove("a");
   Read();
   EXPECT_THAT(log_, HasSubstr("NOT_FOUND"));
+}
+
+TEST_F(DoubtTest, WhatHasAnotherRevisionIsReadAnew) {
+  root_->set_sure(true);
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  root_->set_revision(kAnother);
+  Read();
+  EXPECT_EQ(log_, "a:content a:CONTENT ");
+  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(cache_->Snapshot().total.source.reads, 2);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  // From then on it is kept as what it is.
+  Read();
+  seen_ = {};
+  Read();
+  EXPECT_EQ(log_, "a:content a:CONTENT a:CONTENT a:CONTENT ");
+  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 1);
+  EXPECT_EQ(cache_->Snapshot().total.source.reads, 3);
+}
+
+TEST_F(DoubtTest, AReaderThatWantsARevisionGetsNoOther) {
+  root_->set_sure(true);
+  version_.revision = {.inode = 7, .ctime_nanos = 0};
+  Read();
+  EXPECT_THAT(log_, HasSubstr("a:FAILED_PRECONDITION: a: is another file"));
 }
 
 TEST_F(DoubtTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {

@@ -277,6 +277,16 @@ TEST_F(CoalescedSourceTest, WhoSharesOneSharesAllOfIt) {
   EXPECT_EQ(below_.shared().back(), 12);
 }
 
+TEST_F(CoalescedSourceTest, AllSeeTheRevisionOfTheirRange) {
+  ReadRequest requests[] = {Request(0, 100), Request(100, 100)};
+  Revision seen[2];
+  const Revision now = {.inode = 3, .ctime_nanos = 4};
+  memory_.Rewrite("shard", content_, now);
+  for (int i = 0; i < 2; ++i) requests[i].seen = &seen[i];
+  source_->Read(absl::MakeSpan(requests));
+  EXPECT_THAT(seen, ElementsAre(now, now));
+}
+
 TEST_F(CoalescedSourceTest, ARangeThatFailsIsReadOneByOne) {
   faulty_.Fail("shard", absl::DataLossError("shard: a bad sector"), 2);
   Read({Request(0, 1000), Request(1000, 1000), Request(2000, 1000)});

@@ -116,11 +116,12 @@ class Elsewhere final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& taken : requests) {
       const storage::ReadRequest request = std::move(taken);
-      log += request.length == 0 ? '?' : '!';
+      log += request.length == 0 ? 'q' : 'r';
       if (is_gone) {
         request.done(absl::NotFoundError("a: is gone"));
       } else {
-        const auto* text = reinterpret_cast<const std::uint8_t*>("content");
+        if (request.seen != nullptr) *request.seen = revision;
+        const auto* text = reinterpret_cast<const std::uint8_t*>(content);
         request.done(base::Bytes(nullptr, {text, request.length}));
       }
     }
@@ -128,6 +129,8 @@ class Elsewhere final : public storage::ByteSource {
 
   std::string log;
   bool is_gone = false;
+  const char* content = "content";
+  storage::Revision revision;
 };
 
 TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
@@ -158,8 +161,62 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
   EXPECT_EQ(read(), "content");
   below.is_gone = true;
   EXPECT_EQ(read(), "NOT_FOUND: a: is gone");
-  EXPECT_EQ(below.log, "!??");
+  EXPECT_EQ(below.log, "rqq");
   EXPECT_EQ(cache->Snapshot().hits.reads, 1);
+}
+
+// As of a file on a network file system that another was renamed to, of equal
+// size and time.
+TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
+  DiskHouse house(kPlenty);
+  house.Close();
+  Elsewhere below;
+  below.revision = {.inode = 1, .ctime_nanos = 0};
+  storage::Revision seen;
+  std::unique_ptr<DiskCache> cache;
+  const auto open = [&] {
+    cache = nullptr;
+    cache = *DiskCache::Create({.store = {.capacity = kPlenty}},
+                               *Directory::Lock(house.path()),
+                               {.below = &below,
+                                .budget = &house.budget(),
+                                .next_use = &house.next_use(),
+                                .clock = &house.clock()});
+  };
+  const auto read = [&] {
+    storage::ReadRequest request;
+    request.root = std::make_shared<Elsewhere::Far>();
+    request.object = "a";
+    request.version = {7, 1};
+    request.length = 7;
+    request.seen = &seen;
+    std::promise<std::string> text;
+    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
+      text.set_value(CacheHouse::TextOf(bytes));
+    };
+    cache->Read({&request, 1});
+    std::string given = text.get_future().get();
+    while (cache->Snapshot().waiting > 0) std::this_thread::yield();
+    return given;
+  };
+  open();
+  EXPECT_EQ(read(), "content");
+  EXPECT_EQ(read(), "content");
+  EXPECT_EQ(seen, below.revision);
+  below.content = "CONTENT";
+  below.revision.inode = 2;
+  EXPECT_EQ(read(), "CONTENT");
+  EXPECT_EQ(seen, below.revision);
+  EXPECT_EQ(read(), "CONTENT");
+  EXPECT_EQ(below.log, "rqqrq");
+  EXPECT_EQ(cache->Snapshot().damaged, 0);
+  // The record says it, whoever wrote it.
+  open();
+  EXPECT_EQ(read(), "CONTENT");
+  EXPECT_EQ(seen, below.revision);
+  below.content = "Content";
+  below.revision.inode = 3;
+  EXPECT_EQ(read(), "Content");
 }
 
 TEST(DiskCacheTest, ServesNoMoreHitsOnceItWasStopped) {

@@ -52,7 +52,7 @@ TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
     std::vector<RecordPlace> places;
     for (std::size_t i = 0; i < count; ++i) {
       places.push_back(
-          {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 80});
+          {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 96});
     }
     const auto footer = BytesOf(EncodeFooter(kSerial, places));
     EXPECT_EQ(footer.size(), FooterBytes(count));
@@ -65,7 +65,7 @@ TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
     for (std::size_t i = 0; i < count; ++i) {
       EXPECT_EQ((*parsed)[i].fingerprint, i * 977);
       EXPECT_EQ((*parsed)[i].offset, 4096 + 16 * i);
-      EXPECT_EQ((*parsed)[i].bytes, 80);
+      EXPECT_EQ((*parsed)[i].bytes, 96);
     }
     EXPECT_FALSE(ParseFooter(footer, kSerial + 1, kBytes).has_value());
   }
@@ -73,7 +73,7 @@ TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
 
 TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
   std::vector<std::uint8_t> footer =
-      BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{{1, 4096, 80}}));
+      BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{{1, 4096, 96}}));
   const std::size_t used = 16 + 24;
   for (std::size_t bit = (footer.size() - used) * 8; bit < footer.size() * 8;
        ++bit) {
@@ -87,11 +87,11 @@ TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
 TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
   const std::uint32_t end = kBytes - kPageBytes;
   for (const RecordPlace& place :
-       std::vector<RecordPlace>{{1, 4080, 80},
-                                {1, 4097, 80},
-                                {1, 4096, 64},
-                                {1, 4096, 81},
-                                {1, end - 64, 80},
+       std::vector<RecordPlace>{{1, 4080, 96},
+                                {1, 4097, 96},
+                                {1, 4096, 80},
+                                {1, 4096, 97},
+                                {1, end - 80, 96},
                                 {1, 4096, 0xffff'fff0}}) {
     const auto footer =
         BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{place}));
@@ -99,12 +99,12 @@ TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
         << place.offset << " " << place.bytes;
   }
   const auto footer = BytesOf(
-      EncodeFooter(kSerial, std::vector<RecordPlace>{{1, end - 80, 80}}));
+      EncodeFooter(kSerial, std::vector<RecordPlace>{{1, end - 96, 96}}));
   EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
 }
 
 TEST(SegmentFormatTest, AFooterIsNeverLargerThanItsSegment) {
-  const std::vector<RecordPlace> places(3 * 256, RecordPlace{1, 4096, 80});
+  const std::vector<RecordPlace> places(3 * 256, RecordPlace{1, 4096, 96});
   const auto footer = BytesOf(EncodeFooter(kSerial, places));
   EXPECT_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
                              kSerial, footer.size())

@@ -124,6 +124,95 @@ TEST_F(ShardCatalogTest, LoadersShareTheIndexWhileShardsStay) {
   EXPECT_NE(fewer->version(), one->version());
 }
 
+// What an index of one lies in is not asked of the other.
+TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
+  shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
+  memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), {1, 1});
+  ShardCatalog catalog(Directory());
+  const auto before = Open(catalog, Request());
+  const int reads = source_.reads;
+  for (const storage::Revision& now :
+       {storage::Revision{2, 1}, storage::Revision{2, 2}}) {
+    shards_[0].version.revision = now;
+    memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), now);
+    source_.reads = 0;
+    const auto after = Open(catalog, Request());
+    EXPECT_EQ(source_.reads, reads);
+    EXPECT_EQ(after->version(), before->version());
+    EXPECT_EQ(after->At(0).version, shards_[0].version);
+    ShardCatalog later(Directory());
+    EXPECT_EQ(Open(later, Request())->At(0).version, shards_[0].version);
+    EXPECT_EQ(source_.reads, reads);
+  }
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
+  ShardCatalog catalog("");
+  ShardRequest request = Request();
+  int lists = 0;
+  request.list =
+      [&](const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
+    std::vector<Shard> shards = shards_;
+    if (++lists == 1) Put("b.tar", GoldenFile("webdataset.tar"));
+    return shards;
+  };
+  EXPECT_NE(Open(catalog, request), nullptr);
+  EXPECT_EQ(lists, 2);
+  request.list =
+      [&](const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
+    std::vector<Shard> shards = shards_;
+    Put("b.tar", GoldenFile("webdataset.tar"));
+    return shards;
+  };
+  EXPECT_EQ(catalog.Open(request, &warnings_, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+// Touched in the middle of an epoch.
+TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
+  const std::string archive = GoldenFile("webdataset.tar");
+  shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
+  memory_.Rewrite("a.tar", archive, {1, 1});
+  ShardCatalog catalog("");
+  const auto dataset = Open(catalog, Request());
+  storage::ReadRequest read;
+  read.root = memory_.root();
+  read.object = "a.tar";
+  const auto look = [&] {
+    const Sample sample = dataset->At(0);
+    read.version = sample.version;
+    absl::StatusOr<storage::Revision> now;
+    sample.layout->LookAgain(read, source_,
+                             [&](absl::StatusOr<storage::Revision> answer) {
+                               now = std::move(answer);
+                             });
+    return now;
+  };
+  memory_.Rewrite("a.tar", archive, {1, 2});
+  EXPECT_EQ(*look(), (storage::Revision{1, 2}));
+  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  // Who saw it before is told without another look.
+  const int reads = source_.reads;
+  read.version.revision = {1, 1};
+  dataset->At(0).layout->LookAgain(
+      read, source_, [](const absl::StatusOr<storage::Revision>& now) {
+        EXPECT_EQ(*now, (storage::Revision{1, 2}));
+      });
+  EXPECT_EQ(source_.reads, reads);
+  // Other members, or none, in the same place.
+  std::string other = archive;
+  other[0] ^= 1;
+  memory_.Rewrite("a.tar", other, {1, 3});
+  EXPECT_EQ(look().status().message(),
+            "a.tar: was rewritten since the dataset was indexed");
+  memory_.Rewrite("a.tar", std::string(archive.size(), '\0'), {1, 4});
+  EXPECT_EQ(look().status().code(), absl::StatusCode::kFailedPrecondition);
+  memory_.Rewrite("a.tar", archive, {2, 4});
+  EXPECT_EQ(look().status().message(), "a.tar: is another file");
+  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+}
+
 TEST_F(ShardCatalogTest, FindsTheIndexOnDiskUntilAShardChanges) {
   Version version;
   {

@@ -14,7 +14,8 @@ std::string Encoded() {
   ShardIndexParts parts;
   parts.fields = {"jpg;png", "cls"};
   parts.names = "a.tarb.tar";
-  parts.shards = {{0, 5, 0, 0, 10240, 7}, {5, 5, 1, 4, 4096, -8}};
+  parts.shards = {{0, 5, 0, 0, 10240, 7, 11, 12},
+                  {5, 5, 1, 4, 4096, -8, 13, 14}};
   parts.keys = std::string("\0\2k1\0\1x", 7);
   parts.members = {{1, 100}, {3, 1}, {5, 200}, {1, 2}};
   parts.alternatives = {0, 1};
@@ -30,7 +31,8 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(EncodeShardIndex(**index), bytes);
   EXPECT_EQ((*index)->size(), 2u);
   EXPECT_EQ((*index)->ShardAt(1).path, "b.tar");
-  EXPECT_EQ((*index)->ShardAt(1).version.stamp, -8);
+  EXPECT_EQ((*index)->ShardAt(1).version,
+            (storage::ObjectVersion{4096, -8, {13, 14}}));
   EXPECT_EQ((*index)->MemberOf(1, 0).offset, 2560u);
   EXPECT_EQ((*index)->MemberOf(1, 0).alternative, 1u);
   EXPECT_EQ((*index)->fields().fields()[0], "jpg;png");
@@ -40,12 +42,12 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
 
 TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
   const std::string bytes = Encoded();
-  EXPECT_EQ(bytes.size(), 64 + 2 * 48 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
+  EXPECT_EQ(bytes.size(), 64 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
   EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(64 + 2 * 48, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(64 + 2 * 48 + 4 * 8 + 2, 28),
+            std::string("\3\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(64 + 2 * 64, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(64 + 2 * 64 + 4 * 8 + 2, 28),
             std::string("a.tarb.tar\0\2k1\0\1xjpg;png cls", 28));
 }
 

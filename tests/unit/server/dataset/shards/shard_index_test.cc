@@ -50,6 +50,34 @@ std::shared_ptr<const ShardIndex> Index() {
   return *std::move(index);
 }
 
+TEST(ShardIndexTest, ARevisionIsOfTheShardAndNotOfTheVersion) {
+  std::vector<Shard> shards = Shards();
+  shards[0].version.revision = {.inode = 5, .ctime_nanos = 6};
+  const FieldChoice fields = Fields({"cls"});
+  const auto samples = [&] {
+    return std::vector<ShardSamples>{
+        Packed(shards[0], fields, {{512, 100, 0}, {1536, 1, 0}}),
+        ShardSamples(), Packed(shards[2], fields, {{512, 9, 0}})};
+  };
+  const auto index = *BuildShardIndex(fields, shards, samples());
+  const auto plain = *BuildShardIndex(fields, Shards(), samples());
+  EXPECT_EQ(index->version(), plain->version());
+  EXPECT_EQ(index->ShardAt(0).version, shards[0].version);
+  EXPECT_TRUE(index->IsOf(fields, shards));
+  EXPECT_FALSE(index->IsOf(fields, Shards()));
+
+  shards[0].version.revision.ctime_nanos = 7;
+  EXPECT_FALSE(index->IsOf(fields, shards));
+  const storage::Revision touched = shards[0].version.revision;
+  EXPECT_FALSE(index->Accept("a/0.tar", touched, samples()[2]));
+  EXPECT_FALSE(index->Accept("a/0.tar", {6, 7}, samples()[0]));
+  EXPECT_FALSE(index->IsOf(fields, shards));
+  EXPECT_TRUE(index->Accept("a/0.tar", touched, samples()[0]));
+  EXPECT_TRUE(index->IsOf(fields, shards));
+  EXPECT_EQ(index->RevisionOf("a/0.tar"), touched);
+  EXPECT_EQ(index->RevisionOf("b.tar"), storage::Revision());
+}
+
 TEST(ShardIndexTest, FindsEachField) {
   const auto index = Index();
   ASSERT_EQ(index->size(), 3u);

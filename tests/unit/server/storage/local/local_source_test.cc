@@ -118,6 +118,54 @@ TEST_F(LocalSourceTest, RefusesAFileThatChangesMeanwhile) {
               "was replaced or changed");
 }
 
+// Written while it is read, and its time set back: no half of each.
+TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
+  if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  const std::string path = scratch_.Path("a/x.jpg");
+  const auto time = std::filesystem::last_write_time(path);
+  int changes = 0;
+  files_.on_pread = [&] {
+    if (files_.preads > changes) return;
+    const std::int64_t before = root_->Stat("a/x.jpg")->revision.ctime_nanos;
+    // Until the file system's clock has ticked.
+    while (root_->Stat("a/x.jpg")->revision.ctime_nanos == before) {
+      std::fstream(path, std::ios::in | std::ios::out) << "abcdefghij";
+      std::filesystem::last_write_time(path, time);
+    }
+  };
+  version_.revision = {};
+  changes = 1;
+  Revision seen;
+  ReadRequest request = Request();
+  request.seen = &seen;
+  EXPECT_EQ(*Read(request), "abcdefghij");
+  EXPECT_EQ(files_.preads, 2);
+  EXPECT_EQ(seen, root_->Stat("a/x.jpg")->revision);
+  files_.preads = 0;
+  changes = 1000;
+  ExpectError(std::move(request), absl::StatusCode::kUnavailable,
+              "is being changed while it is read");
+}
+
+TEST_F(LocalSourceTest, TellsWhichRevisionItRead) {
+  Revision seen;
+  ReadRequest request = Request();
+  const Revision now = version_.revision;
+  request.seen = &seen;
+  EXPECT_EQ(*Read(request), "0123456789");
+  EXPECT_EQ(seen, now);
+  request.unless = now;
+  files_.preads = 0;
+  EXPECT_EQ(*Read(request), "");
+  EXPECT_EQ(files_.preads, 0);
+  if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  request.version.revision.ctime_nanos -= 1;
+  ExpectError(request, absl::StatusCode::kAborted, "was touched since");
+  request.version.revision = {now.inode + 1, now.ctime_nanos};
+  ExpectError(std::move(request), absl::StatusCode::kFailedPrecondition,
+              "was replaced or changed since");
+}
+
 TEST_F(LocalSourceTest, FollowsTheRulesOfItsRoot) {
   scratch_.Link("a/out.jpg", "/etc/passwd");
   ExpectError(Request("a/out.jpg"), absl::StatusCode::kPermissionDenied,
@@ -156,6 +204,7 @@ class LocalSourceQueueTest : public LocalSourceTest {
       std::filesystem::create_hard_link(scratch_.Path("a/x.jpg"),
                                         scratch_.Path(names_.back()));
     }
+    version_ = root_->Stat("a/x.jpg")->version();
     files_.on_open = [this](std::string_view path) {
       if (path == "a/x.jpg") {
         entered_.count_down();

@@ -91,6 +91,49 @@ TEST_F(UringSourceTest, ReadsFilesInParts) {
   EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kNotFound);
 }
 
+// The file that stayed open lives on under a further name.
+TEST_F(UringSourceTest, ReadsWhatTheNameStandsFor) {
+  Start({}, {.page_cache_room = NoRoom, .pool = {}});
+  const std::string content = RandomText(1 << 20, 5);
+  const std::string other = RandomText(1 << 20, 7);
+  scratch_.Write("shard", content);
+  scratch_.Write("other", other);
+  std::filesystem::create_hard_link(scratch_.Path("shard"),
+                                    scratch_.Path("backup"));
+  const auto time = std::filesystem::last_write_time(scratch_.Path("shard"));
+  std::filesystem::last_write_time(scratch_.Path("other"), time);
+  ReadRequest any = Request("shard");
+  any.version.revision = {};
+  any.length = 20'000;
+  EXPECT_TRUE(*Read(any) == content.substr(0, 20'000));
+  ReadRequest same = Request("shard");
+  same.length = 20'000;
+  EXPECT_TRUE(*Read(same) == content.substr(0, 20'000));
+  std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
+  EXPECT_TRUE(*Read(any) == other.substr(0, 20'000));
+  EXPECT_EQ(Read(same).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
+  Revision seen;
+  ReadRequest request = Request();
+  const Revision now = request.version.revision;
+  request.seen = &seen;
+  EXPECT_EQ(*Read(request), "0123456789");
+  EXPECT_EQ(seen, now);
+  // What is at hand is not read again.
+  request.unless = now;
+  EXPECT_EQ(*Read(request), "");
+  request.unless = Revision{now.inode, now.ctime_nanos - 1};
+  EXPECT_EQ(*Read(request), "0123456789");
+  request.version.revision.ctime_nanos -= 1;
+  ExpectError(request, absl::StatusCode::kAborted,
+              "was touched since the dataset was indexed");
+  request.version.revision = {now.inode + 1, now.ctime_nanos};
+  ExpectError(std::move(request), absl::StatusCode::kFailedPrecondition,
+              "was replaced or changed since the dataset was indexed");
+}
+
 // As where a container's seccomp filter knows no preadv2.
 TEST_F(UringSourceTest, NeedsNoPreadv2) {
   Start({{SYS_preadv2, EPERM}});

@@ -1,0 +1,134 @@
+#include "server/dataset/shards/shard_layout.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/bytes.h"
+#include "server/dataset/shards/shard.h"
+#include "server/dataset/shards/shard_survey.h"
+
+// One look is a chain of reads, each begun by the one before. The first takes
+// the shard in whatever revision it has now; the others must find that one. If
+// they do not, the look begins anew.
+
+namespace forebay::dataset::shards {
+namespace {
+
+// A shard that is touched again all the while is no shard to read from.
+constexpr int kMostLooks = 8;
+
+// Kept alive by the read under way.
+class Look final : public std::enable_shared_from_this<Look> {
+ public:
+  using Done = ShardLayout::Done;
+
+  Look(std::shared_ptr<const ShardIndex> index,
+       const storage::ReadRequest& read, storage::ByteSource& source, Done done)
+      : index_(std::move(index)),
+        root_(read.root),
+        shard_{read.object, read.version},
+        purpose_(read.purpose),
+        source_(source),
+        done_(std::move(done)) {}
+
+  void Begin() {
+    if (++looks_ > kMostLooks) return Fail("is changed again and again");
+    seen_ = {.inode = shard_.version.revision.inode, .ctime_nanos = 0};
+    auto survey = ShardSurvey::Create(shard_, &index_->fields(), {});
+    if (!survey.ok()) return done_(survey.status());
+    survey_.emplace(*std::move(survey));
+    Next();
+  }
+
+ private:
+  void Next() {
+    const auto range = survey_->next_read();
+    if (!range.has_value()) return End();
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = shard_.path;
+    request.version = shard_.version;
+    request.version.revision = seen_;
+    request.offset = range->offset;
+    request.length = range->length;
+    request.purpose = purpose_;
+    request.seen = &seen_;
+    request.done = [self = shared_from_this(),
+                    length = range->length](absl::StatusOr<base::Bytes> bytes) {
+      self->Take(std::move(bytes), length);
+    };
+    source_.Read({&request, 1});
+  }
+
+  void Take(absl::StatusOr<base::Bytes> bytes, std::uint64_t length) {
+    if (absl::IsAborted(bytes.status())) return Begin();
+    if (!bytes.ok()) return done_(bytes.status());
+    // Else it is no archive any more, or lacks what was chosen.
+    if (bytes->size() != length || !survey_->Take(bytes->span()).ok())
+      return Fail(kRewritten);
+    Next();
+  }
+
+  void End() {
+    if (!index_->Accept(shard_.path, seen_, survey_->TakeSamples()))
+      return Fail(kRewritten);
+    done_(seen_);
+  }
+
+  void Fail(std::string_view reason) {
+    done_(absl::FailedPreconditionError(
+        absl::StrCat(shard_.path, ": ", std::string(reason))));
+  }
+
+  static constexpr std::string_view kRewritten =
+      "was rewritten since the dataset was indexed";
+
+  const std::shared_ptr<const ShardIndex> index_;
+  const std::shared_ptr<const storage::Root> root_;
+  const Shard shard_;
+  const storage::ReadPurpose purpose_;
+  storage::ByteSource& source_;
+  const Done done_;
+  int looks_ = 0;
+  storage::Revision seen_;
+  std::optional<ShardSurvey> survey_;
+};
+
+}  // namespace
+
+void ShardLayout::LookAgain(const storage::ReadRequest& read,
+                            storage::ByteSource& source, Done done) const {
+  const storage::Revision known = index_->RevisionOf(read.object);
+  // Somebody has looked meanwhile.
+  if (known != read.version.revision) return done(known);
+  {
+    base::MutexLock lock(&mutex_);
+    std::vector<Done>& waiting = waiting_[read.object];
+    waiting.push_back(std::move(done));
+    if (waiting.size() > 1) return;
+  }
+  std::make_shared<Look>(
+      index_, read, source,
+      [this,
+       path = read.object](const absl::StatusOr<storage::Revision>& revision) {
+        Answer(path, revision);
+      })
+      ->Begin();
+}
+
+// Each of those who wait keeps this alive.
+void ShardLayout::Answer(
+    const std::string& path,
+    const absl::StatusOr<storage::Revision>& revision) const {
+  std::vector<Done> waiting;
+  {
+    base::MutexLock lock(&mutex_);
+    waiting = std::move(waiting_[path]);
+    waiting_.erase(path);
+  }
+  for (const Done& done : waiting) done(revision);
+}
+
+}  // namespace forebay::dataset::shards

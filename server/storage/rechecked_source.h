@@ -1,0 +1,59 @@
+#ifndef FOREBAY_SERVER_STORAGE_RECHECKED_SOURCE_H_
+#define FOREBAY_SERVER_STORAGE_RECHECKED_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/bytes.h"
+#include "server/base/mutex.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Reads what the source below refuses because the object's ctime alone is
+// another one (ABORTED), if the object's layout is still what the reader knows:
+// looks again, and reads by the revision that is there now.
+//
+// Thread-safe. Owned by the daemon. The source below may go first, once Stop
+// has returned and nobody reads any more; it outlives what it was asked before.
+// Read does not block. Errors are those of the source below, without ABORTED
+// where a request has a layout, and those of ObjectLayout::LookAgain.
+class RecheckedSource final : public ByteSource {
+ public:
+  explicit RecheckedSource(ByteSource* below) : below_(below) {}
+
+  void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
+  void SetWeight(std::uint64_t job, double weight) override;
+  void SetCap(std::uint64_t job, double bytes_per_second) override;
+  void Forget(std::uint64_t job) override;
+
+  // From now on what is read is cancelled, and nothing below is asked.
+  void Stop();
+
+ private:
+  // A read that may have to be made again.
+  struct Watched;
+
+  ReadRequest Watch(ReadRequest request);
+  ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
+  void Land(const std::shared_ptr<Watched>& watched,
+            absl::StatusOr<base::Bytes> bytes);
+  // Whether the source below may be asked; then Leave is to follow.
+  bool Enter();
+  void Leave();
+
+  ByteSource* const below_;
+
+  base::Mutex mutex_;
+  base::CondVar quiet_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  int asking_ ABSL_GUARDED_BY(mutex_) = 0;  // who is in below_->Read
+};
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_RECHECKED_SOURCE_H_

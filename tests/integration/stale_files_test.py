@@ -1,0 +1,306 @@
+"""Files that change without showing it by size and time: what was kept of them
+is not given out, and what is the same is no error."""
+
+import io
+import os
+import pathlib
+import shutil
+import tarfile
+import tempfile
+
+import numpy
+import pytest
+
+import forebay
+from daemons import serving
+from forebay import transforms as T
+from trouble import CROP, contents, open_loader, run_until_error
+
+SAMPLES = 48
+CHANGED = "city/003.jpg"
+CHANGED_ID = 19
+SHARD_SAMPLES = 24
+
+
+@pytest.fixture(params=["off", "auto"])
+def daemon(request, tmp_path):
+    """A daemon with room for all, by both ways to read local files."""
+    path = tmp_path / "forebayd.toml"
+    path.write_text("cache.memory = '16MiB'\n"
+                    f"storage.io_uring = '{request.param}'\n")
+    with serving(tmp_path, "--config", str(path)) as started:
+        yield started
+
+
+@pytest.fixture(params=["disk", "memory"])
+def place(request, tmp_path):
+    """A folder on the disk's file system, or on tmpfs."""
+    if request.param == "disk":
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield pathlib.Path(folder)
+
+
+@pytest.fixture
+def folder(place, photos):
+    """A dataset that a test may change."""
+    return shutil.copytree(photos, place / "data")
+
+
+def like(path, content):
+    """Of the length of what is there: decoders stop at an image's end."""
+    size = path.stat().st_size
+    assert len(content) <= size
+    return content.ljust(size, b"\0")
+
+
+def set_time(path, like_path):
+    stat = like_path.stat()
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def renamed(path, content):
+    """Another file takes its place, of equal size and time."""
+    other = path.with_name("replacement")
+    other.write_bytes(like(path, content))
+    set_time(other, path)
+    os.replace(other, path)
+
+
+def rewritten(path, content):
+    """Written over in place, and its time set back."""
+    before = path.with_name("before")
+    before.write_bytes(b"")
+    set_time(before, path)
+    with open(path, "r+b") as file:
+        file.write(like(path, content))
+    set_time(path, before)
+    before.unlink()
+
+
+def chmodded(path):
+    path.chmod(0o640)
+
+
+def linked(path):
+    os.link(path, path.with_name("backup"))
+
+
+def set_to_its_own_time(path):
+    set_time(path, path)
+
+
+def moved_and_copied_back(path):
+    aside = path.with_name("aside")
+    os.rename(path, aside)
+    shutil.copy2(aside, path)
+
+
+def shorter_than(path, photos):
+    """Another photograph that fits into its place, and its number."""
+    size = path.stat().st_size
+    for number, other in enumerate(sorted(photos.rglob("*.jpg"))):
+        if other.stat().st_size < size:
+            return other.read_bytes(), number
+    raise AssertionError(f"{path} is the smallest")
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("change", [renamed, rewritten])
+@pytest.mark.parametrize("crop", [T.CenterCrop(CROP), T.RandomCrop(CROP)])
+def test_what_is_kept_of_a_file_goes_with_the_file(folder, photos, change,
+                                                   crop):
+    content, number = shorter_than(folder / CHANGED, photos)
+    with open_loader(folder, transform=crop) as loader:
+        before, _ = contents(loader)
+        contents(loader)  # decoded forms are kept by now
+        change(folder / CHANGED, content)
+        after, ids = contents(loader)
+        kept, _ = contents(loader)
+    assert ids == list(range(SAMPLES))
+    assert (before[CHANGED_ID] != after[CHANGED_ID]).any()
+    before[CHANGED_ID] = before[number]
+    numpy.testing.assert_array_equal(after, before)
+    numpy.testing.assert_array_equal(kept, before)
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("touch", [
+    chmodded, linked, set_to_its_own_time, moved_and_copied_back])
+def test_what_is_the_same_is_no_error_in_mid_epoch(folder, touch):
+    with open_loader(folder) as loader:
+        before, _ = contents(loader)
+        batches = iter(loader)
+        first, _ = contents([next(batches)])
+        for path in sorted(folder.rglob("*.jpg")):
+            touch(path)
+            for name in ("backup", "aside"):
+                path.with_name(name).unlink(missing_ok=True)
+        rest, _ = contents(batches)
+        again, _ = contents(loader)
+    numpy.testing.assert_array_equal(numpy.concatenate([first, rest]), before)
+    numpy.testing.assert_array_equal(again, before)
+
+
+def write_shard(path, photos, order):
+    """Members of one size each, so that another order changes nothing else."""
+    pictures = sorted(photos.rglob("*.jpg"))
+    longest = max(picture.stat().st_size for picture in pictures)
+    with tarfile.open(path, "w") as tar:
+        for number in order:
+            content = pictures[number].read_bytes().ljust(longest, b"\0")
+            for name, data in [(f"{number:06}.jpg", content),
+                               (f"{number:06}.cls", str(number).encode())]:
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+
+
+@pytest.fixture
+def shard(place, photos):
+    path = place / "a.tar"
+    write_shard(path, photos, range(SHARD_SAMPLES))
+    return path
+
+
+def reordered(shard, photos):
+    """What the shard holds in another order: as long, but other members lie
+    where its members lay."""
+    path = shard.with_name("reordered")
+    order = list(range(SHARD_SAMPLES))
+    # Labels of one and of two digits take as much room.
+    write_shard(path, photos, order[1:] + order[:1])
+    content = path.read_bytes()
+    path.unlink()
+    assert len(content) == shard.stat().st_size
+    return content
+
+
+def open_shard(path, **arguments):
+    return forebay.DataLoader(
+        path, **{"fields": ("jpg", "cls"), "batch_size": 4,
+                 "framework": "numpy", "autostart": False,
+                 "transform": T.CenterCrop(CROP), **arguments})
+
+
+def read_shard(batches):
+    images, labels = [], []
+    for batch in batches:
+        images.append(numpy.array(batch.jpg))
+        labels.extend(int(i) for i in batch.cls)
+    return numpy.concatenate(images), labels
+
+
+ROTATED = [*range(1, SHARD_SAMPLES), 0]
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("change", [renamed, rewritten])
+def test_a_shard_of_equal_size_and_time_is_indexed_anew(shard, photos, change):
+    with open_shard(shard) as loader:
+        before, labels = read_shard(loader)
+        assert labels == list(range(SHARD_SAMPLES))
+        change(shard, reordered(shard, photos))
+        with open_shard(shard) as other:
+            after, labels = read_shard(other)
+    assert labels == ROTATED
+    numpy.testing.assert_array_equal(after, before[ROTATED])
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("change", [renamed, rewritten])
+def test_a_shard_that_is_another_in_mid_epoch_is_an_error(shard, photos,
+                                                          change):
+    with open_shard(shard, shuffle=True, batch_size=2) as loader:
+        read_shard(loader)
+        batches = iter(loader)
+        read_shard([next(batches)])
+        change(shard, reordered(shard, photos))
+        with pytest.raises(forebay.StateError, match="since the dataset was"):
+            for epoch in range(2):
+                read_shard(batches)
+                batches = iter(loader)
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("touch", [chmodded, linked, set_to_its_own_time])
+def test_a_shard_that_is_touched_in_mid_epoch_is_no_error(shard, touch):
+    with open_shard(shard, shuffle=True) as loader:
+        before, labels = read_shard(loader)
+        loader.set_epoch(0)
+        batches = iter(loader)
+        first = read_shard([next(batches)])
+        touch(shard)
+        rest = read_shard(batches)
+        loader.set_epoch(0)
+        again, _ = read_shard(loader)
+    assert first[1] + rest[1] == labels
+    numpy.testing.assert_array_equal(
+        numpy.concatenate([first[0], rest[0]]), before)
+    numpy.testing.assert_array_equal(again, before)
+
+
+@pytest.mark.parametrize("change", [renamed, rewritten])
+def test_a_shard_that_is_replaced_while_no_daemon_runs(tmp_path, shard, photos,
+                                                       change):
+    with serving(tmp_path) as daemon:
+        with open_shard(shard) as loader:
+            before, _ = read_shard(loader)
+        daemon.stop()
+        change(shard, reordered(shard, photos))
+        daemon.start()
+        with open_shard(shard) as loader:
+            after, labels = read_shard(loader)
+    assert labels == ROTATED
+    numpy.testing.assert_array_equal(after, before[ROTATED])
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("change", [renamed, rewritten])
+def test_a_manifest_of_equal_size_and_time_is_read_anew(folder, change):
+    table = folder / "table.csv"
+    rows = [f"{path.relative_to(folder)},{number % 10}\n" for number, path
+            in enumerate(sorted(folder.rglob("*.jpg")))]
+    table.write_text("".join(["path,label\n", *rows]))
+
+    def open_table():
+        return open_loader(
+            forebay.manifest(table, image="path", label="label"))
+
+    with open_table() as loader:
+        before, _ = contents(loader)
+        change(table, "".join(["path,label\n", *reversed(rows)]).encode())
+        with open_table() as other:
+            after, _ = contents(other)
+    numpy.testing.assert_array_equal(after, before[::-1])
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_copy_of_equal_sizes_and_times_resumes(place, folder, shard):
+    copies = shutil.copytree(folder, place / "copy"), place / "b.tar"
+    shutil.copy2(shard, copies[1])
+    with open_loader(folder) as loader, open_loader(copies[0]) as other:
+        assert loader.dataset.version == other.dataset.version
+        batches = iter(loader)
+        contents([next(batches)])
+        other.load_state_dict(loader.state_dict())
+        assert contents(other)[1] == list(range(4, SAMPLES))
+    os.replace(shard, place / "c.tar")
+    with open_shard(place / "c.tar") as loader:
+        batches = iter(loader)
+        read_shard([next(batches)])
+        state = loader.state_dict()
+    os.replace(copies[1], place / "c.tar")
+    with open_shard(place / "c.tar") as loader:
+        loader.load_state_dict(state)
+        assert read_shard(loader)[1] == list(range(4, SHARD_SAMPLES))
+
+
+@pytest.mark.usefixtures("daemon")
+def test_another_time_is_an_error_in_mid_epoch(folder):
+    with open_loader(folder) as loader:
+        contents(loader)
+        os.utime(folder / CHANGED)
+        text, _ = run_until_error(loader, forebay.StateError)
+    assert "was replaced or changed" in text
