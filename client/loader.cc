@@ -237,7 +237,10 @@ Status Loader::TakeLocked(forebay_batch** out) {
   switch (entry.kind) {
     case proto::ReadyKind::kBatch:
       status = FetchSlotsLocked(entry.slot);
-      if (status.ok()) status = attachment_.link->Lease(entry, out);
+      if (status.ok())
+        status = attachment_.link->Lease(entry, out);
+      else
+        attachment_.link->Discard(entry);
       if (status.ok()) {
         status = NoteLocked(**out);
         if (status.ok()) return status;

@@ -171,6 +171,19 @@ def test_so_it_does_when_it_is_not_told_of_the_end(relayed, daemon, photos):
     until(lambda: slot_bytes(daemon) == 0, "the loader goes")
 
 
+def test_so_it_does_of_a_batch_whose_slot_is_not_known(relayed, daemon, photos):
+    """One that is made while the epoch runs is asked for when its first batch
+    is taken."""
+    relay = relayed(cut=MESSAGES + 1)
+    with open_loader(photos) as loader, open_loader(photos) as behind:
+        batches, late = iter(loader), iter(behind)
+        next(late)
+        _, ids = contents(batches)
+        assert ids == list(range(len(ids)))
+        assert relay.sessions == 3, "no slot was asked for"
+        until(lambda: len(loaders(daemon)) == 2, "the old one goes")
+
+
 def test_an_upgraded_daemon_may_speak_another_protocol(relayed, photos):
     def of_another_version(data):
         request = messages()[1].ClientMessage()
