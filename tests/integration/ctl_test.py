@@ -7,6 +7,7 @@ import pty
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,7 @@ _FOREBAYD = pathlib.Path(os.environ.get(
     "FOREBAY_DAEMON", _ROOT / "bazel-bin/server/daemon/forebayd"))
 _FOREBAYCTL = pathlib.Path(os.environ.get(
     "FOREBAY_CTL", _ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
+_NOBODY = 65534
 _PATIENCE = 150  # seconds until a wait counts as a hang
 
 
@@ -52,6 +54,19 @@ class CtlTest(unittest.TestCase):
         result = self.ctl("--json", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be another user")
+    def test_a_daemon_of_another_user_is_not_trusted(self):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.folder + "/admin.sock")
+            os.seteuid(_NOBODY)
+            try:
+                listener.listen()
+            finally:
+                os.seteuid(0)
+            status = self.ctl("status")
+        self.assertNotEqual(status.returncode, 0)
+        self.assertIn(f"runs as uid {_NOBODY}", status.stderr)
 
     def test_every_verb_of_an_idle_daemon(self):
         self.start_daemon()

@@ -66,6 +66,15 @@ absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
     if (error == ENOENT || error == ECONNREFUSED) return NoDaemon(runtime_dir);
     return absl::ErrnoToStatus(error, path);
   }
+  // The directory may have become another one since it was looked at.
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      (peer.uid != getuid() && peer.uid != 0)) {
+    close(fd);
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the daemon at ", path, " runs as uid ", peer.uid, ": not trusted"));
+  }
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   return fd;
 }

@@ -25,7 +25,8 @@ class AdminClient {
   virtual ~AdminClient() = default;
 
   // Connects to RUNTIME_DIR/admin.sock, whose directory must be trustworthy
-  // (CheckOwner). UNAVAILABLE: no daemon is there.
+  // (CheckOwner). UNAVAILABLE: no daemon is there; PERMISSION_DENIED: it is
+  // neither this user's nor root's.
   static absl::StatusOr<std::unique_ptr<AdminClient>> Connect(
       const std::string& runtime_dir);
 
