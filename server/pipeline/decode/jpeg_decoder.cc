@@ -7,6 +7,9 @@
 //   least kMinWidth pixels, below which libjpeg would choose another upsampler.
 // - Rows: those above are entropy-decoded only (jpeg_skip_scanlines keeps the
 //   context that upsampling needs); those below not at all.
+// - A progressive image that lacks scans is decoded whole, and the region cut
+//   out: libjpeg smooths such an image across its blocks, also across the edges
+//   of a crop.
 // - Rows go into a strip whose rows begin 16 bytes off a vector's alignment:
 //   into aligned rows libjpeg-turbo writes with non-temporal stores, past the
 //   caches in which the sink is to find them.
@@ -140,6 +143,20 @@ std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   return bytes;
 }
 
+// Whether a progressive image, whose scans have all been read, lacks some: then
+// not all bits of all coefficients are known.
+bool LacksScans(j_decompress_ptr jpeg) {
+  if (!jpeg->progressive_mode) return false;
+  for (int i = 0; i < jpeg->num_components; ++i) {
+    const auto& bits = jpeg->coef_bits[i];
+    if (std::any_of(std::begin(bits), std::end(bits),
+                    [](int left) { return left != 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Pillow's arithmetic; the file holds the inks inverted, as Adobe's do.
 std::uint8_t InkToLight(unsigned ink, unsigned light) {
   const unsigned product = ink * light + 128;
@@ -177,7 +194,7 @@ class JpegDecoder::Codec {
     JDIMENSION width;
   };
 
-  // These two may be left by longjmp: nothing with a destructor lives in
+  // These may be left by longjmp: nothing with a destructor lives in
   // them, nor in what they call while libjpeg runs.
   void ReadHeader(absl::Span<const std::uint8_t> encoded);
   void DecodeRows(const Region& region, RowSink& sink);
@@ -192,7 +209,6 @@ class JpegDecoder::Codec {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_decompress_struct jpeg_{};
-  bool created_ = false;
   bool open_ = false;
   std::vector<std::uint8_t> strip_;
 };
@@ -208,14 +224,9 @@ JpegDecoder::Codec::Codec(const DecodeLimits& limits) : limits_(limits) {
   source_.resync_to_restart = jpeg_resync_to_restart;
   source_.term_source = InitSource;
   progress_.progress_monitor = CountScans;
-  if (setjmp(errors_.jump) != 0) return;
-  jpeg_create_decompress(&jpeg_);
-  created_ = true;
 }
 
-JpegDecoder::Codec::~Codec() {
-  if (created_) jpeg_destroy_decompress(&jpeg_);
-}
+JpegDecoder::Codec::~Codec() { jpeg_destroy_decompress(&jpeg_); }
 
 absl::Status JpegDecoder::Codec::FailureStatus() const {
   switch (errors_.failure) {
@@ -236,11 +247,12 @@ absl::Status JpegDecoder::Codec::FailureStatus() const {
 }
 
 void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
-  jpeg_abort_decompress(&jpeg_);
+  // A new one for each image: it keeps tables, which the next one would use.
+  jpeg_destroy_decompress(&jpeg_);
+  jpeg_create_decompress(&jpeg_);
   source_.next_input_byte = encoded.data();
   source_.bytes_in_buffer = encoded.size();
   jpeg_.src = &source_;
-  jpeg_.progress = nullptr;
   jpeg_read_header(&jpeg_, TRUE);
 }
 
@@ -251,8 +263,8 @@ absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
       std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
     return absl::DataLossError("is not a JPEG image");
   }
-  errors_.failure = created_ ? Failure::kNone : Failure::kNoMemory;
-  if (!created_ || setjmp(errors_.jump) != 0) return FailureStatus();
+  errors_.failure = Failure::kNone;
+  if (setjmp(errors_.jump) != 0) return FailureStatus();
   ReadHeader(encoded);
   if (absl::Status status = CheckHeader(); !status.ok()) return status;
   open_ = true;
@@ -308,11 +320,11 @@ absl::Status JpegDecoder::Codec::Decode(const Region& region, RowSink& sink) {
       StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3));
   if (strip_.size() < strip_bytes) strip_.resize(strip_bytes);
   if (setjmp(errors_.jump) != 0) {
-    jpeg_abort_decompress(&jpeg_);
+    jpeg_destroy_decompress(&jpeg_);
     return FailureStatus();
   }
   DecodeRows(region, sink);
-  jpeg_abort_decompress(&jpeg_);
+  jpeg_destroy_decompress(&jpeg_);
   return absl::OkStatus();
 }
 
@@ -333,9 +345,9 @@ JpegDecoder::Codec::Window JpegDecoder::Codec::CropColumns(
 void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
   if (jpeg_has_multiple_scans(&jpeg_)) jpeg_.progress = &progress_;
   jpeg_start_decompress(&jpeg_);
-  const Window window = CropColumns(region);
-  if (region.top > 0) jpeg_skip_scanlines(&jpeg_, region.top);
-
+  const bool whole = LacksScans(&jpeg_);
+  const Window window =
+      whole ? Window{0, jpeg_.image_width} : CropColumns(region);
   const bool cmyk = jpeg_.out_color_space == JCS_CMYK;
   const std::size_t stride = StripStride(window.width, cmyk ? 4 : 3);
   auto address = reinterpret_cast<std::uintptr_t>(strip_.data());
@@ -343,6 +355,9 @@ void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
   auto* const strip = reinterpret_cast<std::uint8_t*>(address);
   JSAMPROW rows[kStripRows];
   for (std::uint32_t i = 0; i < kStripRows; ++i) rows[i] = strip + i * stride;
+  if (!whole && region.top > 0) jpeg_skip_scanlines(&jpeg_, region.top);
+  while (jpeg_.output_scanline < region.top)
+    jpeg_read_scanlines(&jpeg_, rows, 1);
 
   const std::size_t offset = std::size_t{3} * (region.left - window.left);
   for (std::uint32_t done = 0; done < region.height;) {

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Makes the images of this folder and golden.txt, what Pillow sees in them.
+"""Makes the images of this folder, golden.txt (what Pillow sees in them) and
+refused.txt (the names of those that Pillow cannot read).
 
 Run it with Debian's own python3 (python3-pil, python3-numpy) and cjpeg
 (libjpeg-turbo-progs), in any folder; it writes beside itself. A line of
@@ -54,6 +55,34 @@ def cjpeg(pixels, *arguments):
     ).stdout
 
 
+def segments(jpeg):
+    """Its markers: (code, begin, end), a scan's data with its header."""
+    at = 2
+    while at < len(jpeg):
+        code, begin = jpeg[at + 1], at
+        if code == 0xD9:
+            at += 2
+        else:
+            at += 2 + int.from_bytes(jpeg[at + 2 : at + 4], "big")
+        if code == 0xDA:
+            while jpeg[at] != 0xFF or jpeg[at + 1] in (0, *range(0xD0, 0xD8)):
+                at += 1
+        yield code, begin, at
+
+
+def without(jpeg, code):
+    """jpeg without the segments of this code."""
+    return jpeg[:2] + b"".join(
+        jpeg[begin:end] for found, begin, end in segments(jpeg) if found != code
+    )
+
+
+def first_scans(jpeg, count):
+    """jpeg, ended after so many scans."""
+    ends = [end for code, _, end in segments(jpeg) if code == 0xDA]
+    return jpeg[: ends[count - 1]] + b"\xff\xd9"
+
+
 def jpegs():
     rgb = picture(WIDTH, HEIGHT, 1)
     samplings = {
@@ -76,6 +105,17 @@ def jpegs():
     yield "420_restart_rows.jpg", cjpeg(rgb, "-sample", "2x2", "-restart", "1")
     yield "422_restart_blocks.jpg", cjpeg(rgb, "-sample", "2x1", "-restart", "3B")
     yield "420_arithmetic.jpg", cjpeg(rgb, "-sample", "2x2", "-arithmetic")
+    arithmetic = cjpeg(rgb, "-sample", "2x2", "-arithmetic", "-restart", "2")
+    yield "420_arithmetic_restart.jpg", arithmetic
+    yield "420_arithmetic_no_conditions.jpg", without(arithmetic, 0xCC)
+    # Decoded under other conditions than encoded: damaged, but always alike.
+    conditions = bytes([0xFF, 0xCC, 0, 4, 1, 0x11])
+    scan = next(begin for code, begin, _ in segments(arithmetic) if code == 0xDA)
+    yield (
+        "420_arithmetic_conditions.jpg",
+        arithmetic[:scan] + conditions + arithmetic[scan:],
+    )
+    yield "420_optimized.jpg", cjpeg(rgb, "-sample", "2x2", "-optimize")
     yield "rgb.jpg", cjpeg(rgb, "-rgb")
     yield "gray.jpg", cjpeg(rgb, "-grayscale")
     yield "gray_progressive.jpg", cjpeg(rgb, "-grayscale", "-progressive")
@@ -95,6 +135,7 @@ def jpegs():
     Image.fromarray(rgb[:40, :60]).save(file, "JPEG", exif=turned)
     yield "exif_turned.jpg", file.getvalue()
     yield from cmyk_jpegs()
+    yield from incomplete_jpegs(rgb)
     # A restart marker overwritten: libjpeg warns, and goes on.
     damaged = bytearray(cjpeg(rgb, "-sample", "2x2", "-restart", "1"))
     middle = damaged.index(b"\xff\xd3")
@@ -113,6 +154,32 @@ def cmyk_jpegs():
     yield "ycck.jpg", cmyk[:at] + b"\x02" + cmyk[at + 1 :]
     start = cmyk.index(b"\xff\xee")
     yield "cmyk_no_adobe.jpg", cmyk[:start] + cmyk[start + 16 :]
+
+
+def incomplete_jpegs(rgb):
+    # As cameras write them: the standard Huffman tables are left out.
+    plain = cjpeg(rgb, "-sample", "2x2")
+    yield "420_no_huffman.jpg", without(plain, 0xC4)
+    yield "gray_no_huffman.jpg", without(cjpeg(rgb, "-grayscale"), 0xC4)
+    restarted = cjpeg(rgb, "-sample", "2x1", "-restart", "3B")
+    yield "422_restart_no_huffman.jpg", without(restarted, 0xC4)
+    # What the scans have not told yet is smoothed over.
+    for sampling, scans in (("1x1", 1), ("2x2", 1), ("2x2", 4), ("2x1", 7)):
+        whole = cjpeg(rgb, "-sample", sampling, "-progressive")
+        name = sampling.replace("x", "")
+        yield f"first_{scans}_scans_{name}.jpg", first_scans(whole, scans)
+    whole = cjpeg(rgb, "-grayscale", "-progressive")
+    yield "first_2_scans_gray.jpg", first_scans(whole, 2)
+    whole = cjpeg(rgb, "-sample", "2x2", "-progressive", "-arithmetic")
+    yield "first_3_scans_arithmetic.jpg", first_scans(whole, 3)
+
+
+def refused_jpegs():
+    rgb = picture(WIDTH, HEIGHT, 1)
+    plain = cjpeg(rgb, "-sample", "2x2")
+    yield "refused/420_no_quantization.jpg", without(plain, 0xDB)
+    progressive = cjpeg(rgb, "-sample", "2x2", "-progressive")
+    yield "refused/420_progressive_no_huffman.jpg", without(progressive, 0xC4)
 
 
 def chunk(kind, data):
@@ -252,6 +319,14 @@ def golden_line(name, image):
     return " ".join(words)
 
 
+def is_read(path):
+    try:
+        Image.open(path).load()
+    except OSError:
+        return False
+    return True
+
+
 def main():
     lines = []
     for make in (jpegs, pngs):
@@ -263,6 +338,14 @@ def main():
         (HERE / name).write_bytes(data)
         lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
+    refused = []
+    (HERE / "refused").mkdir(exist_ok=True)
+    for name, data in refused_jpegs():
+        path = HERE / name
+        path.write_bytes(data)
+        if not is_read(path):
+            refused.append(name)
+    (HERE / "refused.txt").write_text("\n".join(refused) + "\n")
 
 
 if __name__ == "__main__":

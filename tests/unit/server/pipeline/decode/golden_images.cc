@@ -38,6 +38,14 @@ std::vector<GoldenImage> GoldenImages() {
   return images;
 }
 
+std::vector<std::string> RefusedImages() {
+  std::ifstream file(std::string(kFolder) + "refused.txt");
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);) names.push_back(line);
+  EXPECT_FALSE(names.empty());
+  return names;
+}
+
 std::vector<std::uint8_t> GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
   EXPECT_TRUE(file) << name;

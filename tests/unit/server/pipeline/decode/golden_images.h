@@ -23,6 +23,8 @@ struct GoldenImage {
 };
 
 std::vector<GoldenImage> GoldenImages();
+// Names of images that Pillow refuses.
+std::vector<std::string> RefusedImages();
 std::vector<std::uint8_t> GoldenFile(const std::string& name);
 
 // Gathers a region's rows without gaps, and checks that they come in order.

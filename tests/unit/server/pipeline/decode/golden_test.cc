@@ -2,6 +2,12 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
@@ -33,6 +39,54 @@ TEST(Golden, EveryImageHasPillowsPixels) {
     }
     EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())),
               golden.crc);
+  }
+}
+
+// The pixels of the image's first rows; none: it is refused.
+std::vector<std::uint8_t> TopOf(AnyImageDecoder& decoder,
+                                const std::vector<std::uint8_t>& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return {};
+  const Region top{0, 0, info->width, std::min(info->height, 3u)};
+  PixelSink sink(top);
+  if (!decoder.Decode(top, sink).ok()) return {};
+  return sink.pixels();
+}
+
+TEST(Golden, AnImageDoesNotDependOnTheOneBefore) {
+  std::map<std::string, std::vector<std::uint8_t>> files;
+  for (const GoldenImage& golden : GoldenImages())
+    files[golden.name] = GoldenFile(golden.name);
+  for (const std::string& name : RefusedImages())
+    files[name] = GoldenFile(name);
+  std::map<std::string, std::vector<std::uint8_t>> alone;
+  for (const auto& [name, file] : files) {
+    AnyImageDecoder decoder{DecodeLimits{}};
+    alone[name] = TopOf(decoder, file);
+  }
+  for (const std::string& name : RefusedImages())
+    EXPECT_TRUE(alone[name].empty()) << name;
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const auto& [before, first] : files) {
+    for (const auto& [name, file] : files) {
+      TopOf(decoder, first);
+      ASSERT_EQ(TopOf(decoder, file), alone[name])
+          << name << " after " << before;
+    }
+  }
+}
+
+TEST(Golden, ImagesThatPillowRefusesAreCorrupt) {
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const std::string& name : RefusedImages()) {
+    ASSERT_FALSE(TopOf(decoder, GoldenFile("420.jpg")).empty());
+    const auto file = GoldenFile(name);
+    const auto info = decoder.Open(file);
+    ASSERT_TRUE(info.ok()) << info.status();
+    const Region whole{0, 0, info->width, info->height};
+    PixelSink sink(whole);
+    EXPECT_EQ(decoder.Decode(whole, sink).code(), absl::StatusCode::kDataLoss)
+        << name;
   }
 }
 
