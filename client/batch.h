@@ -24,6 +24,8 @@ struct forebay_batch {
   std::shared_ptr<forebay::client::SlotMapping> mapping;
   std::uint8_t* data = nullptr;
   std::uint64_t copy_bytes = 0;
+  // Of this rank's epoch: the sample after the batch's last.
+  std::uint64_t next_sample = 0;
   // A checked copy: the slot's own header may be changed by a stray write.
   forebay::proto::BatchHeader header{};
 

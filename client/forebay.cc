@@ -42,6 +42,7 @@ void View(forebay_batch* batch, forebay_batch_view* out) {
   out->data = batch->data;
   out->bytes =
       batch->mapping != nullptr ? batch->mapping->bytes() : batch->copy_bytes;
+  out->next_sample = batch->next_sample;
   const std::uint32_t field_count = out->info.field_count;
   forebay_batch_get_info(batch, &out->info);
   const size_t bytes = batch->header.field_count * sizeof out->fields[0];
@@ -269,11 +270,15 @@ forebay_status forebay_loader_start_listed_epoch(forebay_loader* loader,
   });
 }
 
+uint64_t forebay_loader_iteration(const forebay_loader* loader) {
+  return loader == nullptr ? 0 : loader->loader->iteration();
+}
+
 forebay_status forebay_loader_next(forebay_loader* loader,
                                    double timeout_seconds,
                                    forebay_batch** out) {
   return Guard(loader != nullptr && out != nullptr, [&] {
-    return loader->loader->Next(Nanos(timeout_seconds), out);
+    return loader->loader->Next(Nanos(timeout_seconds), 0, out);
   });
 }
 
@@ -282,7 +287,8 @@ forebay_status forebay_loader_next_view(forebay_loader* loader,
                                         forebay_batch_view* out) {
   return Guard(loader != nullptr && out != nullptr, [&] {
     forebay_batch* batch = nullptr;
-    Status status = loader->loader->Next(Nanos(timeout_seconds), &batch);
+    Status status =
+        loader->loader->Next(Nanos(timeout_seconds), out->iteration, &batch);
     if (status.ok()) View(batch, out);
     return status;
   });

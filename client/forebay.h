@@ -404,7 +404,12 @@ typedef struct forebay_batch_view {
   uint64_t bytes; /* that all fields lie within */
   /* Grows when `fields` are not those of the batch before. */
   uint64_t layout;
+  /* Of this rank's epoch: the sample after the batch's last. */
+  uint64_t next_sample;
   forebay_batch_info info;
+  /* Given by the caller: a batch of which iteration is wanted, as
+   * forebay_loader_iteration numbers them; 0: of the one under way. */
+  uint64_t iteration;
   /* The first info.field_count are written. */
   forebay_field_layout fields[FOREBAY_MAX_FIELDS];
 } forebay_batch_view;
@@ -437,7 +442,7 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
                           const char** name, size_t* length);
 
 /* Starts production of `epoch`, passing over the first `first_sample` samples
- * of this rank. An epoch under way is stopped first. */
+ * of this rank; both are below 2^63. An epoch under way is stopped first. */
 FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
@@ -455,9 +460,14 @@ FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
     forebay_loader* loader, uint64_t epoch, const int64_t* samples,
     size_t count, uint64_t first_sample);
 
+/* The number of the iteration that was started last: each start of an epoch has
+ * another. 0 before the first. Any thread. */
+FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
+
 /* The next batch of the epoch under way, waiting at most `timeout_seconds`
  * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;
- * FOREBAY_DATA_ERROR (or another status) if the epoch ended early;
+ * FOREBAY_DATA_ERROR (or another status) if the epoch ended early, also to each
+ * later call, until another epoch is started;
  * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
  * reattach_seconds): what it had made ready is handed out before. *out is ended
  * by forebay_batch_release. */
@@ -466,8 +476,10 @@ FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   forebay_batch** out);
 
 /* forebay_loader_next, and what is in the batch: one call where every
- * microsecond counts. *out is written only with FOREBAY_OK; all zeros before
- * the first call, and from then on as the call before has left it. */
+ * microsecond counts. *out is written only with FOREBAY_OK; but for
+ * `iteration`, all zeros before the first call, and from then on as the call
+ * before has left it. FOREBAY_FAILED_PRECONDITION: another iteration than the
+ * one wanted is under way; no batch of it is taken. */
 FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);

@@ -30,11 +30,6 @@ std::int64_t PatienceNanos(double seconds) {
   return INT64_MAX;
 }
 
-Status SealedNumbers(const std::int64_t* numbers, size_t count, Fd* out) {
-  return SealedMemory(
-      {reinterpret_cast<const char*>(numbers), count * sizeof *numbers}, out);
-}
-
 }  // namespace
 
 Loader::Loader(std::unique_ptr<Opening> opening, Attachment attachment,
@@ -73,6 +68,12 @@ Status Loader::CheckOpen() const {
   if (!open_.load())
     return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
   return Status();
+}
+
+Status Loader::CheckUnderWay(std::uint64_t iteration) const {
+  if (iteration == 0 || iteration == iteration_.load()) return Status();
+  return Status(FOREBAY_FAILED_PRECONDITION,
+                "another iteration of this loader has begun: this one is over");
 }
 
 Status Loader::Open(std::int64_t timeout_nanos) {
@@ -124,89 +125,24 @@ Status Loader::TakeOpened(Reply reply) {
   return Status();
 }
 
-Status Loader::StartEpoch(std::uint64_t epoch, std::uint64_t first_sample) {
-  return Start(epoch, first_sample, Fd(), {});
-}
-
-Status Loader::StartListedEpoch(std::uint64_t epoch,
-                                const std::int64_t* samples, size_t count,
-                                std::uint64_t first_sample) {
-  if (is_coordinated_)
-    return Start(epoch, first_sample, Fd(), {samples, samples + count});
-  Fd list;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedNumbers(samples, count, &list));
-  return Start(epoch, first_sample, std::move(list), {});
-}
-
-Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
-                     std::vector<std::int64_t> seen) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  const std::lock_guard lock(reader_);
-  if (epoch_under_way_) {
-    Status status = StopEpochLocked();
-    if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) return status;
-  }
-  epoch_ = epoch;
-  next_sample_ = first_sample;
-  list_ = std::move(list);
-  seen_ = std::move(seen);
-  missed_nanos_.reset();
-  epoch_under_way_ = true;
-  Status status = StartEpochLocked();
-  if (status.code == FOREBAY_UNAVAILABLE) {
-    interrupted_ = true;
-    do {
-      status = RideLocked(std::move(status), Deadline(-1));
-    } while (status.code == FOREBAY_INTERRUPTED);
-  }
-  if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) EndEpochLocked();
-  return status;
-}
-
-Status Loader::StartEpochLocked() {
-  Session& session = attachment_.link->session();
-  Fd seen;
-  if (!seen_.empty()) {
-    FOREBAY_CLIENT_RETURN_IF_ERROR(
-        SealedNumbers(seen_.data(), seen_.size(), &seen));
-  }
-  std::vector<int> lists;
-  for (const Fd* list : {&list_, &seen}) {
-    if (*list) lists.push_back(list->get());
-  }
-  const std::uint64_t id = session.NextRequestId();
-  Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(id,
-                   EncodeStartEpoch(id, *attachment_.loader_id, epoch_,
-                                    next_sample_, !lists.empty()),
-                   &reply, lists));
-  const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
-  if (started == nullptr || started->slot_count != reply.fds.size() ||
-      started->slot_count > proto::kMaxSlots)
-    return Status(FOREBAY_INTERNAL,
-                  "the daemon started an epoch with nonsense");
-  interrupted_ = false;
-  return attachment_.link->AttachSlots(reply.fds, started->slot_bytes,
-                                       started->lease_quota);
-}
-
-Status Loader::Next(std::int64_t timeout_nanos, forebay_batch** out) {
+Status Loader::Next(std::int64_t timeout_nanos, std::uint64_t iteration,
+                    forebay_batch** out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const Deadline deadline(timeout_nanos);
   const std::lock_guard lock(reader_);
   while (true) {
-    Status status = WaitLocked(deadline, out);
+    Status status = WaitLocked(deadline, iteration, out);
     if (status.code != FOREBAY_UNAVAILABLE) return status;
     FOREBAY_CLIENT_RETURN_IF_ERROR(RideLocked(std::move(status), deadline));
   }
 }
 
-Status Loader::WaitLocked(const Deadline& deadline, forebay_batch** out) {
-  // Who waited for the lock may have waited for Close.
+Status Loader::WaitLocked(const Deadline& deadline, std::uint64_t iteration,
+                          forebay_batch** out) {
+  // Who waited for the lock may have waited for Close, or for another start.
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  if (!epoch_under_way_)
-    return Status(FOREBAY_END_OF_EPOCH, "no epoch is under way");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckUnderWay(iteration));
+  if (!epoch_under_way_) return ended_;
   if (interrupted_)
     return Status(FOREBAY_UNAVAILABLE,
                   "the epoch was interrupted: re-attach to go on with it");
@@ -221,6 +157,7 @@ Status Loader::WaitLocked(const Deadline& deadline, forebay_batch** out) {
         break;
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
+    FOREBAY_CLIENT_RETURN_IF_ERROR(CheckUnderWay(iteration));
     if (attachment_.link->session().IsLost() && !rings.HasEntry()) {
       return InterruptLocked(Status(
           FOREBAY_UNAVAILABLE, "the Forebay daemon went away in mid-epoch"));
@@ -249,6 +186,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
       if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
+      ended_ = status;
       return status;
     case proto::ReadyKind::kEndOfEpoch:
       status = Status(FOREBAY_END_OF_EPOCH, "the epoch has no more batches");
@@ -262,11 +200,11 @@ Status Loader::TakeLocked(forebay_batch** out) {
       attachment_.link->session().Shutdown();
       status = Status(FOREBAY_INTERNAL, "the daemon published nonsense");
   }
-  EndEpochLocked();
+  EndEpochLocked(status);
   return status;
 }
 
-Status Loader::NoteLocked(const forebay_batch& batch) {
+Status Loader::NoteLocked(forebay_batch& batch) {
   const std::uint64_t count = batch.header.sample_count;
   if (is_coordinated_) {
     const std::int64_t* ids = nullptr;
@@ -274,6 +212,7 @@ Status Loader::NoteLocked(const forebay_batch& batch) {
     seen_.insert(seen_.end(), ids, ids + count);
   }
   next_sample_ += count;
+  batch.next_sample = next_sample_;
   missed_nanos_.reset();
   return Status();
 }
@@ -291,51 +230,6 @@ Status Loader::FetchSlotsLocked(std::uint32_t slot) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(link.AddSlots(reply.fds));
   }
   return Status();
-}
-
-Status Loader::InterruptLocked(Status why) {
-  interrupted_ = true;
-  attachment_.link->DetachSlots();
-  return why;
-}
-
-void Loader::EndEpochLocked() {
-  epoch_under_way_ = false;
-  interrupted_ = false;
-  attachment_.link->DetachSlots();
-}
-
-Status Loader::StopEpoch() {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  const std::lock_guard lock(reader_);
-  if (!epoch_under_way_) return Status();
-  return StopEpochLocked();
-}
-
-Status Loader::StopEpochLocked() {
-  const bool produced = !interrupted_;
-  EndEpochLocked();
-  if (!produced) return Status();
-  Session& session = attachment_.link->session();
-  const std::uint64_t id = session.NextRequestId();
-  Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(id, EncodeStopEpoch(id, *attachment_.loader_id), &reply));
-  const auto* stopped = std::get_if<EpochStopped>(&reply.answer.kind);
-  if (stopped == nullptr)
-    return Status(FOREBAY_INTERNAL,
-                  "the daemon stopped an epoch with nonsense");
-  DrainLocked(stopped->published);
-  return Status();
-}
-
-void Loader::DrainLocked(std::uint32_t published) {
-  Rings& rings = attachment_.link->rings();
-  while (rings.HasEntry() && rings.taken() != published) {
-    const proto::ReadyEntry entry = rings.Take();
-    if (entry.kind == proto::ReadyKind::kBatch)
-      attachment_.link->Discard(entry);
-  }
 }
 
 Status Loader::GetStats(forebay_loader_stats* out) {

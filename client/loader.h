@@ -46,7 +46,11 @@ class Loader {
   // is FOREBAY_COORDINATED, and these were seen of the epoch.
   Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
                           size_t count, std::uint64_t first_sample);
-  Status Next(std::int64_t timeout_nanos, forebay_batch** out);
+  // The number of the iteration that was started last; 0 before the first.
+  std::uint64_t iteration() const { return iteration_.load(); }
+  // `iteration`: of which a batch is wanted; 0: of the one under way.
+  Status Next(std::int64_t timeout_nanos, std::uint64_t iteration,
+              forebay_batch** out);
   Status Reattach(std::int64_t timeout_nanos);
   // Whether the daemon is there. Any thread; never blocks.
   bool IsAttached();
@@ -72,6 +76,8 @@ class Loader {
   Status CheckAlive() const;
   Status CheckNotClosed() const;
   Status CheckOpen() const;
+  // FAILED_PRECONDITION if another iteration has begun since `iteration`.
+  Status CheckUnderWay(std::uint64_t iteration) const;
   Status OpenLocked(const Deadline& deadline);
   Status TakeOpened(Reply reply);
   // `list`: the epoch's samples, where they are listed; `seen`: as seen_.
@@ -82,14 +88,16 @@ class Loader {
   // Sees to it that slot number `slot` is known.
   Status FetchSlotsLocked(std::uint32_t slot);
   // Next, as long as the daemon is there.
-  Status WaitLocked(const Deadline& deadline, forebay_batch** out);
+  Status WaitLocked(const Deadline& deadline, std::uint64_t iteration,
+                    forebay_batch** out);
   // Counts the batch, which is about to be handed out.
-  Status NoteLocked(const forebay_batch& batch);
+  Status NoteLocked(forebay_batch& batch);
   // Takes the next entry, which is there.
   Status TakeLocked(forebay_batch** out);
   // Takes and gives back every entry before number `published`.
   void DrainLocked(std::uint32_t published);
-  void EndEpochLocked();
+  // `why`: what Next returns from now on.
+  void EndEpochLocked(Status why);
   // The epoch goes on once Reattach has succeeded. Returns `why`.
   Status InterruptLocked(Status why);
 
@@ -106,11 +114,16 @@ class Loader {
   LoaderOpened opened_;        // by the first daemon; written before open_ is
   std::atomic<bool> open_{false};
   std::atomic<bool> closed_{false};
+  // Written before reader_ is taken: a thread that waits for a batch of an
+  // earlier iteration gives way.
+  std::atomic<std::uint64_t> iteration_{0};
 
   std::mutex reader_;  // of the rings: guards what follows
   bool epoch_under_way_ = false;
   // Whether nobody produces the epoch under way: Reattach goes on with it.
   bool interrupted_ = false;
+  // Why no epoch is under way.
+  Status ended_{FOREBAY_END_OF_EPOCH, "no epoch is under way"};
   std::uint64_t epoch_ = 0;
   std::uint64_t next_sample_ = 0;  // after those that Next has returned
   Fd list_;                        // of the epoch's samples, if they are listed

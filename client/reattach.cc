@@ -19,12 +19,14 @@ bool Sleep(std::int64_t nanos) {
 }  // namespace
 
 bool Loader::IsAttached() {
+  // First: in a forked child, the lock may be that of a thread there is not.
+  if (!CheckAlive().ok()) return false;
   std::shared_ptr<Link> link;
   {
     const std::lock_guard lock(attachment_mutex_);
     link = attachment_.link;
   }
-  return CheckAlive().ok() && !link->session().IsLost();
+  return !link->session().IsLost();
 }
 
 Status Loader::OpenLocked(const Deadline& deadline) {

@@ -26,8 +26,8 @@ struct Memory {
   forebay_batch* batch;
   void* data;
   Py_ssize_t bytes;
-  unsigned long long layout;   // NOLINT(google-runtime-int): as T_ULONGLONG
-  unsigned long long samples;  // NOLINT(google-runtime-int): as T_ULONGLONG
+  unsigned long long layout;       // NOLINT(google-runtime-int): as T_ULONGLONG
+  unsigned long long next_sample;  // NOLINT(google-runtime-int): as T_ULONGLONG
 };
 
 // Waits for the batches of one loader; used by one thread at a time.
@@ -41,6 +41,7 @@ struct Taker {
   forebay_loader* loader;
   double seconds;
   forebay_batch_view* view;
+  PyObject* kept;  // the batch taken last; None or null: it was handed out
 };
 
 template <typename Object>
@@ -86,8 +87,8 @@ PyObject* ReadMemory(PyObject* self, PyObject* args) {
 PyMemberDef memory_members[] = {
     {"layout", T_ULONGLONG, offsetof(Memory, layout), READONLY,
      "Grows when the fields are not those of the batch before."},
-    {"samples", T_ULONGLONG, offsetof(Memory, samples), READONLY,
-     "Samples in the batch."},
+    {"next_sample", T_ULONGLONG, offsetof(Memory, next_sample), READONLY,
+     "Of this rank's epoch: the sample after the batch's last."},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -138,11 +139,13 @@ PyObject* MakeTaker(PyTypeObject* type, PyObject* args, PyObject*) {
   taker->loader = reinterpret_cast<forebay_loader*>(loader);
   taker->seconds = seconds;
   taker->view = reinterpret_cast<forebay_batch_view*>(view);
+  taker->kept = nullptr;
   return reinterpret_cast<PyObject*>(taker);
 }
 
 void FreeTaker(PyObject* self) {
   Taker* const taker = As<Taker>(self);
+  Py_XDECREF(taker->kept);
   Py_DECREF(taker->owner);
   Py_DECREF(taker->memory_type);
   PyTypeObject* const type = Py_TYPE(self);
@@ -151,7 +154,9 @@ void FreeTaker(PyObject* self) {
 }
 
 PyObject* Take(PyObject* self, PyObject*) {
-  const Taker* const taker = As<Taker>(self);
+  Taker* const taker = As<Taker>(self);
+  if (taker->kept != nullptr && Py_IsNone(taker->kept) == 0)
+    return Py_NewRef(taker->kept);
   // First, so that no batch is lost for want of memory.
   Memory* const memory = PyObject_New(Memory, taker->memory_type);
   if (memory == nullptr) return nullptr;
@@ -169,13 +174,23 @@ PyObject* Take(PyObject* self, PyObject*) {
   memory->data = taker->view->data;
   memory->bytes = static_cast<Py_ssize_t>(taker->view->bytes);
   memory->layout = taker->view->layout;
-  memory->samples = taker->view->info.sample_count;
-  return reinterpret_cast<PyObject*>(memory);
+  memory->next_sample = taker->view->next_sample;
+  auto* const taken = reinterpret_cast<PyObject*>(memory);
+  Py_XDECREF(taker->kept);
+  taker->kept = Py_NewRef(taken);
+  return taken;
 }
+
+PyMemberDef taker_members[] = {
+    {"kept", T_OBJECT, offsetof(Taker, kept), 0,
+     "The batch taken last, until the caller, who hands it out, sets None."},
+    {nullptr, 0, 0, 0, nullptr},
+};
 
 PyMethodDef taker_methods[] = {
     {"take", Take, METH_NOARGS,
-     "The memory of the next batch, or a status: there is none."},
+     "The memory that is kept, else of the next batch, or a status: there is "
+     "none."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -184,6 +199,7 @@ PyType_Slot taker_slots[] = {
                     "Taker(next_view, release, loader, seconds, view, owner)")},
     {Py_tp_new, Slot(MakeTaker)},
     {Py_tp_dealloc, Slot(FreeTaker)},
+    {Py_tp_members, taker_members},
     {Py_tp_methods, taker_methods},
     {0, nullptr},
 };

@@ -42,6 +42,7 @@ def batches(connection, indices, first_sample=0, epoch=0):
                 _native.check(memory)
             continue
         found.append(wrapper.wrap(memory, view))
+        taker.kept = None
 
 
 def ids(found):

@@ -97,6 +97,37 @@ def test_loader_opens_its_own_session_in_the_child(daemon, photos):
         assert len(list(iterator)) == len(loader) - 1
 
 
+def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
+    """The child has the locks of a thread that it has not."""
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        take, taking, go_on = iterator._take, threading.Event(), threading.Event()
+
+        def slowly():
+            taking.set()
+            assert go_on.wait(PATIENCE)
+            return take()
+
+        iterator._take = slowly
+        thread = threading.Thread(target=next, args=(iterator,))
+        thread.start()
+        assert taking.wait(PATIENCE)
+
+        def check():
+            signal.alarm(20)  # so that a hang ends
+            with pytest.raises(forebay.StateError, match="forked"):
+                next(iterator)
+            assert len(list(loader)) == len(loader)
+
+        try:
+            assert in_child(check) == 0
+        finally:
+            go_on.set()
+            thread.join()
+        iterator._take = take
+        assert len(list(iterator)) == len(loader) - 1
+
+
 def _sum_of(photos, result):
     with open_loader(photos) as loader:
         result.put(sum(int(b.image.sum()) for b in loader))

@@ -5,7 +5,9 @@ import os
 import pathlib
 import subprocess
 
+import numpy
 import pytest
+import torch
 
 import forebay
 from test_client_batches import SAMPLES, open_loader
@@ -102,6 +104,115 @@ def test_refuses_a_state_of_something_else(daemon, photos):
     with open_loader(photos, shuffle=True, seed=2) as loader:
         with pytest.raises(forebay.StateError, match="another seed: 1, not 2"):
             loader.load_state_dict(state)
+
+
+EVERY_KEY = ("version", "dataset_version", "seed", "order", "epoch",
+             "position")
+NUMBERS_THAT_ARE_NONE = (None, "3", 1.5, [3], {}, b"3", float("nan"), -1, 2**63,
+                         2**64, 10**100)
+
+
+def damages(state):
+    """States that somebody, or a disk, has spoilt."""
+    yield from (None, [], "", b"", 7, {}, list(state.items()))
+    for key in EVERY_KEY:
+        yield {name: value for name, value in state.items() if name != key}
+        for value in (None, "x" * 10**6, [1], numpy.arange(2), -1, 2**64):
+            yield dict(state, **{key: value})
+    for value in NUMBERS_THAT_ARE_NONE:
+        yield dict(state, epoch=value)
+        yield dict(state, position=value)
+    yield dict(state, position=SAMPLES + 1)
+
+
+def refuses_each(loader, states):
+    before = loader.state_dict()
+    for state in states:
+        with pytest.raises(forebay.StateError) as caught:
+            loader.load_state_dict(state)
+        assert len(str(caught.value)) < 500
+        assert loader.state_dict() == before
+
+
+def test_refuses_a_damaged_state(daemon, photos):
+    with open_loader(photos, shuffle=True, seed=1) as loader:
+        iterator = iter(loader)
+        first = ids([next(iterator)])
+        state = loader.state_dict()
+        refuses_each(loader, damages(state))
+        # The iteration under way is none the worse for it.
+        assert sorted(first + ids(iterator)) == list(range(SAMPLES))
+        for position in (0, SAMPLES):
+            loader.load_state_dict(dict(state, position=position, more="?"))
+            assert loader.state_dict()["position"] == position
+
+
+def test_refuses_a_damaged_state_of_a_sampler(daemon, photos):
+    generator = torch.Generator().manual_seed(4)
+    sampler = torch.utils.data.RandomSampler(range(SAMPLES), num_samples=30,
+                                             generator=generator)
+    with open_loader(photos, sampler=sampler) as loader:
+        refuses_each(loader, [dict(loader.state_dict(), position=1)])
+        next(iter(loader))
+        state = loader.state_dict()
+        indices = state["indices"]
+        refuses_each(loader, damages(state))
+        refuses_each(loader, (dict(state, indices=value) for value in (
+            None, indices[:-1], indices.hex(), list(indices), b"\xff" * 80,
+            SAMPLES.to_bytes(8, "little") * 30)))
+        refuses_each(loader, [dict(state, position=31)])
+        before = generator.get_state()
+        refuses_each(loader, (dict(state, generator=value) for value in (
+            b"", b"?", state["generator"][:-1], "?", 7)))
+        assert torch.equal(generator.get_state(), before)
+        loader.load_state_dict(state)
+        assert ids(loader) == list(numpy.frombuffer(indices, "<i8")[8:])
+
+
+def test_refuses_a_damaged_state_of_a_coordinated_order(daemon, photos):
+    with open_loader(photos, shuffle=True, order="coordinated") as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+        refuses_each(loader, damages(state))
+        refuses_each(loader, (dict(state, seen=value) for value in (
+            None, 7, b"", "", "?", state["seen"][4:], state["seen"] + "AAAA",
+            "\u20ac")))
+
+
+def test_refuses_epochs_that_nobody_has(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        for epoch in (-1, 2**63, 2**64 - 1, 2**64, 10**100):
+            with pytest.raises(forebay.InvalidArgument, match="2\\*\\*63 - 1"):
+                loader.set_epoch(epoch)
+        for epoch in (None, "1", 1.0):
+            with pytest.raises(TypeError):
+                loader.set_epoch(epoch)
+        assert loader.state_dict()["epoch"] == 0
+        loader.set_epoch(numpy.int64(2**63 - 1))
+        assert len(set(ids(loader))) == SAMPLES
+        with pytest.raises(forebay.InvalidArgument, match="2\\^63"):
+            iter(loader)
+
+
+def test_refuses_epochs_that_a_sampler_was_told(daemon, photos):
+    sampler = torch.utils.data.DistributedSampler(range(SAMPLES), 1, 0)
+    with open_loader(photos, sampler=sampler) as loader:
+        for epoch in (-1, 2**63):
+            sampler.set_epoch(epoch)
+            with pytest.raises(forebay.InvalidArgument, match=str(epoch)):
+                iter(loader)
+        sampler.set_epoch(3)
+        assert len(ids(loader)) == SAMPLES
+
+
+def test_the_library_refuses_epochs_that_nobody_has(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        connection = loader._connection
+        for epoch, first in ((2**63, 0), (2**64 - 1, 0), (0, 2**63),
+                             (0, 2**64 - 1)):
+            with pytest.raises(forebay.InvalidArgument, match="below 2\\^63"):
+                connection.start_epoch(epoch, first)
+        assert len(ids(loader)) == SAMPLES
 
 
 def test_ranks_share_an_epoch(daemon, photos):

@@ -105,11 +105,13 @@ class Connection:
         return True
 
     def taker(self, view):
-        """Takes this loader's batches; waits SLICE_SECONDS at most for one.
+        """Takes the batches of the iteration that was started last; waits
+        SLICE_SECONDS at most for one.
 
         Args:
           view: a _native.BatchView.
         """
+        view.iteration = self._lib.forebay_loader_iteration(self._handle)
         return _taker.new_taker(self._handle.value, SLICE_SECONDS, view, self)
 
     def stop_epoch(self):

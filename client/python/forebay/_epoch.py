@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from typing import Any
 
 from . import _batch, errors
+
+# A forked child has none of the threads that may have held a lock.
+_epochs: "weakref.WeakSet[Epoch]" = weakref.WeakSet()
+
+
+def _renew():
+    for epoch in _epochs:
+        epoch._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew)
 
 
 class Epoch:
@@ -16,9 +29,11 @@ class Epoch:
         self._position = position
         self._connection = connection
         self._view = _batch.View()
-        self._take = connection.taker(self._view.native).take
+        self._taker = connection.taker(self._view.native)
+        self._take = self._taker.take
         self._lock = threading.Lock()
         self._done = False
+        _epochs.add(self)
 
     def __iter__(self) -> Epoch:
         return self
@@ -36,15 +51,19 @@ class Epoch:
                 if memory.__class__ is int:
                     memory = loader._await(self, memory)
                 batch = loader._wrapper.wrap(memory, self._view)
-                position.samples += memory.samples
+                samples = memory.next_sample - position.first
                 if position.seen is not None:
-                    position.seen.add(batch.sample_ids)
-                loader._progress.state = position
+                    position.settle()
+                    position.last = samples, batch.sample_ids
+                # Counted and handed out, or neither: nothing is called between.
+                position.samples = samples
+                self._taker.kept = None
             except BaseException as error:
                 # A signal handler may raise between two batches: the epoch goes
-                # on if the user does.
-                self._done = isinstance(error,
-                                        (StopIteration, errors.ForebayError))
+                # on if the user does, with the batch that was taken.
+                if isinstance(error, (StopIteration, errors.ForebayError)):
+                    self._done = True
+                    self._taker.kept = None
                 raise
         finish = loader._trainer_side
         return batch if finish is None else finish(batch)

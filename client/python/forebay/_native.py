@@ -31,6 +31,7 @@ IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
 SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
+EPOCHS = 2 ** 63  # 0 to one less
 ON_ERROR = {"raise": 1, "substitute": 2}
 
 
@@ -141,7 +142,9 @@ class BatchView(c.Structure):
         ("data", c.c_void_p),
         ("bytes", c.c_uint64),
         ("layout", c.c_uint64),
+        ("next_sample", c.c_uint64),
         ("info", BatchInfo),
+        ("iteration", c.c_uint64),
         ("fields", FieldLayout * 16),
     ]
 
@@ -207,6 +210,7 @@ _PROTOTYPES = {
     "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
     "forebay_loader_start_listed_epoch":
         (_INT, [_PTR, c.c_uint64, _PTR, c.c_size_t, c.c_uint64]),
+    "forebay_loader_iteration": (c.c_uint64, [_PTR]),
     "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
     "forebay_loader_reattach": (_INT, [_PTR, _F64]),
     "forebay_loader_is_attached": (_INT, [_PTR]),

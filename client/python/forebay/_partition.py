@@ -11,7 +11,11 @@ from __future__ import annotations
 
 
 class Partition:
-    """Which places of an epoch's order one of some ranks visits."""
+    """Which places of an epoch's order one of some ranks visits.
+
+    Attributes:
+      places: int, of the order, all ranks'.
+    """
 
     def __init__(self, *, places: int, rank: int, world_size: int, pad: str,
                  batch_size: int):
@@ -20,7 +24,7 @@ class Partition:
           places: of the order, all ranks'.
           pad: "wrap", "drop" or "none".
         """
-        self._places = places
+        self.places = places
         self._rank = rank
         self._world_size = world_size
         self._pad = pad
@@ -35,8 +39,8 @@ class Partition:
         each sample from `place` on comes at least once, "drop" at the one after,
         so that each comes at most once.
         """
-        if place >= self._places:
-            return self._places  # all is done
+        if place >= self.places:
+            return self.places  # all is done
         beyond = place % self._world_size
         if self._pad == "wrap":
             return place - beyond
@@ -50,7 +54,7 @@ class Partition:
         Args:
           samples_per_epoch: of this rank.
         """
-        if start >= self._places:
+        if start >= self.places:
             return samples_per_epoch
         before = -(-(start - self._rank) // self._world_size)
         return min(max(0, before), samples_per_epoch)
@@ -65,4 +69,4 @@ class Partition:
         """
         steps = -(-samples // self._batch_size)
         place = start + steps * self._batch_size * self._world_size
-        return min(place, self._places)
+        return min(place, self.places)

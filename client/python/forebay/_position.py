@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+import operator
+import reprlib
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from . import _native, errors
 from ._dataset import DatasetInfo
@@ -26,10 +28,12 @@ class Position:
         when indices were drawn last, or None.
       seen: a Seen of the epoch's samples returned by next(), those before
         `first` included, where the order is coordinated; else None, or none yet.
+      last: what settle() adds to `seen`, once it is counted: what `samples` is
+        then, and the last batch's sample numbers; None: there was none.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "generator",
-                 "seen")
+                 "seen", "last")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -41,6 +45,13 @@ class Position:
         self.indices = indices
         self.generator = generator
         self.seen = seen
+        self.last: Optional[Tuple[int, Any]] = None
+
+    def settle(self) -> None:
+        """Brings `seen` up to `samples`. Any thread."""
+        last = self.last
+        if self.seen is not None and last is not None and last[0] <= self.samples:
+            self.seen.add(last[1])
 
     def copy(self) -> Position:
         """This one, from which next() has returned nothing yet."""
@@ -74,6 +85,7 @@ def save(position: Position, dataset: DatasetInfo,
     Args:
       options: of _options.build.
     """
+    position.settle()
     partition = _partition(options, dataset, position.indices)
     state = {
         "version": _VERSION,
@@ -94,8 +106,69 @@ def save(position: Position, dataset: DatasetInfo,
     return state
 
 
-def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
-         samples_per_epoch: int) -> Position:
+def _number(state: Mapping[str, Any], key: str, largest: int) -> int:
+    try:
+        number = operator.index(state[key])
+    except (KeyError, TypeError):
+        number = -1
+    if not 0 <= number <= largest:
+        raise errors.StateError(
+            f"the state is damaged: its {key} is {reprlib.repr(state.get(key))}, "
+            f"not a whole number from 0 to {largest}")
+    return number
+
+
+def _bytes(state: Mapping[str, Any], key: str) -> Optional[bytes]:
+    value = state.get(key)
+    if value is None or isinstance(value, bytes):
+        return value
+    raise errors.StateError(
+        f"the state is damaged: its {key} is {reprlib.repr(value)}, not bytes")
+
+
+def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
+                  options: Dict[str, Any]) -> None:
+    """Whether the state was saved with this package, dataset, seed and order."""
+    if not isinstance(state, Mapping):
+        raise errors.StateError(
+            f"a state is a dict, not {reprlib.repr(state)}")
+    version = state.get("version")
+    if not isinstance(version, int) or version != _VERSION:
+        raise errors.StateError(
+            f"the state has version {reprlib.repr(version)}; this package "
+            f"reads version {_VERSION}")
+    version = state.get("dataset_version")
+    if not isinstance(version, str) or version != dataset.version:
+        raise errors.StateError(
+            "the state was saved with another version of the dataset: "
+            f"{reprlib.repr(version)}, but {dataset.uri} is {dataset.version}")
+    for key in ("seed", "order"):
+        saved = _number(state, key, 2 ** 64 - 1)
+        if saved != options[key]:
+            raise errors.StateError(
+                f"the state was saved with another {key}: {saved}, "
+                f"not {options[key]}")
+
+
+def _indices(state: Mapping[str, Any], size: int) -> Any:
+    """The order under way of a sampler's: NumPy int64, (M,); None: it was not
+    drawn yet."""
+    saved = _bytes(state, "indices")
+    if saved is None:
+        _number(state, "position", 0)
+        return None
+    import numpy
+    if len(saved) % 8 == 0:
+        indices = numpy.frombuffer(saved, "<i8").astype(numpy.int64)
+        if not ((indices < 0) | (indices >= size)).any():
+            return indices
+    raise errors.StateError(
+        "the state is damaged: its indices are not those of a dataset of "
+        f"{size} samples")
+
+
+def load(state: Mapping[str, Any], dataset: DatasetInfo,
+         options: Dict[str, Any], samples_per_epoch: int) -> Position:
     """The position that `save` was given.
 
     Args:
@@ -103,32 +176,22 @@ def load(state: Dict[str, Any], dataset: DatasetInfo, options: Dict[str, Any],
       samples_per_epoch: of this rank.
 
     Raises:
-      errors.StateError: the state is of another dataset, seed or order.
+      errors.StateError: the state is of another dataset, seed or order, or
+        damaged.
     """
-    if state.get("version") != _VERSION:
-        raise errors.StateError(
-            f"the state has version {state.get('version')!r}; this package "
-            f"reads version {_VERSION}")
-    if state["dataset_version"] != dataset.version:
-        raise errors.StateError(
-            "the state was saved with another version of the dataset: "
-            f"{state['dataset_version']}, but {dataset.uri} is "
-            f"{dataset.version}")
-    for key in ("seed", "order"):
-        if state[key] != options[key]:
-            raise errors.StateError(
-                f"the state was saved with another {key}: {state[key]}, "
-                f"not {options[key]}")
+    _check_origin(state, dataset, options)
+    epoch = _number(state, "epoch", _native.EPOCHS - 1)
     if options["order"] == _native.COORDINATED:
+        _number(state, "position", len(dataset))
         seen = Seen.from_text(state.get("seen"), len(dataset))
-        return Position(int(state["epoch"]), len(seen), len(seen), seen=seen)
-    indices = state.get("indices")
-    if indices is not None:
-        import numpy
-        indices = numpy.frombuffer(indices, "<i8").astype(numpy.int64)
-        samples_per_epoch = len(indices)
+        return Position(epoch, len(seen), len(seen), seen=seen)
+    indices = None
+    if options["order"] == _native.LISTED:
+        indices = _indices(state, len(dataset))
+        if indices is not None:
+            samples_per_epoch = len(indices)
     partition = _partition(options, dataset, indices)
-    start = partition.start_at(int(state["position"]))
-    return Position(int(state["epoch"]), start,
+    start = partition.start_at(_number(state, "position", partition.places))
+    return Position(epoch, start,
                     partition.first_sample(start, samples_per_epoch), indices,
-                    state.get("generator"))
+                    _bytes(state, "generator"))

@@ -118,12 +118,21 @@ class Sampling(NamedTuple):
         return generator.get_state().numpy().tobytes()
 
     def set_generator_state(self, state: Optional[bytes]) -> None:
-        """Lets the sampler's generator go on from there."""
+        """Lets the sampler's generator go on from there.
+
+        Raises:
+          errors.StateError: it is no state of that generator.
+        """
         generator = getattr(self.sampler, "generator", None)
-        if state is not None and generator is not None:
-            import torch
+        if state is None or generator is None:
+            return
+        import torch
+        try:
             generator.set_state(torch.frombuffer(bytearray(state),
                                                  dtype=torch.uint8))
+        except (RuntimeError, ValueError) as error:
+            raise errors.StateError(
+                f"the state is damaged: its generator: {error}") from None
 
 
 def _seed(generator: Any) -> Optional[int]:

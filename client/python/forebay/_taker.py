@@ -15,7 +15,7 @@ import weakref
 
 from . import _native
 
-# A _native.BatchView begins with batch, data, bytes, layout and sample_count.
+# A _native.BatchView begins with batch, data, bytes, layout and next_sample.
 _HEAD = struct.Struct("@PPQQQ")
 _SUFFIX = ".abi3.so"
 
@@ -38,11 +38,19 @@ def _read(memory, offset, length):
 def _memory_type(size):
     """A buffer of `size` bytes that knows its batch."""
     return type("Memory", (c.c_char * size,), {
-        "__slots__": ("layout", "samples", "lease"), "read": _read})
+        "__slots__": ("layout", "next_sample", "batch", "lease"),
+        "read": _read})
 
 
 class CtypesTaker:
-    """Waits for the batches of one loader; used by one thread at a time."""
+    """Waits for the batches of one loader; used by one thread at a time.
+
+    A signal handler may raise after each step of Python: a batch that was taken
+    is kept until the caller, who hands it out, says that it need not be.
+
+    Attributes:
+      kept: the memory taken last; None, also by the caller's hand: none is.
+    """
 
     def __init__(self, loader, seconds, view, owner):
         """
@@ -54,28 +62,44 @@ class CtypesTaker:
         """
         self._owner = owner
         self._view = view
+        self.kept = None
         self._next_view = functools.partial(
             _native.lib.forebay_loader_next_view, loader, seconds,
             c.byref(view))
 
     def take(self):
-        """The memory of the next batch, or a status: there is none.
+        """The memory that is kept, else of the next batch, or a status: there
+        is none.
 
         Memory is a writable buffer, whose lease ends with it, and has the
         attributes `layout`, which grows when the fields are not those of the
-        batch before, and `samples`, and the method `read(offset, length)`,
-        which copies bytes.
+        batch before, and `next_sample`, of this rank's epoch, after its last,
+        and the method `read(offset, length)`, which copies bytes.
         """
-        status = self._next_view()
-        if status != _native.OK:
-            return status
-        batch, data, size, layout, samples = _HEAD.unpack_from(self._view)
-        memory = _memory_type(size).from_address(data)
-        # Ends with the memory. Not by __del__: a signal's exception, such as
-        # KeyboardInterrupt, is lost if it is raised in Python code there.
-        memory.lease = weakref.ref(memory, functools.partial(_release, batch))
-        memory.layout, memory.samples = layout, samples
+        if self.kept is None:
+            # Not null: a batch that was taken, and not kept yet.
+            if not self._view.batch:
+                status = self._next_view()
+                if status != _native.OK:
+                    return status
+            batch, data, size, layout, next_sample = _HEAD.unpack_from(
+                self._view)
+            memory = _memory_type(size).from_address(data)
+            memory.layout, memory.next_sample = layout, next_sample
+            memory.batch, memory.lease = batch, None
+            self.kept = memory
+        memory = self.kept
+        self._view.batch = None
+        if memory.lease is None:
+            # Ends with the memory. Not by __del__: a signal's exception, such
+            # as KeyboardInterrupt, is lost if it is raised in Python code there.
+            memory.lease = weakref.ref(
+                memory, functools.partial(_release, memory.batch))
         return memory
+
+    def __del__(self):
+        if self._view.batch:
+            _native.lib.forebay_batch_release(self._view.batch)
 
 
 def _load_ctaker():

@@ -303,6 +303,8 @@ class DataLoader:
         """
         outage = None
         while status != _native.END_OF_EPOCH:
+            if self._current is not epoch._position:
+                self._say_why_over()
             try:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
@@ -310,7 +312,6 @@ class DataLoader:
                 if outage is None:
                     outage = epoch._connection.outage(self._start_daemon)
                 outage.ride(error)
-            self._check_open()
             memory = epoch._take()
             if memory.__class__ is not int:
                 break
@@ -362,7 +363,8 @@ class DataLoader:
         had read beyond comes again.
 
         Raises:
-          errors.StateError: the state is of another dataset, seed or order.
+          errors.StateError: the state is of another dataset, seed or order, or
+            damaged; the loader stays where it was.
         """
         with self._lock:
             self._progress.load(state, self._connection.samples_per_epoch)

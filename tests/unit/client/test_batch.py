@@ -36,6 +36,7 @@ class Slot:
         native.data = ctypes.addressof(self.memory)
         native.bytes = len(self.memory)
         native.layout = layout
+        native.next_sample = 5 + count
         native.info.sample_count = count
         native.info.field_count = 3
         for field, name, kind, type_code, array, offset in zip(
@@ -177,7 +178,8 @@ def test_memory_tells_of_its_batch(source):
     source.slot = Slot("uint8", 4, layout=7)
     taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
     memory = taker.take()
-    assert (memory.layout, memory.samples) == (7, 4)
+    taker.kept = None
+    assert (memory.layout, memory.next_sample) == (7, 9)
     whole = memoryview(memory)
     assert not whole.readonly
     assert whole.nbytes == 4 * PAGE
@@ -187,6 +189,21 @@ def test_memory_tells_of_its_batch(source):
     assert not source.released, "the view still shows it"
     del whole
     assert source.released == [1234]
+
+
+def test_a_batch_is_kept_until_it_is_handed_out(source):
+    source.slot = Slot("uint8", 4)
+    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    first = taker.take()
+    source.slot = Slot("uint8", 3)
+    assert taker.take() is first and taker.kept is first
+    del first
+    assert not source.released, "the taker keeps it"
+    taker.kept = None
+    assert source.released == [1234]
+    assert taker.take().next_sample == 8
+    del taker
+    assert source.released == [1234, 1234]
 
 
 def test_a_taker_keeps_its_loader_alive(source):

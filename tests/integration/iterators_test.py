@@ -1,0 +1,189 @@
+"""Iterators that are over, and those that a signal handler interrupts."""
+
+import sys
+
+import pytest
+
+import forebay
+from forebay import _native
+from test_client_batches import SAMPLES, open_loader
+from test_client_state import ids
+from trouble import until
+
+pytestmark = pytest.mark.usefixtures("taker")
+
+
+def before_the_next_take(iterator, meddle):
+    """Runs `meddle` between what next() checks and its taking of a batch, where
+    another thread may run. Returns a list of what that takes."""
+    take, taken = iterator._take, []
+
+    def late():
+        if not taken:
+            meddle()
+        taken.append(take())
+        return taken[-1]
+
+    iterator._take = late
+    return taken
+
+
+def test_an_iterator_that_is_over_takes_nothing_of_the_next(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader:
+        first, others = iter(loader), []
+        next(first)
+        taken = before_the_next_take(
+            first, lambda: others.append(iter(loader)))
+        with pytest.raises(forebay.StateError, match="another iteration"):
+            next(first)
+        assert all(isinstance(one, int) for one in taken)
+        assert sorted(ids(others[0])) == list(range(SAMPLES))
+        assert next(first, None) is None
+
+
+def test_an_iterator_that_waits_takes_nothing_of_the_next(daemon, photos):
+    with open_loader(photos) as loader:
+        first, others = iter(loader), []
+        waits = iter([_native.TIMEOUT])
+        take = first._take
+        first._take = lambda: next(waits, None) or take()
+        await_batch = loader._await
+
+        def meddle(epoch, status):
+            others.append(iter(loader))
+            return await_batch(epoch, status)
+
+        loader._await = meddle
+        with pytest.raises(forebay.StateError, match="another iteration"):
+            next(first)
+        del loader._await
+        assert ids(others[0]) == list(range(SAMPLES))
+
+
+def test_a_state_that_was_loaded_stays_loaded(daemon, photos):
+    with open_loader(photos) as loader:
+        first = iter(loader)
+        next(first), next(first)
+        state = loader.state_dict()
+        next(first)
+
+        def meddle():
+            loader.load_state_dict(state)
+            assert loader.state_dict() == state
+
+        before_the_next_take(first, meddle)
+        next(first, None)  # of the epoch that was under way
+        assert loader.state_dict() == state
+        with pytest.raises(forebay.StateError):
+            next(first)
+        assert ids(loader) == list(range(16, SAMPLES))
+
+
+def test_a_state_is_that_of_the_iteration_that_began_last(daemon, photos):
+    with open_loader(photos) as loader:
+        first, others = iter(loader), []
+        next(first)
+        take = first._take
+
+        def taken_before():
+            memory = take()
+            others.append(iter(loader))
+            return memory
+
+        first._take = taken_before
+        assert ids([next(first)]) == list(range(8, 16))
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (1, 0)
+        assert ids(others[0]) == list(range(SAMPLES))
+
+
+def test_set_epoch_holds_until_the_iteration_goes_on(daemon, photos):
+    with open_loader(photos) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        loader.set_epoch(7)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (7, 0)
+        next(iterator)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (0, 16)
+        loader.set_epoch(8)
+        assert loader.state_dict()["epoch"] == 8
+
+
+class Rang(Exception):
+    """What a signal handler raises."""
+
+
+def ringing(step, call):
+    """Runs `call`, and raises Rang at step number `step` of it: where a function
+    is called or has returned, which is where CPython runs signal handlers.
+    Returns what it gave; None: that many steps there were not."""
+    left = step
+
+    def ring(frame, event, argument):
+        nonlocal left
+        if event in ("call", "c_return") and argument is not sys.setprofile:
+            left -= 1
+            if left < 0:
+                raise Rang
+
+    sys.setprofile(ring)
+    try:
+        return call()
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"order": "coordinated", "shuffle": True},
+    {"sampler": list(reversed(range(SAMPLES)))}],
+    ids=["exact", "coordinated", "listed"])
+def test_a_handler_that_raises_loses_no_batch_uncounted(daemon, photos,
+                                                        options):
+    with open_loader(photos, **options) as loader, \
+            open_loader(photos, **options) as other:
+        interrupted = 0
+        for step in range(1000):
+            iterator = iter(loader)
+            seen = ids([next(iterator)])
+            try:
+                batch = ringing(step, lambda: next(iterator))
+            except Rang:
+                interrupted += 1
+            else:
+                break
+            state = loader.state_dict()
+            rest = ids(iterator)
+            # What is counted without having come was on its way out.
+            assert len(seen) + len(rest) in (SAMPLES, SAMPLES - 8)
+            assert len(set(seen + rest)) == len(seen + rest)
+            other.load_state_dict(state)
+            assert sorted(ids(other)) == sorted(rest)
+        assert interrupted > 5 and len(batch.sample_ids) == 8
+        # Nor is one held that nobody has.
+        batch = iterator = None
+        until(lambda: loader.stats()["batches_held"] == 0, "leases end")
+
+
+def test_an_error_is_not_lost_with_the_call_that_was_told(daemon, photos,
+                                                          tmp_path):
+    """Else an epoch that broke would end as if it were complete."""
+    import shutil
+    folder = shutil.copytree(photos, tmp_path / "data")
+    (folder / "beach" / "000.jpg").write_bytes(b"\xff\xd8\xff no photograph")
+    with open_loader(folder) as loader:
+        iterator = iter(loader)
+        take = iterator._take
+
+        def interrupted():
+            until(lambda: take() not in (_native.INTERRUPTED, _native.TIMEOUT),
+                  "the epoch breaks")
+            raise Rang
+
+        iterator._take = interrupted
+        with pytest.raises(Rang):
+            next(iterator)
+        iterator._take = take
+        with pytest.raises(forebay.DataError, match="000.jpg"):
+            next(iterator)
