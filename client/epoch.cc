@@ -90,12 +90,20 @@ Status Loader::StartEpochLocked() {
                    &reply, lists));
   const auto* started = std::get_if<EpochStarted>(&reply.answer.kind);
   if (started == nullptr || started->slot_count != reply.fds.size() ||
-      started->slot_count > proto::kMaxSlots)
+      started->slot_count > proto::kMaxSlots) {
+    session.Shutdown();
     return Status(FOREBAY_INTERNAL,
                   "the daemon started an epoch with nonsense");
+  }
   interrupted_ = false;
-  return attachment_.link->AttachSlots(reply.fds, started->slot_bytes,
-                                       started->lease_quota);
+  Status status = attachment_.link->AttachSlots(reply.fds, started->slot_bytes,
+                                                started->lease_quota);
+  if (!status.ok()) {
+    // The daemon produces what cannot be seen here.
+    static_cast<void>(StopEpochLocked());
+    ended_ = status;
+  }
+  return status;
 }
 
 Status Loader::InterruptLocked(Status why) {

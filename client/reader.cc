@@ -98,8 +98,8 @@ Status Reader::Await(std::int64_t timeout_nanos) {
       reply.fds.size() != (fetched->window_bytes != 0 ? 1 : 0))
     return Status(FOREBAY_INTERNAL, "the daemon fetched nonsense");
   if (fetched->window_bytes != 0)
-    FOREBAY_CLIENT_RETURN_IF_ERROR(
-        window_.Map(reply.fds[0], fetched->window_bytes));
+    window_.Replace(std::move(reply.fds[0]), fetched->window_bytes);
+  FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Map());
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       window_.Check(asked_, static_cast<std::uint32_t>(opened_.fields.size())));
   shown_ = asked_;

@@ -20,8 +20,11 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  // Maps another one instead. FOREBAY_RESOURCE_EXHAUSTED: cannot be mapped.
-  Status Map(const Fd& fd, std::uint64_t bytes);
+  // Another one is mapped instead, by the next Map.
+  void Replace(Fd fd, std::uint64_t bytes);
+  // Maps it, unless it is. FOREBAY_RESOURCE_EXHAUSTED: it cannot be mapped now;
+  // the next call tries again.
+  Status Map();
   // Whether it shows so many samples with so many fields.
   Status Check(std::uint64_t samples, std::uint32_t fields) const;
   // A field that lies within the window; all 0: the sample is not there. Check
@@ -33,6 +36,7 @@ class Window {
  private:
   void Unmap();
 
+  Fd fd_;  // of what is to be mapped
   std::uint8_t* data_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
