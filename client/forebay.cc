@@ -16,6 +16,7 @@
 #include "client/link.h"
 #include "client/loader.h"
 #include "client/location.h"
+#include "client/patience.h"
 #include "client/pipeline_handle.h"
 #include "proto/version.h"
 
@@ -189,7 +190,7 @@ void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
   defaults.batch_size = 1;
   defaults.on_error = FOREBAY_RAISE;
   defaults.sharing = FOREBAY_ELASTIC;
-  defaults.reattach_seconds = 60;
+  defaults.reattach_seconds = forebay::client::UsualPatience();
   memset(options, 0, size);
   memcpy(options, &defaults, std::min(size, sizeof defaults));
 }

@@ -343,8 +343,8 @@ typedef struct forebay_loader_options {
   /* For how long open, start_epoch and next go on trying, with growing pauses,
    * while the daemon is away or a source cannot be reached: they are attached
    * to the daemon that comes then, and the epoch goes on with its next sample.
-   * Seconds; default 60; negative: without end; 0: they return
-   * FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
+   * Seconds; default $FOREBAY_REATTACH_SECONDS, else 60; negative: without end;
+   * 0: they return FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
   double reattach_seconds;
 
   /* What is read, instead of what uri and all that goes with it say; NULL: that

@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "client/batch.h"
 #include "client/fork_handlers.h"
 #include "client/packet_socket.h"
+#include "client/patience.h"
 
 namespace forebay::client {
 namespace {
@@ -20,14 +23,6 @@ std::uint64_t RandomSeed() {
   if (getentropy(&seed, sizeof seed) != 0)
     seed = static_cast<std::uint64_t>(NowNanos());
   return seed;
-}
-
-// Not a number, and what is longer than a century, is for ever.
-std::int64_t PatienceNanos(double seconds) {
-  constexpr double kLongest = 3e9;
-  if (seconds >= 0 && seconds < kLongest)
-    return static_cast<std::int64_t>(seconds * 1e9);
-  return INT64_MAX;
 }
 
 }  // namespace
@@ -44,6 +39,10 @@ Loader::Loader(std::unique_ptr<Opening> opening, Attachment attachment,
 Status Loader::Create(const forebay_loader_options& options,
                       const Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
+  if (std::isnan(options.reattach_seconds))
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  std::string("reattach_seconds, by default $") +
+                      kPatienceVariable + ", must be a number of seconds");
   std::unique_ptr<Opening> opening;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       Opening::Create(options, dataset, pipeline, &opening));

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import threading
-import time
 import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import _daemon, _manifest, _native, _options, _reader, errors
+from . import (_daemon, _manifest, _native, _options, _reader, _reattach,
+               errors)
 from .transforms import Transform
-
-# How long a daemon that went away may take to come back.
-_REATTACH_SECONDS = 15.0
 
 # A forked child has none of the threads that may have held a lock.
 _datasets: "weakref.WeakSet[Dataset]" = weakref.WeakSet()
@@ -40,8 +38,8 @@ class Dataset:
 
     May be used by several threads, which take turns. A forked worker opens a
     session of its own when it first uses its copy; where workers are spawned,
-    it is sent to them as what it was made of. A daemon that was restarted is
-    found again.
+    it is sent to them as what it was made of. A daemon that is restarted is
+    waited for, as DataLoader does, by every worker.
 
     Args:
       dataset: as DataLoader's.
@@ -84,6 +82,12 @@ class Dataset:
             drop_last=False, transform=transform, rank=0, world_size=1,
             pad="wrap", on_error="raise", sharing="off", weight=weight,
             name=None, depth=None, extra_roots=extra_roots)
+        # Settled here: who reads from the machine's daemon waits for that one.
+        directory = _native.runtime_dir()
+        self._options["runtime_dir"] = os.fsencode(directory)
+        self._start_daemon = (
+            functools.partial(_daemon.ensure_running, directory)
+            if autostart else None)
         self._lock = threading.Lock()  # guards what follows
         _datasets.add(self)
         self._reader = self._open()
@@ -94,8 +98,8 @@ class Dataset:
         self._size = self._reader.dataset_size
 
     def _open(self):
-        if self._made_of["autostart"]:
-            _daemon.ensure_running(_native.runtime_dir())
+        if self._start_daemon is not None:
+            self._start_daemon()
         return _reader.Reader(self._options, self._made_of["transform"],
                               self._made_of["decode"])
 
@@ -107,26 +111,14 @@ class Dataset:
                 "another")
         self._reader = reader
 
-    def _reattach(self, samples):
-        """Fetches from a daemon that has come back."""
-        end = time.monotonic() + _REATTACH_SECONDS
-        while True:
-            try:
-                self._reopen()
-                return self._reader.fetch(samples)
-            except errors.DaemonUnavailable:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(0.1)
-
     def _fetch(self, samples):
-        with self._lock:
+        def attempt():
             if not self._reader.is_usable():
                 self._reopen()
-            try:
-                return self._reader.fetch(samples)
-            except errors.DaemonUnavailable:
-                return self._reattach(samples)
+            return self._reader.fetch(samples)
+
+        with self._lock:
+            return _reattach.patiently(self.uri, attempt, self._start_daemon)
 
     def _number(self, index):
         number = operator.index(index)

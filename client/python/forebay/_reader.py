@@ -71,6 +71,8 @@ class Reader:
                 self._handle, numbers, len(numbers)))
             _wait(lambda: self._lib.forebay_reader_await(self._handle,
                                                          SLICE_SECONDS))
+        except errors.DaemonUnavailable:
+            raise  # another daemon is asked, through another reader
         except errors.ForebayError:
             self._is_asked = False
             raise
@@ -79,7 +81,8 @@ class Reader:
                 for at, number in enumerate(samples)]
 
     def is_usable(self):
-        """Not in a forked child, nor when an answer was not waited for."""
+        """Not in a forked child, nor without the daemon, nor when an answer was
+        not waited for."""
         return self._pid == os.getpid() and not self._is_asked
 
     def _value(self, at, number, index):

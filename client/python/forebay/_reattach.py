@@ -11,7 +11,7 @@ import logging
 import os
 import random
 import time
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterator, List, Optional, TypeVar
 
 from . import errors
 
@@ -19,6 +19,8 @@ _log = logging.getLogger("forebay")
 _VARIABLE = "FOREBAY_REATTACH_SECONDS"
 _USUAL_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
+_LAST_RETRY_PAUSE = 1.0  # as the library's own
+_Result = TypeVar("_Result")
 
 
 def patience() -> float:
@@ -40,17 +42,48 @@ def patience() -> float:
     return seconds
 
 
-def pauses(chance: Callable[[], float] = random.random) -> Iterator[float]:
-    """Pauses between tries, in seconds: twice as long each time, up to 5, and a
-    random part of that: not all trainers of a host try at once.
+def pauses(chance: Callable[[], float] = random.random,
+           last: float = _LAST_PAUSE) -> Iterator[float]:
+    """Pauses between tries, in seconds: twice as long each time, and a random
+    part of that: not all trainers of a host try at once.
 
     Args:
       chance: draws from [0, 1).
+      last: no pause is longer.
     """
     longest = _FIRST_PAUSE
     while True:
         yield longest * (0.5 + 0.5 * chance())
-        longest = min(2 * longest, _LAST_PAUSE)
+        longest = min(2 * longest, last)
+
+
+def patiently(what: str, attempt: Callable[[], _Result],
+              start_daemon: Optional[Callable[[], None]]) -> _Result:
+    """What `attempt()` returns; while it raises DaemonUnavailable, it is tried
+    again, as an Outage has it.
+
+    Args:
+      what, start_daemon: see Outage.
+
+    Raises:
+      errors.DaemonUnavailable: for `patience()` seconds no try succeeded.
+    """
+    try:
+        return attempt()
+    except errors.DaemonUnavailable as error:
+        why = str(error)  # as in Outage.ride
+    found: List[_Result] = []
+    waits = pauses(last=_LAST_RETRY_PAUSE)
+
+    def attach() -> bool:
+        time.sleep(next(waits))
+        found.append(attempt())
+        return True
+
+    outage = Outage(what, attach, start_daemon)
+    outage.ride(errors.DaemonUnavailable(why))
+    outage.over()
+    return found[0]
 
 
 class Outage:

@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import (_batch, _connection, _daemon, _job, _manifest, _native, _plan,
-               errors)
+               _reattach, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -203,8 +203,7 @@ class DataLoader:
         self.drop_last = bool(drop_last)
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
-        # Of the iterator that may go on.
-        self._current: Optional[Position] = None
+        self._current: Optional[Position] = None  # whose iterator may go on
         _loaders.add(self)
         self._connection = self._connect()
         self._pid = os.getpid()
@@ -232,7 +231,8 @@ class DataLoader:
 
     def _reconnect(self):
         """Opens the loader in a forked child."""
-        connection = self._connect()
+        connection = _reattach.patiently(self._contents.uri, self._connect,
+                                         self._start_daemon)
         if connection.dataset_version.hex() != self._contents.version:
             raise errors.StateError(
                 f"{self._contents.uri} has changed since this loader was opened: "
@@ -363,8 +363,7 @@ class DataLoader:
         had read beyond comes again.
 
         Raises:
-          errors.StateError: the state is of another dataset, seed or order, or
-            damaged; the loader stays where it was.
+          errors.StateError: it is of another dataset, seed or order, or damaged.
         """
         with self._lock:
             self._progress.load(state, self._connection.samples_per_epoch)
