@@ -6,14 +6,12 @@
 #include <mutex>
 #include <set>
 
-#include "client/link.h"
-
 namespace forebay::client {
 namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::set<Link*> links;
+  std::set<ForkListener*> listeners;
 };
 
 // Never destroyed: batches may be released while the process exits.
@@ -27,36 +25,38 @@ std::atomic<std::uint64_t> forks{0};
 void Prepare() {
   Registry& registry = GlobalRegistry();
   registry.mutex.lock();
-  for (Link* link : registry.links) link->BeforeFork();
+  for (ForkListener* listener : registry.listeners) listener->BeforeFork();
 }
 
 void Parent() {
   Registry& registry = GlobalRegistry();
-  for (Link* link : registry.links) link->AfterForkInParent();
+  for (ForkListener* listener : registry.listeners)
+    listener->AfterForkInParent();
   registry.mutex.unlock();
 }
 
 void Child() {
   forks.fetch_add(1);
   Registry& registry = GlobalRegistry();
-  for (Link* link : registry.links) link->AfterForkInChild();
+  for (ForkListener* listener : registry.listeners)
+    listener->AfterForkInChild();
   registry.mutex.unlock();
 }
 
 }  // namespace
 
-void ForkHandlers::Add(Link* link) {
+void ForkHandlers::Add(ForkListener* listener) {
   static const int registered = pthread_atfork(Prepare, Parent, Child);
   (void)registered;
   Registry& registry = GlobalRegistry();
   const std::lock_guard lock(registry.mutex);
-  registry.links.insert(link);
+  registry.listeners.insert(listener);
 }
 
-void ForkHandlers::Remove(Link* link) {
+void ForkHandlers::Remove(ForkListener* listener) {
   Registry& registry = GlobalRegistry();
   const std::lock_guard lock(registry.mutex);
-  registry.links.erase(link);
+  registry.listeners.erase(listener);
 }
 
 std::uint64_t ForkHandlers::Forks() { return forks.load(); }

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "client/fork_handlers.h"
-
 namespace forebay::client {
 
 std::shared_ptr<Link> Link::Create(std::unique_ptr<Session> session) {

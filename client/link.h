@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/batch.h"
+#include "client/fork_handlers.h"
 #include "client/rings.h"
 #include "client/session.h"
 #include "client/slot_map.h"
@@ -27,7 +28,7 @@ namespace forebay::client {
 // Take* and *Epoch belong to one thread at a time; the rest is thread-safe.
 // Owned by the loader and its batches. Only the session's calls block. Errors:
 // named at each method.
-class Link : public std::enable_shared_from_this<Link> {
+class Link : public std::enable_shared_from_this<Link>, private ForkListener {
  public:
   static std::shared_ptr<Link> Create(std::unique_ptr<Session> session);
   ~Link();
@@ -64,17 +65,16 @@ class Link : public std::enable_shared_from_this<Link> {
 
   std::uint64_t leases() const;
 
-  // What happens around a fork, called by ForkHandlers.
-  void BeforeFork();
-  void AfterForkInParent();
-  void AfterForkInChild();
-
  private:
   explicit Link(std::unique_ptr<Session> session)
       : session_(std::move(session)) {}
 
   Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
   void EndLease(forebay_batch* batch);
+
+  void BeforeFork() override;
+  void AfterForkInParent() override;
+  void AfterForkInChild() override;
 
   const std::unique_ptr<Session> session_;
   Rings rings_;

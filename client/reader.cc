@@ -30,6 +30,12 @@ Status Reader::Create(const forebay_loader_options& options,
   return Status();
 }
 
+void Reader::AfterForkInChild() {
+  session_->Abandon();
+  window_.Replace(Fd(), 0);
+  window_mutex_.unlock();
+}
+
 Status Reader::CheckProcess() const {
   if (process_ == getpid()) return Status();
   return Status(FOREBAY_FORKED,
@@ -97,6 +103,7 @@ Status Reader::Await(std::int64_t timeout_nanos) {
   if (fetched == nullptr ||
       reply.fds.size() != (fetched->window_bytes != 0 ? 1 : 0))
     return Status(FOREBAY_INTERNAL, "the daemon fetched nonsense");
+  const std::lock_guard lock(window_mutex_);
   if (fetched->window_bytes != 0)
     window_.Replace(std::move(reply.fds[0]), fetched->window_bytes);
   FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Map());

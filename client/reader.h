@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "client/dataset.h"
 #include "client/forebay_reader.h"
+#include "client/fork_handlers.h"
 #include "client/session.h"
 #include "client/session_codec.h"
 #include "client/status.h"
@@ -19,13 +22,15 @@ namespace forebay::client {
 
 // A reader of single samples. Its contract on threads, blocking, forks and
 // errors is that of forebay_reader in forebay_reader.h. Owns a session of its
-// own, and the window.
-class Reader {
+// own, and the window; a forked child gives both up at once, so that the parent
+// alone says how long the daemon keeps them.
+class Reader : private ForkListener {
  public:
   // `dataset` null: the one that the options describe.
   static Status Create(const forebay_loader_options& options,
                        const Dataset* dataset, const std::string& pipeline,
                        bool decode, std::unique_ptr<Reader>* out);
+  ~Reader() { ForkHandlers::Remove(this); }
 
   Status Open(std::int64_t timeout_nanos);
   // Null until Open has succeeded.
@@ -36,16 +41,23 @@ class Reader {
 
  private:
   Reader(std::unique_ptr<Session> session, std::uint64_t request, pid_t process)
-      : session_(std::move(session)), request_(request), process_(process) {}
+      : session_(std::move(session)), request_(request), process_(process) {
+    ForkHandlers::Add(this);
+  }
 
   Status CheckOpen() const;
   Status CheckProcess() const;
+
+  void BeforeFork() override { window_mutex_.lock(); }
+  void AfterForkInParent() override { window_mutex_.unlock(); }
+  void AfterForkInChild() override;
 
   const std::unique_ptr<Session> session_;
   std::uint64_t request_;  // that is to be awaited; 0: none
   const pid_t process_;
   bool is_open_ = false;
   ReaderOpened opened_;
+  std::mutex window_mutex_;  // held while the window changes
   Window window_;
   size_t asked_ = 0;  // samples
   size_t shown_ = 0;  // of them, in the window

@@ -13,7 +13,7 @@ import torch
 
 import forebay
 from test_client_batches import open_loader, reference
-from trouble import PATIENCE
+from trouble import PATIENCE, nothing_left_behind
 
 
 def in_child(check):
@@ -95,6 +95,31 @@ def test_loader_opens_its_own_session_in_the_child(daemon, photos):
 
         assert in_child(check) == 0
         assert len(list(iterator)) == len(loader) - 1
+
+
+@pytest.mark.parametrize("kind", ["loader", "dataset"])
+def test_a_child_that_lives_keeps_nothing_of_what_its_parent_closes(
+        daemon, photos, kind):
+    end, tell = os.pipe()
+    with nothing_left_behind(daemon) as wait:
+        if kind == "loader":
+            opened = open_loader(photos)
+            list(opened)
+        else:
+            opened = forebay.Dataset(photos)
+            opened.__getitems__(range(48))
+        pid = os.fork()
+        if pid == 0:
+            os.read(end, 1)
+            os._exit(0)
+        try:
+            if kind == "loader":
+                opened.close()
+            del opened
+            wait()
+        finally:
+            os.write(tell, b"x")
+            assert os.waitpid(pid, 0)[1] == 0
 
 
 def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
