@@ -1,8 +1,10 @@
 #include "client/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "client/deadline.h"
 #include "client/location.h"
@@ -37,9 +39,15 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
 
   const Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!self) return ErrnoStatus(errno, "cannot open a pidfd of this process");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return ErrnoStatus(errno, "cannot make a pipe");
+  const Fd watched(ends[0]);
+  session->lifeline_ = Fd(ends[1]);
   const std::uint64_t id = session->NextRequestId();
-  FOREBAY_CLIENT_RETURN_IF_ERROR(session->Send(
-      id, EncodeHello(id, job_key, job_name, weight), {self.get()}));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session->Send(id, EncodeHello(id, job_key, job_name, weight),
+                    {self.get(), watched.get()}));
   Reply reply;
   const Deadline deadline(kHelloNanos);
   Status status;

@@ -28,10 +28,10 @@ Status ToStatus(const ErrorAnswer& error);
 // One connection to the daemon: requests and their answers.
 //
 // Thread-safe. Owns the socket; the daemon keeps what the session holds until
-// it is shut down or destroyed. Calls block until they are answered; a thread
-// that waits keeps others waiting. Errors: UNAVAILABLE if the daemon is gone or
-// silent, INTERNAL if it talks nonsense, both of which shut the session down;
-// else what the daemon answered.
+// it is destroyed, which comes after all that it gave has been unmapped. Calls
+// block until they are answered; a thread that waits keeps others waiting.
+// Errors: UNAVAILABLE if the daemon is gone or silent, INTERNAL if it talks
+// nonsense, both of which shut the session down; else what the daemon answered.
 class Session {
  public:
   // Connects (see ConnectToDaemon) and says hello.
@@ -64,8 +64,11 @@ class Session {
   // Hangs up; calls fail from now on. Never blocks.
   void Shutdown();
 
-  // In a forked child: gives up the inherited descriptor without a word.
-  void Abandon() { socket_.Reset(); }
+  // In a forked child: gives up the inherited descriptors without a word.
+  void Abandon() {
+    socket_.Reset();
+    lifeline_.Reset();
+  }
 
  private:
   // Takes one message and files it under its request.
@@ -74,6 +77,10 @@ class Session {
 
   std::mutex mutex_;
   Fd socket_;
+  // The end of a pipe, whose other end the daemon watches: closed, also by
+  // exec, it tells that this process has nothing of the session mapped any
+  // more.
+  Fd lifeline_;
   std::atomic<std::uint64_t> last_request_id_{0};
   std::set<std::uint64_t> unanswered_;      // guarded by mutex_
   std::map<std::uint64_t, Reply> replies_;  // guarded by mutex_; unfetched

@@ -1,6 +1,7 @@
 #include "server/session/peer.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <fstream>
@@ -31,6 +32,23 @@ absl::Status CheckPidfd(int pidfd, std::uint32_t pid) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("the greeting came without a pidfd of process ", pid));
+}
+
+absl::Status CheckPipe(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "what came with the greeting beside a pidfd is no pipe");
+}
+
+absl::Status CheckGreeting(absl::Span<const base::Fd> fds, std::uint32_t pid) {
+  if (fds.empty() || fds.size() > 2) {
+    return absl::InvalidArgumentError(
+        "a greeting comes with the client's pidfd, and perhaps a pipe");
+  }
+  FOREBAY_RETURN_IF_ERROR(CheckPidfd(fds[0].get(), pid));
+  return fds.size() == 2 ? CheckPipe(fds[1].get()) : absl::OkStatus();
 }
 
 }  // namespace forebay::session

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/fd.h"
 
 namespace forebay::session {
 
@@ -20,6 +22,11 @@ absl::StatusOr<Peer> PeerOf(int socket);
 // its own, since opening one by number could hit another process that has taken
 // the number over. RESOURCE_EXHAUSTED: no descriptor was left to look.
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid);
+// INVALID_ARGUMENT unless it is an end of a pipe.
+absl::Status CheckPipe(int fd);
+// Whether these are what a greeting comes with: CheckPidfd's and, perhaps,
+// CheckPipe's.
+absl::Status CheckGreeting(absl::Span<const base::Fd> fds, std::uint32_t pid);
 
 }  // namespace forebay::session
 

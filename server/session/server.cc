@@ -41,9 +41,10 @@ struct Server::Client {
   bool busy = false;     // a request is being answered
   Reply answer;          // to it; empty before there is one
   bool hung_up = false;  // or to be hung up on
-  bool process_gone = false;
+  bool gone = false;     // its process is, or has nothing mapped any more
   base::EventLoop::Watch socket_watch = 0;
   base::EventLoop::Watch pidfd_watch = 0;
+  base::EventLoop::Watch lifeline_watch = 0;
   std::map<job::Loader*, base::EventLoop::Watch> release_watches;
 };
 
@@ -213,7 +214,7 @@ RequestPool& Server::PoolFor(const proto::ClientMessage& request) {
 void Server::OnAnswered(const std::shared_ptr<Client>& client,
                         const Reply& reply) {
   client->busy = false;
-  if (client->process_gone) {
+  if (client->gone) {
     Forget(client);
     return;
   }
@@ -238,13 +239,21 @@ absl::Status Server::SendTo(const Client& client, const Reply& reply) {
   return Send(client.socket.get(), reply.bytes, fds);
 }
 
-// The pidfd once there has been a greeting, and the eventfd of each loader.
+// What came with the greeting once there has been one, and the eventfd of each
+// loader.
 void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
   if (client->pidfd_watch == 0 && client->session->pidfd() >= 0) {
     const auto watch =
         loop_->Add(client->session->pidfd(), EPOLLIN,
-                   [this, client](std::uint32_t) { OnProcessGone(client); });
+                   [this, client](std::uint32_t) { OnGone(client); });
     if (watch.ok()) client->pidfd_watch = *watch;
+  }
+  if (client->lifeline_watch == 0 && client->session->lifeline() >= 0) {
+    // Nothing is asked for: the end of a pipe is told all the same.
+    const auto watch =
+        loop_->Add(client->session->lifeline(), 0,
+                   [this, client](std::uint32_t) { OnGone(client); });
+    if (watch.ok()) client->lifeline_watch = *watch;
   }
   for (const std::shared_ptr<job::Loader>& loader :
        client->session->Loaders()) {
@@ -285,10 +294,11 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   ForgetIfDone(client);
 }
 
-void Server::OnProcessGone(const std::shared_ptr<Client>& client) {
-  // It would be readable for as long as a request is being answered.
-  loop_->Remove(std::exchange(client->pidfd_watch, 0));
-  client->process_gone = true;
+void Server::OnGone(const std::shared_ptr<Client>& client) {
+  // They would be told again for as long as a request is being answered.
+  loop_->Remove(client->pidfd_watch);
+  loop_->Remove(client->lifeline_watch);
+  client->gone = true;
   client->session->Interrupt();
   if (!client->busy) Forget(client);
 }
@@ -327,6 +337,7 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
 void Server::Unwatch(Client& client) {
   loop_->Remove(client.socket_watch);
   loop_->Remove(client.pidfd_watch);
+  loop_->Remove(client.lifeline_watch);
   for (const auto& [loader, watch] : client.release_watches) {
     loop_->Remove(watch);
   }

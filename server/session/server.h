@@ -23,9 +23,11 @@ namespace forebay::session {
 // in order, releases as they come. Only processes of the daemon's own uid are
 // let in.
 //
-// A client is gone when its process is (its pidfd fires): what it holds is then
-// taken back. A hang-up alone closes its loaders, but a process that lives may
-// still read what it holds. Who does not greet in time is hung up on.
+// A client is gone when its process is (its pidfd fires), or has nothing of the
+// session mapped any more (a pipe's other end is closed, by itself or by exec):
+// what it holds is then taken back. A hang-up alone closes its loaders, but a
+// process that lives may still read what it holds. Who does not greet in time
+// is hung up on.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
 // requests run on threads of its own. Loop, registry, the opener of remote
@@ -68,7 +70,7 @@ class Server {
   void OnReleases(const std::shared_ptr<Client>& client,
                   const std::shared_ptr<job::Loader>& loader);
   void HangUp(const std::shared_ptr<Client>& client);
-  void OnProcessGone(const std::shared_ptr<Client>& client);
+  void OnGone(const std::shared_ptr<Client>& client);
   void WatchWhatIsHeld(const std::shared_ptr<Client>& client);
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);

@@ -194,11 +194,7 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
                      ", the daemon ", proto::kProtocolVersion,
                      " and the one before: upgrade the older of the two"));
   }
-  if (fds.size() != 1) {
-    return absl::InvalidArgumentError(
-        "a greeting comes with the client's pidfd alone");
-  }
-  FOREBAY_RETURN_IF_ERROR(CheckPidfd(fds[0].get(), peer_.pid));
+  FOREBAY_RETURN_IF_ERROR(CheckGreeting(fds, peer_.pid));
   FOREBAY_ASSIGN_OR_RETURN(
       auto attachment, registry_->Attach(hello.job(), peer_.uid, peer_.pid));
   welcome.set_protocol_version(version);
@@ -207,6 +203,7 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
   base::MutexLock lock(&mutex_);
   attachment_ = std::move(attachment);
   pidfd_ = std::move(fds[0]);
+  if (fds.size() == 2) lifeline_ = std::move(fds[1]);
   return absl::OkStatus();
 }
 
@@ -360,6 +357,11 @@ absl::StatusOr<std::shared_ptr<job::Loader>> Session::Find(
 int Session::pidfd() const {
   base::MutexLock lock(&mutex_);
   return pidfd_.get();
+}
+
+int Session::lifeline() const {
+  base::MutexLock lock(&mutex_);
+  return lifeline_.get();
 }
 
 std::vector<std::shared_ptr<job::Loader>> Session::Loaders() const {

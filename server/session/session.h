@@ -60,6 +60,9 @@ class Session {
 
   // The client's pidfd; invalid before its greeting.
   int pidfd() const;
+  // The end of a pipe that tells when the client has nothing mapped any more;
+  // invalid before its greeting, and if none came with it.
+  int lifeline() const;
   // Those that are open, and closed ones of which the client still holds a
   // batch.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
@@ -99,6 +102,7 @@ class Session {
 
   mutable base::Mutex mutex_;
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);
+  base::Fd lifeline_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_
       ABSL_GUARDED_BY(mutex_);

@@ -109,11 +109,13 @@ def greeting_fds(kind):
         return [os.pidfd_open(os.getppid())]
     if kind == "two":
         return [os.pidfd_open(os.getpid()) for _ in range(2)]
+    if kind == "two pipes":
+        return [os.pidfd_open(os.getpid()), *os.pipe()]
     return [os.open("/dev/null", os.O_RDONLY) for _ in range(250)]
 
 
 @pytest.mark.parametrize("kind", ["none", "file", "other process", "two",
-                                  "250"])
+                                  "two pipes", "250"])
 def test_greeting_with_wrong_descriptors(connect, kind):
     session = connect()
     fds = greeting_fds(kind)

@@ -13,7 +13,8 @@ import torch
 
 import forebay
 from test_client_batches import open_loader, reference
-from trouble import PATIENCE, nothing_left_behind
+from trouble import (PATIENCE, expect_line, nothing_left_behind, slot_bytes,
+                     trainer)
 
 
 def in_child(check):
@@ -120,6 +121,33 @@ def test_a_child_that_lives_keeps_nothing_of_what_its_parent_closes(
         finally:
             os.write(tell, b"x")
             assert os.waitpid(pid, 0)[1] == 0
+
+
+EXEC = """
+import os
+with open_loader(sys.argv[1], batch_size=8) as loader, \\
+        open_loader(sys.argv[1], batch_size=8, shuffle=True) as unread:
+    iterator, other = iter(loader), iter(unread)
+    held = [next(iterator), next(iterator)]
+    dataset = forebay.Dataset(sys.argv[1])
+    dataset[0]
+    print("holds", flush=True)
+    sys.stdin.readline()
+    os.execv("/bin/sh", ["sh", "-c", "echo lives; read line"])
+"""
+
+
+def test_who_becomes_another_program_keeps_nothing(daemon, photos):
+    """Its process goes on, but has nothing mapped any more."""
+    with nothing_left_behind(daemon) as wait, \
+            trainer(EXEC, photos) as process:
+        expect_line(process, "holds")
+        assert slot_bytes(daemon) > 0
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        expect_line(process, "lives")
+        wait()
+        assert process.poll() is None
 
 
 def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):

@@ -39,6 +39,18 @@ TEST(PeerTest, TakesOnlyAPidfdOfThatProcess) {
   EXPECT_FALSE(CheckPidfd(-1, getpid()).ok());
 }
 
+TEST(PeerTest, TellsAPipeFromAllElse) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const base::Fd read_end(ends[0]);
+  const base::Fd write_end(ends[1]);
+  EXPECT_TRUE(CheckPipe(read_end.get()).ok());
+  const base::Fd file(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(CheckPipe(file.get()).ok());
+  EXPECT_FALSE(CheckPipe(OpenPidfd(getpid()).get()).ok());
+  EXPECT_FALSE(CheckPipe(-1).ok());
+}
+
 TEST(PeerTest, TakesNoPidfdOfADeadProcess) {
   const pid_t child = fork();
   if (child == 0) _exit(0);

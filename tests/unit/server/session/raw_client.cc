@@ -35,17 +35,19 @@ void RawClient::Connect(const std::string& path) {
             0);
 }
 
-void RawClient::Greet() {
-  SendGreeting();
+void RawClient::Greet(int pipe) {
+  SendGreeting(pipe);
   EXPECT_TRUE(Answer().has_welcome());
 }
 
-void RawClient::SendGreeting() {
+void RawClient::SendGreeting(int pipe) {
   const base::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   proto::ClientMessage message;
   message.mutable_hello()->set_protocol_version(proto::kProtocolVersion);
   message.mutable_hello()->mutable_job()->set_key("test");
-  Send(std::move(message), {self.get()});
+  std::vector<int> fds = {self.get()};
+  if (pipe >= 0) fds.push_back(pipe);
+  Send(std::move(message), fds);
 }
 
 void RawClient::HangUp() { EXPECT_EQ(shutdown(socket_.get(), SHUT_RDWR), 0); }

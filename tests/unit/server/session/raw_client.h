@@ -22,8 +22,9 @@ class RawClient {
   explicit RawClient(const std::string& path);
 
   void Connect(const std::string& path);
-  void Greet();
-  void SendGreeting();  // without waiting for the answer
+  // `pipe`: what tells when nothing is mapped any more; -1: none.
+  void Greet(int pipe = -1);
+  void SendGreeting(int pipe = -1);  // without waiting for the answer
   // As a hang-up looks to the other side; for all processes that share the
   // connection.
   void HangUp();

@@ -1,7 +1,9 @@
 #include "server/session/server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <future>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "proto/shm_ring.h"
+#include "server/base/fd.h"
 #include "tests/unit/server/session/client_process.h"
 #include "tests/unit/server/session/raw_client.h"
 #include "tests/unit/server/session/server_fixture.h"
@@ -242,6 +245,31 @@ TEST_F(ServerTest, AGreetingThatLiesThereIsInTime) {
   client.SendGreeting();
   sent.set_value();
   EXPECT_TRUE(client.Receive()->has_welcome());
+}
+
+// As exec does, which ends neither the process nor its pidfd.
+TEST_F(ServerTest, TakesAllBackWhenNothingIsMappedAnyMore) {
+  const std::string folder = Folder("data");
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const base::Fd read_end(ends[0]);
+  base::Fd write_end(ends[1]);
+  RawClient client;
+  ClientProcess process([&] {
+    write_end.Close();
+    client.Connect(socket_);
+    client.Greet(read_end.get());
+    const auto opened = client.Open(folder);
+    EXPECT_TRUE(client.Start(opened.loader_id()).has_epoch_started());
+  });
+  StartServer();
+  process.Begin();
+  ASSERT_TRUE(process.AwaitDone());
+  EXPECT_EQ(server_->sessions(), 1);
+
+  write_end = base::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  AwaitNothingLeft();
+  EXPECT_FALSE(client.Receive().has_value());
 }
 
 }  // namespace
