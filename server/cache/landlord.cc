@@ -1,5 +1,6 @@
 #include "server/cache/landlord.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "server/base/philox.h"
@@ -41,34 +42,54 @@ std::optional<Landlord::FormRent> Landlord::MakeRoomForOffer(
   const double own_rent = RentOf(newcomer, *next_use_, now_nanos);
   if (own_rent == std::numeric_limits<double>::infinity()) return std::nullopt;
   auto form_charge = forms_->Take(newcomer.bytes);
+  std::optional<LeavingForms> leaving;
   if (!form_charge.has_value()) {
-    if (!EvictForms(newcomer.bytes, own_rent, now_nanos)) return std::nullopt;
-    form_charge = forms_->Take(newcomer.bytes);
-    if (!form_charge.has_value()) return std::nullopt;
+    leaving = FormsToLeave(newcomer.bytes, own_rent, now_nanos);
+    if (!leaving.has_value()) return std::nullopt;
   }
-  auto charge = MakeRoomAmongAll(newcomer, own_rent, now_nanos);
-  if (!charge.has_value()) return std::nullopt;
+  std::optional<Charge> charge;
+  // What leaves the forms leaves room among all, too.
+  if (!leaving.has_value() || leaving->bytes < newcomer.bytes) {
+    charge = MakeRoomAmongAll(newcomer, own_rent, now_nanos);
+    if (!charge.has_value()) return std::nullopt;
+  }
+  if (leaving.has_value()) {
+    Evict(*leaving);
+    form_charge = forms_->Take(newcomer.bytes);
+    if (!charge.has_value()) charge = ledger_->Take(newcomer.bytes);
+  }
+  if (!charge.has_value() || !form_charge.has_value()) return std::nullopt;
   return FormRent{*std::move(charge), *std::move(form_charge)};
 }
 
-bool Landlord::EvictForms(std::uint64_t bytes, double own_rent,
-                          std::int64_t now_nanos) {
+std::optional<Landlord::LeavingForms> Landlord::FormsToLeave(
+    std::uint64_t bytes, double own_rent, std::int64_t now_nanos) {
   Draw all = DrawUnordered(kDrawnForForms);
-  Draw draw;
+  LeavingForms leaving;
+  Draw& draw = leaving.draw;
   for (std::size_t i = 0; i < all.candidates_.size(); ++i) {
     if (all.candidates_[i].holding.saves_nanos <= 0) continue;
     draw.candidates_.push_back(all.candidates_[i]);
     draw.shards_.push_back(all.shards_[i]);
   }
-  std::uint64_t made = 0;
+  draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
+  const std::uint64_t used = std::min(forms_->used(), forms_->capacity());
+  const std::uint64_t free = forms_->capacity() - used;
+  for (const Bid& bid : draw.order_) {
+    if (leaving.bytes + free >= bytes || bid.rent <= own_rent) break;
+    leaving.bytes += draw.candidates_[bid.candidate].holding.bytes;
+    ++leaving.count;
+  }
+  if (leaving.bytes + free < bytes) return std::nullopt;
+  return leaving;
+}
+
+void Landlord::Evict(const LeavingForms& leaving) {
   // Freed by no lock's holder.
   std::vector<std::shared_ptr<const Held>> evicted;
-  for (const Bid& bid :
-       OrderOfLeaving(draw.candidates_, *next_use_, now_nanos)) {
-    if (made >= bytes || bid.rent <= own_rent) break;
-    made += GiveUp(draw, bid, &evicted);
+  for (std::size_t i = 0; i < leaving.count; ++i) {
+    GiveUp(leaving.draw, leaving.draw.order_[i], &evicted);
   }
-  return made > 0;
 }
 
 std::optional<Charge> Landlord::MakeRoomAmongAll(const Holding& newcomer,

@@ -66,7 +66,7 @@ class Landlord {
                                  Horizon horizon = -1);
   // Room for what its reader can do without, and offers whenever it could have
   // it: as MakeRoom, but most offers in vain cost next to nothing, and nobody
-  // is evicted for one.
+  // is evicted for one, unless others take the room meanwhile.
   std::optional<FormRent> MakeRoomForOffer(const Holding& newcomer,
                                            std::int64_t now_nanos);
 
@@ -74,12 +74,20 @@ class Landlord {
   // Evicts who should make room for the newcomer. False: nobody should, or can.
   bool Evict(const Holding& newcomer, std::int64_t now_nanos, Draw* draw,
              Horizon horizon);
-  // MakeRoomForOffer, where the forms have room.
+  // MakeRoomForOffer, among all that is kept.
   std::optional<Charge> MakeRoomAmongAll(const Holding& newcomer,
                                          double own_rent,
                                          std::int64_t now_nanos);
-  // Evicts forms alone, of those whose rent is above that.
-  bool EvictForms(std::uint64_t bytes, double own_rent, std::int64_t now_nanos);
+  // Forms that would make room for the newcomer among the forms: those whose
+  // rent is above its own. Nullopt: they are too few.
+  struct LeavingForms {
+    Draw draw;
+    std::size_t count = 0;  // the first so many in its order
+    std::uint64_t bytes = 0;
+  };
+  std::optional<LeavingForms> FormsToLeave(std::uint64_t bytes, double own_rent,
+                                           std::int64_t now_nanos);
+  void Evict(const LeavingForms& leaving);
   // How much that made; 0: it was used, or taken.
   std::uint64_t GiveUp(const Draw& draw, const Bid& bid,
                        std::vector<std::shared_ptr<const Held>>* evicted);

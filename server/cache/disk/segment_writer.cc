@@ -42,6 +42,13 @@ bool SegmentWriter::HasRoom(std::uint64_t record_bytes) const {
   return records_end + FooterBytes(places_.size() + 1) <= file_->bytes;
 }
 
+bool SegmentWriter::HasRoom(std::uint64_t record_bytes,
+                            std::uint64_t next_bytes) const {
+  const std::uint64_t flushed = RoundUp(end() + record_bytes, kPageBytes);
+  const std::uint64_t records_end = RoundUp(flushed + next_bytes, kPageBytes);
+  return records_end + FooterBytes(places_.size() + 2) <= file_->bytes;
+}
+
 absl::Status SegmentWriter::Append(const Key& key,
                                    absl::Span<const std::uint8_t> data) {
   const std::uint64_t bytes = RecordBytes(key);

@@ -33,6 +33,9 @@ class SegmentWriter {
   const std::shared_ptr<const SegmentFile>& file() const { return file_; }
   // Whether one more record of so many bytes leaves room for the footer.
   bool HasRoom(std::uint64_t record_bytes) const;
+  // Whether there is room for a record, and, once that was flushed, for the
+  // next one.
+  bool HasRoom(std::uint64_t record_bytes, std::uint64_t next_bytes) const;
   std::size_t records() const { return places_.size(); }
 
   // HasRoom for it.

@@ -140,7 +140,8 @@ std::optional<Store::Leaving> Store::Evict() {
 }
 
 // At most half of the records, and of the bytes, of a segment that made way go
-// into the one that was opened in its place, where `reserved` bytes stay free.
+// into the one that was opened in its place, where a record of `reserved` bytes
+// still has room.
 // They are misses until they are there.
 void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
   const Index::Removed& removed = leaving.removed;
@@ -154,7 +155,7 @@ void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
     const RecordPlace& place = removed.places[i];
     if (2 * (carried.reads + 1) > stays.size() ||
         2 * (carried.bytes + place.bytes) > options_.segment_bytes ||
-        !writer_->HasRoom(place.bytes + reserved + kPageBytes)) {
+        !writer_->HasRoom(place.bytes, reserved)) {
       break;
     }
     const auto record = ReadWhole(*volume_, {removed.file, place}, carried_);

@@ -179,6 +179,47 @@ TEST(FormsTest, WhatIsWantedLaterDisplacesNobodyAndWhatNobodyWantsIsNotKept) {
   EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0u);
 }
 
+TEST(FormsTest, AnOfferThatFindsNoRoomEvictsNoForm) {
+  CacheHouse house(kPlenty, 60'000);
+  const auto late = Sample(house, "late", 1);
+  const auto soon = Sample(house, "soon", 2);
+  const auto between = Sample(house, "between", 3);
+  house.next_use().Want(1, 9'000);
+  house.next_use().Want(2, 1'000);
+  house.next_use().Want(3, 2'000);
+  ASSERT_TRUE(Offer(house, late, std::string(10'000, 'l')));
+  ASSERT_TRUE(Offer(house, soon, std::string(30'000, 's')));
+  // What is wanted later than it is too small.
+  EXPECT_FALSE(Offer(house, between, std::string(45'000, 'b')));
+  EXPECT_EQ(ReadAs(house, late).second, kUpper);
+  EXPECT_EQ(ReadAs(house, soon).second, kUpper);
+  EXPECT_TRUE(Offer(house, between, std::string(10'000, 'b')));
+  EXPECT_EQ(ReadAs(house, late).second, storage::kEncoded);
+}
+
+TEST(FormsTest, AnOfferThatFindsNoRoomAmongAllEvictsNoForm) {
+  CacheHouse house(395'000, 150'000);
+  const auto late = Sample(house, "late", 1);
+  house.next_use().Want(1, 900'000'000);
+  ASSERT_TRUE(Offer(house, late, std::string(60'000, 'l')));
+  // All the rest is taken by what is wanted at once.
+  for (std::uint64_t i = 10; i < 14; ++i) {
+    const std::string name = std::to_string(i);
+    house.next_use().Want(i, 1);
+    auto request = house.Request(
+        name, house.memory().Put(name, std::string(60'000, 'r')));
+    request.sample = {1, i};
+    house.Text(request);
+  }
+  ASSERT_GT(house.cache().Snapshot().used, 380'000u);
+  house.next_use().Want(2, 1'000'000);
+  const auto request = house.Request("2", {7, 1});
+  auto offered = request;
+  offered.sample = {1, 2};
+  EXPECT_FALSE(Offer(house, offered, std::string(95'000, 'x')));
+  EXPECT_EQ(ReadAs(house, late).second, kUpper);
+}
+
 TEST(FormsTest, MakeWayForBytesThatSaveMore) {
   CacheHouse house(100'000);
   house.next_use().Want(1, 1'000'000'000);

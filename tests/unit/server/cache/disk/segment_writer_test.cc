@@ -1,0 +1,82 @@
+#include "server/cache/disk/segment_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/server/storage/local/scratch_dir.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::uint64_t kSegment = 64 * kPageBytes;
+constexpr std::uint64_t kRecord = 256;
+// As many places as a page of the footer holds, less one.
+constexpr std::size_t kBefore = 253;
+
+Key KeyOf(std::uint64_t length) {
+  return {.root = "root",
+          .object = "object",
+          .version = {length, 1},
+          .offset = 0,
+          .length = length};
+}
+
+// The key of a record that takes so many bytes.
+Key KeyOfRecord(std::uint64_t bytes) {
+  return KeyOf(bytes - RecordBytes(KeyOf(0)));
+}
+
+class SegmentWriterTest : public testing::Test {
+ protected:
+  SegmentWriterTest() {
+    const std::string name = SegmentName(1);
+    file_ = std::make_shared<const SegmentFile>(SegmentFile{
+        base::Fd(volume_->Create(name, kSegment)), /*serial=*/1, kSegment});
+  }
+
+  SegmentWriter NewWriter() {
+    return {volume_.get(), file_, &buffer_, std::vector<RecordPlace>(),
+            /*end=*/0};
+  }
+  absl::Status Append(SegmentWriter& writer, std::uint64_t record_bytes) {
+    const Key key = KeyOfRecord(record_bytes);
+    const std::vector<std::uint8_t> data(key.length, 7);
+    return writer.Append(key, data);
+  }
+
+  const storage::local::ScratchDir scratch_;
+  const std::unique_ptr<Directory> volume_ =
+      *Directory::Lock(scratch_.Path("tier"));
+  const PageBuffer buffer_{4 * kPageBytes};
+  std::shared_ptr<const SegmentFile> file_;
+};
+
+TEST_F(SegmentWriterTest, RoomForTwoIsThereForBothOfThem) {
+  // From what surely fits to what surely does not, by the smallest step.
+  for (std::uint64_t next = kSegment - 24 * kPageBytes;
+       next < kSegment - 16 * kPageBytes; next += kRecordAlignment) {
+    SegmentWriter writer = NewWriter();
+    for (std::size_t i = 0; i < kBefore; ++i) {
+      ASSERT_TRUE(Append(writer, kRecord).ok());
+    }
+    const bool has_room = writer.HasRoom(kRecord, next);
+    ASSERT_TRUE(Append(writer, kRecord).ok());
+    ASSERT_TRUE(writer.Flush().ok());
+    EXPECT_EQ(writer.HasRoom(next), has_room) << next;
+  }
+}
+
+TEST_F(SegmentWriterTest, TheFooterFollowsAFullSegment) {
+  SegmentWriter writer = NewWriter();
+  std::uint64_t next = kRecord;
+  while (writer.HasRoom(next + kRecordAlignment)) next += kRecordAlignment;
+  ASSERT_TRUE(Append(writer, next).ok());
+  EXPECT_FALSE(writer.HasRoom(kRecordAlignment));
+  ASSERT_TRUE(writer.Flush().ok());
+  EXPECT_TRUE(writer.Seal().ok());
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk
