@@ -130,7 +130,7 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
 
 void Client::OnError(const std::shared_ptr<Calling>& calling,
                      absl::Status error, std::int64_t asked_nanos) {
-  if (!RetryPolicy::MayPass(error) ||
+  if (!RetryPolicy::MayPass(error, calling->attempts) ||
       calling->attempts >= calling->call.attempts)
     return Finish(calling, std::move(error));
   const std::optional<std::int64_t> next = policy_.NextAttempt(

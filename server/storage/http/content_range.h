@@ -28,8 +28,9 @@ std::string RangeHeader(const ByteRange& range);
 // Whether an answer of success holds exactly `range` of an object of
 // `object_size` bytes: 206 and the right Content-Range, or 200 where the whole
 // object was asked for; and all of it. FAILED_PRECONDITION: the object has
-// another size; UNAVAILABLE: another range came, or all instead of a part;
-// DATA_LOSS: the body is too short or too long.
+// another size; UNIMPLEMENTED: all came instead of a part, or not as it is
+// stored; UNAVAILABLE: another range came; DATA_LOSS: the body is too short or
+// too long.
 absl::Status CheckRange(const Answer& answer, const ByteRange& range,
                         std::uint64_t object_size);
 

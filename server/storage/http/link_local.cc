@@ -19,7 +19,11 @@ bool IsLinkLocal4(const std::uint8_t* bytes) {
 
 bool IsLinkLocal6(const in6_addr& address) {
   if (IN6_IS_ADDR_LINKLOCAL(&address)) return true;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return IsLinkLocal4(&address.s6_addr[12]);
+  // Mapped, compatible, and as NAT64 translates them (RFC 6052).
+  static constexpr std::uint8_t kNat64[12] = {0, 0x64, 0xff, 0x9b};
+  if (IN6_IS_ADDR_V4MAPPED(&address) || IN6_IS_ADDR_V4COMPAT(&address) ||
+      std::memcmp(kNat64, &address, sizeof(kNat64)) == 0)
+    return IsLinkLocal4(&address.s6_addr[12]);
   // The metadata servers of Google and Amazon.
   for (const char* const text : {"fd20:ce::254", "fd00:ec2::254"}) {
     in6_addr server;
@@ -37,12 +41,13 @@ bool IsLinkLocal(const std::string& host) {
   if (name.starts_with('[') && name.ends_with(']'))
     name = name.substr(1, name.size() - 2);
   name.erase(std::find(name.begin(), name.end(), '%'), name.end());  // zone
+  if (name.ends_with('.')) name.pop_back();
+  // In all forms that resolvers take: a proxy looks the name up itself.
   in_addr four;
-  if (inet_pton(AF_INET, name.c_str(), &four) == 1)
+  if (inet_aton(name.c_str(), &four) == 1)
     return IsLinkLocal4(reinterpret_cast<const std::uint8_t*>(&four));
   in6_addr six;
   if (inet_pton(AF_INET6, name.c_str(), &six) == 1) return IsLinkLocal6(six);
-  if (name.ends_with('.')) name.pop_back();
   return name == "metadata" || name == "metadata.google.internal";
 }
 

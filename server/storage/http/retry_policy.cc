@@ -15,8 +15,10 @@ RetryPolicy::RetryPolicy(const RetryOptions& options, std::uint64_t seed,
   FOREBAY_CHECK(options.attempts > 0);
 }
 
-bool RetryPolicy::MayPass(const absl::Status& error) {
-  return absl::IsUnavailable(error) || absl::IsDataLoss(error);
+bool RetryPolicy::MayPass(const absl::Status& error, int attempts) {
+  constexpr int kBelieved = 6;
+  return absl::IsUnavailable(error) || absl::IsDataLoss(error) ||
+         (absl::IsUnimplemented(error) && attempts < kBelieved);
 }
 
 std::optional<std::int64_t> RetryPolicy::NextAttempt(std::uint64_t call,

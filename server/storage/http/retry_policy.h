@@ -34,8 +34,10 @@ class RetryPolicy {
   RetryPolicy(const RetryOptions& options, std::uint64_t seed,
               std::int64_t now_nanos);
 
-  // Whether a fault may pass: UNAVAILABLE and DATA_LOSS may.
-  static bool MayPass(const absl::Status& error);
+  // Whether a fault may pass, after `attempts` with the same one: UNAVAILABLE
+  // and DATA_LOSS may; UNIMPLEMENTED, which one of several servers behind a
+  // name may answer, is believed the sixth time.
+  static bool MayPass(const absl::Status& error, int attempts = 1);
 
   // When the next attempt may begin, after `attempts` (1 or more) of the call
   // `call` have failed; nullopt: never. The server asks to wait for

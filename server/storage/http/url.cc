@@ -16,9 +16,9 @@ struct UrlDeleter {
 };
 
 // One part of a URL; "" if it has none.
-std::string PartOf(CURLU* url, CURLUPart part) {
+std::string PartOf(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
   std::string copy = text;
   curl_free(text);
   return copy;
@@ -77,7 +77,7 @@ std::string HostOf(const std::string& base_url) {
   if (curl_url_set(parsed.get(), CURLUPART_URL, base_url.c_str(), 0) !=
       CURLUE_OK)
     return "";
-  return PartOf(parsed.get(), CURLUPART_HOST);
+  return PartOf(parsed.get(), CURLUPART_HOST, CURLU_PUNYCODE);
 }
 
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {

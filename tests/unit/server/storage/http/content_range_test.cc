@@ -1,5 +1,6 @@
 #include "server/storage/http/content_range.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,12 +64,32 @@ TEST(ContentRangeTest, AllOfAnObjectIsGoodWhereAllWasAskedFor) {
   all.headers = {{"content-length", "5"}};
   all.filled = 5;
   EXPECT_TRUE(CheckRange(all, {0, 5}, 5).ok());
-  EXPECT_TRUE(absl::IsUnavailable(CheckRange(all, {0, 4}, 5)));
-  EXPECT_TRUE(absl::IsUnavailable(CheckRange(all, {1, 5}, 6)));
+  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 4}, 5)));
+  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {1, 5}, 6)));
   EXPECT_TRUE(absl::IsFailedPrecondition(CheckRange(all, {0, 6}, 6)));
   all.headers.clear();
   EXPECT_TRUE(CheckRange(all, {0, 5}, 5).ok());
   EXPECT_TRUE(absl::IsDataLoss(CheckRange(all, {0, 6}, 6)));
+}
+
+TEST(ContentRangeTest, NamesTheEncodingThatMakesRangesImpossible) {
+  Answer all;
+  all.status = 200;
+  all.headers = {{"content-length", "3"}, {"content-encoding", "gzip"}};
+  all.filled = 3;
+  // Objects that are stored compressed are read as they are.
+  EXPECT_TRUE(CheckRange(all, {0, 3}, 3).ok());
+  for (const ByteRange range : {ByteRange{1, 2}, ByteRange{0, 5}}) {
+    const absl::Status status = CheckRange(all, range, 5);
+    EXPECT_TRUE(absl::IsUnimplemented(status));
+    EXPECT_THAT(std::string(status.message()),
+                testing::HasSubstr("Content-Encoding: gzip"));
+  }
+  all.headers.erase(all.headers.begin());
+  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 5}, 5)));
+  all.failure = Failure::kTooLong;
+  all.filled = 2;
+  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 2}, 2)));
 }
 
 }  // namespace

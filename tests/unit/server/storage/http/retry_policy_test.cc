@@ -20,6 +20,14 @@ TEST(RetryPolicyTest, RetriesFaultsThatMayPass) {
   EXPECT_FALSE(RetryPolicy::MayPass(absl::CancelledError("")));
 }
 
+TEST(RetryPolicyTest, BelievesAServerThatDoesNotChangeItsMind) {
+  const absl::Status error = absl::UnimplementedError("");
+  EXPECT_TRUE(RetryPolicy::MayPass(error));
+  EXPECT_TRUE(RetryPolicy::MayPass(error, 5));
+  EXPECT_FALSE(RetryPolicy::MayPass(error, 6));
+  EXPECT_TRUE(RetryPolicy::MayPass(absl::UnavailableError(""), 6));
+}
+
 TEST(RetryPolicyTest, EndsAfterItsAttempts) {
   RetryOptions options;
   options.attempts = 3;

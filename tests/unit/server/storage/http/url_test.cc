@@ -40,6 +40,18 @@ TEST(UrlTest, FileUrlsNamePaths) {
   }
 }
 
+TEST(HttpRootTest, ReadsNoLinkLocalAddressWhateverItIsCalled) {
+  for (const char* url :
+       {"http://169.254.169.254/x", "http://169.254.169.254./x",
+        "http://2852039166/x", "http://0xa9.254.0xA9FE/x",
+        "http://169.254.169.25%34/x", "http://metadata.google.internal./x",
+        "http://[::ffff:169.254.169.254]/x"}) {
+    const auto root = HttpRoot::Create(url);
+    EXPECT_EQ(root.status().code(), absl::StatusCode::kInvalidArgument) << url;
+  }
+  EXPECT_TRUE(HttpRoot::Create("http://2130706433/x").ok());
+}
+
 TEST(HttpRootTest, NamesStayBelowTheRoot) {
   const auto root = *HttpRoot::Create("http://host/data/");
   EXPECT_EQ(root->uri(), "http://host/data");
