@@ -26,8 +26,8 @@ namespace forebay::session {
 // A client is gone when its process is (its pidfd fires), or has nothing of the
 // session mapped any more (a pipe's other end is closed, by itself or by exec):
 // what it holds is then taken back. A hang-up alone closes its loaders, but a
-// process that lives may still read what it holds. Who does not greet in time
-// is hung up on.
+// process that lives may still read what it holds. A client that does not greet
+// in time is hung up on.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
 // requests run on threads of its own. Loop, registry, the opener of remote

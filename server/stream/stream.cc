@@ -88,7 +88,7 @@ void Stream::Forfeit(arena::Holder member) {
 }
 
 bool Stream::Holds(arena::Holder member) {
-  // Who released garbage holds the rest for as long as it lives.
+  // A client that released garbage holds the rest for as long as it lives.
   TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
   return stock_.pool().Leases(member) > 0;

@@ -20,8 +20,8 @@ _OCCUPIED = 3
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
 _LOG = "forebayd.log"
 
-# What a daemon takes over of the trainer that starts it. The rest is that
-# trainer's own: which GPUs it may use, what is loaded before it, its job.
+# The variables that a daemon takes over from the trainer that starts it. The
+# rest is that trainer's own: its GPUs, preloaded libraries, its batch job.
 _KEPT = frozenset((
     "HOME", "PATH", "TMPDIR", "LD_LIBRARY_PATH",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy",
