@@ -205,7 +205,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
   };
   manifest::FindRoot find_root;
+  std::uint64_t most_looks = 0;  // in a bucket each is a request
   if (const auto* const folder = AsFolder(*root)) {
+    most_looks = LookLimits().Of(*folder);
     find_root = [folder](const std::string& path) {
       return folder->NameIn(path);
     };
@@ -219,6 +221,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
       .find_root = std::move(find_root),
       .look = look,
       .threads = options_.scan_threads,
+      .most_looks = most_looks,
       .source = &source};
   return manifests_.Open(request, warnings, stop);
 }
@@ -274,7 +277,7 @@ absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndexFor(
   const bool reusable =
       current != nullptr && !before.stale && request.AgreesWith(*current) &&
       (waited || current->IsSettled(before.scanned_at_nanos)) &&
-      IsStillTrue(request, *current, warnings);
+      IsUnchanged(request.root, *current, request.search, warnings);
   if (before.stale) {
     warnings->push_back(absl::StrCat(
         request.root.uri(),
@@ -318,18 +321,6 @@ absl::StatusOr<Catalog::Found> Catalog::LoadOrScan(
   return found;
 }
 
-bool Catalog::IsStillTrue(const Request& request, const Index& index,
-                          std::vector<std::string>* warnings) {
-  std::string edited;
-  if (IsUnchanged(request.root, index, request.search, &edited)) return true;
-  if (!edited.empty()) {
-    warnings->push_back(
-        absl::StrCat(request.root.uri(), ": ", edited,
-                     " was changed in its place: the index is built anew"));
-  }
-  return false;
-}
-
 // Null if there is none that can still be used.
 std::shared_ptr<const Index> Catalog::Load(
     const Request& request, std::vector<std::string>* warnings) const {
@@ -342,9 +333,10 @@ std::shared_ptr<const Index> Catalog::Load(
     }
     return nullptr;
   }
-  const bool usable = request.AgreesWith(**index) &&
-                      (*index)->IsSettled((*index)->parts().scanned_at_nanos) &&
-                      IsStillTrue(request, **index, warnings);
+  const bool usable =
+      request.AgreesWith(**index) &&
+      (*index)->IsSettled((*index)->parts().scanned_at_nanos) &&
+      IsUnchanged(request.root, **index, request.search, warnings);
   return usable ? *std::move(index) : nullptr;
 }
 

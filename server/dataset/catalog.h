@@ -108,10 +108,6 @@ class Catalog {
       const Visit& visit, Request request, std::vector<std::string>* warnings);
   absl::StatusOr<Found> LoadOrScan(const Request& request, bool load,
                                    std::vector<std::string>* warnings) const;
-  // Whether the directories, and the files that are looked at, are as the index
-  // has them.
-  static bool IsStillTrue(const Request& request, const Index& index,
-                          std::vector<std::string>* warnings);
   std::shared_ptr<const Index> Load(const Request& request,
                                     std::vector<std::string>* warnings) const;
   void Keep(const Request& request, const Found& found,

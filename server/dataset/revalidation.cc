@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/fd.h"
 #include "server/dataset/tree_scan.h"
 #include "server/storage/local/file_stat.h"
@@ -21,7 +22,8 @@ class Revalidation {
 
   // Whether the directory of that number, whose samples end before `end`, is
   // as it was.
-  bool IsAsItWas(std::size_t number, std::uint64_t end, std::string* edited) {
+  bool IsAsItWas(std::size_t number, std::uint64_t end,
+                 std::vector<std::string>* warnings) {
     const IndexDirectory& directory = index_.parts().directories[number];
     const std::string_view path = index_.PathOf(directory);
     const auto fd = root_.OpenDirectory(path);
@@ -30,7 +32,9 @@ class Revalidation {
     if (!stamp.ok() || !(*stamp == directory.stamp)) return false;
     for (; next_ < end; next_ += step_) {
       if (!IsFileAsItWas(fd->get(), path)) {
-        *edited = index_.At(next_).object;
+        warnings->push_back(
+            absl::StrCat(root_.uri(), ": ", index_.At(next_).object,
+                         " was changed in its place: the index is built anew"));
         return false;
       }
     }
@@ -59,16 +63,15 @@ class Revalidation {
 }  // namespace
 
 bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
-                 const std::stop_token& stop, std::string* edited,
-                 const LookLimits& limits) {
+                 const std::stop_token& stop,
+                 std::vector<std::string>* warnings, const LookLimits& limits) {
   const auto& directories = index.parts().directories;
-  Revalidation revalidation(root, index,
-                            root.on_this_host() ? limits.near : limits.far);
+  Revalidation revalidation(root, index, limits.Of(root));
   for (std::size_t i = 0; i < directories.size(); ++i) {
     const std::uint64_t end = i + 1 < directories.size()
                                   ? directories[i + 1].first_sample
                                   : index.size();
-    if (stop.stop_requested() || !revalidation.IsAsItWas(i, end, edited))
+    if (stop.stop_requested() || !revalidation.IsAsItWas(i, end, warnings))
       return false;
   }
   return true;

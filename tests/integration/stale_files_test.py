@@ -276,6 +276,28 @@ def test_a_manifest_of_equal_size_and_time_is_read_anew(folder, change):
     numpy.testing.assert_array_equal(after, before[::-1])
 
 
+def test_an_image_that_was_edited_is_found_by_the_next_loader(daemon, folder):
+    table = folder / "table.csv"
+    names = sorted(str(path.relative_to(folder))
+                   for path in folder.rglob("*.jpg"))
+    table.write_text("".join(f"{name}\n" for name in ["path", *names]))
+
+    def open_table():
+        return open_loader(forebay.manifest(table, image="path"))
+
+    with open_table() as loader:
+        before, _ = contents(loader)
+        content = (folder / names[0]).read_bytes()
+        (folder / CHANGED).write_bytes(content + b"\0")
+        with open_table() as other:
+            after, ids = contents(other)
+    assert ids == list(range(SAMPLES))
+    before[CHANGED_ID] = before[0]
+    numpy.testing.assert_array_equal(after, before)
+    assert (f"{CHANGED} was changed in its place: table.csv is read anew"
+            in daemon.log())
+
+
 @pytest.mark.usefixtures("daemon")
 def test_a_copy_of_equal_sizes_and_times_resumes(place, folder, shard):
     copies = shutil.copytree(folder, place / "copy"), place / "b.tar"

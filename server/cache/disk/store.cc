@@ -111,6 +111,9 @@ absl::Status Store::TakeOver() {
   for (Recovered& segment : found) {
     const Index::SegmentId id = index_.AddSegment(segment.file, now);
     for (const RecordPlace& place : segment.places) {
+      // Of two records of the same, the later one is true.
+      if (const auto older = index_.Find(place.fingerprint, {}, now))
+        index_.Drop(*older);
       index_.Add(id, place, storage::SampleRef());
     }
     counted_.used += segment.file->bytes;

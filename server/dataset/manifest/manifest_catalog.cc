@@ -1,5 +1,6 @@
 #include "server/dataset/manifest/manifest_catalog.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,27 @@ namespace {
 
 // Held in memory as long as it is read.
 constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
+
+// How often a manifest is read that is written meanwhile.
+constexpr int kMostTries = 3;
+
+// Which of the images that are looked at is another by now; empty: none. What
+// cannot be looked at tells when it is read.
+std::string FindEdited(const ManifestRequest& request, const Manifest& manifest,
+                       const std::stop_token& stop) {
+  if (request.most_looks == 0) return "";
+  const std::uint64_t step = std::max<std::uint64_t>(
+      (manifest.size() + request.most_looks - 1) / request.most_looks, 1);
+  for (std::uint64_t row = 0; row < manifest.size() && !stop.stop_requested();
+       row += step) {
+    const Sample sample = manifest.At(row);
+    const auto now = request.look(sample.object);
+    if (now.ok() && (now->size != sample.version.size ||
+                     now->stamp != sample.version.stamp))
+      return sample.object;
+  }
+  return "";
+}
 
 std::string KeyOf(const ManifestRequest& request) {
   const std::string end(1, '\0');
@@ -37,8 +59,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
     const std::stop_token& stop) {
   auto found = search_.Find(
       KeyOf(request), stop,
-      [&request](const ManifestPtr& known, const std::stop_token& search) {
-        return Find(request, known, search);
+      [&](const ManifestPtr& known, const std::stop_token& search) {
+        return Find(request, known, warnings, search);
       });
   if (!found.ok()) return base::Annotate(found.status(), request.root->uri());
   if ((*found)->has_numeric_classes()) {
@@ -53,12 +75,27 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
-    const std::stop_token& stop) {
-  FOREBAY_ASSIGN_OR_RETURN(storage::ObjectVersion version,
-                           request.look(request.path));
-  if (known != nullptr && known->file() == version && !known->stale()) {
-    return known;
+    std::vector<std::string>* warnings, const std::stop_token& stop) {
+  for (int tries = 1;; ++tries) {
+    FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
+                             request.look(request.path));
+    if (known != nullptr && known->file() == version && !known->stale()) {
+      const std::string edited = FindEdited(request, *known, stop);
+      if (edited.empty()) return known;
+      warnings->push_back(absl::StrCat(
+          request.root->uri(), ": ", edited,
+          " was changed in its place: ", request.path, " is read anew"));
+    }
+    auto manifest = Read(request, version, stop);
+    // Written between the look and the read.
+    const bool changed = absl::IsFailedPrecondition(manifest.status());
+    if (!changed || tries == kMostTries) return manifest;
   }
+}
+
+absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
+    const ManifestRequest& request, storage::ObjectVersion version,
+    const std::stop_token& stop) {
   if (version.size > kLargestFile) {
     return absl::ResourceExhaustedError(
         absl::StrCat(request.path, ": has ", version.size,

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_
 #define FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -26,11 +27,14 @@ struct ManifestRequest {
   // Of the manifest and of images.
   Look look;
   int threads = 1;  // that look at images; at least 1
+  // At how many images to look before a manifest that is known is used again.
+  std::uint64_t most_looks = 0;
   storage::ByteSource* source = nullptr;
 };
 
 // All manifests that are open: each is shared in memory while any loader uses
-// it, the file is still the same, and no image turned out to be another.
+// it, the file is still the same, and no image turned out to be another: of
+// those that are looked at, evenly spread, or in a read.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
 // look at each image, and for another Open of the same manifest, but not for
@@ -50,6 +54,10 @@ class ManifestCatalog {
 
   static absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
                                           const ManifestPtr& known,
+                                          std::vector<std::string>* warnings,
+                                          const std::stop_token& stop);
+  static absl::StatusOr<ManifestPtr> Read(const ManifestRequest& request,
+                                          storage::ObjectVersion version,
                                           const std::stop_token& stop);
 
   SharedSearch<std::string, Manifest> search_;

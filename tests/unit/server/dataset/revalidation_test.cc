@@ -3,13 +3,19 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dataset/image_folder.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 class RevalidationTest : public testing::Test {
  protected:
@@ -23,32 +29,35 @@ class RevalidationTest : public testing::Test {
   }
 
   bool Holds(std::uint64_t most_files = 1000) {
-    edited_.clear();
-    return IsUnchanged(*tree_.Root(), *index_, {}, &edited_,
+    warnings_.clear();
+    return IsUnchanged(*tree_.Root(), *index_, {}, &warnings_,
                        {.near = most_files, .far = most_files});
   }
 
   const ScratchTree tree_;
   std::shared_ptr<const Index> index_;
-  std::string edited_;
+  std::vector<std::string> warnings_;
 };
 
 TEST_F(RevalidationTest, WhatIsTheSameHolds) {
   for (const std::uint64_t most : {1, 2, 3, 20, 21, 22, 1000})
     EXPECT_TRUE(Holds(most)) << most;
-  EXPECT_EQ(edited_, "");
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(RevalidationTest, NamesAFileThatWasEdited) {
   tree_.Write("b/sub/7.jpg", "xy");
   EXPECT_FALSE(Holds());
-  EXPECT_EQ(edited_, "b/sub/7.jpg");
+  EXPECT_THAT(
+      warnings_,
+      ElementsAre(HasSubstr(": b/sub/7.jpg was changed in its place: ")));
 }
 
 TEST_F(RevalidationTest, LooksWhereLinksLead) {
   tree_.Write("a/0.jpg", "xy");
   EXPECT_FALSE(Holds());
-  EXPECT_EQ(edited_, "a/0.jpg");
+  EXPECT_THAT(warnings_,
+              ElementsAre(HasSubstr(": a/0.jpg was changed in its place: ")));
   index_ = *ScanImageFolder(*tree_.Root(), {});
   EXPECT_TRUE(Holds());
 }
@@ -65,13 +74,14 @@ TEST_F(RevalidationTest, OfMoreFilesSomeAreLookedAt) {
 TEST_F(RevalidationTest, ADirectoryThatChangedIsNoEdit) {
   tree_.Write("a/new.jpg", "x");
   EXPECT_FALSE(Holds());
-  EXPECT_EQ(edited_, "");
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(RevalidationTest, IsNotKnownWhereItWasStopped) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_FALSE(IsUnchanged(*tree_.Root(), *index_, stop.get_token(), &edited_));
+  EXPECT_FALSE(
+      IsUnchanged(*tree_.Root(), *index_, stop.get_token(), &warnings_));
 }
 
 }  // namespace

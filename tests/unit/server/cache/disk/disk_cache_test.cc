@@ -217,6 +217,7 @@ TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
   below.content = "Content";
   below.revision.inode = 3;
   EXPECT_EQ(read(), "Content");
+  EXPECT_EQ(below.log, "rqqrqqqr");
 }
 
 TEST(DiskCacheTest, ServesNoMoreHitsOnceItWasStopped) {
