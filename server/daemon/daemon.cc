@@ -16,6 +16,7 @@
 #include "server/base/cpu_share.h"
 #include "server/base/status.h"
 #include "server/daemon/cache_memory.h"
+#include "server/daemon/scratch_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/local/local_root.h"
 #include "spdlog/spdlog.h"
@@ -24,8 +25,6 @@ namespace forebay::daemon {
 namespace {
 
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
-// Scratch takes at most this part of the memory budget.
-constexpr std::uint64_t kScratchPart = 4;
 
 std::int64_t WallClockNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -95,9 +94,12 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t scratch,
       base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
-  resources.workspace.max_pixels = config.image().max_pixels();
-  resources.workspace.scratch_bytes =
-      std::min(scratch, resources.memory / kScratchPart / resources.workers);
+  const ScratchMemory shares =
+      ShareOutScratch(scratch, resources.memory, resources.workers);
+  resources.scratch = shares.total(resources.workers);
+  resources.workspace = {.max_pixels = config.image().max_pixels(),
+                         .scratch_bytes = shares.worker,
+                         .larger_scratch_bytes = shares.shared};
   return resources;
 }
 
@@ -143,6 +145,12 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
+  if (resources.workspace.larger_scratch_bytes > 0) {
+    shared_workspace_ =
+        std::make_unique<pipeline::SharedWorkspace>(pipeline::WorkspaceLimits{
+            .max_pixels = resources.workspace.max_pixels,
+            .scratch_bytes = resources.workspace.larger_scratch_bytes});
+  }
   for (const std::string& warning : warnings_) spdlog::warn("{}", warning);
   spdlog::info(
       "{} workers, {} MiB of memory, {} of them for the cache, indexes in {}",
@@ -152,9 +160,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
 
 absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
-      scratch_,
-      budget_.Reserve(resources.workspace.scratch_bytes * resources.workers,
-                      "decoder scratch"));
+      scratch_, budget_.Reserve(resources.scratch, "decoder scratch"));
   FOREBAY_ASSIGN_OR_RETURN(
       spare_buffers_,
       budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
@@ -185,6 +191,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
       stream::Machinery{.source = &front_,
                         .executor = &executor_,
                         .workspaces = &workspaces_,
+                        .shared_workspace = shared_workspace_.get(),
                         .budget = &budget_,
                         .clock = base::Clock::Monotonic(),
                         .form_keeper = config_.cache().decoded() == "off"

@@ -22,6 +22,7 @@
 #include "server/dataset/catalog.h"
 #include "server/executor/thread_pool_executor.h"
 #include "server/job/registry.h"
+#include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
 #include "server/storage/coalesced_source.h"
@@ -53,9 +54,10 @@ class Daemon {
     std::uint64_t memory = 0;  // bytes
     std::uint64_t cache = 0;   // bytes, of them
     std::uint64_t forms = 0;   // of it
+    std::uint64_t scratch = 0;
     int workers = 0;
-    double max_cpus = 0;  // of all workers
-    pipeline::WorkspaceLimits workspace;
+    double max_cpus = 0;                  // of all workers
+    pipeline::WorkspaceLimits workspace;  // of one worker
     std::vector<std::string> warnings;
   };
 
@@ -79,9 +81,10 @@ class Daemon {
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;
-  base::MemoryReservation scratch_;  // of all workers
+  base::MemoryReservation scratch_;  // of all workers, and the shared one
   base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  std::unique_ptr<pipeline::SharedWorkspace> shared_workspace_;
   dataset::Catalog catalog_;
   cache::Timetable timetable_;
   std::unique_ptr<base::EventLoop> loop_;

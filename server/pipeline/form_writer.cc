@@ -5,6 +5,7 @@
 
 #include "proto/raw_image.h"
 #include "server/base/check.h"
+#include "server/pipeline/decode/region_copy.h"
 #include "server/pipeline/transform/convert.h"
 #include "server/pipeline/transform/planes.h"
 
@@ -12,25 +13,6 @@ namespace forebay::pipeline {
 namespace {
 
 using transform::kColors;
-
-// Takes rows that are pixels already.
-class CopiedRows final : public decode::RowSink {
- public:
-  CopiedRows(std::uint32_t width, std::uint8_t* pixels)
-      : row_bytes_(std::size_t{width} * kColors), pixels_(pixels) {}
-
-  void Rows(std::uint32_t first_row, std::uint32_t count,
-            const std::uint8_t* rgb, std::size_t stride_bytes) override {
-    std::uint8_t* out = pixels_ + first_row * row_bytes_;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      std::memcpy(out + i * row_bytes_, rgb + i * stride_bytes, row_bytes_);
-    }
-  }
-
- private:
-  const std::size_t row_bytes_;
-  std::uint8_t* const pixels_;
-};
 
 // Takes rows of planes.
 class MixedRows final : public transform::RowTarget {
@@ -70,8 +52,9 @@ absl::Status WriteForm(SampleView& sample, const decode::ImageInfo& info,
   std::memcpy(form.data(), &header, sizeof(header));
   std::uint8_t* const pixels = form.data() + sizeof(header);
   if (whole) {
-    CopiedRows rows(info.width, pixels);
-    return decoder.Decode({0, 0, info.width, info.height}, rows);
+    const decode::Region all = {0, 0, info.width, info.height};
+    decode::RegionCopy copy(all, pixels);
+    return decoder.Decode(all, copy);
   }
   MixedRows rows(header.width, pixels);
   return sample.Render(rows);

@@ -52,18 +52,20 @@ class CompiledPipeline final : public Pipeline {
                           FormTarget& target) const override {
     FOREBAY_CHECK(out.size() == output_.bytes);
     Workspace::Parts& parts = workspace.parts();
-    parts.scratch.Reset();
-    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
-                             parts.decoder.Open(encoded));
+    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(encoded));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
     FOREBAY_RETURN_IF_ERROR(ApplyOps(sample, 0, prefix_.ops, key));
     const absl::Span<std::uint8_t> form =
         target.RoomFor(FormBytes(sample.view()));
     if (form.empty()) return FinishFrom(sample, prefix_.ops, key, parts, out);
-    // Damage that the sample's own part of the image does not show is none of
-    // its business.
-    if (!WriteForm(sample, info, prefix_.ops == 0, parts.decoder, form).ok())
+    if (absl::Status status =
+            WriteForm(sample, info, prefix_.ops == 0, parts.decoder, form);
+        !status.ok()) {
+      if (workspace.WantsLarger()) return status;
+      // Damage that the sample's own part of the image does not show is none of
+      // its business.
       return Run(encoded, key, workspace, out);
+    }
     target.Filled();
     return RunFromForm(form, key, workspace, out);
   }
@@ -75,9 +77,7 @@ class CompiledPipeline final : public Pipeline {
                        const SampleKey& key, Workspace::Parts& parts,
                        absl::Span<std::uint8_t> out) const {
     FOREBAY_CHECK(out.size() == output_.bytes);
-    parts.scratch.Reset();
-    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
-                             parts.decoder.Open(image));
+    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(image));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
     return FinishFrom(sample, first_op, key, parts, out);
   }

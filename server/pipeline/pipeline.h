@@ -58,8 +58,8 @@ class Pipeline {
   // Fills `out` (output().bytes long) from `encoded`, the bytes of an image
   // file. Equal inputs give equal bytes on every CPU. Errors: DATA_LOSS
   // (corrupt or not an image), RESOURCE_EXHAUSTED (more pixels or scratch than
-  // the workspace's limits allow), INVALID_ARGUMENT (the image is smaller than
-  // a RandomCrop without pad_if_needed).
+  // the workspace's limits allow; see Workspace::WantsLarger), INVALID_ARGUMENT
+  // (the image is smaller than a RandomCrop without pad_if_needed).
   virtual absl::Status Run(absl::Span<const std::uint8_t> encoded,
                            const SampleKey& key, Workspace& workspace,
                            absl::Span<std::uint8_t> out) const = 0;

@@ -13,6 +13,10 @@ namespace {
 // Positions are 32 bits wide.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;
 
+bool ShowsAll(const transform::AxisView& view, std::int64_t length) {
+  return view.plain() && view.length() == length && view.At(0) == 0;
+}
+
 transform::Pixels PixelsOf(const transform::ScratchImage& image) {
   return {image.rgb, static_cast<std::size_t>(image.bytes())};
 }
@@ -104,6 +108,10 @@ absl::Status SampleView::Resize(transform::Extent extent,
 }
 
 absl::Status SampleView::Settle() {
+  if (settled_.has_value() && ShowsAll(view_.x, image_.width) &&
+      ShowsAll(view_.y, image_.height)) {
+    return absl::OkStatus();
+  }
   FOREBAY_ASSIGN_OR_RETURN(
       image_,
       transform::RenderImage(view_, program_.colors, source(), scratch_));

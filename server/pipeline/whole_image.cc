@@ -1,33 +1,14 @@
 #include "server/pipeline/whole_image.h"
 
-#include <cstring>
-
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/pipeline/decode/region_copy.h"
 #include "server/pipeline/workspace_parts.h"
 
 namespace forebay::pipeline {
 namespace {
 
 constexpr std::uint64_t kChannels = 3;
-
-class CopySink final : public decode::RowSink {
- public:
-  CopySink(std::size_t row_bytes, std::uint8_t* out)
-      : row_bytes_(row_bytes), out_(out) {}
-
-  void Rows(std::uint32_t first_row, std::uint32_t count,
-            const std::uint8_t* rgb, std::size_t stride_bytes) override {
-    for (std::size_t row = 0; row < count; ++row) {
-      std::memcpy(out_ + (first_row + row) * row_bytes_,
-                  rgb + row * stride_bytes, row_bytes_);
-    }
-  }
-
- private:
-  const std::size_t row_bytes_;
-  std::uint8_t* const out_;
-};
 
 }  // namespace
 
@@ -44,12 +25,12 @@ absl::StatusOr<TensorType> TypeOfWholeImage(
 absl::Status DecodeWholeImage(absl::Span<const std::uint8_t> encoded,
                               Workspace& workspace,
                               absl::Span<std::uint8_t> out) {
-  decode::AnyImageDecoder& decoder = workspace.parts().decoder;
-  FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, decoder.Open(encoded));
-  const std::uint64_t row_bytes = info.width * kChannels;
-  FOREBAY_CHECK(out.size() == row_bytes * info.height);
-  CopySink sink(row_bytes, out.data());
-  return decoder.Decode({0, 0, info.width, info.height}, sink);
+  Workspace::Parts& parts = workspace.parts();
+  FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(encoded));
+  FOREBAY_CHECK(out.size() == kChannels * info.width * info.height);
+  const decode::Region all = {0, 0, info.width, info.height};
+  decode::RegionCopy copy(all, out.data());
+  return parts.decoder.Decode(all, copy);
 }
 
 }  // namespace forebay::pipeline

@@ -8,9 +8,12 @@ namespace forebay::pipeline {
 
 struct WorkspaceLimits {
   std::uint64_t max_pixels = 178'956'970;  // width * height of an image
-  // Half of it for the decoders, half for what lies between decoding and the
-  // slot.
+  // What one image may need from its bytes to the slot: what decoding it takes,
+  // and what lies between the ops.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
+  // So much a larger workspace has, for images that do not fit this one; 0:
+  // there is none.
+  std::uint64_t larger_scratch_bytes = 0;
 };
 
 // What one worker thread reuses from sample to sample: decoders and scratch
@@ -24,11 +27,17 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
+  const WorkspaceLimits& limits() const { return limits_; }
+  // Whether the image that was made last failed for lack of scratch that a
+  // larger workspace may have.
+  bool WantsLarger() const;
+
   // For Pipeline alone.
   struct Parts;
   Parts& parts() { return *parts_; }
 
  private:
+  const WorkspaceLimits limits_;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -1,6 +1,10 @@
 #ifndef FOREBAY_SERVER_PIPELINE_WORKSPACE_PARTS_H_
 #define FOREBAY_SERVER_PIPELINE_WORKSPACE_PARTS_H_
 
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "server/pipeline/transform/scratch.h"
 #include "server/pipeline/workspace.h"
@@ -8,9 +12,12 @@
 namespace forebay::pipeline {
 
 struct Workspace::Parts {
-  explicit Parts(const WorkspaceLimits& limits)
-      : decoder({limits.max_pixels, limits.scratch_bytes / 2}),
-        scratch(limits.scratch_bytes - limits.scratch_bytes / 2) {}
+  explicit Parts(const WorkspaceLimits& limits);
+
+  // Opens the image, with all of the scratch for it. Errors: the decoder's;
+  // RESOURCE_EXHAUSTED: decoding takes more scratch than there is.
+  absl::StatusOr<decode::ImageInfo> Open(
+      absl::Span<const std::uint8_t> encoded);
 
   decode::AnyImageDecoder decoder;
   transform::Scratch scratch;

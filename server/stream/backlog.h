@@ -15,8 +15,9 @@ namespace forebay::stream {
 struct ReadSample {
   Place* place = nullptr;
   base::Bytes bytes;
-  bool made = false;    // or not, because nobody wants it any more
-  absl::Status status;  // of making it
+  bool made = false;       // or not, because nobody wants it any more
+  bool too_large = false;  // for the worker's workspace
+  absl::Status status;     // of making it
 };
 
 // Samples that were read and wait for a worker, and the workers' tasks that

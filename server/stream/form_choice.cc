@@ -138,6 +138,7 @@ absl::Status FormChoice::Make(const Place& place,
     const std::size_t before = has_other_parts_ ? place.length : 0;
     absl::Status status = pipeline.RunFromForm(
         bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
+    if (workspace.WantsLarger()) return status;
     costs_.AddFromForm(CpuNanos() - started);
     if (recipe_->seat != nullptr) recipe_->seat->Found(place.id);
     return status;
@@ -147,6 +148,7 @@ absl::Status FormChoice::Make(const Place& place,
       form_ == storage::kEncoded ? FormCosts::Appraisal{} : costs_.Appraise();
   if (appraisal.saves_nanos <= 0) {
     absl::Status status = pipeline.Run(encoded, key, workspace, room);
+    if (workspace.WantsLarger()) return status;
     costs_.AddEncoded(CpuNanos() - started);
     TellMissed(place);
     return status;
@@ -154,6 +156,7 @@ absl::Status FormChoice::Make(const Place& place,
   Offer offer(this, &place, bytes, appraisal);
   absl::Status status =
       pipeline.RunAndKeep(encoded, key, workspace, room, offer);
+  if (workspace.WantsLarger()) return status;
   const std::int64_t ended = CpuNanos();
   if (offer.filled_at_nanos() == 0) {
     costs_.AddEncoded(ended - started);

@@ -40,7 +40,8 @@ class FormChoice {
   storage::Form form() const { return form_; }
 
   // Makes the image of the place's sample. `bytes` are what was read, in the
-  // place's form; `image` is where it lies in them if they are encoded.
+  // place's form; `image` is where it lies in them if they are encoded. An
+  // image that wants a larger workspace counts when it is made in that.
   absl::Status Make(const Place& place, const pipeline::SampleKey& key,
                     absl::Span<const std::uint8_t> bytes,
                     const dataset::Part& image, pipeline::Workspace& workspace,

@@ -143,13 +143,18 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
 std::optional<Stream::Task> Stream::NextTaskLocked() {
   const std::uint32_t samples = cost_.task_samples();
   if (!backlog_.WantsTask(samples)) return std::nullopt;
-  const Batch& first = *backlog_.front().place->batch;
-  const Member* const sponsor = audience_.Find(first.sponsor);
-  return Task{
+  return TaskForLocked(*backlog_.front().place, samples);
+}
+
+Stream::Task Stream::TaskForLocked(const Place& first,
+                                   std::uint32_t samples) const {
+  const Batch& batch = *first.batch;
+  const Member* const sponsor = audience_.Find(batch.sponsor);
+  return {
       .demand = {.cpu_nanos = cost_.cpu_nanos() * samples,
                  .urgency = sponsor == nullptr
                                 ? 0
-                                : sponsor->UrgencyAt(first.key.first_sample)},
+                                : sponsor->UrgencyAt(batch.key.first_sample)},
       .flows = flows_};
 }
 
@@ -170,17 +175,49 @@ void Stream::RunTask(int worker) {
   }
   Submit(std::move(task));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  for (ReadSample& sample : samples) {
-    if (sample.place->batch->abandoned.load(std::memory_order_relaxed))
-      continue;
-    sample.status = maker_.Make(*sample.place, sample.bytes.span(),
-                                *(*machinery_.workspaces)[worker]);
-    sample.made = true;
-  }
+  for (ReadSample& sample : samples)
+    Make(&sample, *(*machinery_.workspaces)[worker]);
   const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
+  const auto large = std::partition(
+      samples.begin(), samples.end(),
+      [](const ReadSample& sample) { return !sample.too_large; });
+  std::for_each(large, samples.end(),
+                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
+  samples.erase(large, samples.end());
   // Before their part of the read window is given away.
   for (ReadSample& sample : samples) sample.bytes = {};
   Finish(samples, cpu_nanos);
+}
+
+void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
+  if (sample->place->batch->abandoned.load(std::memory_order_relaxed)) return;
+  sample->status = maker_.Make(*sample->place, sample->bytes.span(), workspace);
+  sample->made = true;
+  sample->too_large =
+      absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
+}
+
+void Stream::MakeInTurn(ReadSample sample) {
+  LargeSamples::Sample large;
+  {
+    base::MutexLock lock(&mutex_);
+    Task task = TaskForLocked(*sample.place, /*samples=*/1);
+    large.flows = std::move(task.flows);
+    large.demand = task.demand;
+  }
+  large.make = [weak = weak_from_this(), place = sample.place,
+                bytes = std::move(sample.bytes)](
+                   pipeline::Workspace& shared) mutable {
+    const std::shared_ptr<Stream> self = weak.lock();
+    if (self == nullptr) return false;
+    ReadSample again{.place = place, .bytes = std::move(bytes), .status = {}};
+    const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+    self->Make(&again, shared);
+    again.bytes = {};
+    self->Finish({&again, 1}, base::Clock::ThreadCpu()->NowNanos() - started);
+    return again.made;
+  };
+  large_->Add(std::move(large));
 }
 
 void Stream::Finish(absl::Span<const ReadSample> samples,

@@ -14,6 +14,7 @@
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
 #include "server/pipeline/pipeline.h"
+#include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
@@ -43,6 +44,8 @@ struct Machinery {
   executor::Executor* executor = nullptr;
   // One a worker of the executor, used by it alone.
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
+  // The larger one that they speak of. Null: there is none.
+  pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
   // Where streams offer what they make of what they read, for others. Null:

@@ -54,14 +54,18 @@ struct SampleReader::Work {
     for (Piece& piece : pieces) piece.bytes = {};
     reservation.Release();
   }
-  void MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
+  // False: it wants a larger workspace.
+  bool MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
     for (std::size_t i = 0; i < piece->contents.size(); ++i) {
       const Content& content = piece->contents[i];
       const absl::Status status = MakeContent(
           *recipe, piece->id, i, content, workspace,
           {window->data() + content.field.offset, content.field.bytes});
+      if (absl::IsResourceExhausted(status) && workspace.WantsLarger())
+        return false;
       if (piece->status.ok()) piece->status = status;
     }
+    return true;
   }
 };
 
@@ -71,7 +75,9 @@ SampleReader::SampleReader(ReaderRecipe recipe, Machinery machinery,
       machinery_(std::move(machinery)),
       flow_(flow),
       provenance_(recipe_->dataset.get()),
-      measuring_(pipeline::WorkspaceLimits{}) {}
+      large_(std::make_shared<LargeSamples>(machinery_.executor,
+                                            machinery_.shared_workspace)),
+      measuring_(machinery_.workspaces->front()->limits()) {}
 
 absl::StatusOr<Fetched> SampleReader::Fetch(
     absl::Span<const std::uint64_t> samples, const std::stop_token& stop) {
@@ -216,11 +222,18 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   }
   const auto countdown = std::make_shared<Countdown>(decoded.size());
   for (Work::Piece* const piece : decoded) {
+    const auto make = [work, countdown, piece](pipeline::Workspace& workspace) {
+      if (!work->MakePiece(piece, workspace)) return false;
+      countdown->Done();
+      return true;
+    };
+    const executor::Demand demand = {.cpu_nanos = kDecodeNanos, .urgency = 0};
     machinery_.executor->Submit(
-        flow_, {.cpu_nanos = kDecodeNanos, .urgency = 0},
-        [work, countdown, piece, all = machinery_.workspaces](int worker) {
-          work->MakePiece(piece, *(*all)[static_cast<std::size_t>(worker)]);
-          countdown->Done();
+        flow_, demand,
+        [make, demand, flow = flow_, large = large_,
+         all = machinery_.workspaces](int worker) {
+          if (!make(*(*all)[static_cast<std::size_t>(worker)]))
+            large->Add({{flow}, demand, make});
         });
   }
   const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });

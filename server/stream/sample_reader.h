@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/pipeline/workspace.h"
 #include "server/schedule/flow.h"
+#include "server/stream/large_samples.h"
 #include "server/stream/provenance.h"
 #include "server/stream/recipe.h"
 #include "server/stream/sample_contents.h"
@@ -67,6 +68,7 @@ class SampleReader {
   const Machinery machinery_;
   const schedule::Flow flow_;
   const Provenance provenance_;
+  const std::shared_ptr<LargeSamples> large_;
   pipeline::Workspace measuring_;
   // Tasks of a fetch that was stopped may still write into it.
   std::shared_ptr<arena::SharedMemory> window_;

@@ -20,6 +20,7 @@
 #include "server/stream/delivery.h"
 #include "server/stream/form_choice.h"
 #include "server/stream/intake.h"
+#include "server/stream/large_samples.h"
 #include "server/stream/member.h"
 #include "server/stream/pairing.h"
 #include "server/stream/planner.h"
@@ -167,8 +168,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
   // One more task, if the backlog wants one.
   std::optional<Task> NextTaskLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A task that makes so many samples, of which `first` is wanted first.
+  Task TaskForLocked(const Place& first, std::uint32_t samples) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker);
+  void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
+  // Has the sample made when it is its turn.
+  void MakeInTurn(ReadSample sample);
   void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
   void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -184,6 +191,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const BatchLayout layout_;
   FormChoice forms_;
   const SampleMaker maker_;
+  const std::shared_ptr<LargeSamples> large_;
   mutable base::Mutex mutex_;
   Intake intake_ ABSL_GUARDED_BY(mutex_);
   Stock stock_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,10 +11,12 @@
 
 namespace forebay::pipeline::decode {
 
-// In pixels, as stored in the file: EXIF orientation is ignored.
 struct ImageInfo {
+  // In pixels, as stored in the file: EXIF orientation is ignored.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+  // That Decode will allocate, rounded up.
+  std::uint64_t scratch_bytes = 0;
 };
 
 // A rectangle of pixels. It must not be empty and must lie in the image.
@@ -29,6 +32,11 @@ struct DecodeLimits {
   // What one decode may allocate: strips, coefficients, interlaced pixels.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };
+
+// RESOURCE_EXHAUSTED, as a predicate, if the image passes a limit; `format` is
+// for the user's eyes: "JPEG". Thread-safe; never blocks.
+absl::Status CheckLimits(std::string_view format, const ImageInfo& info,
+                         const DecodeLimits& limits);
 
 // As many bytes after the last pixel of a strip may be read (not used), so
 // that vector code needs no tail.

@@ -27,6 +27,7 @@
 #include <jpeglib.h>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -209,6 +210,7 @@ class JpegDecoder::Codec {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_decompress_struct jpeg_{};
+  ImageInfo info_;
   bool open_ = false;
   std::vector<std::uint8_t> strip_;
 };
@@ -268,18 +270,15 @@ absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
   ReadHeader(encoded);
   if (absl::Status status = CheckHeader(); !status.ok()) return status;
   open_ = true;
-  return ImageInfo{jpeg_.image_width, jpeg_.image_height};
+  return info_;
 }
 
 // Looks at what was read; calls nothing of libjpeg's that could fail.
 absl::Status JpegDecoder::Codec::CheckHeader() {
-  const std::uint64_t pixels =
-      std::uint64_t{jpeg_.image_width} * jpeg_.image_height;
-  if (pixels > limits_.max_pixels) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is ", jpeg_.image_width, " x ", jpeg_.image_height,
-        " pixels, more than the limit of ", limits_.max_pixels, " pixels"));
-  }
+  info_ = {
+      jpeg_.image_width, jpeg_.image_height,
+      LibraryBytes(&jpeg_) +
+          StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3))};
   switch (jpeg_.num_components) {
     case 1:
     case 3:
@@ -292,15 +291,7 @@ absl::Status JpegDecoder::Codec::CheckHeader() {
       return absl::DataLossError(absl::StrCat(
           "is a JPEG image of ", jpeg_.num_components, " components"));
   }
-  const std::uint64_t needed =
-      LibraryBytes(&jpeg_) +
-      StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3));
-  if (needed > limits_.scratch_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is a JPEG image of ", jpeg_.image_width, " x ", jpeg_.image_height,
-        " pixels that needs ", needed, " bytes to decode, more than the ",
-        "limit of ", limits_.scratch_bytes, " bytes"));
-  }
+  FOREBAY_RETURN_IF_ERROR(CheckLimits("JPEG", info_, limits_));
   if (!HasEndOfImage(source_.next_input_byte, source_.bytes_in_buffer)) {
     return absl::DataLossError("is a truncated JPEG image");
   }

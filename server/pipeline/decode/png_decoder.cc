@@ -105,7 +105,7 @@ class PngDecoder::Codec {
   // The image's next row; valid until the next call.
   const std::uint8_t* NextRow(std::uint8_t* buffer);
 
-  absl::Status CheckHeader();
+  std::uint64_t ScratchBytes() const;
   absl::Status FailureStatus() const;
   Layout RowLayout() const;
   std::uint64_t RowBytes() const {
@@ -238,33 +238,20 @@ absl::StatusOr<ImageInfo> PngDecoder::Codec::Open(
         "needs more memory to decode than there is");
   }
   ReadHeader();
-  if (absl::Status status = CheckHeader(); !status.ok()) {
+  info_.scratch_bytes = ScratchBytes();
+  if (absl::Status status = CheckLimits("PNG", info_, limits_); !status.ok()) {
     Close();
     return status;
   }
   return info_;
 }
 
-absl::Status PngDecoder::Codec::CheckHeader() {
-  const std::uint64_t pixels = std::uint64_t{info_.width} * info_.height;
-  if (pixels > limits_.max_pixels) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is ", info_.width, " x ", info_.height,
-        " pixels, more than the limit of ", limits_.max_pixels, " pixels"));
-  }
+std::uint64_t PngDecoder::Codec::ScratchBytes() const {
   // libpng keeps three rows as they are in the file: at most 8 bytes a pixel.
-  std::uint64_t needed = kLibraryBytes + std::uint64_t{info_.width} * 24 +
-                         StripStride() * kStripRows + RowBytes();
-  if (interlaced_) {
-    needed += (RowBytes() + sizeof(png_bytep)) * info_.height;
-  }
-  if (needed > limits_.scratch_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is a PNG image of ", info_.width, " x ", info_.height,
-        " pixels that needs ", needed, " bytes to decode, more than the ",
-        "limit of ", limits_.scratch_bytes, " bytes"));
-  }
-  return absl::OkStatus();
+  const std::uint64_t bytes = kLibraryBytes + std::uint64_t{info_.width} * 24 +
+                              StripStride() * kStripRows + RowBytes();
+  if (!interlaced_) return bytes;
+  return bytes + (RowBytes() + sizeof(png_bytep)) * info_.height;
 }
 
 absl::Status PngDecoder::Codec::Decode(const Region& region, RowSink& sink) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "proto/raw_image.h"
+#include "server/base/status.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -29,19 +29,10 @@ absl::StatusOr<ImageInfo> RawDecoder::Open(
     return absl::DataLossError("is a corrupt raw image");
   }
   const std::uint64_t pixels = std::uint64_t{header.width} * header.height;
-  if (pixels > limits_.max_pixels) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is ", header.width, " x ", header.height,
-        " pixels, more than the limit of ", limits_.max_pixels, " pixels"));
-  }
-  const std::uint64_t strip =
-      kStripRows * (std::uint64_t{header.width} * kColors) + kStripPadding;
-  if (strip > limits_.scratch_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "is a raw image of ", header.width, " x ", header.height,
-        " pixels that needs ", strip, " bytes to decode, more than the ",
-        "limit of ", limits_.scratch_bytes, " bytes"));
-  }
+  const ImageInfo info = {
+      header.width, header.height,
+      kStripRows * (std::uint64_t{header.width} * kColors) + kStripPadding};
+  FOREBAY_RETURN_IF_ERROR(CheckLimits("raw", info, limits_));
   const std::uint64_t held = encoded.size() - sizeof(header);
   // Divided, because `pixels` times the channels may not fit.
   if (held % header.channels != 0 || held / header.channels != pixels) {
@@ -49,7 +40,7 @@ absl::StatusOr<ImageInfo> RawDecoder::Open(
                                    ? "is a truncated raw image"
                                    : "is a corrupt raw image");
   }
-  info_ = {header.width, header.height};
+  info_ = info;
   channels_ = header.channels;
   pixels_ = encoded.subspan(sizeof(header));
   return info_;

@@ -39,6 +39,9 @@ class AxisView {
   }
   bool has_fill() const { return has_fill_; }
 
+  // Whether it shows a window of the image, perhaps reversed, and nothing else.
+  bool plain() const { return !resized_ && table_ == nullptr; }
+
   void Flip();
   // The window may leave the axis on both sides; there it shows `fill`.
   absl::Status Crop(std::int64_t start, std::int64_t length, int fill,
@@ -47,8 +50,7 @@ class AxisView {
   absl::Status Pad(std::int64_t before, std::int64_t after, PadMode mode,
                    int fill, Scratch& scratch);
 
-  // Resize needs a plain window of an image that is not resized yet.
-  bool CanResize() const { return !resized_ && table_ == nullptr; }
+  bool CanResize() const { return plain(); }
   void Resize(std::int64_t length, Filter filter);
 
  private:

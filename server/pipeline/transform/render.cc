@@ -1,8 +1,9 @@
 #include "server/pipeline/transform/render.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "server/base/status.h"
+#include "server/pipeline/decode/region_copy.h"
 #include "server/pipeline/transform/convert.h"
 #include "server/pipeline/transform/horizontal.h"
 #include "server/pipeline/transform/taps.h"
@@ -55,6 +56,26 @@ class ImageTarget final : public RowTarget {
   const ScratchImage image_;
 };
 
+std::uint32_t FirstShown(const AxisView& view) {
+  return static_cast<std::uint32_t>(
+      std::min(view.At(0), view.At(view.length() - 1)));
+}
+
+bool IsReversed(const AxisView& view) {
+  return view.At(0) > view.At(view.length() - 1);
+}
+
+absl::Status CopyWindow(const View& view, PixelSource& source,
+                        const ScratchImage& image) {
+  const decode::Region region = {FirstShown(view.x), FirstShown(view.y),
+                                 static_cast<std::uint32_t>(image.width),
+                                 static_cast<std::uint32_t>(image.height)};
+  decode::RegionCopy copy(
+      region, image.rgb,
+      {.left_right = IsReversed(view.x), .top_bottom = IsReversed(view.y)});
+  return source.Read(region, copy);
+}
+
 }  // namespace
 
 absl::Status Render(const View& view, absl::Span<const Color> fills,
@@ -98,6 +119,10 @@ absl::StatusOr<ScratchImage> RenderImage(const View& view,
   FOREBAY_ASSIGN_OR_RETURN(
       image.rgb,
       scratch.Allocate<std::uint8_t>(image.bytes(), "an image between ops"));
+  if (view.x.plain() && view.y.plain()) {
+    FOREBAY_RETURN_IF_ERROR(CopyWindow(view, source, image));
+    return image;
+  }
   ImageTarget target(image);
   FOREBAY_RETURN_IF_ERROR(Render(view, fills, source, scratch, target));
   return image;

@@ -70,7 +70,8 @@ struct ScratchImage {
   }
 };
 
-// Renders into a new image of `scratch`.
+// Renders into a new image of `scratch`; straight, where nothing but a plain
+// window is shown.
 absl::StatusOr<ScratchImage> RenderImage(const View& view,
                                          absl::Span<const Color> fills,
                                          PixelSource& source, Scratch& scratch);

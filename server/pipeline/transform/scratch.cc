@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kPadding = 64;
+constexpr std::uint64_t kPageBytes = 4096;
 // A 4000 x 3000 photograph's crop stays below this.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20;
 
@@ -31,23 +32,42 @@ Scratch::~Scratch() {
 void Scratch::Reset() {
   peak_ = std::max(peak_, used_);
   used_ = 0;
-  if (peak_ <= kKeptBytes) return;
+  elsewhere_ = 0;
+  ran_out_ = false;
+  if (peak_ > kKeptBytes) GiveBackFrom(kKeptBytes);
+}
+
+absl::Status Scratch::Count(std::uint64_t bytes, std::string_view what) {
+  if (bytes > left()) return Refuse(bytes, 1, what);
+  elsewhere_ += bytes;
+  // What samples before left here counts, too.
+  const std::uint64_t kept = left() / kPageBytes * kPageBytes;
+  if (peak_ > kept) GiveBackFrom(kept);
+  return absl::OkStatus();
+}
+
+void Scratch::GiveBackFrom(std::uint64_t offset) {
   // Failure only means that the memory stays ours, within the limit.
-  (void)madvise(base_ + kKeptBytes, limit_ - kKeptBytes, MADV_DONTNEED);
-  peak_ = 0;
+  (void)madvise(base_ + offset, limit_ - offset, MADV_DONTNEED);
+  peak_ = offset;
+}
+
+absl::Status Scratch::Refuse(std::uint64_t count, std::uint64_t size,
+                             std::string_view what) {
+  ran_out_ = true;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      absl::string_view(what.data(), what.size()), " needs ", count, " x ",
+      size, " bytes, but only ", left(), " of an image's ", limit_,
+      " bytes of scratch are left (image.scratch_limit, if memory.limit has "
+      "room for it)"));
 }
 
 absl::StatusOr<void*> Scratch::AllocateBytes(std::uint64_t count,
                                              std::uint64_t size,
                                              std::string_view what) {
-  const std::uint64_t left = limit_ - used_;
   const std::uint64_t slack = kAlignment + kPadding;
-  if (base_ == nullptr || left < slack || count > (left - slack) / size) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(absl::string_view(what.data(), what.size()), " needs ",
-                     count, " x ", size, " bytes, but only ", left,
-                     " of a worker's ", limit_, " bytes of scratch are left"));
-  }
+  if (base_ == nullptr || left() < slack || count > (left() - slack) / size)
+    return Refuse(count, size, what);
   void* memory = base_ + used_;
   const std::uint64_t bytes = count * size + kPadding;
   used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace forebay::pipeline::transform {
@@ -13,8 +14,8 @@ namespace forebay::pipeline::transform {
 // The memory that one sample's intermediate images and tables come from: a
 // range of addresses reserved once, handed out front to back, taken back as a
 // whole. What a sample may use does not depend on the samples before it.
-// Not thread-safe. Owns its memory. Does not block. Allocate fails with
-// RESOURCE_EXHAUSTED, naming what was wanted and the sizes.
+// Not thread-safe. Owns its memory. Does not block. Count and Allocate fail
+// with RESOURCE_EXHAUSTED, naming what was wanted and the sizes.
 class Scratch {
  public:
   explicit Scratch(std::uint64_t limit_bytes);
@@ -25,6 +26,10 @@ class Scratch {
   // Takes everything back. Memory beyond what samples usually need returns to
   // the system.
   void Reset();
+
+  // Counts bytes that the sample needs elsewhere against the limit. To be
+  // called before anything is allocated.
+  absl::Status Count(std::uint64_t bytes, std::string_view what);
 
   // `count` uninitialised elements, aligned to 64 bytes, with 64 readable bytes
   // behind them; valid until Reset.
@@ -38,15 +43,24 @@ class Scratch {
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
+  // Whether something was refused since Reset.
+  bool ran_out() const { return ran_out_; }
 
  private:
   absl::StatusOr<void*> AllocateBytes(std::uint64_t count, std::uint64_t size,
                                       std::string_view what);
+  absl::Status Refuse(std::uint64_t count, std::uint64_t size,
+                      std::string_view what);
+  std::uint64_t left() const { return limit_ - elsewhere_ - used_; }
+  // Returns memory from `offset` on to the system.
+  void GiveBackFrom(std::uint64_t offset);
 
   const std::uint64_t limit_;
   std::byte* base_ = nullptr;  // null where the system refused
   std::uint64_t used_ = 0;
-  std::uint64_t peak_ = 0;  // since memory last went back to the system
+  std::uint64_t elsewhere_ = 0;
+  std::uint64_t peak_ = 0;  // what may hold memory of the system
+  bool ran_out_ = false;
 };
 
 }  // namespace forebay::pipeline::transform

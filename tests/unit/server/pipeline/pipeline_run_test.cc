@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "proto/raw_image.h"
 #include "server/pipeline/pipeline.h"
 #include "tests/unit/server/pipeline/spec.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
@@ -92,6 +94,104 @@ TEST(PipelineRunTest, EnforcesTheLimitOfScratch) {
       pipeline->Run(Scene(), {}, workspace, absl::MakeSpan(out));
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_NE(std::string(status.message()).find("bytes"), std::string::npos);
+}
+
+// A raw image of noise.
+Bytes RawImage(std::uint32_t width, std::uint32_t height) {
+  const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
+                                        .width = width,
+                                        .height = height,
+                                        .channels = 3};
+  Bytes file(sizeof(header) + std::size_t{3} * width * height);
+  std::memcpy(file.data(), &header, sizeof(header));
+  std::minstd_rand random(1);
+  for (std::size_t i = sizeof(header); i < file.size(); ++i)
+    file[i] = static_cast<std::uint8_t>(random() >> 8);
+  return file;
+}
+
+constexpr char kColors[] =
+    "ops { color_jitter { brightness { min: 0.5 max: 0.5 } } } "
+    "ops { grayscale { num_output_channels: 3 } } ";
+constexpr char kMiddle[] = "ops { center_crop { height: 8 width: 8 } } ";
+
+TEST(PipelineRunTest, ColorBeforeAResizeNeedsTheImageOnce) {
+  const auto pipeline = Make(kColors + std::string(kMiddle));
+  const Bytes file = RawImage(1000, 800);
+  Workspace workspace{{.scratch_bytes = file.size() + (64 << 10)}};
+  Bytes out(pipeline->output().bytes);
+  const absl::Status status =
+      pipeline->Run(file, {}, workspace, absl::MakeSpan(out));
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(PipelineRunTest, SaysWhenALargerWorkspaceMayDo) {
+  const auto pipeline = Make(kColors + std::string(kMiddle));
+  const Bytes file = RawImage(1000, 800);
+  Workspace enough{WorkspaceLimits()};
+  Bytes expected(pipeline->output().bytes);
+  ASSERT_TRUE(pipeline->Run(file, {}, enough, absl::MakeSpan(expected)).ok());
+  EXPECT_FALSE(enough.WantsLarger());
+  // Decoding alone needs more than the first has.
+  for (const std::uint64_t scratch : {1'000, 1'000'000}) {
+    Bytes out(expected.size());
+    Workspace alone{{.scratch_bytes = scratch}};
+    EXPECT_EQ(pipeline->Run(file, {}, alone, absl::MakeSpan(out)).code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_FALSE(alone.WantsLarger());
+    Workspace small{
+        {.scratch_bytes = scratch, .larger_scratch_bytes = 3 << 20}};
+    EXPECT_EQ(pipeline->Run(file, {}, small, absl::MakeSpan(out)).code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(small.WantsLarger());
+    // Another image's failure is its own.
+    EXPECT_EQ(pipeline->Run({}, {}, small, absl::MakeSpan(out)).code(),
+              absl::StatusCode::kDataLoss);
+    EXPECT_FALSE(small.WantsLarger());
+    Workspace larger{{.scratch_bytes = 3 << 20}};
+    ASSERT_TRUE(pipeline->Run(file, {}, larger, absl::MakeSpan(out)).ok());
+    EXPECT_EQ(out, expected);
+  }
+}
+
+TEST(PipelineRunTest, TheErrorOfALargeImageNamesTheSetting) {
+  const auto pipeline = Make(kColors + std::string(kMiddle));
+  const Bytes file = RawImage(1000, 800);
+  Bytes out(pipeline->output().bytes);
+  for (const std::uint64_t scratch : {1'000, 1'000'000}) {
+    Workspace workspace{{.scratch_bytes = scratch}};
+    const absl::Status status =
+        pipeline->Run(file, {}, workspace, absl::MakeSpan(out));
+    EXPECT_NE(std::string(status.message()).find("image.scratch_limit"),
+              std::string::npos)
+        << status;
+  }
+}
+
+TEST(PipelineRunTest, ColorSeesWindowsAndFlipsAsTheyAre) {
+  const std::string windows[] = {
+      "", "ops { center_crop { height: 45 width: 38 } } ",
+      "ops { random_crop { height: 45 width: 38 } } ",
+      "ops { center_crop { height: 90 width: 38 } } "};
+  const std::string flips[] = {"", "ops { random_horizontal_flip { p: 1 } } ",
+                               "ops { random_vertical_flip { p: 1 } } ",
+                               "ops { random_horizontal_flip { p: 1 } } "
+                               "ops { random_vertical_flip { p: 1 } } "};
+  const std::string same =
+      "ops { color_jitter { brightness { min: 1 max: 1 } } } ";
+  const std::string end = "ops { center_crop { height: 40 width: 30 } } ";
+  Workspace workspace{WorkspaceLimits()};
+  for (const std::string& window : windows) {
+    for (const std::string& flip : flips) {
+      const auto plain = Make(window + flip + end);
+      const auto settled = Make(window + flip + same + same + end);
+      const auto twice = Make(window + same + flip + same + end);
+      const SampleKey key{3, 1, 4};
+      const Bytes expected = TensorOf(*plain, key, workspace);
+      EXPECT_EQ(TensorOf(*settled, key, workspace), expected) << window << flip;
+      EXPECT_EQ(TensorOf(*twice, key, workspace), expected) << window << flip;
+    }
+  }
 }
 
 TEST(PipelineRunTest, EnforcesTheLimitOfPixels) {

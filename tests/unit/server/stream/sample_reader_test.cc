@@ -22,6 +22,11 @@
 namespace forebay::stream {
 namespace {
 
+// Samples from number 39 on are too large for the first.
+constexpr pipeline::WorkspaceLimits kSmallWorkspace = {
+    .scratch_bytes = 1'000, .larger_scratch_bytes = 10'000};
+constexpr std::uint64_t kSharedBytes = kSmallWorkspace.larger_scratch_bytes;
+
 // A raw image of `width` x 1 pixels, all of one gray.
 std::string RawImage(std::uint32_t width, char gray) {
   const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
@@ -120,11 +125,17 @@ class SampleReaderTest : public testing::Test {
             .source = &source_,
             .executor = &executor_,
             .workspaces = &workspaces_,
+            .shared_workspace = &shared_,
             .budget = &budget_,
             .clock = base::Clock::Monotonic(),
             .timetable = nullptr,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }},
         1);
+  }
+
+  void ShrinkWorkspaces() {
+    for (auto& workspace : workspaces_)
+      workspace = std::make_unique<pipeline::Workspace>(kSmallWorkspace);
   }
 
   Fetched Fetch(SampleReader& reader,
@@ -155,6 +166,7 @@ class SampleReaderTest : public testing::Test {
   base::MemoryBudget budget_{64 << 20};
   RawSource source_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  pipeline::SharedWorkspace shared_{{.scratch_bytes = kSharedBytes}};
   executor::ThreadPoolExecutor executor_{2, {}};
   int changes_ = 0;
   std::uint8_t* window_ = nullptr;
@@ -245,6 +257,38 @@ TEST_F(SampleReaderTest, RefusesWhatIsNone) {
   EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch({}, {}).status()));
   const std::vector<std::uint64_t> many(proto::kMaxFetch + 1);
   EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch(many, {}).status()));
+}
+
+TEST_F(SampleReaderTest, ImagesTooLargeForAWorkerTakeTurns) {
+  ShrinkWorkspaces();
+  const auto reader = Open(true, 2'000);
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t i = 10; i < 100; i += 3) samples.push_back(i);
+  samples.push_back(1'000);
+  const Fetched fetched = Fetch(*reader, samples);
+  ASSERT_EQ(fetched.failed.size(), 1);
+  EXPECT_EQ(fetched.failed[0].index, samples.size() - 1);
+  const std::string message(fetched.failed[0].status.message());
+  EXPECT_NE(message.find("image.scratch_limit"), std::string::npos) << message;
+  samples.pop_back();
+  EXPECT_TRUE(Fetch(*reader, samples).failed.empty());
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    EXPECT_EQ(Bytes(i, 0), std::string(3 * (samples[i] + 1), 'x'));
+}
+
+TEST_F(SampleReaderTest, ReturnsThoughALargeImageWaitsForItsTurn) {
+  ShrinkWorkspaces();
+  const auto reader = Open(true);
+  Fetch(*reader, {90});
+  auto loan = shared_.Borrow([] {});
+  std::stop_source stop;
+  std::thread stopper([&stop] { stop.request_stop(); });
+  EXPECT_TRUE(
+      absl::IsCancelled(reader->Fetch({{3, 90}}, stop.get_token()).status()));
+  stopper.join();
+  loan.reset();
+  EXPECT_TRUE(Fetch(*reader, {90, 3}).failed.empty());
+  EXPECT_EQ(Bytes(0, 0), std::string(273, 'x'));
 }
 
 TEST_F(SampleReaderTest, ReturnsWhenItIsStopped) {

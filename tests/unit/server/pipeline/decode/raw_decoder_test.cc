@@ -118,7 +118,8 @@ TEST(RawDecoder, KeepsWithinItsLimits) {
   EXPECT_EQ(
       std::string(small.Open(RawImage(4, 3, 3, 36)).status().message()),
       "is a raw image of 4 x 3 pixels that needs 160 bytes to decode, more "
-      "than the limit of 100 bytes");
+      "than the limit of 100 bytes (image.scratch_limit, if memory.limit has "
+      "room for it)");
 }
 
 }  // namespace

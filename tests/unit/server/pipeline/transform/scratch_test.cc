@@ -1,10 +1,13 @@
 #include "server/pipeline/transform/scratch.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace forebay::pipeline::transform {
 namespace {
@@ -39,6 +42,42 @@ TEST(ScratchTest, GivesTheSameMemoryAgainAfterReset) {
     scratch.Reset();
     EXPECT_EQ(scratch.used(), 0u);
   }
+}
+
+TEST(ScratchTest, CountsWhatIsUsedElsewhere) {
+  Scratch scratch(1 << 16);
+  EXPECT_FALSE(scratch.ran_out());
+  ASSERT_TRUE(scratch.Count(40'000, "decoding").ok());
+  EXPECT_FALSE(scratch.ran_out());
+  EXPECT_FALSE(scratch.Allocate<std::uint8_t>(40'000, "the rows").ok());
+  EXPECT_TRUE(scratch.ran_out());
+  scratch.Reset();
+  EXPECT_FALSE(scratch.ran_out());
+  EXPECT_TRUE(scratch.Allocate<std::uint8_t>(40'000, "the rows").ok());
+  scratch.Reset();
+  const absl::Status status = scratch.Count(70'000, "decoding");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(std::string(status.message()).find("image.scratch_limit"),
+            std::string::npos);
+}
+
+// Bytes that are in memory, of `bytes` from `begin` on.
+std::size_t Resident(void* begin, std::size_t bytes) {
+  std::vector<unsigned char> pages((bytes + 4095) / 4096);
+  EXPECT_EQ(mincore(begin, bytes, pages.data()), 0);
+  return 4096 * static_cast<std::size_t>(
+                    std::count_if(pages.begin(), pages.end(),
+                                  [](unsigned char page) { return page & 1; }));
+}
+
+TEST(ScratchTest, KeepsNoMoreThanIsLeftBesideWhatIsUsedElsewhere) {
+  constexpr std::size_t kBytes = 1 << 20;
+  Scratch scratch(kBytes + 256);
+  void* const all = *scratch.Allocate<std::uint8_t>(kBytes, "all");
+  std::memset(all, 1, kBytes);
+  scratch.Reset();
+  ASSERT_TRUE(scratch.Count(kBytes / 4, "decoding").ok());
+  EXPECT_EQ(Resident(all, kBytes), kBytes / 4 * 3);
 }
 
 TEST(ScratchTest, WithoutAnyMemoryRefusesAll) {

@@ -1,0 +1,217 @@
+// Images that are too large for a worker's own workspace.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/raw_image.h"
+#include "server/stream/stream.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+using pipeline::SampleKey;
+using pipeline::Workspace;
+
+constexpr std::uint64_t kOwnBytes = 4 << 10;
+constexpr std::uint64_t kSharedBytes = 1 << 20;
+constexpr std::uint32_t kWidth = 1000;
+
+// Every third sample is an image that does not fit in kOwnBytes.
+class LargePipeline final : public pipeline::Pipeline {
+ public:
+  LargePipeline() {
+    proto::PipelineSpec spec;
+    spec.add_ops()->mutable_center_crop()->set_height(1);
+    spec.mutable_ops(0)->mutable_center_crop()->set_width(1);
+    real_ = *Pipeline::Create(spec);
+    const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
+                                          .width = kWidth,
+                                          .height = 1,
+                                          .channels = 1};
+    large_.resize(sizeof(header) + kWidth);
+    std::memcpy(large_.data(), &header, sizeof(header));
+  }
+
+  const pipeline::TensorType& output() const override { return fake_.output(); }
+  absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
+                   Workspace& workspace,
+                   absl::Span<std::uint8_t> out) const override {
+    std::vector<std::uint8_t> pixel(real_->output().bytes);
+    if (key.sample % 3 == 0) {
+      const absl::Status status =
+          real_->Run(large_, key, workspace, absl::MakeSpan(pixel));
+      if (!status.ok()) return status;
+    }
+    return fake_.Run(encoded, key, workspace, out);
+  }
+  std::uint64_t form() const override { return 1; }
+  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
+                           const SampleKey& key, Workspace& workspace,
+                           absl::Span<std::uint8_t> out) const override {
+    return Run(form, key, workspace, out);
+  }
+  absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
+                          const SampleKey& key, Workspace& workspace,
+                          absl::Span<std::uint8_t> out,
+                          pipeline::FormTarget& /*target*/) const override {
+    return Run(encoded, key, workspace, out);
+  }
+
+ private:
+  const FakePipeline fake_;
+  std::unique_ptr<Pipeline> real_;
+  std::vector<std::uint8_t> large_;
+};
+
+class StreamLargeTest : public testing::Test {
+ protected:
+  explicit StreamLargeTest() {
+    own_.push_back(std::make_unique<Workspace>(pipeline::WorkspaceLimits{
+        .scratch_bytes = kOwnBytes, .larger_scratch_bytes = kSharedBytes}));
+  }
+
+  std::shared_ptr<Stream> Open(FakeProduction& production, Recipe recipe) {
+    Machinery machinery = production.machinery();
+    machinery.workspaces = &own_;
+    machinery.shared_workspace = &shared_;
+    return *Stream::Create(std::move(recipe), std::move(machinery));
+  }
+
+  static Recipe LargeRecipe() {
+    Recipe recipe = FakeRecipe(60, 10);
+    recipe.pipeline = std::make_shared<LargePipeline>();
+    return recipe;
+  }
+
+  // The ids that the rest of the epoch has.
+  static std::vector<std::uint64_t> Drain(FakeClient& client,
+                                          FakeProduction& production) {
+    std::vector<std::uint64_t> ids;
+    for (;;) {
+      production.RunAll();
+      const auto entry = client.Take();
+      if (!entry.has_value()) {
+        ADD_FAILURE() << "the stream has dried up";
+        return ids;
+      }
+      if (entry->kind != proto::ReadyKind::kBatch) {
+        EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch) << client.error();
+        return ids;
+      }
+      const auto batch = client.Read(*entry);
+      ids.insert(ids.end(), batch.begin(), batch.end());
+      EXPECT_TRUE(client.Release(*entry).ok());
+    }
+  }
+
+  static std::vector<std::uint64_t> Expected(const Recipe& recipe,
+                                             std::uint64_t epoch) {
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < recipe.sampler.samples_per_epoch(); ++i)
+      ids.push_back(recipe.sampler.SampleAt(epoch, i));
+    return ids;
+  }
+
+  std::vector<std::unique_ptr<Workspace>> own_;
+  pipeline::SharedWorkspace shared_{{.scratch_bytes = kSharedBytes}};
+};
+
+TEST_F(StreamLargeTest, AreMadeInTheSharedWorkspace) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    FakeProduction production(seed);
+    const Recipe recipe = LargeRecipe();
+    const auto stream = Open(production, recipe);
+    FakeClient client(stream.get());
+    for (const std::uint64_t epoch : {0, 1}) {
+      ASSERT_TRUE(client.Start(epoch, 0).ok());
+      EXPECT_EQ(Drain(client, production), Expected(recipe, epoch));
+    }
+    EXPECT_EQ(stream->Snapshot(client.member()).made.samples_decoded, 120);
+    EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
+  }
+}
+
+TEST_F(StreamLargeTest, WaitForOneAnotherAndForNobodyElse) {
+  FakeProduction production(1);
+  const Recipe recipe = LargeRecipe();
+  const auto stream = Open(production, recipe);
+  const auto other = Open(production, recipe);
+  const auto plain = Open(production, FakeRecipe(60, 10));
+  FakeClient client(stream.get());
+  FakeClient other_client(other.get());
+  FakeClient plain_client(plain.get());
+  auto loan = shared_.Borrow([] {});
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  ASSERT_TRUE(other_client.Start(0, 0).ok());
+  ASSERT_TRUE(plain_client.Start(0, 0).ok());
+  // No task is left while the workspace is lent.
+  EXPECT_EQ(Drain(plain_client, production), Expected(recipe, 0));
+  EXPECT_EQ(production.tasks(), 0);
+  EXPECT_FALSE(client.Take().has_value());
+  loan.reset();
+  EXPECT_EQ(Drain(client, production), Expected(recipe, 0));
+  EXPECT_EQ(Drain(other_client, production), Expected(recipe, 0));
+}
+
+TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
+  FakeProduction production(1);
+  const Recipe recipe = LargeRecipe();
+  const auto stream = Open(production, recipe);
+  FakeClient client(stream.get());
+  auto loan = shared_.Borrow([] {});
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  production.RunAll();
+  EXPECT_GT(stream->Snapshot(client.member()).samples_to_decode, 0);
+  client.Stop();
+  loan.reset();
+  production.RunAll();
+  EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
+  EXPECT_LT(stream->Snapshot(client.member()).made.samples_decoded, 60);
+  ASSERT_TRUE(client.Start(1, 0).ok());
+  EXPECT_EQ(Drain(client, production), Expected(recipe, 1));
+}
+
+TEST_F(StreamLargeTest, GoWithTheirStream) {
+  FakeProduction production(1);
+  auto loan = shared_.Borrow([] {});
+  {
+    const auto stream = Open(production, LargeRecipe());
+    FakeClient client(stream.get());
+    ASSERT_TRUE(client.Start(0, 0).ok());
+    production.RunAll();
+  }
+  EXPECT_EQ(production.budget().used(), 0);
+  loan.reset();
+  EXPECT_EQ(production.tasks(), 0);
+}
+
+TEST_F(StreamLargeTest, FailTheEpochIfEvenThatIsTooSmall) {
+  FakeProduction production(1);
+  pipeline::SharedWorkspace small{{.scratch_bytes = kOwnBytes + 1}};
+  Machinery machinery = production.machinery();
+  machinery.workspaces = &own_;
+  machinery.shared_workspace = &small;
+  const auto stream = *Stream::Create(LargeRecipe(), std::move(machinery));
+  FakeClient client(stream.get());
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  std::optional<proto::ReadyEntry> entry;
+  do {
+    production.RunAll();
+    entry = client.Take();
+    ASSERT_TRUE(entry.has_value());
+  } while (entry->kind == proto::ReadyKind::kBatch);
+  EXPECT_EQ(entry->kind, proto::ReadyKind::kError);
+  EXPECT_NE(client.error().find("image.scratch_limit"), std::string::npos)
+      << client.error();
+}
+
+}  // namespace
+}  // namespace forebay::stream
