@@ -50,7 +50,7 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
   const std::lock_guard lock(reader_);
   if (epoch_under_way_) {
     Status status = StopEpochLocked();
-    if (!status.ok() && status.code != FOREBAY_UNAVAILABLE) return status;
+    if (!status.ok() && !status.MayPass()) return status;
   }
   epoch_ = epoch;
   next_sample_ = first_sample;
@@ -59,14 +59,13 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
   missed_nanos_.reset();
   epoch_under_way_ = true;
   Status status = StartEpochLocked();
-  if (status.code == FOREBAY_UNAVAILABLE) {
+  if (status.MayPass()) {
     interrupted_ = true;
     do {
       status = RideLocked(std::move(status), Deadline(-1));
     } while (status.code == FOREBAY_INTERRUPTED);
   }
-  if (!status.ok() && status.code != FOREBAY_UNAVAILABLE)
-    EndEpochLocked(status);
+  if (!status.ok() && !status.MayPass()) EndEpochLocked(status);
   return status;
 }
 

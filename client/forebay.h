@@ -79,8 +79,7 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_RESOURCE_EXHAUSTED = 7,
   /* The call does not fit the loader's state. */
   FOREBAY_FAILED_PRECONDITION = 8,
-  /* No daemon listens, it went away and did not come back, or it cannot reach
-   * the dataset just now. */
+  /* No daemon listens, or it went away and did not come back. */
   FOREBAY_UNAVAILABLE = 9,
   /* A sample cannot be used; the epoch is over. */
   FOREBAY_DATA_ERROR = 10,
@@ -89,7 +88,9 @@ typedef enum forebay_status FOREBAY_INT {
   /* The loader belongs to the parent of this process. */
   FOREBAY_FORKED = 12,
   /* A fault of the library or of the daemon. */
-  FOREBAY_INTERNAL = 13
+  FOREBAY_INTERNAL = 13,
+  /* The daemon cannot reach the dataset just now. */
+  FOREBAY_SOURCE_UNAVAILABLE = 14
 } forebay_status;
 
 /* Element types; the values are those of proto.DataType. */
@@ -344,7 +345,8 @@ typedef struct forebay_loader_options {
    * while the daemon is away or a source cannot be reached: they are attached
    * to the daemon that comes then, and the epoch goes on with its next sample.
    * Seconds; default $FOREBAY_REATTACH_SECONDS, else 60; negative: without end;
-   * 0: they return FOREBAY_UNAVAILABLE, and forebay_loader_reattach goes on. */
+   * 0: they return FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE, and
+   * forebay_loader_reattach goes on. */
   double reattach_seconds;
 
   /* What is read, instead of what uri and all that goes with it say; NULL: that
@@ -469,7 +471,8 @@ FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
  * FOREBAY_DATA_ERROR (or another status) if the epoch ended early, also to each
  * later call, until another epoch is started;
  * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
- * reattach_seconds): what it had made ready is handed out before. *out is ended
+ * reattach_seconds), FOREBAY_SOURCE_UNAVAILABLE if it cannot reach the dataset for
+ * as long: what it had made ready is handed out before. *out is ended
  * by forebay_batch_release. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
@@ -484,12 +487,12 @@ FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);
 
-/* Of a loader that FOREBAY_UNAVAILABLE was returned for: looks for a daemon,
- * where the loader was created, opens the loader there and starts the epoch
+/* Of a loader that FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE was
+ * returned for: looks for a daemon, where the loader was created, opens the loader there and starts the epoch
  * under way after the last batch that next has returned. Where one goes away at
  * once or none is there, tries again, with growing pauses, until
  * `timeout_seconds` have passed (negative: without end). FOREBAY_UNAVAILABLE:
- * none has come yet; FOREBAY_TIMEOUT: one is there, and still opens the
+ * none has come yet; FOREBAY_SOURCE_UNAVAILABLE: one cannot reach the dataset; FOREBAY_TIMEOUT: one is there, and still opens the
  * dataset; FOREBAY_INTERRUPTED: after all of these, calling again goes on.
  * FOREBAY_FAILED_PRECONDITION: the daemon that came speaks another protocol, or
  * the dataset has changed: that, and any other failure, is final. Belongs to

@@ -71,8 +71,8 @@ FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
 /* Waits until all are there, at most `timeout_seconds` (negative: without end).
  * FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting. Where
  * some cannot be had, the others are there all the same: the status is that of
- * the first. FOREBAY_UNAVAILABLE: the daemon is gone, or cannot reach the
- * dataset just now. */
+ * the first. FOREBAY_UNAVAILABLE: the daemon is gone.
+ * FOREBAY_SOURCE_UNAVAILABLE: it cannot reach the dataset just now. */
 FOREBAY_EXPORT forebay_status forebay_reader_await(forebay_reader* reader,
                                                    double timeout_seconds);
 

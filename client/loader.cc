@@ -87,7 +87,7 @@ Status Loader::Open(std::int64_t timeout_nanos) {
     Status status = TryLocked(slice);
     // Who cannot reach the dataset now is asked again for a loader alone that
     // had been open.
-    if (status.code == FOREBAY_UNAVAILABLE && !IsAttached())
+    if (status.MayPass() && !IsAttached())
       status = RideLocked(std::move(status), slice);
     if (status.code != FOREBAY_TIMEOUT || deadline.Passed()) return status;
   }
@@ -131,7 +131,7 @@ Status Loader::Next(std::int64_t timeout_nanos, std::uint64_t iteration,
   const std::lock_guard lock(reader_);
   while (true) {
     Status status = WaitLocked(deadline, iteration, out);
-    if (status.code != FOREBAY_UNAVAILABLE) return status;
+    if (!status.MayPass()) return status;
     FOREBAY_CLIENT_RETURN_IF_ERROR(RideLocked(std::move(status), deadline));
   }
 }
@@ -182,7 +182,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
         if (status.ok()) return status;
         Link::Release(*out);
       }
-      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
+      if (status.MayPass()) return InterruptLocked(status);
       // The order has lost a batch: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
       ended_ = status;
@@ -193,7 +193,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
     case proto::ReadyKind::kError:
       status = rings.ReadError();
       // The source could not be reached: the epoch may go on when it can.
-      if (status.code == FOREBAY_UNAVAILABLE) return InterruptLocked(status);
+      if (status.MayPass()) return InterruptLocked(status);
       break;
     default:
       attachment_.link->session().Shutdown();

@@ -133,7 +133,7 @@ class Loader {
   Backoff backoff_;
   std::int64_t next_try_nanos_ = 0;           // not before
   std::optional<std::int64_t> missed_nanos_;  // since when no batch comes
-  std::string away_;                          // why, as far as known
+  Status away_;                               // why, as far as known
 
   // Written with reader_ held, too: readers of the rings need not take it.
   std::mutex attachment_mutex_;

@@ -64,7 +64,7 @@ Status Loader::Reattach(std::int64_t timeout_nanos) {
 Status Loader::ReattachLocked(const Deadline& deadline) {
   if (!missed_nanos_.has_value()) {
     missed_nanos_ = NowNanos();
-    away_ = "the Forebay daemon is away";
+    away_ = Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is away");
     next_try_nanos_ = 0;
     backoff_.Reset();
   }
@@ -74,14 +74,14 @@ Status Loader::ReattachLocked(const Deadline& deadline) {
     if (pause > 0) {
       if (!Sleep(std::min({pause, kSliceNanos, deadline.Remaining()})))
         return Status(FOREBAY_INTERRUPTED, "interrupted by a signal");
-      if (deadline.Passed()) return Status(FOREBAY_UNAVAILABLE, away_);
+      if (deadline.Passed()) return away_;
       continue;
     }
     Status status = TryLocked(deadline);
-    if (status.code == FOREBAY_UNAVAILABLE) away_ = status.message;
+    if (status.MayPass()) away_ = status;
     if (status.code != FOREBAY_TIMEOUT && status.code != FOREBAY_INTERRUPTED)
       next_try_nanos_ = NowNanos() + backoff_.Next();
-    if (status.code != FOREBAY_UNAVAILABLE || deadline.Passed()) return status;
+    if (!status.MayPass() || deadline.Passed()) return status;
   }
 }
 
@@ -95,15 +95,14 @@ Status Loader::RideLocked(Status status, const Deadline& deadline) {
   while (true) {
     // Also of a loader that is attached at once, and finds its source away
     // again and again.
-    if (status.code == FOREBAY_UNAVAILABLE && missed_nanos_.has_value() &&
+    if (status.MayPass() && missed_nanos_.has_value() &&
         NowNanos() - *missed_nanos_ >= patience_nanos_) {
       missed_nanos_.reset();
       return status;
     }
     const Deadline slice(std::min(kSliceNanos, deadline.Remaining()));
     status = ReattachLocked(slice);
-    if (status.code != FOREBAY_UNAVAILABLE && status.code != FOREBAY_TIMEOUT)
-      return status;
+    if (!status.MayPass() && status.code != FOREBAY_TIMEOUT) return status;
     if (deadline.Passed())
       return Status(FOREBAY_TIMEOUT, "the Forebay daemon is not back yet");
   }

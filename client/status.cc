@@ -25,10 +25,11 @@ forebay_status FromDaemonCode(unsigned code) {
       return FOREBAY_FAILED_PRECONDITION;
     case 12:
       return FOREBAY_UNIMPLEMENTED;
-    case 1:   // CANCELLED
-    case 4:   // DEADLINE_EXCEEDED
-    case 14:  // UNAVAILABLE
+    case 1:  // CANCELLED
+    case 4:  // DEADLINE_EXCEEDED
       return FOREBAY_UNAVAILABLE;
+    case 14:  // UNAVAILABLE
+      return FOREBAY_SOURCE_UNAVAILABLE;
     case 15:
       return FOREBAY_DATA_ERROR;
     default:

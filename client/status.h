@@ -16,6 +16,10 @@ struct [[nodiscard]] Status {
       : code(code), message(std::move(message)) {}
 
   bool ok() const { return code == FOREBAY_OK; }
+  // Whether it may be otherwise in a while.
+  bool MayPass() const {
+    return code == FOREBAY_UNAVAILABLE || code == FOREBAY_SOURCE_UNAVAILABLE;
+  }
 
   forebay_status code = FOREBAY_OK;
   std::string message;

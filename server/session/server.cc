@@ -94,7 +94,7 @@ Server::~Server() {
 void Server::Dismiss(Client& client) {
   if (client.answer.bytes.empty()) {
     client.answer =
-        Session::Refuse(absl::UnavailableError("the daemon is shutting down"));
+        Session::Refuse(absl::CancelledError("the daemon is shutting down"));
   }
   SendTo(client, client.answer).IgnoreError();
 }

@@ -33,7 +33,7 @@ namespace forebay::session {
 // requests run on threads of its own. Loop, registry, the opener of remote
 // roots and the clock outlive it. Never blocks the loop; destruction interrupts
 // scans and waits for what else is being answered. Errors: Create (the
-// socket's); a client's go to the client, UNAVAILABLE if the daemon leaves
+// socket's); a client's go to the client, CANCELLED if the daemon leaves
 // before it has answered.
 class Server {
  public:

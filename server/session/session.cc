@@ -103,7 +103,7 @@ absl::Status Describe(const dataset::Dataset& dataset, Opened& opened,
 // To who is stopped by the daemon, or by its own hang-up.
 absl::Status Explain(const absl::Status& status) {
   if (!absl::IsCancelled(status)) return status;
-  return absl::UnavailableError(
+  return absl::CancelledError(
       absl::StrCat(status.message(), ": the daemon is shutting down"));
 }
 

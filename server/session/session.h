@@ -53,7 +53,7 @@ class Session {
 
   Reply Handle(Request request);
   // The client has gone, or the daemon is about to: a scan that is under way,
-  // or asked for later, fails with UNAVAILABLE.
+  // or asked for later, fails with CANCELLED.
   void Interrupt() { interruption_.request_stop(); }
   // To what is no request, or comes from somebody who may not ask.
   static Reply Refuse(const absl::Status& status);

@@ -1,9 +1,13 @@
 """Tar shards and manifests in buckets and on the web: what they give is what
 the same files give on the own disk."""
 
+import contextlib
 import csv
+import functools
+import http.server
 import io
 import tarfile
+import threading
 
 import numpy
 import pytest
@@ -152,3 +156,49 @@ def test_a_row_that_names_nothing_is_told(daemon, fake_gcs):
         epoch(forebay.manifest("gs://rows/t.csv", image="path"))
     assert "gs://rows: t.csv" in str(caught.value)
     assert "a.jpg: there is no such object" in str(caught.value)
+
+
+class WholeFiles(http.server.SimpleHTTPRequestHandler):
+    """Knows no ranges, as Python's own server of files."""
+
+    encoding = None
+
+    def end_headers(self):
+        if self.encoding is not None and self.command == "GET":
+            self.send_header("Content-Encoding", self.encoding)
+        super().end_headers()
+
+    def do_GET(self):
+        self.server.asked += 1
+        with contextlib.suppress(ConnectionError):
+            super().do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+class CompressedFiles(WholeFiles):
+    encoding = "gzip"
+
+
+@pytest.mark.parametrize("handler,reason", [
+    (WholeFiles, "does not send ranges"),
+    (CompressedFiles, "Content-Encoding: gzip")])
+def test_a_server_without_ranges_is_said_to_be_one(daemon, folder, handler,
+                                                   reason):
+    with http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(
+                handler, directory=str(folder))) as server:
+        server.asked = 0
+        serving_thread = threading.Thread(target=server.serve_forever)
+        serving_thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/000.tar"
+            with pytest.raises(forebay.Unsupported, match=reason) as error:
+                forebay.DataLoader(url, batch_size=4, transform=CROP)
+            assert "000.tar" in str(error.value)
+            # It is not asked as one that may do better in a while.
+            assert server.asked <= 6
+        finally:
+            server.shutdown()
+            serving_thread.join()

@@ -18,7 +18,8 @@ from ._map_style import Dataset
 from ._native import lib as _lib
 from .errors import (DaemonUnavailable, DataError, ForebayError,
                      InvalidArgument, NotFound, PermissionDenied,
-                     ResourceExhausted, StateError, Unsupported)
+                     ResourceExhausted, SourceUnavailable, StateError,
+                     Unsupported)
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
@@ -26,6 +27,6 @@ __version__ = _lib.forebay_version().decode()
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "ForebayError",
     "InvalidArgument", "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
-    "StateError", "Unsupported", "errors", "manifest",
+    "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest",
     "transforms",
 ]

@@ -22,6 +22,7 @@ _EXCEPTIONS = {
     10: errors.DataError,
     11: errors.Unsupported,
     FORKED: errors.StateError,
+    14: errors.SourceUnavailable,
 }
 
 (UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64, FLOAT64, INT32, INT16, INT8, BOOL,

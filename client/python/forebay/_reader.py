@@ -71,7 +71,7 @@ class Reader:
                 self._handle, numbers, len(numbers)))
             _wait(lambda: self._lib.forebay_reader_await(self._handle,
                                                          SLICE_SECONDS))
-        except errors.DaemonUnavailable:
+        except errors.PASSING:
             raise  # another daemon is asked, through another reader
         except errors.ForebayError:
             self._is_asked = False

@@ -59,19 +59,20 @@ def pauses(chance: Callable[[], float] = random.random,
 
 def patiently(what: str, attempt: Callable[[], _Result],
               start_daemon: Optional[Callable[[], None]]) -> _Result:
-    """What `attempt()` returns; while it raises DaemonUnavailable, it is tried
-    again, as an Outage has it.
+    """What `attempt()` returns; while it raises what may pass, it is tried again,
+    as an Outage has it.
 
     Args:
       what, start_daemon: see Outage.
 
     Raises:
-      errors.DaemonUnavailable: for `patience()` seconds no try succeeded.
+      errors.DaemonUnavailable, errors.SourceUnavailable: for `patience()`
+        seconds no try succeeded.
     """
     try:
         return attempt()
-    except errors.DaemonUnavailable as error:
-        why = str(error)  # as in Outage.ride
+    except errors.PASSING as error:
+        why = type(error)(str(error))  # without frames, as in Outage.ride
     found: List[_Result] = []
     waits = pauses(last=_LAST_RETRY_PAUSE)
 
@@ -81,7 +82,7 @@ def patiently(what: str, attempt: Callable[[], _Result],
         return True
 
     outage = Outage(what, attach, start_daemon)
-    outage.ride(errors.DaemonUnavailable(why))
+    outage.ride(why)
     outage.over()
     return found[0]
 
@@ -100,7 +101,7 @@ class Outage:
         Args:
           what: is read, for people.
           attach: tries for a moment to go on: True if it does, False to be
-            called again; DaemonUnavailable if there is no daemon to go on with.
+            called again; one of errors.PASSING if nothing goes on yet.
           start_daemon: starts one where none listens; None: that is somebody
             else's business.
         """
@@ -112,16 +113,17 @@ class Outage:
         self._seconds = patience()
         self._began: Optional[float] = None
 
-    def ride(self, error: errors.DaemonUnavailable) -> None:
+    def ride(self, error: errors.ForebayError) -> None:
         """Returns when the loader goes on; `error` is why it did not.
 
         Raises:
-          errors.DaemonUnavailable: for `patience()` seconds no batch came.
+          errors.DaemonUnavailable, errors.SourceUnavailable: for `patience()`
+            seconds no batch came.
           errors.ForebayError: the daemon that came cannot go on, for good.
         """
         # Words, and no exception, are kept: those know the frames that they
         # came through, and so the batches that somebody holds there.
-        why = str(error)
+        kind, why = type(error), str(error)
         del error
         if self._began is None:
             self._began = time.monotonic()
@@ -131,20 +133,20 @@ class Outage:
         while True:
             # Also for who goes on at once, and is interrupted again and again.
             if time.monotonic() - self._began >= self._seconds:
-                raise self._given_up(why) from None  # which says why
+                raise self._given_up(kind, why) from None  # it says why
             try:
                 self._start()
                 while not self._attach():
                     pass
                 return
-            except errors.DaemonUnavailable as again:
-                why = str(again)
+            except errors.PASSING as again:
+                kind, why = type(again), str(again)
 
-    def _given_up(self, why):
+    def _given_up(self, kind, why):
         if self._seconds > 0:
             why = (f"{self._what}: {why}, for {self._seconds:g} s by now: see "
                    f"${_VARIABLE}")
-        return errors.DaemonUnavailable(why)
+        return kind(why)
 
     def _start(self):
         if self._start_daemon is None or time.monotonic() < self._next_start:

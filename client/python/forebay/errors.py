@@ -26,7 +26,15 @@ class Unsupported(ForebayError, NotImplementedError):
 
 
 class DaemonUnavailable(ForebayError, ConnectionError):
-    """No daemon listens, it went away, or it cannot reach the dataset just now."""
+    """No daemon listens, or it went away and did not come back."""
+
+
+class SourceUnavailable(ForebayError, ConnectionError):
+    """The daemon cannot reach what the dataset is read from just now."""
+
+
+# What may be otherwise in a while.
+PASSING = (DaemonUnavailable, SourceUnavailable)
 
 
 class DataError(ForebayError):

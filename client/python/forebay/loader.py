@@ -46,7 +46,8 @@ class DataLoader:
     The daemon may be restarted at any moment: batches held stay what they are,
     and the loader goes on with the next sample once a daemon is back; a line in
     the log ("forebay") says that it waits, and another that it goes on. It gives
-    up with DaemonUnavailable after 60 s, or $FOREBAY_REATTACH_SECONDS.
+    up after 60 s, or $FOREBAY_REATTACH_SECONDS: with DaemonUnavailable, or with
+    SourceUnavailable if it is the dataset that cannot be reached.
 
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
@@ -272,7 +273,7 @@ class DataLoader:
         try:
             self._connection.start_epoch(position.epoch, position.first,
                                          position.list_to_send())
-        except errors.DaemonUnavailable as error:
+        except errors.PASSING as error:
             outage = self._connection.outage(self._start_daemon)
             outage.ride(error)
             outage.over()
@@ -308,7 +309,7 @@ class DataLoader:
             try:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
-            except errors.DaemonUnavailable as error:
+            except errors.PASSING as error:
                 if outage is None:
                     outage = epoch._connection.outage(self._start_daemon)
                 outage.ride(error)

@@ -64,3 +64,17 @@ def test_patience_is_the_users(monkeypatch, caplog):
         _reattach.Outage("/data", Daemon(9).attach, None).ride(
             forebay.DaemonUnavailable("gone"))
     assert not caplog.records
+
+
+def test_says_whether_it_is_the_daemon_or_the_storage_that_is_away(monkeypatch):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
+    with pytest.raises(forebay.SourceUnavailable, match="^no such host$") as error:
+        _reattach.Outage("/data", Daemon(9).attach, None).ride(
+            forebay.SourceUnavailable("no such host"))
+    assert not isinstance(error.value, forebay.DaemonUnavailable)
+
+    def attempt():
+        raise forebay.SourceUnavailable("still none")
+
+    with pytest.raises(forebay.SourceUnavailable, match="^still none$"):
+        _reattach.patiently("/data", attempt, None)
