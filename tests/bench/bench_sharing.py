@@ -26,7 +26,7 @@ SECONDS, TORCH_SECONDS = 8.0, 16.0
 APART, APART_EPOCH = 10.0, 120_000     # seconds; samples
 PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples; of an epoch
 STOPPED_SECONDS = 10.0
-START_SECONDS = 4.0                    # until all trainers are ready
+LEAD_SECONDS = 0.5                     # from all being ready to the begin
 
 
 class Trainer:
@@ -38,13 +38,20 @@ class Trainer:
              json.dumps(options)],
             env=dict(environment, FOREBAY_JOB=name, OMP_NUM_THREADS="1",
                      PYTHONDONTWRITEBYTECODE="1"),
-            stdout=subprocess.PIPE, start_new_session=True,
-            universal_newlines=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            start_new_session=True, universal_newlines=True)
 
     def wait_ready(self):
-        """Returns when it waits for its begin."""
+        """Returns when it waits to be told its begin, however long it takes
+        until then."""
         if self._process.stdout.readline() != "ready\n":
             raise RuntimeError("a trainer failed (above)")
+
+    def agree(self, begin, end):
+        """Tells it when to read, in seconds of time.monotonic()."""
+        json.dump({"begin": begin, "end": end}, self._process.stdin)
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
 
     def signal(self, number):
         """Sends it a signal."""
@@ -59,6 +66,7 @@ class Trainer:
         """Ends it, whatever it does."""
         self.signal(signal.SIGCONT)
         stop(self._process)
+        self._process.stdin.close()
         self._process.stdout.close()
 
 
@@ -84,18 +92,16 @@ def together(environment, count, seconds, offsets=None, during=None,
       Their results, and when the last one began.
     """
     offsets = offsets or [0.0] * count
-    begin = time.monotonic() + START_SECONDS
-    end = begin + offsets[-1] + seconds
     with contextlib.ExitStack() as stack:
-        trainers = []
-        for number, offset in enumerate(offsets):
-            trainers.append(stack.enter_context(contextlib.closing(Trainer(
-                environment, f"job-{number}", begin=begin + offset, end=end,
-                **options))))
+        trainers = [stack.enter_context(contextlib.closing(Trainer(
+            environment, f"job-{number}", **options)))
+            for number in range(len(offsets))]
         for trainer in trainers:
             trainer.wait_ready()
-        if time.monotonic() > begin:
-            raise RuntimeError("the trainers were not ready in time")
+        begin = time.monotonic() + LEAD_SECONDS
+        end = begin + offsets[-1] + seconds
+        for trainer, offset in zip(trainers, offsets):
+            trainer.agree(begin + offset, end)
         if during is not None:
             during(trainers, begin)
         results = [trainer.result() for trainer in trainers]

@@ -1,5 +1,9 @@
 """Reads as a trainer among several, from an agreed moment on, and tells what it
-got when."""
+got when.
+
+Says "ready" when its loader is there, and waits for a line of JSON on standard
+input that names the moments: "begin" and "end", seconds of time.monotonic().
+"""
 
 import json
 import os
@@ -34,18 +38,17 @@ def _torch(uri, batch_size, workers):
         dataset, batch_size=batch_size, shuffle=True, num_workers=workers)
 
 
-def measure(uri, begin, end, batch_size=64, manifest=False, dtype="float32",
-            period=0.0, epochs=None, workers=None):
-    """Reads epochs from `begin` until `end`.
+def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
+            epochs=None, workers=None):
+    """Reads epochs from the agreed begin until the agreed end.
 
     Args:
       uri: a folder of class folders, or a manifest.
-      begin, end: in seconds of time.monotonic().
       batch_size: samples.
       manifest: whether `uri` is one.
       dtype: of the images.
       period: seconds that the trainer takes for a batch at least.
-      epochs: to read at most; None: until `end`.
+      epochs: to read at most; None: until the end.
       workers: num_workers of torch's DataLoader; None: Forebay.
 
     Returns:
@@ -56,6 +59,8 @@ def measure(uri, begin, end, batch_size=64, manifest=False, dtype="float32",
               else _torch(uri, batch_size, workers))
     taken, total, epoch = [], 0, 0
     print("ready", flush=True)
+    agreed = json.loads(sys.stdin.readline())
+    begin, end = agreed["begin"], agreed["end"]
     time.sleep(max(0.0, begin - time.monotonic()))
     due = begin
     while time.monotonic() < end and epoch != epochs:

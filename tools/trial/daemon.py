@@ -17,7 +17,7 @@ CTL = ROOT / "bazel-bin" / "tools" / "forebayctl" / "forebayctl"
 PYTHON_PATH = ROOT / "client" / "python"
 TRIAL = ROOT / "tools" / "trial"
 LIBRARY = ROOT / "bazel-bin" / "client" / "libforebay.so"
-START_SECONDS = 20
+START_SECONDS = 120  # until a start counts as a hang
 # Settings with which all that is delivered is decoded for it: none is kept so.
 ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 
