@@ -44,7 +44,7 @@ struct DaemonInfo {
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // of them
   std::uint64_t tasks_queued = 0;    // not yet with a worker
-  std::uint64_t read_cpu_nanos = 0;  // CPU time spent on reading
+  std::uint64_t read_cpu_nanos = 0;  // on reading, memory included
   std::uint32_t sessions = 0;        // connected trainers
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host

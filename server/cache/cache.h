@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -63,6 +64,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
     base::MemoryBudget* budget = nullptr;
     const NextUse* next_use = nullptr;
     const base::Clock* clock = nullptr;
+    const base::Clock* cpu_clock = base::Clock::ThreadCpu();
   };
 
   static absl::StatusOr<std::unique_ptr<Cache>> Create(
@@ -83,6 +85,9 @@ class Cache final : public storage::ByteSource, public FormKeeper {
 
   std::uint64_t capacity() const { return ledger_->capacity(); }
   std::uint64_t form_capacity() const override { return forms_->capacity(); }
+  // CPU time that looking for what was asked took, without what the readers do
+  // with it.
+  std::int64_t cpu_nanos() const { return cpu_nanos_; }
   // Takes a while for thousands of jobs; reads go on.
   cache::Snapshot Snapshot() const;
 
@@ -92,8 +97,17 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   Cache(const Options& options, const Surroundings& surroundings,
         base::MemoryReservation capacity);
 
+  // What was found, and to whom it goes.
+  struct Hit {
+    std::function<void(absl::StatusOr<base::Bytes>)> done;
+    base::Bytes bytes;
+  };
+  // Of what the request asks for, or of another form of it.
+  static Hit HitOf(storage::ReadRequest& request,
+                   std::shared_ptr<const Held> held);
   // What comes of the requests of one Read.
   struct Findings {
+    std::vector<Hit> hits;  // not yet answered
     std::vector<Miss> misses;
     std::vector<ReadAhead::Occasion> occasions;
     std::vector<storage::ReadRequest> below;  // as they came
@@ -102,11 +116,15 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   // A form that was offered, and its place among the shards' entries.
   class Room;
 
-  // Answers the request with the form that it prefers, or has it wait for that.
+  // Looks up all of them, which are few, and then answers those that were
+  // found.
+  void LookUpRun(absl::Span<storage::ReadRequest> requests,
+                 std::int64_t now_nanos, Findings* findings);
+  // Finds the form that the request prefers, or has the request wait for that.
   // False: it is not there.
   bool LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
                   Findings* findings);
-  // Answers the request, or has it wait.
+  // Finds what the request asks for, or has it wait.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
               Findings* findings);
   void MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses);
@@ -128,6 +146,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   Landlord landlord_;
   ReadAhead read_ahead_;
   std::atomic<std::uint64_t> last_ticket_ = 0;
+  std::atomic<std::int64_t> cpu_nanos_ = 0;
 
   base::Mutex mutex_;
   base::CondVar all_landed_;

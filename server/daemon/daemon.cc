@@ -281,7 +281,8 @@ admin::DaemonInfo Daemon::Info() const {
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
-  info.read_cpu_nanos = static_cast<std::uint64_t>(local_reads_.cpu_nanos());
+  info.read_cpu_nanos = static_cast<std::uint64_t>(local_reads_.cpu_nanos() +
+                                                   cache_->cpu_nanos());
   info.sessions = sessions_->sessions();
   info.simd_target = std::string(pipeline::VectorTarget());
   info.gpus = gpus_.inventory();

@@ -1,13 +1,14 @@
 """What handing a batch over costs, beside making it.
 
-The daemon counts the CPU time of its reading (in all) and of its decoding and
-transforming (by loader). All
-else that it and the trainer use between the first and the last batch (page
-faults included) is hand-over. The trainer touches every page; what its loop
+The daemon counts the CPU time of its reading (in all; finding bytes in memory is
+a part of it) and of its decoding and transforming (by loader). All else that it
+and the trainer use between the first and the last batch (page faults included)
+is hand-over. The trainer touches every page; what its loop
 costs with ordinary memory is measured in the same process and is not hand-over.
 """
 
 import json
+import statistics
 import subprocess
 
 import photos
@@ -19,16 +20,17 @@ ROUNDS, EPOCHS, BATCH = 5, 2, 64
 
 
 def measure(server, uri, mode):
-    """CPU microseconds a batch: (hand-over, making)."""
+    """CPU microseconds a batch: (hand-over, making, reading in that)."""
     found = call("read_forebay.py", server.environment, uri=uri, mode=mode,
                  batch_size=BATCH, epochs=EPOCHS, skip_epochs=1,
                  daemon_pid=server.pid)
     batches = found["batches"]
     making = found["stats"]["cpu_nanos"] - found["stats_before"]["cpu_nanos"]
-    making += found["daemon_read_cpu_nanos"]
+    reading = found["daemon_read_cpu_nanos"]
+    making += reading
     used = found["cpu_nanos"] + found["daemon_cpu_nanos"] - making
     used -= found.get("trainer_nanos", 0) * batches
-    return used / batches / 1e3, making / batches / 1e3
+    return tuple(nanos / batches / 1e3 for nanos in (used, making, reading))
 
 
 def wakes():
@@ -40,19 +42,21 @@ def wakes():
 
 
 def run():
-    """Rows: trainers that read, only take, and write in place; the wake."""
+    """Rows: trainers that read, only take, and write in place; what finding
+    the bytes in memory takes; the wake."""
     uri = str(photos.make())
-    makings = []
+    makings, hits = [], []
     with daemon(ENCODED_ONLY) as server:
         def cost(mode):
-            used, making = measure(server, uri, mode)
+            used, making, hit = measure(server, uri, mode)
             makings.append(making)
+            hits.append(hit)
             return used
 
         reading, writing, taking = in_turns(
             ROUNDS, lambda: cost("read"), lambda: cost("write"),
             lambda: cost("none"))
-    making = sorted(makings)[len(makings) // 2]
+    making, hit = statistics.median(makings), statistics.median(hits)
     waking = [wakes() for _ in range(ROUNDS)]
     ring, futex = sorted(waking, key=lambda pair: pair[0] / pair[1])[1]
     unit = "CPU us/batch"
@@ -63,6 +67,8 @@ def run():
             making, unit),
         row("handover", "hand-over / making, trainer writes in place",
             writing, making, unit),
+        row("handover", "finding the bytes in memory / making", hit, making,
+            unit),
         row("handover", "wake of a waiting trainer / bare futex", ring, futex,
             "us"),
     ]

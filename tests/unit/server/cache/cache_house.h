@@ -51,7 +51,8 @@ class CacheHouse {
         {.below = &recording_,
          .budget = &budget_,
          .next_use = &next_use_,
-         .clock = &clock_});
+         .clock = &clock_,
+         .cpu_clock = &cpu_clock_});
   }
 
   storage::ReadRequest Request(const std::string& object,
@@ -93,6 +94,7 @@ class CacheHouse {
   RecordingSource& below() { return recording_; }
   ScriptedNextUse& next_use() { return next_use_; }
   base::FakeClock& clock() { return clock_; }
+  base::FakeClock& cpu_clock() { return cpu_clock_; }
   base::MemoryBudget& budget() { return budget_; }
   Cache& cache() { return *cache_; }
   void DestroyCache() { cache_.reset(); }
@@ -100,6 +102,7 @@ class CacheHouse {
  private:
   base::MemoryBudget budget_;
   base::FakeClock clock_;
+  base::FakeClock cpu_clock_;
   ScriptedNextUse next_use_;
   storage::MemorySource memory_;
   storage::FaultySource faulty_{&memory_};

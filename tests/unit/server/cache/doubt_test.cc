@@ -75,12 +75,13 @@ class DoubtTest : public ::testing::Test {
                             {.below = &asking_,
                              .budget = &budget_,
                              .next_use = &next_use_,
-                             .clock = &clock_});
+                             .clock = &clock_,
+                             .cpu_clock = &cpu_clock_});
     version_ = memory_.Put("a", "content");
     Read();
   }
 
-  void Read() {
+  storage::ReadRequest Request() {
     storage::ReadRequest request;
     request.root = root_;
     request.object = "a";
@@ -89,11 +90,16 @@ class DoubtTest : public ::testing::Test {
     request.purpose.job = 1;
     request.seen = &seen_;
     request.done = Into(&log_, "a");
+    return request;
+  }
+  void Read() {
+    storage::ReadRequest request = Request();
     cache_->Read({&request, 1});
   }
 
   base::MemoryBudget budget_{kPlenty};
   base::FakeClock clock_;
+  base::FakeClock cpu_clock_;
   ScriptedNextUse next_use_;
   storage::MemorySource memory_;
   storage::FaultySource faulty_{&memory_};
@@ -184,6 +190,22 @@ TEST_F(DoubtTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
   faulty_.Release();
   EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.bytes, 7);
   EXPECT_EQ(cache_->Snapshot().total.memory.bytes, 7);
+}
+
+TEST_F(DoubtTest, CountsTheTimeOfLooksAsReadingAndNotTheReaders) {
+  root_->set_sure(true);
+  root_->set_on_look([this] { cpu_clock_.Advance(3); });
+  const std::int64_t before = cache_->cpu_nanos();
+  storage::ReadRequest requests[] = {Request(), Request()};
+  for (storage::ReadRequest& request : requests) {
+    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
+      EXPECT_TRUE(bytes.ok());
+      cpu_clock_.Advance(100);
+    };
+  }
+  cache_->Read(absl::MakeSpan(requests));
+  EXPECT_EQ(cpu_clock_.NowNanos(), 206);
+  EXPECT_EQ(cache_->cpu_nanos() - before, 6);
 }
 
 }  // namespace
