@@ -28,7 +28,8 @@ namespace forebay::client {
 // Take* and *Epoch belong to one thread at a time; the rest is thread-safe.
 // Owned by the loader and its batches. Only the session's calls block. Errors:
 // named at each method.
-class Link : public std::enable_shared_from_this<Link>, private ForkListener {
+class Link final : public std::enable_shared_from_this<Link>,
+                   private ForkListener {
  public:
   static std::shared_ptr<Link> Create(std::unique_ptr<Session> session);
   ~Link();

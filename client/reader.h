@@ -24,7 +24,7 @@ namespace forebay::client {
 // errors is that of forebay_reader in forebay_reader.h. Owns a session of its
 // own, and the window; a forked child gives both up at once, so that the parent
 // alone says how long the daemon keeps them.
-class Reader : private ForkListener {
+class Reader final : private ForkListener {
  public:
   // `dataset` null: the one that the options describe.
   static Status Create(const forebay_loader_options& options,
