@@ -166,6 +166,25 @@ def test_a_handler_that_raises_loses_no_batch_uncounted(daemon, photos,
         until(lambda: loader.stats()["batches_held"] == 0, "leases end")
 
 
+def test_a_handler_that_raises_while_an_epoch_begins(daemon, photos):
+    with open_loader(photos) as loader:
+        skipped = interrupted = 0
+        for step in range(1000):
+            before = loader.state_dict()["epoch"]
+            try:
+                iterator = ringing(step, lambda: iter(loader))
+            except Rang:
+                interrupted += 1
+                iterator = iter(loader)
+            skipped += loader.state_dict()["epoch"] - before
+            assert ids(iterator) == list(range(SAMPLES))
+            if interrupted == step:
+                break
+        assert interrupted > 10
+        # Only that of an iterator that was on its way out.
+        assert skipped <= 2
+
+
 def test_an_error_is_not_lost_with_the_call_that_was_told(daemon, photos,
                                                           tmp_path):
     """Else an epoch that broke would end as if it were complete."""

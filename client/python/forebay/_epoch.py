@@ -24,6 +24,8 @@ os.register_at_fork(after_in_child=_renew)
 class Epoch:
     """An iterator over the rest of one epoch."""
 
+    _done = True  # of one that was not made to the end
+
     def __init__(self, loader, connection, position):
         self._loader = loader
         self._position = position

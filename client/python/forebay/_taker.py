@@ -12,6 +12,7 @@ import importlib.machinery
 import importlib.util
 import struct
 import weakref
+from typing import Any
 
 from . import _native
 
@@ -51,6 +52,8 @@ class CtypesTaker:
     Attributes:
       kept: the memory taken last; None, also by the caller's hand: none is.
     """
+
+    _view: Any = None  # of one that was not made to the end
 
     def __init__(self, loader, seconds, view, owner):
         """
@@ -98,7 +101,7 @@ class CtypesTaker:
         return memory
 
     def __del__(self):
-        if self._view.batch:
+        if self._view is not None and self._view.batch:
             _native.lib.forebay_batch_release(self._view.batch)
 
 

@@ -261,11 +261,11 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         with self._lock:
             self._check_open()
-            position = self._progress.next_position(2)
-            self._current = position
+            position = self._current = self._progress.next_position(2)
             self._start(position)
+            epoch = Epoch(self, self._connection, position)
             self._progress.begin(position)
-            return Epoch(self, self._connection, position)
+            return epoch
 
     def _start(self, position):
         if self._pid != os.getpid():
