@@ -70,6 +70,9 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
 }
 
 Status Loader::StartEpochLocked() {
+  // The daemon that came has not opened the loader, or has refused to.
+  if (!attachment_.loader_id.has_value())
+    return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is not back yet");
   Session& session = attachment_.link->session();
   Fd seen;
   if (!seen_.empty()) {

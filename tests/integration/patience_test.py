@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import threading
 
@@ -110,6 +111,34 @@ def test_a_daemon_that_came_back_without_the_samples(daemon, photos, tmp_path):
     daemon.start()
     with pytest.raises(forebay.NotFound):
         dataset[0]
+
+
+def test_a_loader_whose_samples_changed_says_so_each_time(daemon, photos,
+                                                          tmp_path):
+    folder = shutil.copytree(photos, tmp_path / "data")
+    with open_loader(folder, autostart=False) as loader:
+        daemon.stop(signal.SIGKILL)
+        (folder / "beach" / "000.jpg").unlink()
+        daemon.start()
+        for _ in range(3):
+            with pytest.raises(forebay.StateError, match="has changed"):
+                next(iter(loader))
+
+
+def test_a_loader_that_cannot_be_opened_again_says_why_each_time(
+        daemon, photos, tmp_path):
+    folder = shutil.copytree(photos, tmp_path / "data")
+    with open_loader(folder, autostart=False) as loader:
+        daemon.stop(signal.SIGKILL)
+        for kind in list(folder.iterdir()):
+            shutil.rmtree(kind)
+        daemon.start()
+        said = set()
+        for _ in range(3):
+            with pytest.raises(forebay.ForebayError) as caught:
+                next(iter(loader))
+            said.add(str(caught.value))
+        assert len(said) == 1, said
 
 
 def options_of(variable, monkeypatch):
