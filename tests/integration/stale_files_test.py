@@ -319,6 +319,51 @@ def test_a_copy_of_equal_sizes_and_times_resumes(place, folder, shard):
         assert read_shard(loader)[1] == list(range(4, SHARD_SAMPLES))
 
 
+def edited(path, photos):
+    """Another photograph of another length, in place; its number."""
+    other = sorted(photos.rglob("*.jpg"))[7]
+    path.write_bytes(other.read_bytes() + b"\0")
+    return 7
+
+
+@pytest.mark.usefixtures("daemon")
+def test_an_edit_before_the_first_batch_is_no_error(folder, photos, caplog):
+    first = folder / "beach/000.jpg"
+    with open_loader(folder) as loader:
+        version = loader.dataset.version
+        number = edited(first, photos)
+        after, ids = contents(loader)
+        assert ids == list(range(SAMPLES))
+        numpy.testing.assert_array_equal(after[0], after[number])
+        assert loader.dataset.version != version
+        assert "beach/000.jpg: was replaced" in caplog.text
+        assert caplog.text.count("the dataset is opened anew") == 1
+        state = loader.state_dict()
+        # Once.
+        first.write_bytes(first.read_bytes() + b"\0")
+        run_until_error(loader, forebay.StateError)
+    with open_loader(folder) as loader:
+        with pytest.raises(forebay.StateError, match="another version"):
+            loader.load_state_dict(state)
+        loader.load_state_dict(dict(state,
+                                    dataset_version=loader.dataset.version))
+        first.write_bytes(first.read_bytes() + b"\0")
+        run_until_error(loader, forebay.StateError)
+
+
+@pytest.mark.usefixtures("daemon")
+def test_an_edit_before_the_first_sample_is_no_error(folder, photos, caplog):
+    dataset = forebay.Dataset(folder, autostart=False)
+    version = dataset.version
+    number = edited(folder / "beach/000.jpg", photos)
+    numpy.testing.assert_array_equal(dataset[0][0], dataset[number][0])
+    assert dataset.version != version
+    assert caplog.text.count("the dataset is opened anew") == 1
+    os.utime(folder / "beach/000.jpg")
+    with pytest.raises(forebay.StateError, match="was replaced or changed"):
+        dataset[0]
+
+
 @pytest.mark.usefixtures("daemon")
 def test_another_time_is_an_error_in_mid_epoch(folder):
     with open_loader(folder) as loader:

@@ -29,13 +29,17 @@ class Epoch:
     def __init__(self, loader, connection, position):
         self._loader = loader
         self._position = position
-        self._connection = connection
         self._view = _batch.View()
-        self._taker = connection.taker(self._view.native)
-        self._take = self._taker.take
+        self.read_from(connection)
         self._lock = threading.Lock()
         self._done = False
         _epochs.add(self)
+
+    def read_from(self, connection) -> None:
+        """The batches come from this connection from now on."""
+        self._connection = connection
+        self._taker = connection.taker(self._view.native)
+        self._take = self._taker.take
 
     def __iter__(self) -> Epoch:
         return self

@@ -9,7 +9,7 @@ import threading
 import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import (_daemon, _manifest, _native, _options, _reader, _reattach,
+from . import (_daemon, _manifest, _native, _options, _reader, _reattach, _renewal,
                errors)
 from .transforms import Transform
 
@@ -89,6 +89,7 @@ class Dataset:
             functools.partial(_daemon.ensure_running, directory)
             if autostart else None)
         self._lock = threading.Lock()  # guards what follows
+        self._is_new = True  # whether no sample was returned
         _datasets.add(self)
         self._reader = self._open()
         self.classes = self._reader.classes
@@ -106,16 +107,29 @@ class Dataset:
     def _reopen(self):
         reader = self._open()
         if reader.dataset_version.hex() != self.version:
-            raise errors.StateError(
-                f"{self.uri} has changed since this dataset was opened: open "
-                "another")
+            self._is_new = False
+            raise _renewal.changed(self.uri)
         self._reader = reader
+
+    def _renew(self, error):
+        if not self._is_new:
+            raise error
+        self._is_new = False
+        self._reader = _renewal.renew(self.uri, self._reader, self._open,
+                                      error)
+        self.version = self._reader.dataset_version.hex()
 
     def _fetch(self, samples):
         def attempt():
             if not self._reader.is_usable():
                 self._reopen()
-            return self._reader.fetch(samples)
+            try:
+                found = self._reader.fetch(samples)
+            except errors.StateError as error:
+                self._renew(error)
+                found = self._reader.fetch(samples)
+            self._is_new = False
+            return found
 
         with self._lock:
             return _reattach.patiently(self.uri, attempt, self._start_daemon)

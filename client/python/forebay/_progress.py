@@ -22,6 +22,9 @@ class Progress:
     """Leads a loader from epoch to epoch.
 
     Used by one thread at a time, but for the samples of a position under way.
+
+    Attributes:
+      is_new: whether no second epoch was begun, and no state loaded.
     """
 
     def __init__(self, sampling: Sampling, options: Dict[str, Any],
@@ -34,6 +37,7 @@ class Progress:
         self._options = options
         self._dataset = dataset
         self._next = self._state = Position(0)
+        self.is_new = True
         self._begun = -1  # the last epoch that was
         # Of the epoch under way, and its samples when _state was set.
         self._running: Optional[Position] = None
@@ -96,6 +100,7 @@ class Progress:
     def begin(self, position: Position) -> None:
         """The epoch of this position is under way."""
         self._next = Position(position.epoch + 1, generator=position.generator)
+        self.is_new = self.is_new and self._begun < 0
         self._begun = position.epoch
         self._running = self._state = position
         self._samples_before = 0
@@ -115,5 +120,6 @@ class Progress:
         self._sampling.set_generator_state(position.generator)
         self._running = None
         self._next = self._state = position
+        self.is_new = False
         # A sampler that nobody tells an epoch from now on has no say.
         self._passed = self._sampling.epoch

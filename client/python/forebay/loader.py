@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import (_batch, _connection, _daemon, _job, _manifest, _native, _plan,
-               _reattach, errors)
+               _reattach, _renewal, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -235,9 +235,7 @@ class DataLoader:
         connection = _reattach.patiently(self._contents.uri, self._connect,
                                          self._start_daemon)
         if connection.dataset_version.hex() != self._contents.version:
-            raise errors.StateError(
-                f"{self._contents.uri} has changed since this loader was opened: "
-                "open another")
+            raise _renewal.changed(self._contents.uri)
         self._connection = connection
         self._pid = os.getpid()
 
@@ -313,10 +311,11 @@ class DataLoader:
                 if outage is None:
                     outage = epoch._connection.outage(self._start_daemon)
                 outage.ride(error)
-            memory = epoch._take()
+            except errors.StateError as error:
+                _renewal.renew_loader(self, epoch, error)
+            memory = status = epoch._take()
             if memory.__class__ is not int:
                 break
-            status = memory
         if outage is not None:
             outage.over()
         if status != _native.END_OF_EPOCH:
