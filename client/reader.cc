@@ -32,7 +32,8 @@ Status Reader::Create(const forebay_loader_options& options,
 
 void Reader::AfterForkInChild() {
   session_->Abandon();
-  window_.Replace(Fd(), 0);
+  new_window_.Reset();
+  window_.Unmap();
   window_mutex_.unlock();
 }
 
@@ -104,9 +105,14 @@ Status Reader::Await(std::int64_t timeout_nanos) {
       reply.fds.size() != (fetched->window_bytes != 0 ? 1 : 0))
     return Status(FOREBAY_INTERNAL, "the daemon fetched nonsense");
   const std::lock_guard lock(window_mutex_);
-  if (fetched->window_bytes != 0)
-    window_.Replace(std::move(reply.fds[0]), fetched->window_bytes);
-  FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Map());
+  if (fetched->window_bytes != 0) {
+    new_window_ = std::move(reply.fds[0]);
+    new_window_bytes_ = fetched->window_bytes;
+  }
+  if (new_window_) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Map(new_window_, new_window_bytes_));
+    new_window_.Reset();
+  }
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       window_.Check(asked_, static_cast<std::uint32_t>(opened_.fields.size())));
   shown_ = asked_;

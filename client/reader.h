@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/dataset.h"
+#include "client/fd.h"
 #include "client/forebay_reader.h"
 #include "client/fork_handlers.h"
 #include "client/session.h"
@@ -57,7 +58,10 @@ class Reader final : private ForkListener {
   const pid_t process_;
   bool is_open_ = false;
   ReaderOpened opened_;
-  std::mutex window_mutex_;  // held while the window changes
+  std::mutex window_mutex_;  // held while what follows changes
+  // Of the window to be mapped: it is sent once, and tried again if it fails.
+  Fd new_window_;
+  std::uint64_t new_window_bytes_ = 0;
   Window window_;
   size_t asked_ = 0;  // samples
   size_t shown_ = 0;  // of them, in the window

@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <utility>
-
 namespace forebay::client {
 namespace {
 
@@ -29,28 +27,22 @@ bool IsPlausible(const proto::FetchedField& field) {
 void Window::Unmap() {
   if (data_ != nullptr) munmap(data_, bytes_);
   data_ = nullptr;
+  bytes_ = 0;
 }
 
-void Window::Replace(Fd fd, std::uint64_t bytes) {
+Status Window::Map(const Fd& fd, std::uint64_t bytes) {
   Unmap();
-  fd_ = std::move(fd);
-  bytes_ = bytes;
-}
-
-Status Window::Map() {
-  if (data_ != nullptr) return Status();
   struct stat status;
-  if (!fd_) return Nonsense();
-  if (fstat(fd_.get(), &status) != 0)
+  if (fstat(fd.get(), &status) != 0)
     return ErrnoStatus(errno, "cannot look at fetched samples");
-  if (bytes_ < sizeof(proto::FetchHeader) ||
-      static_cast<std::uint64_t>(status.st_size) < bytes_)
+  if (bytes < sizeof(proto::FetchHeader) ||
+      static_cast<std::uint64_t>(status.st_size) < bytes)
     return Nonsense();
-  void* const data = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd_.get(), 0);
+  void* const data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED)
     return ErrnoStatus(errno, "cannot map fetched samples");
   data_ = static_cast<std::uint8_t*>(data);
-  fd_.Reset();
+  bytes_ = bytes;
   return Status();
 }
 

@@ -20,11 +20,8 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  // Another one is mapped instead, by the next Map.
-  void Replace(Fd fd, std::uint64_t bytes);
-  // Maps it, unless it is. FOREBAY_RESOURCE_EXHAUSTED: it cannot be mapped now;
-  // the next call tries again.
-  Status Map();
+  // Maps another one instead. FOREBAY_RESOURCE_EXHAUSTED: cannot be mapped.
+  Status Map(const Fd& fd, std::uint64_t bytes);
   // Whether it shows so many samples with so many fields.
   Status Check(std::uint64_t samples, std::uint32_t fields) const;
   // A field that lies within the window; all 0: the sample is not there. Check
@@ -32,11 +29,9 @@ class Window {
   Status Find(std::uint64_t sample, std::uint32_t field, std::uint32_t fields,
               proto::FetchedField* out) const;
   std::uint8_t* data() const { return data_; }
-
- private:
   void Unmap();
 
-  Fd fd_;  // of what is to be mapped
+ private:
   std::uint8_t* data_ = nullptr;
   std::uint64_t bytes_ = 0;
 };

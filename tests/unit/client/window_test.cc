@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace forebay::client {
@@ -42,8 +41,7 @@ class WindowTest : public testing::Test {
     Fd fd(memfd_create("test", MFD_CLOEXEC));
     EXPECT_EQ(write(fd.get(), memory_.data(), kBytes),
               static_cast<ssize_t>(kBytes));
-    window_.Replace(std::move(fd), kBytes);
-    return window_.Map().code;
+    return window_.Map(fd, kBytes).code;
   }
   forebay_status Find() {
     EXPECT_EQ(Map(), FOREBAY_OK);
@@ -101,11 +99,9 @@ TEST_F(WindowTest, ChecksThatAFieldLiesInIt) {
 }
 
 TEST_F(WindowTest, IsNotLargerThanItsMemory) {
-  EXPECT_EQ(window_.Map().code, FOREBAY_INTERNAL) << "there is none";
-  for (const std::uint64_t bytes : {kBytes, std::uint64_t{0}}) {
-    window_.Replace(Fd(memfd_create("test", MFD_CLOEXEC)), bytes);
-    EXPECT_EQ(window_.Map().code, FOREBAY_INTERNAL) << bytes;
-  }
+  const Fd fd(memfd_create("test", MFD_CLOEXEC));
+  EXPECT_EQ(window_.Map(fd, kBytes).code, FOREBAY_INTERNAL);
+  EXPECT_EQ(window_.Map(fd, 0).code, FOREBAY_INTERNAL);
 }
 
 }  // namespace
