@@ -35,6 +35,7 @@ bool Offer(CacheHouse& house, const storage::ReadRequest& read,
            const std::string& text, std::int64_t costs_nanos = 0,
            storage::Form form = kUpper) {
   auto room = house.cache().RoomFor({.read = &read,
+                                     .revision = {},
                                      .form = form,
                                      .bytes = text.size(),
                                      .saves_nanos = kSaves,
@@ -113,8 +114,11 @@ TEST(FormsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
-  auto first = house.cache().RoomFor(
-      {.read = &request, .form = kUpper, .bytes = 1, .saves_nanos = 1});
+  auto first = house.cache().RoomFor({.read = &request,
+                                      .revision = {},
+                                      .form = kUpper,
+                                      .bytes = 1,
+                                      .saves_nanos = 1});
   ASSERT_NE(first, nullptr);
   first->span()[0] = '1';
   // Two make it at the same time: both are let, one is kept.
@@ -140,6 +144,7 @@ TEST(FormsTest, RoomThatIsNotUsedIsGivenBack) {
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
   auto room = house.cache().RoomFor({.read = &request,
+                                     .revision = {},
                                      .form = kUpper,
                                      .bytes = 5'000,
                                      .saves_nanos = kSaves});
@@ -206,8 +211,8 @@ TEST(FormsTest, AnOfferThatFindsNoRoomAmongAllEvictsNoForm) {
   for (std::uint64_t i = 10; i < 14; ++i) {
     const std::string name = std::to_string(i);
     house.next_use().Want(i, 1);
-    auto request = house.Request(
-        name, house.memory().Put(name, std::string(60'000, 'r')));
+    auto request =
+        house.Request(name, house.memory().Put(name, std::string(60'000, 'r')));
     request.sample = {1, i};
     house.Text(request);
   }
@@ -362,8 +367,11 @@ TEST(FormsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
   request.version = memory.Put("a", "content");
   request.length = request.version.size;
   request.sample = {1, 1};
-  auto room = cache->RoomFor(
-      {.read = &request, .form = kUpper, .bytes = 3, .saves_nanos = kSaves});
+  auto room = cache->RoomFor({.read = &request,
+                              .revision = {},
+                              .form = kUpper,
+                              .bytes = 3,
+                              .saves_nanos = kSaves});
   std::memcpy(room->span().data(), "ABC", 3);
   cache->Keep(std::move(room));
   storage::Form given = 99;

@@ -53,6 +53,7 @@ class Tens final : public storage::Neighbourhood {
       list.push_back({.sample = {1, i},
                       .object = NameOf(i),
                       .version = versions_[i],
+                      .layout = nullptr,
                       .offset = 0,
                       .length = kBytes,
                       .distance = i < foreign_ ? i - from : 0});

@@ -46,6 +46,7 @@ class Shard final : public dataset::Dataset {
   dataset::Sample At(std::uint64_t id) const override {
     return {.object = "shard",
             .version = stored_,
+            .layout = nullptr,
             .offset = id * kStride,
             .length = kSampleBytes};
   }
