@@ -44,6 +44,7 @@ std::size_t BytesOf(const Strings& strings) {
 
 // Every string of `results` with every one of `tails` behind it.
 absl::Status Multiply(Strings& results, const Strings& tails) {
+  if (tails.size() == 1 && tails[0].empty()) return absl::OkStatus();
   if (!tails.empty() && results.size() > kMostResults / tails.size()) {
     return TooMany();
   }
@@ -214,6 +215,10 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting) {
     return absl::InvalidArgumentError("has braces nested too deeply");
   }
   Strings results = {""};
+  // What is still to be put behind each result. All results are copied only
+  // where their number grows, so that expanding takes no longer, by much, than
+  // writing the results does.
+  std::string rest;
   std::size_t start = 0;
   int depth = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -221,21 +226,25 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting) {
       ++i;
     } else if (pattern[i] == '{') {
       if (depth++ == 0) {
-        FOREBAY_RETURN_IF_ERROR(
-            Multiply(results, {std::string(pattern.substr(start, i - start))}));
+        rest += pattern.substr(start, i - start);
         start = i;
       }
     } else if (pattern[i] == '}' && --depth == 0) {
       FOREBAY_ASSIGN_OR_RETURN(
           const Strings tails,
           ExpandBraced(pattern.substr(start + 1, i - start - 1), nesting + 1));
-      FOREBAY_RETURN_IF_ERROR(Multiply(results, tails));
       start = i + 1;
+      if (tails.size() == 1) {
+        rest += tails[0];
+        continue;
+      }
+      FOREBAY_RETURN_IF_ERROR(Multiply(results, {std::exchange(rest, "")}));
+      FOREBAY_RETURN_IF_ERROR(Multiply(results, tails));
     }
   }
   if (depth != 0) return Unbalanced();
-  FOREBAY_RETURN_IF_ERROR(
-      Multiply(results, {std::string(pattern.substr(start))}));
+  rest += pattern.substr(start);
+  FOREBAY_RETURN_IF_ERROR(Multiply(results, {rest}));
   return results;
 }
 
@@ -263,6 +272,20 @@ absl::StatusOr<std::vector<std::string>> ExpandBraces(
   if (!results.ok()) return base::Annotate(results.status(), name);
   for (std::string& result : *results) RemoveEscapes(result);
   return results;
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandBraces(
+    const std::vector<std::string>& patterns) {
+  Strings all;
+  std::size_t bytes = 0;
+  for (const std::string& pattern : patterns) {
+    FOREBAY_ASSIGN_OR_RETURN(Strings some, ExpandBraces(pattern));
+    bytes += BytesOf(some);
+    if (all.size() + some.size() > kMostResults || bytes > kMostBytes)
+      return base::Annotate(TooMany(), "what the patterns name");
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace forebay::dataset::shards

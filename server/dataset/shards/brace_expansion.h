@@ -16,6 +16,11 @@ namespace forebay::dataset::shards {
 // deeply, or there are too many results. Thread-safe; never blocks.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(std::string_view pattern);
 
+// All that several patterns stand for, one behind the other; together no more
+// than one alone may.
+absl::StatusOr<std::vector<std::string>> ExpandBraces(
+    const std::vector<std::string>& patterns);
+
 }  // namespace forebay::dataset::shards
 
 #endif  // FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -99,12 +98,8 @@ absl::Status FindFitting(storage::ObjectLister& lister,
 absl::StatusOr<std::vector<Shard>> ListRemoteShards(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::vector<std::string>& patterns, const std::stop_token& stop) {
-  std::vector<std::string> expanded;
-  for (const std::string& pattern : patterns) {
-    FOREBAY_ASSIGN_OR_RETURN(std::vector<std::string> some,
-                             ExpandBraces(pattern));
-    std::move(some.begin(), some.end(), std::back_inserter(expanded));
-  }
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
+                           ExpandBraces(patterns));
   std::vector<Shard> named;
   std::map<std::string, std::vector<Shard>> fitting;
   for (const std::string& one : expanded) {

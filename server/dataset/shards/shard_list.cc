@@ -150,12 +150,10 @@ absl::StatusOr<std::vector<Shard>> ListShards(
     const LocalRoot& root, const std::vector<std::string>& patterns,
     const std::stop_token& stop) {
   Listing listing(root, stop);
-  for (const std::string& pattern : patterns) {
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
-                             ExpandBraces(pattern));
-    for (const std::string& one : expanded) {
-      FOREBAY_RETURN_IF_ERROR(listing.Add(one));
-    }
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
+                           ExpandBraces(patterns));
+  for (const std::string& one : expanded) {
+    FOREBAY_RETURN_IF_ERROR(listing.Add(one));
   }
   return listing.TakeShards();
 }

@@ -50,5 +50,31 @@ TEST(BraceExpansionTest, BoundsWhatItMakes) {
             std::vector<std::string>{"{1..99999999999999999999}"});
 }
 
+TEST(BraceExpansionTest, BoundsWhatSeveralPatternsMakeTogether) {
+  const std::vector<std::string> fit = {"{a,b}.tar", "c.tar"};
+  EXPECT_EQ(*ExpandBraces(fit),
+            (std::vector<std::string>{"a.tar", "b.tar", "c.tar"}));
+  const std::vector<std::string> too_many = {"{1..1048576}", "a.tar"};
+  const absl::Status status = ExpandBraces(too_many).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()),
+            "what the patterns name: stands for more than 1048576 "
+            "names");
+}
+
+// Were all names copied at each of the braces, it would take a minute.
+TEST(BraceExpansionTest, TakesNoLongerThanItsResultsDo) {
+  std::string pattern = "{1..1048576}";
+  std::string letters;
+  for (int i = 0; i < 240; ++i) {
+    pattern += "{a..a}";
+    letters += 'a';
+  }
+  const auto names = ExpandBraces(pattern);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(names->size(), 1u << 20);
+  EXPECT_EQ(names->back(), "1048576" + letters);
+}
+
 }  // namespace
 }  // namespace forebay::dataset::shards
