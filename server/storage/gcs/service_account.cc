@@ -31,6 +31,9 @@ std::string Encoded(const Json& json) {
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+// For keys that a passphrase locks: nobody is there to be asked for it.
+int NoPassphrase(char*, int, int, void*) { return -1; }
+
 // The signature of `text` with RS256; nothing where OpenSSL fails.
 std::optional<std::string> Signature(EVP_PKEY* key, const std::string& text) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
@@ -66,7 +69,7 @@ absl::StatusOr<std::unique_ptr<ServiceAccount>> ServiceAccount::Parse(
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   const std::shared_ptr<EVP_PKEY> key(
-      PEM_read_bio_PrivateKey(memory.get(), nullptr, nullptr, nullptr),
+      PEM_read_bio_PrivateKey(memory.get(), nullptr, &NoPassphrase, nullptr),
       &EVP_PKEY_free);
   if (key == nullptr || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA)
     return absl::InvalidArgumentError("its private_key is no RSA key in PEM");

@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -31,11 +32,14 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-std::string PemOf(EVP_PKEY* key) {
+// Locked by `passphrase`, unless that is empty.
+std::string PemOf(EVP_PKEY* key, const std::string& passphrase = "") {
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(BIO_new(BIO_s_mem()),
                                                          &BIO_free);
-  PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr,
-                           nullptr);
+  PEM_write_bio_PrivateKey(
+      memory.get(), key, passphrase.empty() ? nullptr : EVP_aes_128_cbc(),
+      reinterpret_cast<const unsigned char*>(passphrase.data()),
+      static_cast<int>(passphrase.size()), nullptr, nullptr);
   char* data = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &data);
   return std::string(data, size);
@@ -136,6 +140,27 @@ TEST_F(CredentialsTest, AServiceAccountSignsItsOwnTokens) {
                        reinterpret_cast<const unsigned char*>(text.data()),
                        text.size()),
       1);
+}
+
+// OpenSSL by itself would ask for the passphrase at the terminal, or read it
+// where there is none, and so wait for ever.
+TEST_F(CredentialsTest, NobodyIsAskedForAPassphrase) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "secret\n", 7), 7);
+  const int input = dup(STDIN_FILENO);
+  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  const Key key(EVP_RSA_gen(2048), &EVP_PKEY_free);
+  environment_.key_file =
+      Write("locked.json",
+            nlohmann::json({{"type", "service_account"},
+                            {"client_email", "me@project"},
+                            {"private_key", PemOf(key.get(), "secret")}})
+                .dump());
+  const absl::Status status = Find().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  dup2(input, STDIN_FILENO);
+  for (const int fd : {input, ends[0], ends[1]}) close(fd);
 }
 
 TEST_F(CredentialsTest, FaultsInFilesAreTold) {
