@@ -5,10 +5,12 @@
 // file, the same target is driven by coverage.
 //
 // Usage: NAME_fuzz_test FILE...
-// FOREBAY_FUZZ_RUNS: mutations to try (default 20000); FOREBAY_FUZZ_SEED: the
-// seed (default 1); FOREBAY_FUZZ_ONLY: the number of the one mutation to run.
+// FOREBAY_FUZZ_RUNS: mutations to try (default 20000); FOREBAY_FUZZ_SECONDS:
+// for how long at most (default 10); FOREBAY_FUZZ_SEED: the seed (default 1);
+// FOREBAY_FUZZ_ONLY: the number of the one mutation to run.
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -138,6 +140,9 @@ void Run(const Input& input) {
 
 int main(int argc, char** argv) {
   const std::uint64_t runs = FromEnvironment("FOREBAY_FUZZ_RUNS", 20000);
+  const auto until =
+      std::chrono::steady_clock::now() +
+      std::chrono::seconds(FromEnvironment("FOREBAY_FUZZ_SECONDS", 10));
   const std::uint64_t seed = FromEnvironment("FOREBAY_FUZZ_SEED", 1);
   const std::uint64_t only = FromEnvironment("FOREBAY_FUZZ_ONLY", runs);
   std::vector<Input> corpus;
@@ -167,7 +172,9 @@ int main(int argc, char** argv) {
   Mutator mutator(corpus, seed);
   for (running = 0; running < runs; ++running) {
     const Input input = mutator.Mutate();
-    if (only == runs || only == running) Run(input);
+    if (only != runs && only != running) continue;
+    if (only == runs && std::chrono::steady_clock::now() >= until) break;
+    Run(input);
   }
   return 0;
 }

@@ -13,6 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
+# Driven by coverage where no sanitizer is asked for: clang's are part of that.
+FUZZ = "//tests/fuzz"
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
     "FOREBAY_LIBRARY": ("//client:python", "client/libforebay.so"),
@@ -74,14 +76,27 @@ def run_bazel(labels, config):
     return junit.bazel_cases(labels, events)
 
 
+def run_tests(labels, config):
+    """Runs C++ tests, fuzz targets in the build that suits them."""
+    by_coverage = [label for label in labels
+                   if not config and label.startswith(FUZZ)]
+    others = [label for label in labels if label not in by_coverage]
+    cases = run_bazel(others, config) if others else []
+    if by_coverage:
+        cases += run_bazel(by_coverage, ["--config=fuzz"])
+    return cases
+
+
 def build_all(config):
     """Builds everything; a failed case when that fails."""
     # A library that is asked for by name is compiled twice, once of them for
     # shared libraries. So only those are that nothing else is made of.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
+    elsewhere = "" if config else f" except {FUZZ}/..."
     labels = _query(f"let used = {used} in "
                     '(($used + (kind("cc_library rule", //...) '
-                    'except deps($used))) except attr(tags, "manual", //...))')
+                    'except deps($used))) except attr(tags, "manual", //...))'
+                    + elsewhere)
     command = ["bazel", "build", "--noshow_progress", "--keep_going", *config,
                "--", *labels]
     if subprocess.run(command, cwd=ROOT).returncode == 0:
@@ -139,7 +154,7 @@ def main():
     cases = [] if args.name else build_all(config)
     labels = bazel_targets(args.name, args.config)
     if labels:
-        cases += run_bazel(labels, config)
+        cases += run_tests(labels, config)
     paths = ([] if args.config in SANITIZERS
              else python_tests(args.name))
     if paths:

@@ -1,0 +1,49 @@
+// Patterns of shards: whatever a pattern says, it is refused, or stands for
+// names that are no more than are allowed; and where it has neither braces nor
+// escapes, for itself.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "server/dataset/shards/brace_expansion.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::dataset::shards::ExpandBraces;
+using forebay::fuzz::Require;
+
+// Such numbers make ranges of thousands, which take long to write and show
+// nothing that shorter ones do not.
+bool IsLarge(std::string_view pattern) {
+  std::size_t digits = 0;
+  for (const char c : std::string(pattern) + '.') {
+    if (c >= '0' && c <= '9') {
+      ++digits;
+      continue;
+    }
+    if (digits >= 4 && digits <= 7) return true;
+    digits = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view pattern(reinterpret_cast<const char*>(data), size);
+  if (IsLarge(pattern)) return 0;
+  const auto names = ExpandBraces(pattern);
+  if (!names.ok()) {
+    Require(absl::IsInvalidArgument(names.status()));
+    return 0;
+  }
+  Require(!names->empty() && names->size() <= std::size_t{1} << 20);
+  if (pattern.find_first_of("{}\\") == pattern.npos) {
+    Require(names->size() == 1 && names->front() == pattern);
+  }
+  return 0;
+}

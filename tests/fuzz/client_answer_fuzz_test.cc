@@ -1,0 +1,67 @@
+// What a daemon answers: whatever its bytes, the client reads an answer or says
+// that it is none, and finds in it what protobuf finds.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/session_codec.h"
+#include "proto/session.pb.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::fuzz::Require;
+using forebay::proto::DaemonMessage;
+
+template <typename Kind>
+const Kind* As(const forebay::client::Answer& answer) {
+  return std::get_if<Kind>(&answer.kind);
+}
+
+void Compare(const DaemonMessage& message,
+             const forebay::client::Answer& answer) {
+  Require(answer.request_id == message.request_id());
+  if (message.has_error()) {
+    const auto* error = As<forebay::client::ErrorAnswer>(answer);
+    Require(error != nullptr && error->code == message.error().code() &&
+            error->message == message.error().message());
+  } else if (message.has_epoch_started()) {
+    const auto* started = As<forebay::client::EpochStarted>(answer);
+    Require(started != nullptr &&
+            started->slot_count == message.epoch_started().slot_count() &&
+            started->slot_bytes == message.epoch_started().slot_bytes() &&
+            started->lease_quota == message.epoch_started().lease_quota());
+  } else if (message.has_stats()) {
+    const auto* stats = As<forebay::client::Stats>(answer);
+    Require(stats != nullptr &&
+            stats->bytes_read == message.stats().bytes_read() &&
+            stats->cpu_nanos == message.stats().cpu_nanos());
+  } else if (message.has_fetched()) {
+    const auto* fetched = As<forebay::client::Fetched>(answer);
+    Require(fetched != nullptr &&
+            fetched->window_bytes == message.fetched().window_bytes() &&
+            fetched->has_failure == (message.fetched().failed_size() > 0));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string> classes;
+  static_cast<void>(forebay::client::DecodeClassList(bytes, &classes));
+  forebay::client::Answer answer;
+  if (!forebay::client::DecodeAnswer(bytes, &answer).ok()) return 0;
+  // protobuf writes each field once and in order: of what is written otherwise
+  // the two need not think alike.
+  DaemonMessage message;
+  if (message.ParseFromString(std::string(bytes)) &&
+      message.SerializeAsString() == bytes) {
+    Compare(message, answer);
+  }
+  return 0;
+}

@@ -1,0 +1,160 @@
+// What a daemon publishes, entries of the ready ring and the batches that they
+// announce: whatever it is, the client refuses it, or every field of the batch
+// lies within memory, of the slot or of the copy.
+
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/batch.h"
+#include "client/fd.h"
+#include "client/link.h"
+#include "client/session.h"
+#include "proto/shm_layout.h"
+#include "proto/shm_ring.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+namespace client = forebay::client;
+namespace proto = forebay::proto;
+using forebay::fuzz::Require;
+using forebay::fuzz::Touch;
+
+constexpr std::uint32_t kSlots = 2;
+constexpr std::uint64_t kSlotBytes = 16 * 4096;
+constexpr std::uint32_t kQuota = 1;  // a second batch is copied
+constexpr std::size_t kMostEntries = 4;
+
+// The daemon's end of a link, and the link.
+class Pair {
+ public:
+  Pair() {
+    int ends[2];
+    Require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    daemon_ = client::Fd(ends[1]);
+    link_ = client::Link::Create(
+        std::make_unique<client::Session>(client::Fd(ends[0])));
+    client::Fd ready = Memory(proto::kRingBytes);
+    ring_ = static_cast<proto::ReadyRing*>(Map(ready, proto::kRingBytes));
+    ring_->magic = proto::kRingMagic;
+    ring_->version = proto::kLayoutVersion;
+    Require(link_->rings()
+                .Map(std::move(ready), Memory(proto::kRingBytes),
+                     client::Fd(eventfd(0, EFD_CLOEXEC)))
+                .ok());
+    std::vector<client::Fd> slots;
+    for (void*& slot : slots_) {
+      slots.push_back(Memory(kSlotBytes));
+      slot = Map(slots.back(), kSlotBytes);
+    }
+    Require(link_->AttachSlots(slots, kSlotBytes, kQuota).ok());
+  }
+  ~Pair() {
+    munmap(ring_, proto::kRingBytes);
+    for (void* slot : slots_) munmap(slot, kSlotBytes);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  client::Link& link() { return *link_; }
+  proto::ReadyRing& ring() { return *ring_; }
+  void Fill(std::uint32_t slot, const std::uint8_t* data, std::size_t size) {
+    std::memcpy(slots_[slot], data, size);
+  }
+
+ private:
+  static client::Fd Memory(std::uint64_t bytes) {
+    client::Fd fd(memfd_create("fuzz", MFD_CLOEXEC));
+    Require(ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
+    return fd;
+  }
+  static void* Map(const client::Fd& fd, std::uint64_t bytes) {
+    void* const memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    Require(memory != MAP_FAILED);
+    return memory;
+  }
+
+  client::Fd daemon_;
+  std::shared_ptr<client::Link> link_;
+  proto::ReadyRing* ring_ = nullptr;
+  std::array<void*, kSlots> slots_ = {};
+};
+
+void Read(const forebay_batch& batch) {
+  const std::uint64_t all =
+      batch.copy_bytes > 0 ? batch.copy_bytes : kSlotBytes;
+  for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
+    const proto::FieldLayout& field = batch.header.fields[i];
+    Require(field.offset <= all && field.bytes <= all - field.offset);
+    Touch(batch.data + field.offset, field.bytes);
+    if (field.row_splits_offset == 0) continue;
+    const std::uint64_t splits = (batch.header.sample_count + 1) * 8;
+    Require(field.row_splits_offset <= all &&
+            splits <= all - field.row_splits_offset);
+    Touch(batch.data + field.row_splits_offset, splits);
+  }
+  const std::int64_t* ids = nullptr;
+  if (client::SampleIds(batch, &ids).ok()) {
+    Touch(reinterpret_cast<const std::uint8_t*>(ids),
+          batch.header.sample_count * sizeof(*ids));
+  }
+}
+
+void Take(client::Link& link) {
+  std::vector<forebay_batch*> held;
+  while (link.rings().HasEntry()) {
+    const proto::ReadyEntry entry = link.rings().Take();
+    if (entry.kind == proto::ReadyKind::kError) {
+      static_cast<void>(link.rings().ReadError());
+    } else if (entry.kind == proto::ReadyKind::kBatch) {
+      forebay_batch* batch = nullptr;
+      if (link.Lease(entry, &batch).ok()) held.push_back(batch);
+    }
+  }
+  for (const forebay_batch* batch : held) Read(*batch);
+  for (forebay_batch* batch : held) client::Link::Release(batch);
+  Require(link.leases() == 0);
+}
+
+}  // namespace
+
+// A number of entries, the entries, and what lies in the first slot, or in both
+// half by half.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  if (size < 1) return 0;
+  const std::size_t entries = data[0] % (kMostEntries + 1);
+  const bool both = data[0] >= 128;
+  ++data;
+  --size;
+  if (size < entries * sizeof(proto::ReadyEntry)) return 0;
+  Pair pair;
+  std::memcpy(pair.ring().error_text, data,
+              std::min<std::size_t>(size, proto::kMaxErrorText));
+  std::memcpy(&pair.ring().error_code, data, std::min<std::size_t>(size, 4));
+  for (std::size_t i = 0; i < entries; ++i) {
+    proto::ReadyEntry entry;
+    std::memcpy(&entry, data, sizeof(entry));
+    data += sizeof(entry);
+    size -= sizeof(entry);
+    pair.ring().entries[i] = entry;
+  }
+  pair.ring().tail.store(static_cast<std::uint32_t>(entries));
+  const std::size_t first = both ? size / 2 : size;
+  pair.Fill(0, data, std::min<std::size_t>(first, kSlotBytes));
+  if (both)
+    pair.Fill(1, data + first, std::min<std::size_t>(size - first, kSlotBytes));
+  Take(pair.link());
+  return 0;
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+"""Makes those files of corpus/ that nobody can write by hand, binary ones and
+ones that are nested deep, and dictionaries of messages in text format.
+
+Run it with Debian's own python3 and python3-protobuf; it writes beside itself.
+"""
+
+import importlib
+import io
+import pathlib
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MOST = 2**64 - 1
+DEEP = 2000
+PAGE = 4096
+BATCH_MAGIC, FETCH_MAGIC, LAYOUT = 0x42594246, 0x46594246, 1
+UINT8, INT64 = 1, 5
+IMAGE, SAMPLE_ID, TEXT = 1, 3, 4
+
+
+def put(name, content):
+    path = HERE / "corpus" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def session_messages():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["protoc", f"--proto_path={ROOT}",
+                        f"--python_out={folder}", "proto/job.proto",
+                        "proto/session.proto"], cwd=ROOT, check=True)
+        sys.path.insert(0, folder)
+        return importlib.import_module("proto.session_pb2")
+
+
+def words(message, seen):
+    """The names of a message's fields, and of theirs, and of enums' values."""
+    if message.full_name in seen:
+        return
+    seen.add(message.full_name)
+    for one in message.fields:
+        yield one.name + (" { " if one.message_type else ": ")
+        if one.message_type:
+            yield from words(one.message_type, seen)
+        if one.enum_type:
+            yield from one.enum_type.values_by_name
+
+
+def make_dictionaries(session):
+    request = session.ClientMessage.DESCRIPTOR
+    loader = request.fields_by_name["open_loader"].message_type
+    spec = loader.fields_by_name["spec"].message_type
+    messages = {"session": request,
+                "dataset": spec.fields_by_name["dataset"].message_type,
+                "pipeline": spec.fields_by_name["pipeline"].message_type}
+    for name, message in messages.items():
+        found = {"}", "[", "]", ",", "\\n--\\n", "0", "-1", "nan", "inf", "1e308",
+                 str(2**31), str(2**32 - 1), str(2**63 - 1), str(2**63),
+                 str(MOST), *words(message, set())}
+        if name == "session":
+            found |= {"root ", "spec ", "pidfd ", "list=", "open=", "bytes=",
+                      "take\\n", "ring ", "raw\\n"}
+        lines = ['"%s"\n' % word.replace("\\n", "\\x0a")
+                 for word in sorted(found)]
+        (HERE / "dictionaries" / f"{name}.dict").write_text("".join(lines))
+
+
+def make_answers(session):
+    texts = {
+        "error": dict(error=dict(code=3, message=b"caf\xe9: is no folder")),
+        "welcome": dict(welcome=dict(protocol_version=1, session_id=MOST,
+                                     daemon_version="0.1.0")),
+        "loader_opened": dict(loader_opened=dict(
+            loader_id=1, dataset_size=MOST, samples_per_epoch=2**63,
+            batches_per_epoch=0, dataset_version=bytes(range(16)),
+            classes=dict(names=[b"cat", b"", b"dog"]), slot_bytes=PAGE)),
+        "reader_opened": dict(reader_opened=dict(
+            reader_id=2, dataset_size=6, dataset_version=b"short",
+            classes_in_memfd=True, fields=[b"image", b"label"])),
+        "epoch_started": dict(epoch_started=dict(
+            slot_count=2**32 - 1, slot_bytes=MOST, lease_quota=2)),
+        "epoch_stopped": dict(epoch_stopped=dict(published=7)),
+        "loader_closed": dict(loader_closed=dict(published=0)),
+        "slots": dict(slots={}),
+        "stats": dict(stats=dict(bytes_read=MOST, cpu_nanos=2**63)),
+        "fetched": dict(fetched=dict(window_bytes=8192, failed=[
+            dict(index=3, error=dict(code=15, message=b"a.jpg: is corrupt"))])),
+    }
+    for name, fields in texts.items():
+        message = session.DaemonMessage(request_id=9, **fields)
+        put(f"client_answer/{name}", message.SerializeToString())
+    put("client_answer/classes", session.ClassList(
+        names=[b"cat", b"dog"]).SerializeToString())
+    # A field of one name inside the other.
+    nested = b""
+    for _ in range(60):
+        nested = b"\x12" + bytes([len(nested)]) + nested
+    put("client_answer/nested", nested)
+
+
+def field(name, kind, dtype, shape, offset, size, splits=0):
+    return struct.pack("<32sIIII6QQQQ", name, kind, dtype, len(shape), 0,
+                       *(shape + [0] * (6 - len(shape))), offset, size, splits)
+
+
+def batch(samples, fields, generation=1):
+    return struct.pack("<IIIIQQQ", BATCH_MAGIC, LAYOUT, generation,
+                       len(fields), samples, 0, 0) + b"".join(fields)
+
+
+def make_batches():
+    entry = struct.pack("<IIIIQQ", 1, 0, 1, 0, 2, 0)
+    other = struct.pack("<IIIIQQ", 1, 1, 1, 0, 2, 0)
+    good = batch(2, [
+        field(b"image", IMAGE, UINT8, [2, 3, 4, 4], PAGE, 96),
+        field(b"text", TEXT, UINT8, [11], 2 * PAGE, 11, 3 * PAGE),
+        field(b"sample_id", SAMPLE_ID, INT64, [2], 4 * PAGE, 16)])
+    put("client_batch/good", b"\1" + entry + good)
+    put("client_batch/two", b"\x82" + entry + other + good + good)
+    put("client_batch/twice", b"\3" + entry + entry + entry + good)
+    put("client_batch/end", b"\2" + entry + struct.pack(
+        "<IIIIQQ", 2, 0, 0, 0, 0, 0) + good)
+    put("client_batch/error", b"\1" + struct.pack("<IIIIQQ", 3, 0, 0, 0, 0, 0))
+    put("client_batch/no_slot", b"\1" + struct.pack(
+        "<IIIIQQ", 1, 2**32 - 1, 1, 0, 2, 0) + good)
+    put("client_batch/largest", b"\1" + struct.pack(
+        "<IIIIQQ", 1, 0, 1, 0, MOST, 0) + batch(MOST, [
+            field(b"x", IMAGE, INT64, [2**63, 2], MOST, MOST, MOST)]))
+
+
+def make_windows():
+    def fetched(kind, dtype, shape, offset, size):
+        return struct.pack("<IIII6QQQ", kind, dtype, len(shape), 0,
+                           *(shape + [0] * (6 - len(shape))), offset, size)
+
+    header = struct.pack("<IIII", FETCH_MAGIC, LAYOUT, 2, 2)
+    fields = [fetched(IMAGE, UINT8, [4, 4, 3], 384, 48),
+              fetched(TEXT, UINT8, [5], 448, 5), bytes(80), bytes(80)]
+    put("client_window/good", b"\2\0\2" + header + b"".join(fields).ljust(
+        368, b"\0") + bytes(128))
+    put("client_window/largest", b"\1\0\1" + struct.pack(
+        "<IIII", FETCH_MAGIC, LAYOUT, 1, 1) + fetched(
+            IMAGE, INT64, [2**61, 8], MOST, MOST) + bytes(64))
+    put("client_window/nothing", b"\0\0\0" + struct.pack(
+        "<IIII", FETCH_MAGIC, LAYOUT, 0, 0))
+
+
+def make_rings():
+    def ring(tail, releases, waiting=0, taken=0):
+        content = struct.pack("<IIIIQQ", tail, waiting, taken, 0, MOST, 1)
+        content = content.ljust(64, b"\0")
+        for slot, generation in releases:
+            content += struct.pack("<II", slot, generation)
+        return content
+
+    all_four = [(slot, 1) for slot in range(4)]
+    both = [ring(2, all_four[:2]).ljust(128, b"\0"), ring(4, all_four, 1, 4)]
+    put("release_ring/good", both[0] + both[1].ljust(128, b"\0"))
+    put("release_ring/twice", ring(4, [(0, 1), (0, 1), (1, 2), (MOST >> 32, 1)]))
+    put("release_ring/absurd", ring(2**32 - 1, all_four))
+    put("release_ring/full", ring(128, all_four * 32) * 2)
+
+
+def tar(members, kind=tarfile.USTAR_FORMAT):
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=kind) as archive:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return target.getvalue()[:-8 * 1024] + bytes(1024)
+
+
+def make_shards():
+    members = [("a/1.jpg", b"pixels"), ("a/1.cls", b"7"),
+               ("a/2.png", b"more pixels" * 60), ("a/2.cls", b"-1")]
+    put("shard_survey/alternatives", b"jpg;png,cls\n" + tar(members))
+    long = [("x" * 120 + "/1.jpg", b"1"), ("x" * 120 + "/1.cls", b"")]
+    put("shard_survey/pax", b"cls,jpg\n" + tar(long, tarfile.PAX_FORMAT))
+    put("shard_survey/gnu", b"jpg\n" + tar(long, tarfile.GNU_FORMAT))
+    put("shard_survey/lacking", b"jpg,txt\n" + tar(members))
+    put("shard_survey/nothing", b"jpg\n")
+
+
+def make_nested():
+    arrays = "[" * DEEP + "]" * DEEP
+    put("manifest/nested_arrays.jsonl",
+        '{"path": "a", "class": 1, "text": "b", "more": %s}\n' % arrays)
+    put("token_answer/nested_arrays.json",
+        '{"expires_in": 1, "access_token": %s}' % arrays)
+    put("credentials/nested.json",
+        '{"type": "authorized_user", "client_id": %s}' % arrays)
+    put("config/nested_keys.toml", ".".join("a" * DEEP) + " = 1\n")
+    put("config/nested_arrays.toml", f"a = {arrays}\n")
+    put("config/nested_tables.toml", "a = " + "{b=" * DEEP + "0" + "}" * DEEP)
+    put("config/nested_headers.toml", "[" + ".".join("a" * DEEP) + "]\n")
+    parts = "parts { format: CONCATENATION " * 60 + "}" * 60
+    put("session/nested", "\nrequest_id: 2 open_loader { spec { dataset { "
+        "format: CONCATENATION %s } } }\n" % parts)
+
+
+def main():
+    session = session_messages()
+    make_dictionaries(session)
+    make_answers(session)
+    make_batches()
+    make_windows()
+    make_rings()
+    make_shards()
+    make_nested()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+// A pipeline as a client describes it: whatever it says, it is refused, or it
+// fills its output from an image, and from the form that it kept of that image
+// with the same bytes.
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "proto/job.pb.h"
+#include "proto/raw_image.h"
+#include "server/pipeline/pipeline.h"
+#include "server/pipeline/workspace.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/text_message.h"
+
+namespace {
+
+using forebay::fuzz::Require;
+using forebay::pipeline::FormTarget;
+using forebay::pipeline::Pipeline;
+using forebay::pipeline::SampleKey;
+using forebay::pipeline::Workspace;
+
+using Bytes = std::vector<std::uint8_t>;
+
+// More would take long to fill.
+constexpr std::uint64_t kMostOutput = 1 << 16;
+constexpr std::uint64_t kScratch = 1 << 22;
+
+Bytes Image(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  const forebay::proto::RawImageHeader header = {forebay::proto::kRawImageMagic,
+                                                 width, height, channels};
+  Bytes image(sizeof(header) + std::size_t{width} * height * channels);
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    image[i] = static_cast<std::uint8_t>(i * 37 + i / 7);
+  }
+  std::memcpy(image.data(), &header, sizeof(header));
+  return image;
+}
+
+class KeptForm final : public FormTarget {
+ public:
+  absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
+    if (bytes > kScratch) return {};
+    form.resize(bytes);
+    return absl::MakeSpan(form);
+  }
+  void Filled() override { filled = true; }
+
+  Bytes form;
+  bool filled = false;
+};
+
+void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
+  static auto* const workspace =
+      new Workspace({.max_pixels = 1 << 16, .scratch_bytes = kScratch});
+  const SampleKey key = {.seed = 1, .epoch = 2, .sample = sample};
+  Bytes plain(pipeline.output().bytes, 1);
+  const absl::Status status =
+      pipeline.Run(image, key, *workspace, absl::MakeSpan(plain));
+  Require(status.ok() || absl::IsResourceExhausted(status) ||
+          absl::IsInvalidArgument(status));
+  KeptForm kept;
+  Bytes keeping(plain.size(), 2);
+  const absl::Status again = pipeline.RunAndKeep(image, key, *workspace,
+                                                 absl::MakeSpan(keeping), kept);
+  if (!status.ok() || !again.ok()) return;
+  Require(keeping == plain);
+  if (!kept.filled) return;
+  Bytes from_form(plain.size(), 3);
+  const absl::Status third = pipeline.RunFromForm(kept.form, key, *workspace,
+                                                  absl::MakeSpan(from_form));
+  Require(third.ok() ? from_form == plain : absl::IsResourceExhausted(third));
+}
+
+}  // namespace
+
+// A PipelineSpec as text.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  forebay::proto::PipelineSpec spec;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (!forebay::fuzz::ReadMessage(text, &spec)) return 0;
+  const auto pipeline = Pipeline::Create(spec);
+  if (!pipeline.ok()) {
+    Require(absl::IsInvalidArgument(pipeline.status()));
+    return 0;
+  }
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : (*pipeline)->output().shape) {
+    elements *= extent;
+  }
+  Require((*pipeline)->output().bytes ==
+          elements * forebay::proto::SizeOf((*pipeline)->output().dtype));
+  if ((*pipeline)->output().bytes > kMostOutput) return 0;
+  static const Bytes* const color = new Bytes(Image(37, 23, 3));
+  static const Bytes* const gray = new Bytes(Image(5, 61, 1));
+  Run(**pipeline, *color, 3);
+  Run(**pipeline, *gray, 4);
+  return 0;
+}

@@ -1,0 +1,60 @@
+// A release ring as a client may write it: the daemon takes no more from it
+// than it holds, calls what is impossible corrupt, and ends only leases that
+// its book has.
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "proto/shm_ring.h"
+#include "server/arena/channel.h"
+#include "server/arena/slot_pool.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::arena::Channel;
+using forebay::arena::SlotPool;
+using forebay::fuzz::Require;
+using forebay::proto::kRingBytes;
+
+constexpr forebay::arena::Holder kHolder = 7;
+constexpr std::uint32_t kSlots = 4;
+
+}  // namespace
+
+// What lies in the ring: twice, as it is before and after the daemon has looked
+// once.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  auto channel = Channel::Create();
+  auto memory = SlotPool::MakeMemory(kSlots, 4096);
+  Require(channel.ok() && memory.ok());
+  SlotPool pool(4096);
+  pool.Add(*std::move(memory));
+  for (std::uint32_t i = 0; i < kSlots; ++i) {
+    const auto slot = pool.Take();
+    pool.Finish(*slot);
+    Require(pool.Lease(*slot, kHolder));
+  }
+  void* const ring = mmap(nullptr, kRingBytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED, (*channel)->release_fd(), 0);
+  Require(ring != MAP_FAILED);
+  std::uint32_t ended = 0;
+  for (const std::size_t half : {size / 2, size - size / 2}) {
+    std::memcpy(ring, data, std::min<std::size_t>(half, kRingBytes));
+    data += half;
+    std::uint32_t taken = 0;
+    while (const auto release = (*channel)->TakeRelease()) {
+      Require(++taken <= forebay::proto::kReleaseCapacity);
+      ended += pool.Release(release->slot, release->generation, kHolder);
+    }
+    static_cast<void>((*channel)->Telling());
+    if ((*channel)->corrupt()) break;
+  }
+  Require(ended + pool.Leases(kHolder) == kSlots);
+  munmap(ring, kRingBytes);
+  return 0;
+}

@@ -1,0 +1,85 @@
+// Patterns of shards against a bucket's names: whatever both say, the shards
+// that are listed are objects that there are, or were named as they are.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/dataset/shards/listed_shards.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/object_lister.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/text_message.h"
+
+namespace {
+
+using forebay::fuzz::Require;
+using forebay::storage::ListedObject;
+using forebay::storage::ObjectVersion;
+
+// Expansion has a target of its own; here a name more is a thread's question.
+constexpr std::size_t kMostBytes = 200;
+
+class Bucket final : public forebay::storage::Root,
+                     public forebay::storage::ObjectLister {
+ public:
+  explicit Bucket(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  const std::string& uri() const override { return uri_; }
+  absl::Status List(const forebay::storage::Root&,
+                    const std::function<void(ListedObject)>& each,
+                    const std::stop_token&) override {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      each({.name = names_[i], .version = {.size = i + 1, .stamp = 1}});
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<ObjectVersion> Stat(const forebay::storage::Root&,
+                                     std::string_view object,
+                                     const std::stop_token&) override {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (names_[i] == object) return ObjectVersion{.size = i + 1, .stamp = 1};
+    }
+    return absl::NotFoundError("is not there");
+  }
+  bool Has(const std::string& name, const ObjectVersion& version) const {
+    return version.size >= 1 && version.size <= names_.size() &&
+           names_[version.size - 1] == name;
+  }
+
+ private:
+  const std::string uri_ = "gs://bucket";
+  const std::vector<std::string> names_;
+};
+
+}  // namespace
+
+// A pattern, and behind a line "--" the names, a line each.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto parts = forebay::fuzz::SplitParts(text);
+  if (parts.size() != 2 || parts[0].size() > kMostBytes) return 0;
+  // A range of numbers would be asked for one by one.
+  if (parts[0].find("..") != text.npos) return 0;
+  std::vector<std::string> names;
+  std::string_view rest = parts[1];
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (!line.empty()) names.emplace_back(line);
+  }
+  Bucket bucket(std::move(names));
+  const auto shards = forebay::dataset::shards::ListRemoteShards(
+      bucket, bucket, {std::string(parts[0])}, {});
+  if (!shards.ok()) return 0;
+  for (const auto& shard : *shards) {
+    Require(bucket.Has(shard.path, shard.version));
+  }
+  return 0;
+}

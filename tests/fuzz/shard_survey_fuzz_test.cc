@@ -1,0 +1,85 @@
+// The samples of a tar shard: whatever its bytes, a survey ends, asks only for
+// what there is, and finds samples whose fields lie within the shard, however
+// much it reads at a time.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/dataset/shards/field_choice.h"
+#include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/shard_survey.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::dataset::shards::BuildShardIndex;
+using forebay::dataset::shards::FieldChoice;
+using forebay::dataset::shards::ReadAhead;
+using forebay::dataset::shards::Shard;
+using forebay::dataset::shards::ShardSamples;
+using forebay::dataset::shards::ShardSurvey;
+using forebay::fuzz::Require;
+
+struct Result {
+  std::string error;
+  ShardSamples samples;
+};
+
+Result Survey(const Shard& shard, const FieldChoice& fields,
+              absl::Span<const std::uint8_t> bytes, const ReadAhead& ahead) {
+  auto survey = ShardSurvey::Create(shard, &fields, ahead);
+  if (!survey.ok()) return {survey.status().ToString(), {}};
+  while (const auto read = survey->next_read()) {
+    Require(read->length > 0 && read->offset <= bytes.size() &&
+            read->length <= bytes.size() - read->offset);
+    const absl::Status status =
+        survey->Take(bytes.subspan(read->offset, read->length));
+    if (!status.ok()) return {status.ToString(), {}};
+  }
+  return {"", survey->TakeSamples()};
+}
+
+}  // namespace
+
+// The fields, with commas between, up to a line's end, and the shard.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::size_t line = text.find('\n');
+  if (line == text.npos) return 0;
+  std::vector<std::string> names = {""};
+  for (const char c : text.substr(0, line)) {
+    if (c == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  const auto fields = FieldChoice::Create(names);
+  if (!fields.ok()) return 0;
+  const absl::Span<const std::uint8_t> bytes(data + line + 1, size - line - 1);
+  const Shard shard = {"a.tar", {.size = bytes.size(), .stamp = 1}};
+  const Result little =
+      Survey(shard, *fields, bytes, {.shortest = 512, .longest = 512});
+  Result much = Survey(shard, *fields, bytes, {});
+  Require(little.error == much.error &&
+          little.samples.keys.packed() == much.samples.keys.packed());
+  if (!much.error.empty()) return 0;
+  std::vector<ShardSamples> all;
+  all.push_back(std::move(much.samples));
+  const auto index = BuildShardIndex(*fields, {shard}, std::move(all));
+  if (!index.ok()) return 0;
+  for (std::uint64_t id = 0; id < (*index)->size(); ++id) {
+    Require((*index)->KeyOf(id).size() <= 255);
+    for (std::size_t field = 0; field < fields->size(); ++field) {
+      const auto member = (*index)->MemberOf(id, field);
+      Require(member.offset <= bytes.size() &&
+              member.length <= bytes.size() - member.offset);
+    }
+  }
+  return 0;
+}

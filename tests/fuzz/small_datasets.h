@@ -1,0 +1,15 @@
+#ifndef FOREBAY_TESTS_FUZZ_SMALL_DATASETS_H_
+#define FOREBAY_TESTS_FUZZ_SMALL_DATASETS_H_
+
+#include <string>
+
+namespace forebay::fuzz {
+
+// A new folder with a dataset of each kind, of some tiny images: class folders
+// "cat" and "dog", a shard "a.tar" (jpg, cls, txt), tables "t.csv" and
+// "t.jsonl" (image, class, text). It is removed when the process exits.
+std::string MakeSmallDatasets();
+
+}  // namespace forebay::fuzz
+
+#endif  // FOREBAY_TESTS_FUZZ_SMALL_DATASETS_H_
