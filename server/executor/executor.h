@@ -43,8 +43,8 @@ class Executor {
   virtual void SetWeight(schedule::Flow flow, double weight);
 
   // The CPU time that the flow may take from now on, in CPUs (seconds a
-  // second); positive, infinity: no cap, as until set. Who shares nothing out
-  // has no use for it.
+  // second); positive, infinity: no cap, as until set. What a flow without a
+  // cap wants too is held up by none. Who shares nothing out has no use for it.
   virtual void SetCap(schedule::Flow flow, double cpus);
 
   // The flow ended: lets go of its weight and cap once its last task has run.

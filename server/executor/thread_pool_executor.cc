@@ -63,14 +63,11 @@ void ThreadPoolExecutor::Stop() {
 
 void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
                                    const Demand& demand, Task task) {
-  FOREBAY_CHECK(!flows.empty());
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return;
-    const Queue::Id id = queue_.Push(flows[0], LoadOf(demand.cpu_nanos),
-                                     demand.urgency, std::move(task));
-    for (const schedule::Flow other : flows.subspan(1))
-      queue_.Share(id, other, demand.urgency, Now());
+    queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
+                   std::move(task));
     if (!WantsWorkerLocked()) return;
   }
   task_or_end_.NotifyOne();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,10 +34,11 @@ struct Load {
 //
 // A cap is a token bucket. A flow whose next item it does not let through is
 // passed over, and the others have its turns, until it does; what it was passed
-// over for is lost to it. Over any time, a flow gets at most its rate times
-// that, and the burst or, if that is larger, one item more. (What it is charged
-// for items that others took comes on credit.) The limit does so for all flows
-// together.
+// over for is lost to it. Over any time, a flow takes at most its rate times
+// that, and the burst or, if that is larger, one item more. An item that a flow
+// without a cap wants is held up by no cap, and counts for none; of one that
+// only flows with caps want, all counts for whose turn takes it. The limit
+// holds up all flows together.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // the caller locks. Owns the items. Never blocks. No errors.
@@ -65,9 +67,18 @@ class SharedQueue {
     return id;
   }
 
+  // An item that all of these want: at least one, none of them twice.
+  Id PushFor(std::span<const Flow> flows, const Load& load,
+             std::uint64_t urgency, Item item) {
+    FOREBAY_CHECK(!flows.empty());
+    const Id id = Push(flows.front(), load, urgency, std::move(item));
+    for (const Flow other : flows.subspan(1)) Share(id, other, urgency);
+    return id;
+  }
+
   // The flow wants the item too. Of one that is not known, because it is done,
   // it takes no notice.
-  void Share(Id id, Flow flow, std::uint64_t urgency, std::int64_t now_nanos) {
+  void Share(Id id, Flow flow, std::uint64_t urgency) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     Entry& entry = found->second;
@@ -79,8 +90,8 @@ class SharedQueue {
     } else if (joins) {
       const double before = entry.part();
       const double after = before / (1 + before);
-      ChargeAll(entry, entry.load, after - before, now_nanos);
-      Charge(flow, entry.load, after, now_nanos);
+      ChargeAll(entry, entry.load.cost, after - before);
+      Charge(flow, entry.load.cost, after);
     }
     if (joins) entry.others.push_back(flow);
   }
@@ -122,7 +133,8 @@ class SharedQueue {
     const Load actual = AtLeastOne(load);
     const Load correction = {actual.cost - entry.load.cost,
                              actual.units - entry.load.units};
-    ChargeAll(entry, correction, entry.part(), now_nanos);
+    ChargeAll(entry, correction.cost, entry.part());
+    if (entry.counts) Count(entry.flow, correction.units, now_nanos);
     if (limit_.has_value())
       limit_->Charge(static_cast<double>(correction.units), now_nanos);
     queue_.Complete(entry.flow, entry.load.cost, entry.load.cost);
@@ -174,6 +186,7 @@ class SharedQueue {
     std::vector<Flow> others;
     std::size_t places;        // in the queue
     std::optional<Item> item;  // while it waits
+    bool counts = false;       // for a cap: that of whose turn took it
 
     bool IsWantedBy(Flow wanted) const {
       return flow == wanted ||
@@ -196,12 +209,19 @@ class SharedQueue {
     return TokenBucket(rate, rate * kBurstSeconds, now_nanos);
   }
 
-  // Holds the flow if its cap does not let its part of the item through.
+  // Whether only flows with caps want the item.
+  bool CountsForCaps(const Entry& entry) const {
+    return caps_.contains(entry.flow) &&
+           std::all_of(entry.others.begin(), entry.others.end(),
+                       [this](Flow other) { return caps_.contains(other); });
+  }
+
+  // Holds the flow if its cap does not let the item through.
   bool HoldsUp(Flow flow, const Entry& entry, std::int64_t now_nanos) {
     const auto cap = caps_.find(flow);
-    if (cap == caps_.end()) return false;
+    if (cap == caps_.end() || !CountsForCaps(entry)) return false;
     const std::int64_t ready = cap->second.bucket.ReadyAt(
-        static_cast<double>(entry.load.units) * entry.part(), now_nanos);
+        static_cast<double>(entry.load.units), now_nanos);
     if (ready <= now_nanos) return false;
     cap->second.held_until = ready;
     held_.insert({ready, flow});
@@ -229,12 +249,13 @@ class SharedQueue {
       queue_.Withdraw(entry->flow, id);
       for (const Flow other : entry->others) queue_.Withdraw(other, id);
     }
-    // The queue has charged all of it to whose turn it was.
-    if (!entry->others.empty())
+    if (!entry->others.empty()) {
+      // The queue has charged all of it to whose turn it was.
       queue_.Charge(entry->flow, -static_cast<double>(entry->load.cost));
-    const Load charged = {entry->others.empty() ? 0 : entry->load.cost,
-                          entry->load.units};
-    ChargeAll(*entry, charged, entry->part(), now_nanos);
+      ChargeAll(*entry, entry->load.cost, entry->part());
+    }
+    entry->counts = CountsForCaps(*entry);
+    if (entry->counts) Count(entry->flow, entry->load.units, now_nanos);
     if (limit_.has_value())
       limit_->Charge(static_cast<double>(entry->load.units), now_nanos);
     ++in_flight_;
@@ -243,20 +264,19 @@ class SharedQueue {
     return popped;
   }
 
-  // Charges a part of the load to each who wants the entry.
-  void ChargeAll(const Entry& entry, const Load& load, double part,
-                 std::int64_t now_nanos) {
-    Charge(entry.flow, load, part, now_nanos);
-    for (const Flow other : entry.others) Charge(other, load, part, now_nanos);
+  // Charges a part of the cost to each who wants the entry.
+  void ChargeAll(const Entry& entry, std::int64_t cost, double part) {
+    Charge(entry.flow, cost, part);
+    for (const Flow other : entry.others) Charge(other, cost, part);
   }
-  void Charge(Flow flow, const Load& load, double part,
-              std::int64_t now_nanos) {
-    if (load.cost != 0)
-      queue_.Charge(flow, static_cast<double>(load.cost) * part);
+  void Charge(Flow flow, std::int64_t cost, double part) {
+    if (cost != 0) queue_.Charge(flow, static_cast<double>(cost) * part);
+  }
+  // Takes the units from the flow's cap, if it has one still.
+  void Count(Flow flow, std::int64_t units, std::int64_t now_nanos) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end()) return;
-    cap->second.bucket.Charge(static_cast<double>(load.units) * part,
-                              now_nanos);
+    cap->second.bucket.Charge(static_cast<double>(units), now_nanos);
     Release(flow);  // the next Pop looks anew
   }
 

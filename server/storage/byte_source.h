@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -80,7 +81,15 @@ struct ReadPurpose {
   std::uint64_t urgency = 0;  // smaller is sooner; nanoseconds, by guess
   std::int64_t next_use_nanos =
       INT64_MAX;  // from now until the bytes are wanted again
+  // All who pay for it, in equal parts; null: `job` alone.
+  std::shared_ptr<const std::vector<std::uint64_t>> payers = nullptr;
 };
+
+// At least one, none of them twice.
+inline absl::Span<const std::uint64_t> PayersOf(const ReadPurpose& purpose) {
+  if (purpose.payers == nullptr) return {&purpose.job, 1};
+  return *purpose.payers;
+}
 
 // Which sample of which dataset the bytes are, for who can tell when a sample
 // is wanted again.
@@ -164,8 +173,8 @@ class ByteSource {
   // that shares nothing out has no use for it.
   virtual void SetWeight(std::uint64_t job, double weight);
   // The most that the job may read from now on, in bytes a second; positive,
-  // infinity: no cap, as until set. A source that schedules nothing has no use
-  // for it.
+  // infinity: no cap, as until set. What a job without a cap pays for too is
+  // held up by none. A source that schedules nothing has no use for it.
   virtual void SetCap(std::uint64_t job, double bytes_per_second);
   // The job ended: lets go of its weight and cap once its last read is done.
   virtual void Forget(std::uint64_t job);

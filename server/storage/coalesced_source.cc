@@ -1,4 +1,4 @@
-// How requests are put together. Those that may be are sorted by job, object
+// How requests are put together. Those that may be are sorted by payers, object
 // and offset; from each on, as many as follow closely are one range. The memory
 // that its members have set aside bounds a range too: as what is held for n
 // bytes is n, a quarter more and 4 KiB, the gaps between small samples may be
@@ -23,9 +23,11 @@ std::uint64_t EndOf(const ReadRequest& request) {
 
 auto ObjectOf(const ReadRequest& request) {
   const ObjectVersion& version = request.version;
-  return std::tie(request.purpose.job, request.root, version.size,
-                  version.stamp, version.revision.inode,
-                  version.revision.ctime_nanos, request.layout, request.object);
+  return std::tuple_cat(
+      std::make_tuple(PayersOf(request.purpose)),
+      std::tie(request.root, version.size, version.stamp,
+               version.revision.inode, version.revision.ctime_nanos,
+               request.layout, request.object));
 }
 
 bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {

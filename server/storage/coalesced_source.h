@@ -31,12 +31,13 @@ struct CoalescedSourceOptions {
   static CoalescedSourceOptions For(std::uint64_t memory);
 };
 
-// Makes one read of those that come together, are of one job, and lie near each
-// other in one object: that saves requests, and lets disks read on. Each gets
-// the bytes that it asked for, and holds no others. Such a read takes the most
-// urgent one's place, and what is shared of it is all of it. One that fails is
-// made again, request by request, so that what is wrong with some bytes harms
-// only who asked for those. A request that stands alone passes as it is.
+// Makes one read of those that come together, are paid by the same jobs, and
+// lie near each other in one object: that saves requests, and lets disks read
+// on. Each gets the bytes that it asked for, and holds no others. Such a read
+// takes the most urgent one's place, and what is shared of it is all of it. One
+// that fails is made again, request by request, so that what is wrong with some
+// bytes harms only who asked for those. A request that stands alone passes as
+// it is.
 //
 // Memory: who asks for bytes has set HeldBytes of them aside, and a read that
 // serves several takes no more than all of those together; but while its bytes

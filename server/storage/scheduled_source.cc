@@ -56,8 +56,8 @@ void ScheduledSource::Read(absl::Span<ReadRequest> requests) {
       const ReadPurpose purpose = request.purpose;
       const std::uint64_t ticket = request.ticket;
       const schedule::Load load = LoadLocked(BytesOf(request));
-      const Queue::Id id =
-          queue_.Push(purpose.job, load, purpose.urgency, std::move(request));
+      const Queue::Id id = queue_.PushFor(PayersOf(purpose), load,
+                                          purpose.urgency, std::move(request));
       if (ticket != 0) tickets_[ticket] = id;
     }
   }
@@ -69,7 +69,8 @@ void ScheduledSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
     base::MutexLock lock(&mutex_);
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
-    queue_.Share(found->second, purpose.job, purpose.urgency, Now());
+    for (const std::uint64_t payer : PayersOf(purpose))
+      queue_.Share(found->second, payer, purpose.urgency);
   }
   below_->Share(ticket, purpose);
   Dispatch();  // who joined may be allowed what the others are not

@@ -104,8 +104,10 @@ void RangedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   client_->engine().Post([=, this] {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
-    for (const Queue::Id part : found->second->asked)
-      queue_.Share(part, purpose.job, purpose.urgency, Now());
+    for (const Queue::Id part : found->second->asked) {
+      for (const std::uint64_t payer : PayersOf(purpose))
+        queue_.Share(part, payer, purpose.urgency);
+    }
     Dispatch();
   });
 }
@@ -171,9 +173,9 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
   for (std::uint64_t at = 0; at < request.length; at += part_bytes) {
     const std::uint64_t length = std::min(part_bytes, request.length - at);
     const Part part = {reading, {request.offset + at, length}};
-    reading->asked.push_back(queue_.Push(request.purpose.job,
-                                         LoadOf(part.range),
-                                         request.purpose.urgency, part));
+    reading->asked.push_back(queue_.PushFor(PayersOf(request.purpose),
+                                            LoadOf(part.range),
+                                            request.purpose.urgency, part));
   }
 }
 

@@ -143,7 +143,7 @@ TEST(SharedQueueTest, AllPayEqualParts) {
         for (int other = 0; other < flows; ++other)
           if (paid[other] / weight[other] < paid[flow] / weight[flow])
             flow = other;
-        queue.Share(shared->first, flow, random() % 4, 0);
+        queue.Share(shared->first, flow, random() % 4);
         shared->second.wanted_by.insert(flow);
       }
       if (flying.size() == depth) {
@@ -221,11 +221,11 @@ TEST(SharedQueueTest, KeepsEveryItem) {
         break;
       case 8:
         if (!waiting.empty())
-          queue.Share(waiting.begin()->first + random() % 3, flow, random() % 5,
-                      now);
+          queue.Share(waiting.begin()->first + random() % 3, flow,
+                      random() % 5);
         break;
       case 9:
-        if (!flying.empty()) queue.Share(flying.front(), flow, 0, now);
+        if (!flying.empty()) queue.Share(flying.front(), flow, 0);
         break;
       case 10:
         queue.SetCap(flow, random() % 2 == 0 ? kNone : 1 + random() % 100'000,

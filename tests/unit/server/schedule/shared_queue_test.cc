@@ -142,7 +142,7 @@ TEST(SharedQueueTest, ASharedItemTakesTheMostUrgentOnesPlace) {
     queue.Push(1, Same(10), 5, i);
     queue.Push(2, Same(10), 5, 10 + i);
   }
-  queue.Share(late, 2, 0, 0);
+  queue.Share(late, 2, 0);
   EXPECT_EQ(queue.size(), 7) << "it is one item";
   std::vector<int> order;
   for (int i = 0; i < 7; ++i) order.push_back(Next(queue));
@@ -157,7 +157,7 @@ TEST(SharedQueueTest, TheSameFlowMayWantAnItemSooner) {
   Queue queue;
   const auto late = queue.Push(1, Same(10), 9, 100);
   queue.Push(1, Same(10), 5, 1);
-  queue.Share(late, 1, 0, 0);
+  queue.Share(late, 1, 0);
   EXPECT_EQ(queue.size(), 2);
   EXPECT_EQ(Next(queue), 100);
   EXPECT_EQ(Next(queue), 1);
@@ -171,20 +171,45 @@ TEST(SharedQueueTest, WhoMayReadTakesItForWhoMayNot) {
   EXPECT_EQ(Next(queue), 0);
   const auto held = queue.Push(1, Same(10), 0, 1);
   EXPECT_EQ(Next(queue), -1);
-  queue.Share(held, 2, 0, 0);
+  queue.Share(held, 2, 0);
   EXPECT_EQ(Next(queue), 1);
-  // Its part came on credit: 5 are owed, and 10 are wanted.
+  // For its cap that counts nothing.
   queue.Push(1, Same(10), 0, 2);
   EXPECT_EQ(Next(queue), -1);
-  EXPECT_NEAR(queue.NextAt(), 150 * kMillisecond, 10);
+  EXPECT_NEAR(queue.NextAt(), 100 * kMillisecond, 10);
+}
+
+// However much another takes for it, or it takes of what another wants, it
+// gets what its cap allows it for itself.
+TEST(SharedQueueTest, WhatOneWithoutACapWantsIsHeldUpByNone) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);  // a burst of 100
+  const Flow both[] = {1, 2};
+  for (int i = 0; i < 1000; ++i) queue.PushFor(both, Same(10), 0, i);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(Next(queue), i);
+  for (int i = 0; i < 11; ++i) queue.Push(1, Same(10), 0, i);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Next(queue), i) << "its burst";
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_NEAR(queue.NextAt(), 10 * kMillisecond, 10);
+}
+
+TEST(SharedQueueTest, WhatOnlyTheCappedWantCountsForWhoTakesIt) {
+  Queue queue;
+  queue.SetCap(1, 1000, 0);  // a burst of 100
+  queue.SetCap(2, 2000, 0);  // and of 200
+  const Flow both[] = {1, 2};
+  for (int i = 0; i < 100; ++i) queue.PushFor(both, Same(10), 0, i);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(Next(queue), i) << "both bursts";
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_NEAR(queue.NextAt(), 5 * kMillisecond, 10) << "the second's";
 }
 
 TEST(SharedQueueTest, OfAnItemThatIsDoneNobodyTakesNotice) {
   Queue queue;
   const auto id = queue.Push(1, Same(10), 0, 1);
   EXPECT_EQ(Next(queue), 1);
-  queue.Share(id, 2, 0, 0);
-  queue.Share(12345, 2, 0, 0);
+  queue.Share(id, 2, 0);
+  queue.Share(12345, 2, 0);
   EXPECT_FALSE(queue.Pop(0).has_value());
 }
 
@@ -193,8 +218,8 @@ TEST(SharedQueueTest, FlowsMayBeForgottenWhileTheyShare) {
   const auto flying = queue.Push(1, Same(10), 0, 0);
   const auto waiting = queue.Push(1, Same(10), 0, 1);
   ASSERT_EQ(queue.Pop(0)->id, flying);
-  queue.Share(flying, 2, 0, 0);
-  queue.Share(waiting, 2, 0, 0);
+  queue.Share(flying, 2, 0);
+  queue.Share(waiting, 2, 0);
   queue.SetCap(2, 1, 0);
   queue.Forget(2);
   queue.Forget(1);

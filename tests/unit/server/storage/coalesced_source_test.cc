@@ -227,6 +227,19 @@ TEST_F(CoalescedSourceTest, OtherJobsObjectsVersionsAndRootsStandApart) {
   EXPECT_THAT(log(), SizeIs(5));
 }
 
+TEST_F(CoalescedSourceTest, WhatTheSamePayForIsOneReadWhomeverItIsCountedTo) {
+  auto one = Request(0, 1000, 1);
+  auto two = Request(1000, 1000, 2);
+  for (ReadRequest* const request : {&one, &two}) {
+    request->purpose.payers =
+        std::make_shared<const std::vector<std::uint64_t>>(
+            std::vector<std::uint64_t>{1, 2});
+  }
+  Read({one, Request(2000, 1000, 2), two});
+  EXPECT_THAT(below_.log(), ElementsAre("shard 0+2000", "shard 2000+1000"));
+  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
+}
+
 TEST_F(CoalescedSourceTest, NothingAndImpossibleExtentsStandApart) {
   auto nameless = Request(0, 10);
   nameless.root = nullptr;

@@ -212,6 +212,27 @@ TEST_F(ScheduledSourceTest, ACapLetsTheOthersPass) {
   EXPECT_EQ(good_, 7);
 }
 
+TEST_F(ScheduledSourceTest, WhatOneWithoutACapPaysForTooPassesAnyCap) {
+  Make({.reads_at_once = 1, .clock = &clock_});
+  source_->SetCap(1, 10.0 * kBytes);  // a burst of one read
+  for (int i = 0; i < 5; ++i) {
+    ReadRequest request = Request(1);
+    request.purpose.payers = std::make_shared<const std::vector<std::uint64_t>>(
+        std::vector<std::uint64_t>{1, 2});
+    source_->Read({&request, 1});
+  }
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 5);
+  // Of its own it has its burst, and no more.
+  Read(1, /*urgency=*/0, /*ticket=*/7);
+  Read(1, /*urgency=*/1, /*ticket=*/8);
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 6);
+  source_->Share(8, {.job = 2});
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 7);
+}
+
 // With nobody to wake it but its own alarm. What came of it in that time is no
 // more than the cap allows, however slow this machine is.
 TEST_F(ScheduledSourceTest, ReadsOfACappedJobGoOnByThemselves) {
