@@ -16,8 +16,8 @@
 // takes each word once and believes none of them. The counters beside it are
 // what the client says of itself.
 //
-// A daemon that has work for this loader looks into the release ring between
-// two pieces of it, and says so in `looking`; one that has none must be told by
+// A daemon that is at work for this loader looks into the release ring between
+// two pieces of it, and says so in `looking`; one that is not must be told by
 // the eventfd of releases, and when the client begins to wait, for it prepares
 // no more than what it has seen to be taken. Either side first writes its own
 // word and then reads the other's, in sequential order, so that nothing is

@@ -1,8 +1,16 @@
 #include "server/job/job.h"
 
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 
 namespace forebay::job {
+namespace {
+
+constexpr double kNoCap = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 double Job::Describe(std::string name, double weight) {
   base::MutexLock lock(&mutex_);
@@ -16,6 +24,12 @@ void Job::Change(const JobChange& change) {
   if (change.weight.has_value()) changes_.weight = change.weight;
   if (change.max_read.has_value()) changes_.max_read = change.max_read;
   if (change.max_cpus.has_value()) changes_.max_cpus = change.max_cpus;
+}
+
+bool Job::IsCapped() const {
+  base::MutexLock lock(&mutex_);
+  return std::isfinite(changes_.max_read.value_or(kNoCap)) ||
+         std::isfinite(changes_.max_cpus.value_or(kNoCap));
 }
 
 void Job::AddProcess(std::uint32_t pid) {

@@ -34,6 +34,8 @@ class Job {
   double Describe(std::string name, double weight);
   // In force as long as the job lives.
   void Change(const JobChange& change);
+  // Whether it has a cap, of reading or of CPU time.
+  bool IsCapped() const;
   void AddProcess(std::uint32_t pid);
   // True if that was the last one.
   bool RemoveProcess(std::uint32_t pid);

@@ -11,23 +11,25 @@
 namespace forebay::job {
 
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
-    const proto::LoaderSpec& spec, const Parts& parts,
-    base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
-    schedule::Flow flow) {
+    const proto::LoaderSpec& spec,
+    std::shared_ptr<const dataset::Dataset> dataset, base::MemoryBudget* budget,
+    std::shared_ptr<stream::Stream> stream, schedule::Flow flow) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
       const arena::Holder member,
       stream->Join(channel.get(), flow, spec.batch().depth()));
-  return std::shared_ptr<Loader>(new Loader(
-      spec, parts, budget, std::move(channel), std::move(stream), member));
+  return std::shared_ptr<Loader>(new Loader(spec, std::move(dataset), budget,
+                                            std::move(channel),
+                                            std::move(stream), member));
 }
 
-Loader::Loader(proto::LoaderSpec spec, Parts parts, base::MemoryBudget* budget,
+Loader::Loader(proto::LoaderSpec spec,
+               std::shared_ptr<const dataset::Dataset> dataset,
+               base::MemoryBudget* budget,
                std::unique_ptr<arena::Channel> channel,
                std::shared_ptr<stream::Stream> stream, arena::Holder member)
     : spec_(std::move(spec)),
-      dataset_(std::move(parts.dataset)),
-      seat_(std::move(parts.seat)),
+      dataset_(std::move(dataset)),
       budget_(budget),
       channel_(std::move(channel)),
       stream_(std::move(stream)),
@@ -47,12 +49,7 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
                                          budget_, kWhat));
   }
   base::MutexLock lock(&control_);
-  if (seat_ == nullptr)
-    return stream_->Start(member_, epoch, first_sample, samples);
-  if (stream_->Snapshot(member_).running)
-    return absl::FailedPreconditionError("an epoch is under way");
-  FOREBAY_RETURN_IF_ERROR(seat_->Start(first_sample, samples.get()));
-  return stream_->Start(member_, epoch, first_sample);
+  return stream_->Start(member_, epoch, first_sample, samples);
 }
 
 std::uint32_t Loader::StopEpoch() {

@@ -14,7 +14,6 @@
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
 #include "server/job/snapshot.h"
-#include "server/stream/coordinator.h"
 #include "server/stream/stream.h"
 
 namespace forebay::job {
@@ -29,15 +28,10 @@ namespace forebay::job {
 // (a client that breaks the contract).
 class Loader {
  public:
-  // What it shares with its stream.
-  struct Parts {
-    std::shared_ptr<const dataset::Dataset> dataset;
-    // Where the order is coordinated: its place in it. Else null.
-    std::shared_ptr<stream::Coordinator::Seat> seat;
-  };
-
+  // The dataset is the stream's.
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
-      const proto::LoaderSpec& spec, const Parts& parts,
+      const proto::LoaderSpec& spec,
+      std::shared_ptr<const dataset::Dataset> dataset,
       base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
       schedule::Flow flow);
   // The member is gone for good: its leases end.
@@ -71,6 +65,9 @@ class Loader {
   // Ends production; returns how many ready entries there are in all.
   std::uint32_t StopEpoch();
 
+  // Whether the job has a cap: none until set.
+  void SetCapped(bool capped) { stream_->SetCapped(member_, capped); }
+
   // To be called when channel().event_fd() is readable.
   absl::Status TakeReleases();
 
@@ -85,13 +82,13 @@ class Loader {
   absl::StatusOr<PeekedBatch> Peek() const;
 
  private:
-  Loader(proto::LoaderSpec spec, Parts parts, base::MemoryBudget* budget,
-         std::unique_ptr<arena::Channel> channel,
+  Loader(proto::LoaderSpec spec,
+         std::shared_ptr<const dataset::Dataset> dataset,
+         base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
          std::shared_ptr<stream::Stream> stream, arena::Holder member);
 
   const proto::LoaderSpec spec_;
   const std::shared_ptr<const dataset::Dataset> dataset_;
-  const std::shared_ptr<stream::Coordinator::Seat> seat_;
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;

@@ -116,14 +116,15 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .seed = spec.sampler().seed(),
                         .seat = nullptr};
   if (sampler.is_drawn()) registry_->Coordinate(job_->uid(), &recipe);
-  const Loader::Parts parts = {.dataset = recipe.dataset, .seat = recipe.seat};
+  dataset = recipe.dataset;
   FOREBAY_ASSIGN_OR_RETURN(
       auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<Loader> loader,
-      Loader::Create(spec, parts, registry_->machinery_.budget,
+      Loader::Create(spec, std::move(dataset), registry_->machinery_.budget,
                      std::move(stream), job_->flow()));
   job_->AddLoader(loader);
+  registry_->TellCapped(*job_);
   return loader;
 }
 
@@ -252,16 +253,26 @@ absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
 
 absl::Status Registry::Change(const std::string& job, const JobChange& change) {
   FOREBAY_RETURN_IF_ERROR(CheckChange(change));
-  // Held, so that the job does not end before its flow is told.
-  base::MutexLock lock(&mutex_);
-  FOREBAY_ASSIGN_OR_RETURN(const std::shared_ptr<Job> found, FindLocked(job));
-  found->Change(change);
-  if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
-  if (change.max_read.has_value())
-    machinery_.source->SetCap(found->flow(), *change.max_read);
-  if (change.max_cpus.has_value())
-    machinery_.executor->SetCap(found->flow(), *change.max_cpus);
+  std::shared_ptr<Job> found;
+  {
+    // Held, so that the job does not end before its flow is told.
+    base::MutexLock lock(&mutex_);
+    FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
+    found->Change(change);
+    if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
+    if (change.max_read.has_value())
+      machinery_.source->SetCap(found->flow(), *change.max_read);
+    if (change.max_cpus.has_value())
+      machinery_.executor->SetCap(found->flow(), *change.max_cpus);
+  }
+  TellCapped(*found);
   return absl::OkStatus();
+}
+
+void Registry::TellCapped(const Job& job) {
+  base::MutexLock lock(&telling_);
+  for (const std::shared_ptr<Loader>& loader : job.Loaders())
+    loader->SetCapped(job.IsCapped());
 }
 
 void Registry::ReclaimIdle(std::int64_t idle_nanos) {

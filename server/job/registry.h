@@ -114,11 +114,17 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
+  // Tells the job's loaders whether it has a cap: after a change, and once more
+  // when one was opened.
+  void TellCapped(const Job& job);
 
   const stream::Machinery machinery_;
   StreamDirectory streams_;
   dataset::composed::Composer datasets_;
   CoordinatorDirectory coordinators_;
+
+  // Held while loaders are told, so that the latest is what they hear last.
+  base::Mutex telling_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

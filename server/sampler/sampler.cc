@@ -151,6 +151,12 @@ absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                  dataset_size, spec.order(), spec.block_samples(), spec.seed());
 }
 
+absl::Status Sampler::CheckEpoch(std::uint64_t epoch) {
+  if (epoch < kEpochs) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "sampler: epochs are numbered below ", kEpochs, ", not ", epoch));
+}
+
 absl::Status Sampler::CheckList(const base::IndexList* list) const {
   if (is_listed() == (list != nullptr)) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -18,6 +18,9 @@
 
 namespace forebay::sampler {
 
+// Epochs are numbered below this, so that there is always one after.
+inline constexpr std::uint64_t kEpochs = std::uint64_t{1} << 63;
+
 // One epoch of a Sampler, with the epoch's keys worked out: for whoever asks
 // for many positions of the same epoch. Immutable value, thread-safe, never
 // blocks, has no errors.
@@ -97,9 +100,12 @@ class Sampler {
     return copy;
   }
 
+  // INVALID_ARGUMENT: no epoch has that number.
+  static absl::Status CheckEpoch(std::uint64_t epoch);
   // INVALID_ARGUMENT: the order needs a list and there is none (null), or the
   // other way round.
   absl::Status CheckList(const base::IndexList* list) const;
+  // `epoch` is below kEpochs, or the one after.
   // `list`: where the order is LISTED, what the epoch is; its numbers are below
   // dataset_size(). Null: none, or an epoch without samples.
   EpochOrder Epoch(std::uint64_t epoch,

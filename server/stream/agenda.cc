@@ -15,7 +15,7 @@ std::optional<std::size_t> NextWish(absl::Span<const Wish> wishes) {
     if (!wishes[i].open) continue;
     const bool waits =
         std::any_of(wishes.begin(), wishes.end(), [&](const Wish& other) {
-          return other.hungry && GivesWay(wishes[i], other);
+          return other.claims && GivesWay(wishes[i], other);
         });
     if (!waits &&
         (!best.has_value() || wishes[i].served < wishes[*best].served))

@@ -16,11 +16,13 @@ namespace forebay::stream {
 struct Wish {
   arena::Holder member = 0;
   BatchKey key;
-  std::uint64_t position = 0;  // in samples, counted over all epochs
-  std::uint64_t left = 0;      // samples of its epoch, from there on
-  bool open = false;           // it may have one more in the making now
-  bool hungry = false;         // its trainer waits for what is made
-  double served = 0;           // batches that were made for it so far
+  Position position = 0;
+  std::uint64_t left = 0;    // samples of its epoch, from there on
+  bool open = false;         // it may have one more in the making now
+  bool hungry = false;       // its trainer waits for what is made
+  bool has_nothing = false;  // neither to take nor on its way
+  bool claims = false;       // who is ahead gives way to it, if to anybody
+  double served = 0;         // batches that were made for it so far
 };
 
 // Whether who stands at `leader` would give way to who stands behind it: until
@@ -30,7 +32,7 @@ struct Wish {
 bool GivesWay(const Wish& leader, const Wish& follower);
 
 // The wish that is granted next: of those that are open, and give way to nobody
-// who is hungry, the one that was served least. nullopt: none. Pure.
+// who claims it, the one that was served least. nullopt: none. Pure.
 std::optional<std::size_t> NextWish(absl::Span<const Wish> wishes);
 
 }  // namespace forebay::stream

@@ -11,7 +11,6 @@ namespace forebay::stream {
 Member& Audience::Join(arena::Channel* channel, const Member::Terms& terms) {
   members_.push_back(
       std::make_unique<Member>(++last_, channel, terms, batch_, forecasts_));
-  channel->SetLooking(looking_);
   return *members_.back();
 }
 
@@ -48,15 +47,48 @@ std::size_t Audience::Running() const {
       [](const auto& member) { return member->cursor().running(); }));
 }
 
-std::vector<schedule::Flow> Audience::Flows() const {
+template <typename Is>
+std::vector<schedule::Flow> Audience::FlowsOf(const Is& is) const {
   std::vector<schedule::Flow> flows;
   for (const std::unique_ptr<Member>& member : members_) {
     const schedule::Flow flow = member->terms().flow;
-    if (member->cursor().running() &&
+    if (is(*member) &&
         std::find(flows.begin(), flows.end(), flow) == flows.end())
       flows.push_back(flow);
   }
   return flows;
+}
+
+std::vector<schedule::Flow> Audience::Flows() const {
+  return FlowsOf(
+      [](const Member& member) { return member.cursor().running(); });
+}
+
+std::vector<schedule::Flow> Audience::UncappedFlows() const {
+  return FlowsOf([](const Member& member) {
+    return member.cursor().running() && !member.capped;
+  });
+}
+
+std::vector<schedule::Flow> Audience::CappedFlows(const BatchKey& key) const {
+  const auto is_capped = [](const auto& member) { return member->capped; };
+  if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};
+  const std::vector<arena::Holder> comers = WhoComesTo(key);
+  const auto comes = [&](const Member& member) {
+    return std::find(comers.begin(), comers.end(), member.holder()) !=
+           comers.end();
+  };
+  for (const auto& member : members_) {
+    if (comes(*member) && !member->capped) return {};
+  }
+  return FlowsOf(comes);
+}
+
+bool Audience::AnyUncapped(const std::vector<schedule::Flow>& flows) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return !member->capped && std::find(flows.begin(), flows.end(),
+                                        member->terms().flow) != flows.end();
+  });
 }
 
 std::int64_t Audience::NanosUntil(const BatchKey& key,
@@ -84,17 +116,26 @@ bool Audience::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
   });
 }
 
-bool Audience::SetLooking(bool looking) {
-  if (looking == looking_) return false;
-  looking_ = looking;
-  for (const auto& member : members_) member->channel()->SetLooking(looking);
-  return true;
+bool Audience::SetLooking(bool at_work) {
+  bool ended = false;
+  for (const auto& member : members_) {
+    const bool looks = at_work && member->cursor().running();
+    ended |= member->is_looked_at() && !looks;
+    member->SetLooking(looks);
+  }
+  return ended;
 }
 
 void Audience::TakeReleases(arena::SlotPool& pool) {
   for (const std::unique_ptr<Member>& member : members_) {
     if (!member->TakeReleases(pool).ok()) member->channel()->RaiseEvent();
   }
+}
+
+std::uint64_t Audience::Heard() const {
+  std::uint64_t heard = 0;
+  for (const auto& member : members_) heard += member->heard();
+  return heard;
 }
 
 }  // namespace forebay::stream

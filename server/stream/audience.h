@@ -43,6 +43,13 @@ class Audience {
   bool was_shared() const { return was_shared_; }
   // Whom the stream's work is charged to: each flow of those once.
   std::vector<schedule::Flow> Flows() const;
+  // Those without a cap.
+  std::vector<schedule::Flow> UncappedFlows() const;
+  // Those that the batch is made for, if all that come to it have caps; else
+  // none.
+  std::vector<schedule::Flow> CappedFlows(const BatchKey& key) const;
+  // Whether one of the flows is a member's that has no cap.
+  bool AnyUncapped(const std::vector<schedule::Flow>& flows) const;
   // Until the first of them takes the batch, as Member::NanosUntil says.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
@@ -51,19 +58,25 @@ class Audience {
   // Whether one of them comes to the batch, and does not stand still.
   bool AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const;
 
-  // Whether the stream looks for releases, or has to be told of them. Says so
-  // to the members; true if the answer is another than before.
-  bool SetLooking(bool looking);
+  // Tells each member whether the stream looks for its releases, or has to be
+  // told of them: while it is at work it looks for those of who runs. True if
+  // a member was looked at until then.
+  bool SetLooking(bool at_work);
   // Ends the leases that members have released. Whoever serves a member in
   // whose ring there is garbage is told as if it had released something.
   void TakeReleases(arena::SlotPool& pool);
+  // Grows with each release and each entry that a member took, once it is seen.
+  std::uint64_t Heard() const;
 
  private:
+  // Of the members that `is` says, each once.
+  template <typename Is>
+  std::vector<schedule::Flow> FlowsOf(const Is& is) const;
+
   const proto::BatchSpec batch_;
   const Member::Forecasts forecasts_;
   std::vector<std::unique_ptr<Member>> members_;
   arena::Holder last_ = 0;
-  bool looking_ = false;
   bool was_shared_ = false;
 };
 

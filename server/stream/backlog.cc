@@ -25,4 +25,18 @@ std::vector<ReadSample> Backlog::Take(std::size_t task_samples) {
   return taken;
 }
 
+std::vector<ReadSample> Backlog::TakeOf(const Batch& batch) {
+  std::vector<ReadSample> taken;
+  std::deque<ReadSample> left;
+  for (ReadSample& sample : samples_) {
+    if (sample.place->batch == &batch) {
+      taken.push_back(std::move(sample));
+    } else {
+      left.push_back(std::move(sample));
+    }
+  }
+  samples_ = std::move(left);
+  return taken;
+}
+
 }  // namespace forebay::stream

@@ -37,6 +37,8 @@ class Backlog {
   // What a task that begins is to make: the samples that came first, perhaps
   // none.
   std::vector<ReadSample> Take(std::size_t task_samples);
+  // The batch's samples, which then wait elsewhere.
+  std::vector<ReadSample> TakeOf(const Batch& batch);
 
   bool empty() const { return samples_.empty(); }
   // What is made next, of at least one.

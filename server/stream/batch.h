@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/arena/slot_pool.h"
+#include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/course.h"
 
@@ -29,6 +30,8 @@ struct Place {
   // What its bytes are in, once they are there, and of which file they are.
   storage::Form form = storage::kEncoded;
   storage::Revision revision = {};
+  bool reading = false;  // its bytes are on their way
+  bool capped = false;   // its bytes count among those that caps may hold up
 };
 
 // Which batch of a stream it is: two of one key have the same bytes.
@@ -39,6 +42,10 @@ struct BatchKey {
   auto operator<=>(const BatchKey&) const = default;
 };
 
+// Where a batch begins in the sequence of all epochs, in samples: more than 64
+// bits count.
+using Position = unsigned __int128;
+
 // A batch in the making. The stream guards it, but for the slot's memory and
 // the places: a place that was handed out, and its part of the memory, belong
 // to the one read or task that it was handed to.
@@ -47,16 +54,27 @@ struct Batch {
   std::shared_ptr<const Course> course;  // of its epoch
   arena::Holder sponsor = 0;             // the member for whom it is made
   std::vector<arena::Holder> payers;     // and all that it is booked to
+  std::vector<schedule::Flow> charged;   // whom its reads and tasks are
+  // Whether all that come to it have caps, which then hold it up.
+  bool capped = false;
   std::uint32_t slot = 0;
   std::uint8_t* data = nullptr;     // the slot's memory
   std::vector<Place> places;        // never resized
   std::uint32_t handed_out = 0;     // places before it have been asked for
   std::uint32_t remaining = 0;      // places that are not done
+  std::uint32_t to_decode = 0;      // of these, those that have been read
   std::int64_t asked_at_nanos = 0;  // when its first place was
+  std::int64_t moved_at_nanos = 0;  // when one was asked for or done last
   absl::Status status;              // of the first place that failed
   std::uint32_t failed_place = 0;
   // Set when nobody wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;
+
+  // Whether all that is left of it waits for reads, and has done so for long.
+  bool HangsAt(std::int64_t now_nanos) const {
+    constexpr std::int64_t kLongNanos = 100'000'000;
+    return to_decode == 0 && now_nanos - moved_at_nanos > kLongNanos;
+  }
 };
 
 // To whom of the payers the place is booked: to all of them alike.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "proto/shm_mapping.h"
 #include "server/base/check.h"
 
@@ -61,6 +62,17 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
 }
 
 }  // namespace
+
+absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
+                                    std::uint32_t batch_size) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  unsigned __int128 bytes = 0;
+  for (const FieldType& type : types) bytes += type.value.bytes;
+  if (bytes * batch_size <= kMost) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a batch of ", batch_size, " samples may have more than ",
+                   kMost, " bytes"));
+}
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          std::uint32_t batch_size) {

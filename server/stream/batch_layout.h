@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/stream/field_type.h"
@@ -13,11 +14,17 @@ namespace forebay::stream {
 // Where each sample of a batch goes in its slot: the dataset's fields in their
 // order, then "sample_id" as int64. While a batch is made, a field that varies
 // has for each sample as much room as the longest needs; what was not needed is
-// closed up at the end. Immutable and thread-safe; never blocks; no errors.
+// closed up at the end. Immutable and thread-safe; never blocks. Errors:
+// CheckSize.
 class BatchLayout {
  public:
-  // `batch_size` is that of a full batch: a last, smaller one uses the same
-  // offsets.
+  // RESOURCE_EXHAUSTED: so many samples are larger than any memory, and than
+  // what can be reckoned with.
+  static absl::Status CheckSize(const std::vector<FieldType>& types,
+                                std::uint32_t batch_size);
+
+  // `batch_size` is that of a full batch, whose size was checked: a last,
+  // smaller one uses the same offsets.
   BatchLayout(const std::vector<FieldType>& types, std::uint32_t batch_size);
 
   std::uint64_t slot_bytes() const { return slot_bytes_; }

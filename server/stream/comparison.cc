@@ -9,8 +9,14 @@
 namespace forebay::stream {
 namespace {
 
-std::uint64_t PositionOf(const Cursor& cursor) {
+Position PositionOf(const Cursor& cursor) {
   return cursor.PositionOf(cursor.next());
+}
+
+// Samples from one place to another that lies ahead of it; else 0.
+std::uint64_t Gap(Position from, Position to) {
+  return static_cast<std::uint64_t>(
+      std::min<Position>(to - std::min(to, from), UINT64_MAX));
 }
 
 // Whether what one of them gets next the other gets within its slots.
@@ -34,8 +40,8 @@ Precedence PrecedenceOf(Member& member, const Audience& audience,
   for (const auto& other : audience) {
     const auto wish = planner.WishOf(*other, now_nanos);
     if (!wish.has_value()) continue;
-    found.yields |= wish->hungry && GivesWay(*own, *wish);
-    found.catches |= own->hungry && GivesWay(*wish, *own);
+    found.yields |= wish->claims && GivesWay(*own, *wish);
+    found.catches |= own->claims && GivesWay(*wish, *own);
   }
   return found;
 }
@@ -67,12 +73,11 @@ Comparison Compare(Member& member, const Audience& audience,
   Comparison comparison{.running =
                             static_cast<std::uint32_t>(audience.Running())};
   if (!member.cursor().running() || comparison.running < 2) return comparison;
-  const std::uint64_t own = PositionOf(member.cursor());
+  const Position own = PositionOf(member.cursor());
   for (const auto& other : audience) {
     if (!other->cursor().running()) continue;
-    const std::uint64_t theirs = PositionOf(other->cursor());
     comparison.behind =
-        std::max(comparison.behind, theirs - std::min(theirs, own));
+        std::max(comparison.behind, Gap(own, PositionOf(other->cursor())));
   }
   comparison.standing =
       StandingOf(member, comparison.behind, audience, planner, now_nanos);

@@ -39,9 +39,8 @@ class Cursor {
   // Samples of the batch that begins there; 0: there is none.
   std::uint64_t SamplesOf(const BatchKey& key) const;
 
-  // Where it begins in the sequence of all epochs, in samples.
-  std::uint64_t PositionOf(const BatchKey& key) const {
-    return key.epoch * course_->samples() + key.first_sample;
+  Position PositionOf(const BatchKey& key) const {
+    return Position{key.epoch} * course_->samples() + key.first_sample;
   }
   // Batches from the next one until that of `key`, if the cursor comes to it.
   std::optional<std::uint64_t> BatchesUntil(const BatchKey& key) const;

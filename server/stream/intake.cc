@@ -40,6 +40,7 @@ bool Intake::HasRoom() const {
 
 void Intake::Ask(std::int64_t now_nanos) {
   asked_at_nanos_ = now_nanos;
+  capped_too_ = true;
   window_.Look(now_nanos, reading_, arrived_);
   if (window_.wanted() == room_.window()) return;
   if (!room_.Resize(window_.wanted())) window_.Settle(room_.window());
@@ -47,7 +48,7 @@ void Intake::Ask(std::int64_t now_nanos) {
 
 std::optional<Intake::Read> Intake::Next(ProductionLine& line,
                                          const Members& members) {
-  Place* const place = line.Next();
+  Place* const place = line.Next(capped_too_);
   if (place == nullptr) {
     Asked(false);
     return std::nullopt;
@@ -56,6 +57,12 @@ std::optional<Intake::Read> Intake::Next(ProductionLine& line,
                requester_.RequestFor(place, *members(place->batch->sponsor))};
   if (const Member* const payer = members(PayerOf(*place)))
     read.request.purpose.job = payer->terms().flow;
+  place->capped = place->batch->capped;
+  if (place->capped && IsFullOfCapped(*place)) {
+    line.PutBack(place);
+    capped_too_ = false;
+    return Next(line, members);
+  }
   if (room_.in_flight() > 0 && room_.in_flight() + place->held > Window()) {
     line.PutBack(place);
     Asked(true);
@@ -63,6 +70,9 @@ std::optional<Intake::Read> Intake::Next(ProductionLine& line,
   }
   if (place->index == 0 && place->substitutions == 0)
     place->batch->asked_at_nanos = asked_at_nanos_;
+  place->batch->moved_at_nanos = asked_at_nanos_;
+  place->reading = true;
+  if (place->capped) capped_ += place->held;
   room_.Enter(place->held);
   reading_ += place->held;
   ++reads_in_flight_;
@@ -73,10 +83,20 @@ void Intake::Asked(bool full) {
   window_.Asked(asked_at_nanos_, reading_, arrived_, room_.in_flight(), full);
 }
 
-void Intake::Arrived(const Place& place) {
+bool Intake::IsFullOfCapped(const Place& place) const {
+  return capped_ > 0 && capped_ + place.held > Window() / 2;
+}
+
+void Intake::Arrived(Place& place) {
+  place.reading = false;
   --reads_in_flight_;
   reading_ -= place.held;
   arrived_ += place.held;
+}
+
+void Intake::Leave(const Place& place) {
+  if (place.capped) capped_ -= place.held;
+  room_.Leave(place.held);
 }
 
 void Intake::Rest() {

@@ -27,7 +27,8 @@ struct IntakeSnapshot {
 
 // How much a stream takes in: it asks for the samples of the batches in the
 // making, in order, as long as the read window (ReadWindow) has room, and the
-// memory budget room for that.
+// memory budget room for that. What caps may hold up has no more than half of
+// it, so that the rest goes past that.
 //
 // Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
 // memory for bytes in flight. Never blocks; no errors.
@@ -52,10 +53,16 @@ class Intake {
   void Ask(std::int64_t now_nanos);
   std::optional<Read> Next(ProductionLine& line, const Members& members);
 
+  // The same read once more, for whom else it is: needs no room of its own.
+  storage::ReadRequest RequestAgain(const Place& place,
+                                    const Member& sponsor) const {
+    return requester_.RequestAgain(place, sponsor);
+  }
+
   // A place's bytes have come, or will not.
-  void Arrived(const Place& place);
+  void Arrived(Place& place);
   // They are needed no longer.
-  void Leave(const Place& place) { room_.Leave(place.held); }
+  void Leave(const Place& place);
   // Gives back what memory it can while nothing is in flight.
   void Rest();
 
@@ -65,12 +72,16 @@ class Intake {
  private:
   std::uint64_t Window() const;
   void Asked(bool full);
+  // Whether what caps may hold up has all of the window that it may.
+  bool IsFullOfCapped(const Place& place) const;
 
   Requester requester_;
   ReadWindow window_;
   ReadRoom room_;
   std::uint32_t reads_in_flight_ = 0;
   std::uint64_t reading_ = 0;  // bytes on their way
+  std::uint64_t capped_ = 0;   // bytes in flight that caps may hold up
+  bool capped_too_ = true;     // whether more of those are asked for just now
   std::uint64_t arrived_ = 0;  // and that have come, ever
   std::int64_t asked_at_nanos_ = 0;
 };

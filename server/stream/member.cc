@@ -22,6 +22,7 @@ Member::Member(arena::Holder holder, arena::Channel* channel,
 void Member::Start(std::shared_ptr<const Course> course,
                    std::uint64_t first_sample, std::int64_t now_nanos) {
   Account();  // what was taken of the epoch before
+  for (Delivery& delivery : untaken_) delivery.earlier = true;
   counters_.position = first_sample;
   itinerary_->Start(course, first_sample, now_nanos);
   cursor_.Start(std::move(course), first_sample);
@@ -83,6 +84,7 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
           absl::StrCat("a release of slot ", release->slot,
                        " that the client does not hold"));
     }
+    ++released_;
   }
   if (releases_.ok() && channel_->corrupt()) {
     releases_ = absl::InvalidArgumentError("a release ring that holds garbage");
@@ -92,19 +94,25 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
 
 void Member::GiveBackUntaken(arena::SlotPool& pool) {
   for (const Delivery& delivery : untaken_) {
-    if (delivery.batch)
-      pool.Release(delivery.slot, delivery.generation, holder_);
+    if (!delivery.batch) continue;
+    pool.Release(delivery.slot, delivery.generation, holder_);
+    ++released_;
   }
   untaken_.clear();
   counters_.ready = 0;
 }
 
+void Member::SetLooking(bool looks) {
+  if (std::exchange(is_looked_at_, looks) != looks) channel_->SetLooking(looks);
+}
+
 const MemberCounters& Member::Account() {
-  const std::uint32_t taken = left_ ? taken_ : channel_->Telling().taken;
-  while (!untaken_.empty() && taken_ != taken) {
+  const auto known = static_cast<std::uint32_t>(taken_);
+  const std::uint32_t taken = left_ ? known : channel_->Telling().taken;
+  while (!untaken_.empty() && static_cast<std::uint32_t>(taken_) != taken) {
     const Delivery& delivery = untaken_.front();
     counters_.samples_delivered += delivery.samples;
-    counters_.position += delivery.samples;
+    if (!delivery.earlier) counters_.position += delivery.samples;
     counters_.bytes_delivered += delivery.bytes;
     counters_.batches_delivered += delivery.batch;
     untaken_.pop_front();
@@ -118,8 +126,10 @@ const MemberCounters& Member::Account() {
 bool Member::Starves(std::int64_t now_nanos) const {
   // What a trainer that waits takes to take a batch, and far more.
   constexpr std::int64_t kPromptNanos = 50'000'000;
-  return starves_ && (counters_.ready == 0 ||
-                      now_nanos - *pace_.published_at_nanos() < kPromptNanos);
+  const auto published = pace_.published_at_nanos();
+  // Of what is left of the epoch before, nothing helps it.
+  return starves_ && (counters_.ready == 0 || !published.has_value() ||
+                      now_nanos - *published < kPromptNanos);
 }
 
 std::uint64_t Member::UrgencyAt(std::uint64_t position) const {

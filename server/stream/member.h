@@ -74,6 +74,8 @@ class Member {
 
   // What it had of the stream's production, in batches: for the agenda.
   double served = 0;
+  // Whether its job has a cap, which holds up what is made for it alone.
+  bool capped = false;
 
   void Start(std::shared_ptr<const Course> course, std::uint64_t first_sample,
              std::int64_t now_nanos);
@@ -116,10 +118,16 @@ class Member {
   // batches that it never took. INVALID_ARGUMENT, from then on: there is
   // garbage in its ring.
   absl::Status TakeReleases(arena::SlotPool& pool);
+  // Releases, and entries that it took, that were seen so far.
+  std::uint64_t heard() const { return released_ + taken_; }
+  // Whether its releases are looked for; else it tells of them.
+  bool is_looked_at() const { return is_looked_at_; }
+  void SetLooking(bool looks);
 
  private:
   struct Delivery {
-    bool batch = false;  // or a closing entry
+    bool batch = false;    // or a closing entry
+    bool earlier = false;  // of an epoch before the one under way
     std::uint32_t slot = 0;
     std::uint32_t generation = 0;
     std::uint64_t samples = 0;
@@ -148,7 +156,9 @@ class Member {
   const Listings listings_;  // of the itinerary
   Production production_;
 
-  std::uint32_t taken_ = 0;  // ready entries accounted for
+  bool is_looked_at_ = false;
+  std::uint64_t released_ = 0;  // leases that it ended
+  std::uint64_t taken_ = 0;     // ready entries accounted for
   std::deque<Delivery> untaken_;
   bool left_ = false;  // the client takes no more
   MemberCounters counters_;

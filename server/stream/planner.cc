@@ -14,7 +14,7 @@ bool Planner::Begin(std::int64_t now_nanos) {
     if (!next.has_value()) return grows;
     const auto slot = SlotFor(wishes[*next], now_nanos, &grows);
     if (!slot.has_value()) return grows;
-    BeginIn(*slot, wishes[*next]);
+    BeginIn(*slot, wishes[*next], now_nanos);
   }
 }
 
@@ -26,22 +26,33 @@ std::optional<Wish> Planner::WishOf(Member& member,
   if (!cursor.running()) return std::nullopt;
   BatchKey key = cursor.next();
   std::uint32_t ahead = 0;
-  while (cursor.SamplesOf(key) > 0 && IsThere(key)) {
+  std::uint32_t hanging = 0;
+  std::uint32_t moving = 0;
+  for (; cursor.SamplesOf(key) > 0; key = cursor.After(key)) {
+    const Batch* const making = line_->Find(key);
+    if (making == nullptr && stock_->Find(key) == nullptr) break;
+    if (making != nullptr) ++(making->HangsAt(now_nanos) ? hanging : moving);
     if (++ahead == kPlenty) return std::nullopt;
-    key = cursor.After(key);
   }
   if (cursor.SamplesOf(key) == 0) return std::nullopt;
   const std::uint32_t ready = member.Account().ready;
   member.SawReady(ready);
   const std::uint32_t leases = stock_->pool().Leases(member.holder());
   const std::uint32_t slots = member.terms().slots;
+  const bool open = ready + ahead < member.depth().target() &&
+                    leases + line_->MadeFor(member.holder()) < slots;
+  const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
+  // For whose sake workers would idle, nobody gives way to it: whose reads
+  // hang, and whom a cap may hold up.
+  const bool idles = member.capped || (!open && hanging > 0 && moving == 0);
   return Wish{.member = member.holder(),
               .key = key,
               .position = cursor.PositionOf(key),
               .left = cursor.course()->samples() - key.first_sample,
-              .open = ready + ahead < member.depth().target() &&
-                      leases + line_->MadeFor(member.holder()) < slots,
-              .hungry = member.Starves(now_nanos) && leases - ready < slots,
+              .open = open,
+              .hungry = hungry,
+              .has_nothing = ready + ahead == 0,
+              .claims = hungry && !idles,
               .served = member.served};
 }
 
@@ -53,11 +64,13 @@ std::vector<Wish> Planner::Wishes(std::int64_t now_nanos) const {
   return wishes;
 }
 
-void Planner::BeginIn(std::uint32_t slot, const Wish& wish) {
+void Planner::BeginIn(std::uint32_t slot, const Wish& wish,
+                      std::int64_t now_nanos) {
   const Cursor& cursor = audience_->Find(wish.member)->cursor();
   Batch* const batch =
       line_->Begin(wish.key, cursor.SamplesOf(wish.key), cursor.course(),
                    wish.member, slot, stock_->pool().data(slot));
+  batch->moved_at_nanos = now_nanos;
   // All who soon come to it have their part of it.
   batch->payers = audience_->WhoComesTo(wish.key);
   const double part = 1.0 / static_cast<double>(batch->payers.size());
@@ -107,7 +120,9 @@ bool Planner::MustStay(const Finished& victim, const Wish& wish,
   // and nobody tells. Else a slot that is being made is worth waiting for; and
   // so is who comes within the time that it takes to make the batch once more,
   // among others.
-  const bool idle = wish.hungry && line_->empty();
+  const bool hangs = line_->Hangs(now_nanos);
+  const bool idle =
+      (wish.hungry && (hangs || line_->empty())) || (wish.has_nothing && hangs);
   if (!idle && stock_->growing() > 0) return true;
   const std::int64_t soon = idle ? -1 : 4 * victim.made_nanos;
   return std::any_of(
@@ -115,7 +130,8 @@ bool Planner::MustStay(const Finished& victim, const Wish& wish,
         const std::int64_t until = member->NanosUntil(victim.key, now_nanos);
         return until != cache::kNever && victim.key < wish.key &&
                (member->holder() == wish.member ||
-                pairing_ == Pairing::kLockstep || until <= soon);
+                pairing_ == Pairing::kLockstep ||
+                (until <= soon && !member->capped));
       });
 }
 

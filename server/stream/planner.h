@@ -52,7 +52,7 @@ class Planner {
   // to, goes.
   bool MustStay(const Finished& victim, const Wish& wish,
                 std::int64_t now_nanos) const;
-  void BeginIn(std::uint32_t slot, const Wish& wish);
+  void BeginIn(std::uint32_t slot, const Wish& wish, std::int64_t now_nanos);
 
   const Pairing pairing_;
   Audience* const audience_;

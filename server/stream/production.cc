@@ -16,24 +16,49 @@ namespace forebay::stream {
 Stream::Plan Stream::PlanLocked() {
   Plan plan;
   AdvanceLocked(&plan);
-  const auto busy = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return audience_.Running() > 0 &&
-           (intake_.reads_in_flight() > 0 || !backlog_.empty());
-  };
-  while (audience_.SetLooking(busy()) && !busy()) {
-    // What was released before the members knew.
-    audience_.TakeReleases(stock_.pool());
-    AdvanceLocked(&plan);
-  }
-  if (alive_ == nullptr && !plan.requests.empty()) alive_ = shared_from_this();
-  if (plan.grows) plan.flows = flows_;
+  TellLookingLocked(&plan);
   return plan;
 }
 
 void Stream::AdvanceLocked(Plan* plan) {
+  heard_ = audience_.Heard();
   DeliverLocked();
   plan->grows |= planner_.Begin(Now());
+  ChargeLocked(plan);
   ReadLocked(plan);
+  if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
+  if (plan->grows) plan->flows = WhoMakesSlotsLocked();
+}
+
+Stream::Flows Stream::WhoMakesSlotsLocked() const {
+  // A slot is anybody's: no cap holds it up.
+  constexpr schedule::Flow kNobody = 0;
+  Flows flows = audience_.UncappedFlows();
+  if (flows.empty()) flows = {kNobody};
+  return flows;
+}
+
+void Stream::TellLookingLocked(Plan* plan) {
+  while (audience_.SetLooking(at_work_ > 0)) {
+    // What was done before the members knew.
+    audience_.TakeReleases(stock_.pool());
+    if (audience_.Heard() != heard_) AdvanceLocked(plan);
+  }
+}
+
+void Stream::EnterLocked() {
+  ++at_work_;
+  audience_.SetLooking(true);
+}
+
+void Stream::Leave() {
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    --at_work_;
+    TellLookingLocked(&plan);
+  }
+  Execute(std::move(plan));
 }
 
 void Stream::Execute(Plan plan) {
@@ -46,6 +71,7 @@ void Stream::Execute(Plan plan) {
   }
   if (!plan.requests.empty())
     machinery_.source->Read(absl::MakeSpan(plan.requests));
+  for (Task& task : plan.tasks) Submit(std::move(task));
 }
 
 void Stream::MakeSlot() {
@@ -76,14 +102,55 @@ void Stream::DeliverLocked() {
 
 // --- From credits to reads.
 
+void Stream::ChargeLocked(Plan* plan) {
+  for (const std::unique_ptr<Batch>& batch : line_.batches()) {
+    Flows charged = audience_.CappedFlows(batch->key);
+    batch->capped = !charged.empty();
+    if (!batch->capped) charged = flows_;
+    if (charged != batch->charged) ChargeToLocked(*batch, charged, plan);
+  }
+}
+
+void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
+  const Flows before = std::exchange(batch.charged, charged);
+  if (before.empty()) return;  // nothing of it is asked for
+  for (ReadSample& sample : BacklogLocked(before).TakeOf(batch))
+    BacklogLocked(charged).Add(std::move(sample));
+  DropIfEmptyLocked(before);
+  while (auto task = NextTaskLocked(charged))
+    plan->tasks.push_back(*std::move(task));
+  DropIfEmptyLocked(charged);
+  if (audience_.AnyUncapped(before)) return;
+  // A cap may hold up what is being read: whoever asks for it, too, joins those
+  // who wait for it, and takes it for all.
+  const auto payers = std::make_shared<const Flows>(charged);
+  for (const Place& place : batch.places) {
+    if (!place.reading) continue;
+    plan->requests.push_back(
+        intake_.RequestAgain(place, *audience_.Find(batch.sponsor)));
+    SetPayers(payers, &plan->requests.back());
+    plan->requests.back().done = [](const absl::StatusOr<base::Bytes>&) {};
+  }
+}
+
+void Stream::SetPayers(const Payers& payers, storage::ReadRequest* request) {
+  if (payers->size() > 1 || payers->front() != request->purpose.job)
+    request->purpose.payers = payers;
+}
+
 void Stream::ReadLocked(Plan* plan) {
   if (audience_.Running() == 0 || !intake_.HasRoom()) return;
   plan->requests.reserve(plan->requests.size() + line_.waiting());
   const std::int64_t now = Now();
   const auto find = [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                         mutex_) { return audience_.Find(holder); };
+  Payers payers;
   intake_.Ask(now);
   while (auto read = intake_.Next(line_, find)) {
+    const Flows& charged = read->place->batch->charged;
+    if (payers == nullptr || *payers != charged)
+      payers = std::make_shared<const Flows>(charged);
+    SetPayers(payers, &read->request);
     // As small as it is, the function needs no memory of its own.
     read->request.done =
         [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
@@ -125,10 +192,15 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
     intake_.Arrived(*place);
     if (intake_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
+    ++place->batch->to_decode;
     if (status.ok()) {
       ProductionOfLocked(*place)->bytes_read += place->length;
-      backlog_.Add({.place = place, .bytes = *std::move(bytes), .status = {}});
-      task = NextTaskLocked();
+      const Flows& charged = place->batch->charged;
+      BacklogLocked(charged).Add(
+          {.place = place, .bytes = *std::move(bytes), .status = {}});
+      task = NextTaskLocked(charged);
+    } else {
+      EnterLocked();
     }
   }
   if (status.ok()) {
@@ -140,10 +212,25 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   Finish({&failed, 1}, 0);
 }
 
-std::optional<Stream::Task> Stream::NextTaskLocked() {
+Backlog& Stream::BacklogLocked(const Flows& charged) {
+  return backlogs_.try_emplace(charged, machinery_.executor->workers())
+      .first->second;
+}
+
+void Stream::DropIfEmptyLocked(const Flows& charged) {
+  const auto found = backlogs_.find(charged);
+  if (found != backlogs_.end() && found->second.empty() &&
+      found->second.tasks() == 0)
+    backlogs_.erase(found);
+}
+
+std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
-  if (!backlog_.WantsTask(samples)) return std::nullopt;
-  return TaskForLocked(*backlog_.front().place, samples);
+  Backlog& backlog = BacklogLocked(charged);
+  if (!backlog.WantsTask(samples)) return std::nullopt;
+  Task task = TaskForLocked(*backlog.front().place, samples);
+  task.flows = charged;
+  return task;
 }
 
 Stream::Task Stream::TaskForLocked(const Place& first,
@@ -162,16 +249,20 @@ void Stream::Submit(std::optional<Task> task) {
   if (!task.has_value()) return;
   machinery_.executor->SubmitFor(
       task->flows, task->demand,
-      [self = shared_from_this()](int worker) { self->RunTask(worker); });
+      [self = shared_from_this(), flows = task->flows](int worker) {
+        self->RunTask(worker, flows);
+      });
 }
 
-void Stream::RunTask(int worker) {
+void Stream::RunTask(int worker, const Flows& charged) {
   std::vector<ReadSample> samples;
   std::optional<Task> task;
   {
     base::MutexLock lock(&mutex_);
-    samples = backlog_.Take(cost_.task_samples());
-    task = NextTaskLocked();
+    EnterLocked();
+    samples = BacklogLocked(charged).Take(cost_.task_samples());
+    task = NextTaskLocked(charged);
+    DropIfEmptyLocked(charged);
   }
   Submit(std::move(task));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
@@ -210,6 +301,10 @@ void Stream::MakeInTurn(ReadSample sample) {
                    pipeline::Workspace& shared) mutable {
     const std::shared_ptr<Stream> self = weak.lock();
     if (self == nullptr) return false;
+    {
+      base::MutexLock lock(&self->mutex_);
+      self->EnterLocked();
+    }
     ReadSample again{.place = place, .bytes = std::move(bytes), .status = {}};
     const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
     self->Make(&again, shared);
@@ -232,11 +327,13 @@ void Stream::Finish(absl::Span<const ReadSample> samples,
   {
     base::MutexLock lock(&mutex_);
     BookLocked(samples, cpu_nanos);
-    for (const ReadSample& sample : samples) FinishSampleLocked(sample);
+    const std::int64_t now = Now();
+    for (const ReadSample& sample : samples) FinishSampleLocked(sample, now);
     audience_.TakeReleases(stock_.pool());
     plan = PlanLocked();
   }
   Execute(std::move(plan));
+  Leave();
 }
 
 void Stream::BookLocked(absl::Span<const ReadSample> samples,
@@ -259,8 +356,11 @@ Production* Stream::ProductionOfLocked(const Place& place) {
   return payer == nullptr ? &unpaid_ : &payer->production();
 }
 
-void Stream::FinishSampleLocked(const ReadSample& sample) {
+void Stream::FinishSampleLocked(const ReadSample& sample,
+                                std::int64_t now_nanos) {
   --samples_to_decode_;
+  --sample.place->batch->to_decode;
+  sample.place->batch->moved_at_nanos = now_nanos;
   intake_.Leave(*sample.place);
   if (!sample.status.ok() && line_.Substitute(*sample.place, sample.status)) {
     ++ProductionOfLocked(*sample.place)->samples_substituted;

@@ -60,6 +60,13 @@ const Batch* ProductionLine::Find(const BatchKey& key) const {
   return found == batches_.end() ? nullptr : found->get();
 }
 
+bool ProductionLine::Hangs(std::int64_t now_nanos) const {
+  const auto hangs = [&](const std::unique_ptr<Batch>& batch) {
+    return batch->HangsAt(now_nanos);
+  };
+  return !empty() && std::all_of(batches_.begin(), batches_.end(), hangs);
+}
+
 std::uint32_t ProductionLine::MadeFor(arena::Holder sponsor) const {
   const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
     return batch->sponsor == sponsor;
@@ -77,14 +84,20 @@ std::size_t ProductionLine::waiting() const {
   return waiting;
 }
 
-Place* ProductionLine::Next() {
-  if (!put_back_.empty()) {
-    Place* const place = put_back_.front();
-    put_back_.pop_front();
+Place* ProductionLine::Next(bool capped) {
+  const auto may = [capped](const Batch& batch) {
+    return capped || !batch.capped;
+  };
+  const auto back =
+      std::find_if(put_back_.begin(), put_back_.end(),
+                   [&](const Place* place) { return may(*place->batch); });
+  if (back != put_back_.end()) {
+    Place* const place = *back;
+    put_back_.erase(back);
     return place;
   }
   for (const std::unique_ptr<Batch>& batch : batches_) {
-    if (batch->handed_out < batch->places.size()) {
+    if (batch->handed_out < batch->places.size() && may(*batch)) {
       return &batch->places[batch->handed_out++];
     }
   }

@@ -40,14 +40,20 @@ class ProductionLine {
   const Batch* Find(const BatchKey& key) const;
   // Whether none is in the making.
   bool empty() const { return batches_.empty(); }
+  // Whether some are, and all of them hang in reads.
+  bool Hangs(std::int64_t now_nanos) const;
   // Batches that are made for the member, abandoned ones too.
   std::uint32_t MadeFor(arena::Holder sponsor) const;
 
+  const std::deque<std::unique_ptr<Batch>>& batches() const {
+    return batches_;
+  }
+
   // Places to be read.
   std::size_t waiting() const;
-  // The place to be read next; PutBack undoes it.
-  // Null if there is none.
-  Place* Next();
+  // The place to be read next, `capped`: also of a batch that is made for jobs
+  // with caps alone. PutBack undoes it. Null if there is none.
+  Place* Next(bool capped);
   void PutBack(Place* place);
   // Whether a failed place is to be read once more, with another sample in it:
   // where its bytes are corrupt and corrupt samples are to be substituted.

@@ -6,31 +6,37 @@ namespace forebay::stream {
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Member& sponsor) {
-  dataset::Sample source = recipe_->dataset->At(place->id);
-  place->length = source.length;
-  place->held = storage::HeldBytes(source.length);
+  storage::ReadRequest request = RequestAgain(*place, sponsor);
+  place->length = request.length;
+  place->held = storage::HeldBytes(request.length);
   place->form = storage::kEncoded;
+  request.form = form_;
+  request.given = &place->form;
+  request.seen = &place->revision;
+  Introduce(*place, &request);
+  return request;
+}
+
+storage::ReadRequest Requester::RequestAgain(const Place& place,
+                                             const Member& sponsor) const {
+  dataset::Sample source = recipe_->dataset->At(place.id);
   storage::ReadRequest request;
-  request.root = provenance_.RootOf(place->id);
+  request.root = provenance_.RootOf(place.id);
   request.object = std::move(source.object);
   request.version = source.version;
   request.layout = std::move(source.layout);
   request.offset = source.offset;
   request.length = source.length;
-  request.sample = provenance_.RefOf(place->id);
-  request.form = form_;
-  request.given = &place->form;
-  request.seen = &place->revision;
-  const Batch& batch = *place->batch;
+  request.sample = provenance_.RefOf(place.id);
+  const Batch& batch = *place.batch;
   const std::uint64_t begin = batch.key.first_sample;
   request.purpose.job = sponsor.terms().flow;
   request.purpose.urgency = sponsor.UrgencyAt(begin);
   // Not in this batch, but after it.
   const auto samples =
-      batch.course->SamplesUntil(place->id, begin + batch.places.size());
+      batch.course->SamplesUntil(place.id, begin + batch.places.size());
   if (samples.has_value())
     request.purpose.next_use_nanos = sponsor.pace().TimeOf(*samples);
-  Introduce(*place, &request);
   return request;
 }
 

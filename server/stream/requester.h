@@ -27,6 +27,10 @@ class Requester {
   // Fills in what the dataset says of the place's sample, which is read for its
   // batch's sponsor. The request lacks its `done`.
   storage::ReadRequest RequestFor(Place* place, const Member& sponsor);
+  // The same bytes once more, while they are being read: for whoever else is to
+  // be told that they are wanted.
+  storage::ReadRequest RequestAgain(const Place& place,
+                                    const Member& sponsor) const;
 
  private:
   // Says whose neighbour the place's sample is, where the order has blocks.

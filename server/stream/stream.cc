@@ -24,6 +24,8 @@ constexpr std::uint32_t kMostDescriptors = 250;
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
                                                        Machinery machinery,
                                                        Pairing pairing) {
+  FOREBAY_RETURN_IF_ERROR(
+      BatchLayout::CheckSize(recipe.fields, recipe.batch.batch_size()));
   const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window, ReserveReadWindow(machinery.budget, *recipe.dataset));
@@ -48,8 +50,7 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
                                 .dataset = recipe_.dataset}),
       line_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
       planner_(pairing, &audience_, &stock_, &line_),
-      delivery_(&audience_, &stock_),
-      backlog_(machinery_.executor->workers()) {}
+      delivery_(&audience_, &stock_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   if (!recipe_.sampler.is_listed()) return recipe_.sampler.samples_per_epoch();
@@ -71,6 +72,17 @@ absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
   base::MutexLock lock(&mutex_);
   FOREBAY_RETURN_IF_ERROR(stock_.Pay(slots));
   return audience_.Join(channel, {.flow = flow, .slots = slots}).holder();
+}
+
+void Stream::SetCapped(arena::Holder member, bool capped) {
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    Member* const m = audience_.Find(member);
+    if (m == nullptr || std::exchange(m->capped, capped) == capped) return;
+    plan = PlanLocked();
+  }
+  Execute(std::move(plan));
 }
 
 void Stream::Forfeit(arena::Holder member) {
@@ -113,8 +125,10 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
     const std::shared_ptr<const base::IndexList>& list) {
-  FOREBAY_RETURN_IF_ERROR(recipe_.sampler.CheckList(list.get()));
-  const std::uint64_t samples = recipe_.sampler.Epoch(epoch, list).samples();
+  FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(epoch));
+  const auto order = recipe_.seat == nullptr ? list : nullptr;
+  FOREBAY_RETURN_IF_ERROR(recipe_.sampler.CheckList(order.get()));
+  const std::uint64_t samples = recipe_.sampler.Epoch(epoch, order).samples();
   if (first_sample > samples) {
     return absl::OutOfRangeError(absl::StrCat(
         "sample ", first_sample, " of an epoch that has ", samples));
@@ -141,8 +155,13 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
   {
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
+    // The last that may fail: an epoch that cannot be started leaves the order
+    // of the others' samples as it was.
+    if (recipe_.seat != nullptr) {
+      FOREBAY_RETURN_IF_ERROR(recipe_.seat->Start(first_sample, list.get()));
+    }
     if (audience_.Running() == 0) intake_.StartEpoch();
-    audience_.Start(*audience_.Find(member), CourseLocked(epoch, list),
+    audience_.Start(*audience_.Find(member), CourseLocked(epoch, order),
                     first_sample, Now());
     flows_ = audience_.Flows();
     plan = PlanLocked();

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STREAM_STREAM_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -74,7 +75,7 @@ struct SlotCopy {
 // Start and Peek; a sample's error ends the epoch of those who come to it.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // RESOURCE_EXHAUSTED: no memory for reads.
+  // RESOURCE_EXHAUSTED: no memory for reads, or batches beyond all measure.
   static absl::StatusOr<std::shared_ptr<Stream>> Create(
       Recipe recipe, Machinery machinery, Pairing pairing = Pairing::kElastic);
 
@@ -88,6 +89,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<arena::Holder> Join(arena::Channel* channel,
                                      schedule::Flow flow,
                                      std::uint32_t depth = 0);
+  // Whether the member's job has a cap, of reading or of CPU time: none until
+  // set. Caps hold up what is made for jobs with caps alone.
+  void SetCapped(arena::Holder member, bool capped);
   // The member is gone: its epoch and its leases end.
   void Forfeit(arena::Holder member);
   // Whether the member holds a batch, or could still take one. Takes its
@@ -95,11 +99,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool Holds(arena::Holder member);
 
   // Starts `epoch` for the member, passing over the first samples. `list`: as
-  // Sampler::Epoch's; such an order is one member's alone. Returns descriptors
-  // of the slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an epoch under
-  // way, or takes nothing of what is published; OUT_OF_RANGE: the epoch has
-  // fewer samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors
-  // left.
+  // Sampler::Epoch's or, where the order is coordinated, what was seen of the
+  // epoch; such orders are one member's alone. Returns descriptors of the
+  // slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an epoch under way, or
+  // takes nothing of what is published; INVALID_ARGUMENT: no epoch has that
+  // number, or the list is none for it; OUT_OF_RANGE: the epoch has fewer
+  // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
+  // Where it fails, all is as it was.
   absl::StatusOr<std::vector<base::Fd>> Start(
       arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
       const std::shared_ptr<const base::IndexList>& list = nullptr);
@@ -125,16 +131,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  // What is to be done when the mutex is free.
-  struct Plan {
-    std::vector<storage::ReadRequest> requests;
-    bool grows = false;                 // one more slot is to be made
-    std::vector<schedule::Flow> flows;  // whom that is charged to
-  };
+  using Flows = std::vector<schedule::Flow>;
+  using Payers = std::shared_ptr<const Flows>;  // at least one
   // A worker's task to be submitted.
   struct Task {
     executor::Demand demand;
-    std::vector<schedule::Flow> flows;
+    Flows flows;
+  };
+  // What is to be done when the mutex is free.
+  struct Plan {
+    std::vector<storage::ReadRequest> requests;
+    std::vector<Task> tasks;
+    bool grows = false;  // one more slot is to be made
+    Flows flows;         // whom that is charged to
   };
 
   Stream(Recipe recipe, Machinery machinery, Pairing pairing,
@@ -153,12 +162,26 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Publishes what there is, turns credits into batches and batches into reads;
-  // the caller executes the plan when it has let go of the mutex. Looks for
-  // releases as long as there is work, and no longer.
+  // the caller executes the plan when it has let go of the mutex.
   Plan PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A thread comes that will look for releases before it leaves. As long as one
+  // is there nobody need tell of them; while bytes are awaited, none is.
+  void EnterLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Leave();
+  // Tells the members whether they are looked at, and plans anew if one that
+  // is so no longer has done something meanwhile.
+  void TellLookingLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Sees to it that each batch in the making is charged to all that run or, if
+  // only jobs with caps want it, to those: so it is held up by a cap only as
+  // long as nobody else has come to it.
+  void ChargeLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void SetPayers(const Payers& payers, storage::ReadRequest* request);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Flows WhoMakesSlotsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How far the member's batches have been asked for.
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -166,13 +189,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void MakeSlot();
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
-  // One more task, if the backlog wants one.
-  std::optional<Task> NextTaskLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A task that makes so many samples, of which `first` is wanted first.
+  // Where the samples of batches wait that are charged to these.
+  Backlog& BacklogLocked(const Flows& charged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropIfEmptyLocked(const Flows& charged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One more task, if that backlog wants one.
+  std::optional<Task> NextTaskLocked(const Flows& charged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A task that makes so many samples, of which `first` is wanted first, for
+  // all that run.
   Task TaskForLocked(const Place& first, std::uint32_t samples) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
-  void RunTask(int worker);
+  void RunTask(int worker, const Flows& charged);
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
   // Has the sample made when it is its turn.
   void MakeInTurn(ReadSample sample);
@@ -182,7 +212,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Where what is made for the place is booked.
   Production* ProductionOfLocked(const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void FinishSampleLocked(const ReadSample& sample)
+  void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StoreLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -199,13 +229,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   ProductionLine line_ ABSL_GUARDED_BY(mutex_);
   Planner planner_ ABSL_GUARDED_BY(mutex_);
   Delivery delivery_ ABSL_GUARDED_BY(mutex_);
-  Backlog backlog_ ABSL_GUARDED_BY(mutex_);
+  // By whom it is charged to, so that a cap holds up no other's tasks.
+  std::map<Flows, Backlog> backlogs_ ABSL_GUARDED_BY(mutex_);
   // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
-  std::vector<schedule::Flow> flows_ ABSL_GUARDED_BY(mutex_);
+  Flows flows_ ABSL_GUARDED_BY(mutex_);  // of those that run, or ran last
   std::vector<std::shared_ptr<const Course>> courses_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that look
+  // What was heard of the members when a plan was made last.
+  std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
   SampleCost cost_ ABSL_GUARDED_BY(mutex_);
   Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -218,7 +218,10 @@ def test_epochs_that_cannot_be(connect, photos):
     assert error.code == OUT_OF_RANGE and "49" in text(error)
     error, _ = session.start_epoch(opened.loader_id, first_sample=2**64 - 1)
     assert error.code == OUT_OF_RANGE
-    started, slots = session.start_epoch(opened.loader_id, epoch=2**64 - 1)
+    for epoch in (2**63, 2**64 - 1):
+        error, _ = session.start_epoch(opened.loader_id, epoch=epoch)
+        assert error.code == INVALID_ARGUMENT and str(epoch) in text(error)
+    started, slots = session.start_epoch(opened.loader_id, epoch=2**63 - 1)
     assert started.slot_count == len(slots) > 0
     error, _ = session.start_epoch(opened.loader_id)
     assert error.code == FAILED_PRECONDITION and "under way" in text(error)

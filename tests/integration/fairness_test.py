@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -15,6 +16,7 @@ from trouble import FOREBAYCTL, ctl, until
 # making: not even a busy machine keeps it from taking them in that time.
 CPU_LIMIT = 0.05
 BURST = 0.1  # seconds' worth of a cap
+PHOTOS = 4000  # in a folder that takes a while to read
 
 TRAINER = """
 import sys
@@ -145,6 +147,66 @@ def test_the_limit_of_the_host_holds(slow_daemon, photos, monkeypatch):
             used = cpu_seconds(slow_daemon, "capped")
         seconds = time.monotonic() - begin
         assert used <= CPU_LIMIT * (seconds + BURST) + 0.05
+
+
+@pytest.fixture
+def many_photos(photos, tmp_path):
+    """So many that it takes a while to read them all."""
+    folder = tmp_path / "many" / "all"
+    folder.mkdir(parents=True)
+    files = sorted(photos.rglob("*.jpg"))
+    for number in range(PHOTOS):
+        os.link(files[number % len(files)], folder / f"{number:04d}.jpg")
+    return folder.parent
+
+
+@pytest.fixture
+def uncached_daemon(tmp_path):
+    """A daemon that reads what it gives out."""
+    config = tmp_path / "forebayd.toml"
+    config.write_text('cache.memory = "0"\n')
+    folder = tmp_path / "daemon"
+    folder.mkdir()
+    with serving(folder, "--config", str(config)) as started:
+        yield started
+
+
+@pytest.mark.parametrize("cap", [["--max-cpu", "0.01"],
+                                 ["--max-read", "1KB/s"]])
+def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
+        uncached_daemon, many_photos, monkeypatch, cap):
+    """Of what would take the capped one half an hour and more."""
+    import forebay
+    from forebay import transforms as T
+
+    def equal(job):
+        monkeypatch.setenv("FOREBAY_JOB", job)
+        return forebay.DataLoader(many_photos, batch_size=8, shuffle=True,
+                                  seed=3, framework="numpy",
+                                  transform=T.RandomResizedCrop(224))
+
+    def held_up():
+        queues = job_named(uncached_daemon, "capped")["loaders"][0]["queues"]
+        return queues["reads_in_flight"] or queues["samples_to_decode"]
+
+    def read():
+        for number, batch in enumerate(free):
+            seen.append(len(batch[1]))
+            if number == 100:
+                next(behind)
+
+    with equal("capped") as capped, equal("free") as free:
+        ctl(uncached_daemon, "set", "capped", *cap)
+        for _ in range(3):
+            seen = []
+            # The capped one is the first to come, and then falls behind.
+            behind = iter(capped)
+            until(held_up, "it has something in the making")
+            reader = threading.Thread(target=read, daemon=True)
+            reader.start()
+            until(lambda: sum(seen) == PHOTOS, "the free one reads on",
+                  lambda: sum(seen))
+            reader.join()
 
 
 @pytest.mark.parametrize("arguments, why", [

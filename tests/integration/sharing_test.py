@@ -8,7 +8,7 @@ import pytest
 
 from raw_session import NOT_FOUND, loader_spec, messages, text
 from trouble import (PATIENCE, contents, ctl, nothing_left_behind, open_loader,
-                     trainer)
+                     trainer, until)
 from forebay import transforms as T
 
 AUGMENTED = T.RandomResizedCrop(64)
@@ -24,6 +24,18 @@ for batch in batches:
     seen.extend(int(i) for i in batch.sample_ids)
 print(*seen, flush=True)
 """
+
+
+# Reads for ever.
+ENDLESS = """
+with open_equal(sys.argv[1]) as loader:
+    print("begun", flush=True)
+    while True:
+        for batch in loader:
+            del batch
+"""
+HEAD = (f"sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+        "from sharing_test import open_equal\n")
 
 
 def open_equal(photos, **arguments):
@@ -89,9 +101,7 @@ def test_slots_that_are_made_in_mid_epoch(daemon, photos):
 
 def test_one_that_is_stopped_holds_nobody_up_and_misses_nothing(daemon,
                                                                 photos):
-    head = (f"sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
-            "from sharing_test import open_equal\n")
-    with open_equal(photos) as loader, trainer(head + SLOW, photos) as slow:
+    with open_equal(photos) as loader, trainer(HEAD + SLOW, photos) as slow:
         _, ids = contents(loader)
         assert slow.stdout.readline() == b"begun\n"
         slow.send_signal(signal.SIGSTOP)
@@ -101,6 +111,24 @@ def test_one_that_is_stopped_holds_nobody_up_and_misses_nothing(daemon,
         slow.send_signal(signal.SIGCONT)
         assert [int(i) for i in slow.stdout.readline().split()] == ids
         assert slow.wait(PATIENCE) == 0
+
+
+def test_what_is_closed_beside_one_that_reads_is_given_back(daemon, photos):
+    """Whoever keeps the stream at work takes the last batches back, and nobody
+    else is told of them."""
+    def sessions():
+        return ctl(daemon, "status")["sessions"]
+
+    with nothing_left_behind(daemon), trainer(HEAD + ENDLESS, photos) as other:
+        assert other.stdout.readline() == b"begun\n"
+        for _ in range(12):
+            with open_equal(photos) as loader:
+                batches = iter(loader)
+                held = [next(batches), next(batches)]
+                del held
+        until(lambda: sessions() == 1, "closed loaders are given back",
+              sessions)
+        other.kill()
 
 
 def test_what_the_tool_says_of_them(daemon, photos):

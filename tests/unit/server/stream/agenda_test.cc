@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kEpoch = 1000;
 
-// Of an open member whose trainer waits.
+// Of an open member whose trainer waits for what goes on.
 Wish At(std::uint64_t position, double served = 0) {
   return {.member = 1,
           .key = {position / kEpoch, position % kEpoch},
@@ -18,6 +18,7 @@ Wish At(std::uint64_t position, double served = 0) {
           .left = kEpoch - position % kEpoch,
           .open = true,
           .hungry = true,
+          .claims = true,
           .served = served};
 }
 
@@ -40,9 +41,9 @@ TEST(AgendaTest, ElseWhoHadLeast) {
   EXPECT_EQ(NextWish({At(900, 5), At(0, 7)}), 0);
 }
 
-TEST(AgendaTest, OnlyTheHungryAreGivenWayTo) {
+TEST(AgendaTest, OnlyWhoClaimsItIsGivenWayTo) {
   Wish fed = At(0, 99);
-  fed.hungry = false;
+  fed.claims = false;
   EXPECT_EQ(NextWish({At(300, 1), fed}), 0);
 }
 

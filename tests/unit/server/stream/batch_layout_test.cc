@@ -80,6 +80,18 @@ TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
   EXPECT_EQ(Int64At(slot, header.fields[2].offset + 16), 1LL << 40);
 }
 
+TEST(BatchLayoutTest, RefusesWhatNobodyCanReckonWith) {
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 40;
+  constexpr std::uint32_t kMost = 65536;
+  EXPECT_TRUE(BatchLayout::CheckSize({Label(), Text(1 << 20)}, kMost).ok());
+  EXPECT_TRUE(BatchLayout::CheckSize({Text(kLongest)}, 256).ok());
+  // 2^48 times 2^16 are none in 64 bits.
+  const std::vector<FieldType> many(std::size_t{1} << 8, Text(kLongest));
+  EXPECT_TRUE(absl::IsResourceExhausted(BatchLayout::CheckSize(many, kMost)));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      BatchLayout::CheckSize({Text(UINT64_MAX), Text(1)}, 1)));
+}
+
 TEST(BatchLayoutTest, KeepsFieldsApartAndAligned) {
   for (const std::uint64_t bytes : {1, 4095, 4096, 4097, 602112}) {
     for (const std::uint32_t batch_size : {1, 3, 256, 511, 512}) {

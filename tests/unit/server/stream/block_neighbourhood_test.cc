@@ -142,7 +142,7 @@ class RequesterTest : public ::testing::Test {
     line.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10), course,
                sponsor.holder(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
-    while (Place* const place = line.Next()) {
+    while (Place* const place = line.Next(/*capped=*/true)) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
       requests.push_back(requester.RequestFor(place, sponsor));
     }

@@ -1,13 +1,16 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_PRODUCTION_H_
 #define FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_PRODUCTION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +70,7 @@ class FakeDataset final : public dataset::Dataset {
 };
 
 // The "image" is the sample's id and its epoch, as two numbers.
-class FakePipeline final : public pipeline::Pipeline {
+class FakePipeline : public pipeline::Pipeline {
  public:
   const pipeline::TensorType& output() const override { return output_; }
   absl::Status Run(absl::Span<const std::uint8_t> encoded,
@@ -110,15 +113,31 @@ class FakeProduction final : public storage::ByteSource,
 
   // As sources do, completes what is under way.
   ~FakeProduction() override {
-    while (!reads_.empty()) {
-      storage::ReadRequest request = std::move(reads_.front());
-      reads_.pop_front();
-      request.done(absl::CancelledError("the source ends"));
+    for (auto* reads : {&reads_, &hanging_}) {
+      while (!reads->empty()) {
+        storage::ReadRequest request = std::move(reads->front());
+        reads->pop_front();
+        request.done(absl::CancelledError("the source ends"));
+      }
     }
   }
 
   // Answers to reads of an object, but for the plain one.
   std::map<std::string, absl::StatusOr<base::Bytes>> answers;
+  // Objects whose reads do not complete, once they are asked for.
+  std::set<std::string> hangs;
+
+  // From now on tasks, and reads, wait that only flows with caps want, until
+  // another wants them, or the caps are lifted.
+  void CapTasks(schedule::Flow flow) { capped_tasks_.insert(flow); }
+  void CapReads(schedule::Flow flow) { capped_reads_.insert(flow); }
+  void LiftCaps() {
+    capped_tasks_.clear();
+    capped_reads_.clear();
+    for (auto& request : std::exchange(hanging_, {})) Ask(std::move(request));
+    for (auto& task : std::exchange(held_tasks_, {}))
+      tasks_.push_back(std::move(task));
+  }
 
   Machinery machinery() {
     return {.source = this,
@@ -141,15 +160,34 @@ class FakeProduction final : public storage::ByteSource,
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
-      reads_.push_back(std::move(request));
-      asked_at_nanos_.push_back(clock_.NowNanos());
+      // One read of those of an object: what lets one of them pass lets all.
+      const auto joins = [&](const storage::ReadRequest& other) {
+        return other.object == request.object;
+      };
+      auto joined = std::stable_partition(hanging_.begin(), hanging_.end(),
+                                          std::not_fn(joins));
+      std::deque<storage::ReadRequest> together(
+          std::make_move_iterator(joined),
+          std::make_move_iterator(hanging_.end()));
+      hanging_.erase(joined, hanging_.end());
+      const bool holds =
+          AreAmong(storage::PayersOf(request.purpose), capped_reads_);
+      together.push_back(std::move(request));
+      for (storage::ReadRequest& one : together) {
+        if (holds) {
+          hanging_.push_back(std::move(one));
+        } else {
+          Ask(std::move(one));
+        }
+      }
     }
   }
   int workers() const override { return 1; }
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand&, Task task) override {
     flows_.assign(flows.begin(), flows.end());
-    tasks_.push_back(std::move(task));
+    (AreAmong(flows, capped_tasks_) ? held_tasks_ : tasks_)
+        .push_back(std::move(task));
   }
 
   // Completes one read or one task, drawn at random. False if there is none.
@@ -193,6 +231,20 @@ class FakeProduction final : public storage::ByteSource,
   }
 
  private:
+  static bool AreAmong(absl::Span<const schedule::Flow> flows,
+                       const std::set<schedule::Flow>& those) {
+    return std::all_of(flows.begin(), flows.end(), [&](schedule::Flow flow) {
+      return those.contains(flow);
+    });
+  }
+  void Ask(storage::ReadRequest request) {
+    if (hangs.contains(request.object)) {
+      hanging_.push_back(std::move(request));
+      return;
+    }
+    reads_.push_back(std::move(request));
+    asked_at_nanos_.push_back(clock_.NowNanos());
+  }
   void CompleteRead(std::size_t index) {
     storage::ReadRequest request = std::move(reads_[index]);
     reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -221,6 +273,10 @@ class FakeProduction final : public storage::ByteSource,
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::deque<storage::ReadRequest> reads_;
+  std::deque<storage::ReadRequest> hanging_;
+  std::deque<Task> held_tasks_;
+  std::set<schedule::Flow> capped_tasks_;
+  std::set<schedule::Flow> capped_reads_;
   std::deque<std::int64_t> asked_at_nanos_;  // of reads_
   std::deque<Task> tasks_;
   std::vector<schedule::Flow> flows_;

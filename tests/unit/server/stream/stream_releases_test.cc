@@ -1,10 +1,14 @@
-// How a stream learns of releases while it works: by looking, until it says
-// that it does not.
+// How a stream learns of releases: while it is at work for a member that runs
+// by looking, and else by being told.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "server/stream/stream.h"
@@ -14,70 +18,134 @@
 namespace forebay::stream {
 namespace {
 
-TEST(StreamReleasesTest, FindsReleasesAsLongAsThereIsWork) {
+// Does something else while a worker is at it.
+class InterruptedPipeline final : public FakePipeline {
+ public:
+  std::function<void()> meanwhile = [] {};
+
+  absl::Status Run(absl::Span<const std::uint8_t> encoded,
+                   const pipeline::SampleKey& key,
+                   pipeline::Workspace& workspace,
+                   absl::Span<std::uint8_t> out) const override {
+    meanwhile();
+    return FakePipeline::Run(encoded, key, workspace, out);
+  }
+};
+
+class StreamReleasesTest : public ::testing::Test {
+ protected:
+  void Make(std::uint32_t seed) {
+    stream_ = nullptr;
+    production_ = std::make_unique<FakeProduction>(seed);
+    recipe_.emplace(FakeRecipe(1000, 10));
+    pipeline_ = std::make_shared<InterruptedPipeline>();
+    recipe_->pipeline = pipeline_;
+    stream_ = *Stream::Create(*recipe_, production_->machinery());
+  }
+
+  std::unique_ptr<FakeProduction> production_;
+  std::optional<Recipe> recipe_;
+  std::shared_ptr<InterruptedPipeline> pipeline_;
+  std::shared_ptr<Stream> stream_;
+};
+
+TEST_F(StreamReleasesTest, FindsReleasesWhileItIsAtWork) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    FakeProduction production(seed);
-    const Recipe recipe = FakeRecipe(1000, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery());
-    FakeClient client(stream.get());
-    EXPECT_FALSE(client.looked_at());
-    ASSERT_TRUE(client.Start(0, 0).ok());
-    std::vector<std::uint64_t> ids;
-    std::uint64_t told = 0;
-    while (true) {
+    Make(seed);
+    FakeClient client(stream_.get());
+    std::uint64_t samples = 0;
+    bool over = false;
+    // As a client does it: first the release, then the look.
+    const auto take = [&] {
       const auto entry = client.Take();
-      if (!entry.has_value()) {
-        ASSERT_TRUE(production.Step()) << "the stream has dried up";
-        continue;
-      }
-      if (entry->kind != proto::ReadyKind::kBatch) break;
-      const auto batch = client.Read(*entry);
-      ids.insert(ids.end(), batch.begin(), batch.end());
-      // As a client does it: first the release, then the look.
+      if (!entry.has_value()) return;
+      over |= entry->kind != proto::ReadyKind::kBatch;
+      if (over) return;
+      samples += client.Read(*entry).size();
       client.ReleaseUntold(*entry);
-      if (client.looked_at()) continue;
+    };
+    pipeline_->meanwhile = [&] {
+      EXPECT_TRUE(client.looked_at());
+      take();
+    };
+    ASSERT_TRUE(client.Start(0, 0).ok());
+    int told = 0;
+    while (!over) {
+      EXPECT_FALSE(client.looked_at()) << "nobody is at work";
+      if (production_->Step()) continue;
+      take();
       ++told;
-      ASSERT_TRUE(stream->TakeReleases(client.member()).ok());
+      ASSERT_TRUE(stream_->TakeReleases(client.member()).ok());
     }
-    EXPECT_EQ(ids.size(), recipe.dataset->size());
-    EXPECT_LT(told, 100);
-    EXPECT_FALSE(client.looked_at());
+    EXPECT_EQ(samples, recipe_->dataset->size());
+    EXPECT_LT(told, 50);
   }
 }
 
-TEST(StreamReleasesTest, OnceStoppedMustBeToldOfReleases) {
-  FakeProduction production(1);
-  const auto stream =
-      *Stream::Create(FakeRecipe(1000, 100), production.machinery());
-  FakeClient client(stream.get());
+TEST_F(StreamReleasesTest, WhatWasReleasedBeforeTheMembersKnewIsFound) {
+  Make(1);
+  FakeClient client(stream_.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
-  std::optional<proto::ReadyEntry> entry;
-  while (!(entry = client.Take()).has_value()) {
-    ASSERT_TRUE(production.Step());
-  }
-  ASSERT_TRUE(client.looked_at());
-  client.ReleaseUntold(*entry);
-  client.Stop();
+  production_->RunAll();
+  const auto first = client.Take();
+  bool released = false;
+  pipeline_->meanwhile = [&] {
+    if (std::exchange(released, true)) return;
+    EXPECT_TRUE(client.looked_at());
+    while (const auto entry = client.Take()) client.ReleaseUntold(*entry);
+    client.Stop();
+  };
+  ASSERT_TRUE(client.Release(*first).ok());  // another is begun
+  while (!released) ASSERT_TRUE(production_->Step());
   EXPECT_FALSE(client.looked_at());
-  EXPECT_FALSE(stream->Holds(client.member())) << "the release was overlooked";
-  production.RunAll();
-  EXPECT_TRUE(stream->Reclaim(0));
+  EXPECT_EQ(stream_->Snapshot(client.member()).leases, 0)
+      << "the release was overlooked";
+  production_->RunAll();
+  EXPECT_TRUE(stream_->Reclaim(0));
 }
 
-TEST(StreamReleasesTest, GarbageThatIsFoundBetweenTwoTasksIsToldOf) {
-  FakeProduction production(1);
-  const auto stream =
-      *Stream::Create(FakeRecipe(1000, 100), production.machinery());
-  FakeClient client(stream.get());
+// Another keeps the stream at work, but nobody else would learn that the leases
+// of who has stopped are over.
+TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
+  Make(1);
+  FakeClient stays(stream_.get(), 1);
+  FakeClient goes(stream_.get(), 2);
+  ASSERT_TRUE(stays.Start(0, 0).ok());
+  ASSERT_TRUE(goes.Start(0, 0).ok());
+  bool stopped = false;
+  pipeline_->meanwhile = [&] {
+    if (stopped) return;
+    EXPECT_TRUE(stays.looked_at());
+    EXPECT_TRUE(goes.looked_at());
+    goes.Stop();
+    stopped = true;
+    EXPECT_TRUE(stays.looked_at());
+    EXPECT_FALSE(goes.looked_at());
+  };
+  while (!stopped) ASSERT_TRUE(production_->Step());
+}
+
+TEST_F(StreamReleasesTest, WhileReadsHangItMustBeTold) {
+  Make(1);
+  FakeClient client(stream_.get());
+  const std::uint64_t hangs = recipe_->sampler.SampleAt(0, 19);
+  production_->hangs.insert(std::to_string(hangs));
   ASSERT_TRUE(client.Start(0, 0).ok());
-  ASSERT_TRUE(client.looked_at());
+  production_->RunAll();
+  EXPECT_FALSE(client.looked_at());
+}
+
+TEST_F(StreamReleasesTest, GarbageThatIsFoundBetweenTwoTasksIsToldOf) {
+  Make(1);
+  FakeClient client(stream_.get());
+  ASSERT_TRUE(client.Start(0, 0).ok());
   client.release_ring().Push({.slot = 999, .generation = 1});
   std::uint64_t raised = 0;
   while (read(client.channel().event_fd(), &raised, sizeof(raised)) < 0) {
-    ASSERT_TRUE(production.Step()) << "nobody was told";
+    ASSERT_TRUE(production_->Step()) << "nobody was told";
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(stream->TakeReleases(client.member())));
+  EXPECT_TRUE(absl::IsInvalidArgument(stream_->TakeReleases(client.member())));
 }
 
 }  // namespace

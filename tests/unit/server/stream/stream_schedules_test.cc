@@ -1,7 +1,8 @@
 // Members of one stream under random schedules: they join, leave, stall, die,
-// stop in mid-epoch and go on elsewhere, and the stream itself is started anew,
-// as a daemon is. Whatever happens: everyone sees each sample of what it asked
-// for once, in its order; no slot leaks; nobody waits for ever.
+// stop in mid-epoch and go on elsewhere, caps hold them up, and the stream
+// itself is started anew, as a daemon is. Whatever happens: everyone sees each
+// sample of what it asked for once, in its order; no slot leaks; nobody waits
+// for ever.
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,8 @@ struct Trainer {
   std::unique_ptr<FakeClient> client;
   std::deque<proto::ReadyEntry> held;
   std::uint32_t slots = 0;
+  schedule::Flow flow = 0;
+  bool capped = false;
   bool running = false;
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // of the next sample
@@ -47,6 +50,7 @@ class Schedule {
       others_ =
           *budget.Reserve(budget.limit() - (std::uint64_t{64} << 20), "others");
     }
+    for (Trainer& trainer : trainers_) trainer.flow = Draw(1, 4);
     Restart();
   }
 
@@ -65,15 +69,16 @@ class Schedule {
   void Restart() {
     for (Trainer& trainer : trainers_) Die(trainer);
     production_.RunAll();
-    stream_ = *Stream::Create(
-        recipe_, production_.machinery(),
-        Draw(0, 4) == 0 ? Pairing::kLockstep : Pairing::kElastic);
+    pairing_ = Draw(0, 4) == 0 ? Pairing::kLockstep : Pairing::kElastic;
+    stream_ = *Stream::Create(recipe_, production_.machinery(), pairing_);
     for (Trainer& trainer : trainers_) Join(trainer);
   }
   void Join(Trainer& trainer) {
     const auto depth = static_cast<std::uint32_t>(Draw(1, 4));
     trainer.slots = SlotsFor(depth);
-    trainer.client = std::make_unique<FakeClient>(stream_.get(), 1, depth);
+    trainer.client =
+        std::make_unique<FakeClient>(stream_.get(), trainer.flow, depth);
+    stream_->SetCapped(trainer.client->member(), trainer.capped);
     if (trainer.running) Start(trainer);
   }
   void Die(Trainer& trainer) {
@@ -86,7 +91,7 @@ class Schedule {
   }
 
   void Step(Trainer& trainer) {
-    switch (Draw(0, 19)) {
+    switch (Draw(0, 20)) {
       case 0:
         if (!trainer.running) {
           trainer.epoch = Draw(0, 2);
@@ -117,6 +122,9 @@ class Schedule {
         stream_->Rest();
         stream_->Reclaim(0);
         break;
+      case 20:
+        SetCaps();
+        break;
       case 5:
       case 6:
       case 7:
@@ -130,6 +138,18 @@ class Schedule {
         break;
       default:
         for (auto left = Draw(0, 20); left > 0; --left) production_.Step();
+    }
+  }
+
+  // Caps are of jobs, of which a trainer may have several loaders.
+  void SetCaps() {
+    production_.LiftCaps();
+    const schedule::Flow capped = Draw(1, 8);  // perhaps none
+    if (Draw(0, 1) == 0) production_.CapTasks(capped);
+    if (Draw(0, 1) == 0) production_.CapReads(capped);
+    for (Trainer& trainer : trainers_) {
+      trainer.capped = trainer.flow == capped;
+      stream_->SetCapped(trainer.client->member(), trainer.capped);
     }
   }
 
@@ -168,13 +188,25 @@ class Schedule {
     }
   }
 
-  // Everybody reads on to the end of the epoch: somebody always can.
+  // Everybody reads on to the end of the epoch: somebody always can. Unless
+  // those wait for each other, who has no cap does so in spite of caps.
   void Settle() {
+    if (pairing_ == Pairing::kElastic) ReadOn(/*capped_too=*/false);
+    production_.LiftCaps();
+    ReadOn(/*capped_too=*/true);
+    production_.RunAll();
+    EXPECT_TRUE(stream_->Reclaim(0)) << "a slot is held by nobody";
+    for (Trainer& trainer : trainers_) Die(trainer);
+    stream_ = nullptr;
+    EXPECT_EQ(production_.budget().used(), others_.bytes());
+  }
+  void ReadOn(bool capped_too) {
     for (bool more = true; more;) {
       production_.RunAll();
       more = false;
       bool progress = false;
       for (Trainer& trainer : trainers_) {
+        if (trainer.capped && !capped_too) continue;
         while (Take(trainer)) progress = true;
         while (!trainer.held.empty()) {
           Release(trainer);
@@ -184,11 +216,6 @@ class Schedule {
       }
       ASSERT_TRUE(progress || !more) << "nobody has anything to take";
     }
-    production_.RunAll();
-    EXPECT_TRUE(stream_->Reclaim(0)) << "a slot is held by nobody";
-    for (Trainer& trainer : trainers_) Die(trainer);
-    stream_ = nullptr;
-    EXPECT_EQ(production_.budget().used(), others_.bytes());
   }
 
   std::mt19937 random_;
@@ -197,6 +224,7 @@ class Schedule {
   const Recipe recipe_;
   std::vector<Trainer> trainers_;
   std::shared_ptr<Stream> stream_;
+  Pairing pairing_ = Pairing::kElastic;
 };
 
 TEST(StreamSchedulesTest, EveryoneSeesWhatItAskedForOnceAndInOrder) {

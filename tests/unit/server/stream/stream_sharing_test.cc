@@ -218,6 +218,45 @@ TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
   EXPECT_LE(Decoded(), kSamples + 200 + kSlots * kBatch);
 }
 
+// What the follower waits for does not come: until it does, workers would idle
+// for nobody's sake.
+TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
+  Make(Pairing::kElastic, 1);
+  base::MemoryBudget& budget = production_.budget();
+  std::uint64_t ahead = 0;
+  ASSERT_TRUE(client(0).Start(0, 0).ok());
+  for (production_.RunAll(); ahead < 200; production_.RunAll())
+    ASSERT_TRUE(Consume(client(0), 0, &ahead));
+  Join();
+  const auto others =
+      *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  production_.hangs.insert(std::to_string(recipe_->sampler.SampleAt(0, 35)));
+  ASSERT_TRUE(client(1).Start(0, 0).ok());
+  std::uint64_t behind = 0;
+  for (int i = 0; i < 10'000 && ahead < kSamples; ++i) {
+    production_.RunAll();
+    for (bool any = true; any;) {
+      any = Consume(client(0), 0, &ahead);
+      any |= Consume(client(1), 0, &behind);
+    }
+    // A trainer that waits tells so now and then.
+    Pause(10 * kMilli);
+    ASSERT_TRUE(stream_->TakeReleases(client(0).member()).ok());
+  }
+  EXPECT_EQ(ahead, kSamples);
+  EXPECT_EQ(behind, 30);
+}
+
+// Numbers of samples over all epochs do not fit into 64 bits.
+TEST_F(StreamSharingTest, WhoIsBehindInALateEpochIsSo) {
+  Make(Pairing::kElastic, 2);
+  constexpr std::uint64_t kLate = UINT64_MAX / kSamples;
+  ASSERT_TRUE(client(0).Start(kLate, 700).ok());
+  ASSERT_TRUE(client(1).Start(kLate, 0).ok());
+  EXPECT_EQ(stream_->Snapshot(client(0).member()).behind, 0);
+  EXPECT_EQ(stream_->Snapshot(client(1).member()).behind, 700);
+}
+
 TEST_F(StreamSharingTest, InLockstepNothingIsMadeTwiceAndWhoPausesHoldsUpAll) {
   Make(Pairing::kLockstep, 2);
   base::MemoryBudget& budget = production_.budget();

@@ -1,0 +1,141 @@
+// What caps of some of its members' jobs do to a stream.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/stream/stream.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kSamples = 1000;
+constexpr std::uint64_t kBatch = 10;
+constexpr schedule::Flow kFree = 10;
+constexpr schedule::Flow kCapped = 11;
+
+class StreamCapsTest : public ::testing::Test {
+ protected:
+  void Make(std::uint64_t sample_bytes = 100) {
+    free_ = nullptr;
+    capped_ = nullptr;
+    recipe_.emplace(FakeRecipe(
+        kSamples, kBatch, [](proto::LoaderSpec&) {}, sample_bytes));
+    stream_ = *Stream::Create(*recipe_, production_.machinery());
+    free_ = std::make_unique<FakeClient>(stream_.get(), kFree);
+    capped_ = std::make_unique<FakeClient>(stream_.get(), kCapped);
+    stream_->SetCapped(capped_->member(), true);
+  }
+  // No memory to spare: little is kept for who is behind.
+  void TakeMemory() {
+    base::MemoryBudget& budget = production_.budget();
+    others_ = *budget.Reserve(budget.limit() - budget.used() - 1, "others");
+  }
+  // Takes all batches that there are, or can be made; how many samples.
+  std::uint64_t Consume(FakeClient& client) {
+    std::uint64_t samples = 0;
+    for (;;) {
+      production_.RunAll();
+      const auto entry = client.Take();
+      if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
+        return samples;
+      samples += client.Read(*entry).size();
+      EXPECT_TRUE(client.Release(*entry).ok());
+    }
+  }
+
+  FakeProduction production_{7};
+  base::MemoryReservation others_;
+  std::optional<Recipe> recipe_;
+  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<FakeClient> free_;
+  std::unique_ptr<FakeClient> capped_;
+};
+
+TEST_F(StreamCapsTest, ReadsAreChargedToAllThatRun) {
+  Make();
+  ASSERT_TRUE(free_->Start(0, 0).ok());
+  EXPECT_EQ(production_.first_read().purpose.payers, nullptr);
+  EXPECT_EQ(production_.first_read().purpose.job, kFree);
+  production_.RunAll();
+  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  const auto entry = free_->Take();
+  ASSERT_TRUE(free_->Release(*entry).ok());
+  production_.RunTasks();  // one makes a slot
+  ASSERT_GT(production_.reads(), 0);
+  const auto payers = storage::PayersOf(production_.first_read().purpose);
+  EXPECT_EQ(std::vector<schedule::Flow>(payers.begin(), payers.end()),
+            (std::vector<schedule::Flow>{kFree, kCapped}));
+  production_.CompleteReads();
+  EXPECT_EQ(production_.flows(), (std::vector<schedule::Flow>{kFree, kCapped}));
+}
+
+// Who begins first has what it begins charged to it alone, at first.
+TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
+  for (const bool reads : {false, true}) {
+    SCOPED_TRACE(reads);
+    Make();
+    reads ? production_.CapReads(kCapped) : production_.CapTasks(kCapped);
+    ASSERT_TRUE(capped_->Start(0, 0).ok());
+    EXPECT_EQ(Consume(*capped_), 0);
+    ASSERT_TRUE(free_->Start(0, 0).ok());
+    std::uint64_t of_free = 0;
+    std::uint64_t of_capped = 0;
+    for (int i = 0; i < 1000 && of_free + of_capped < 2 * kSamples; ++i) {
+      of_free += Consume(*free_);
+      of_capped += Consume(*capped_);
+    }
+    EXPECT_EQ(of_free, kSamples);
+    EXPECT_EQ(of_capped, kSamples) << "it gets what the other takes for it";
+    production_.LiftCaps();
+  }
+}
+
+// However long a cap holds up what one has to itself, others go on: a leader
+// does not give way to it.
+TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
+  for (const bool reads : {false, true}) {
+    SCOPED_TRACE(reads);
+    Make();
+    ASSERT_TRUE(free_->Start(1, 200).ok());
+    production_.RunAll();
+    TakeMemory();
+    reads ? production_.CapReads(kCapped) : production_.CapTasks(kCapped);
+    ASSERT_TRUE(capped_->Start(1, 0).ok());
+    EXPECT_EQ(Consume(*free_), kSamples - 200);
+    EXPECT_EQ(Consume(*capped_), 0);
+    production_.LiftCaps();
+    EXPECT_EQ(Consume(*capped_), kSamples);
+    others_.Release();
+  }
+}
+
+// Samples so large that what waits for a cap would fill the read window.
+TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
+  Make(std::uint64_t{2} << 20);
+  production_.CapReads(kCapped);
+  ASSERT_TRUE(capped_->Start(1, 0).ok());
+  ASSERT_TRUE(free_->Start(1, 500).ok());
+  EXPECT_EQ(Consume(*free_), kSamples - 500);
+  production_.LiftCaps();
+  EXPECT_EQ(Consume(*capped_), kSamples);
+}
+
+TEST_F(StreamCapsTest, WhatIsBegunIsFreeWhenTheCapGoes) {
+  Make();
+  production_.CapTasks(kCapped);
+  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  EXPECT_EQ(Consume(*capped_), 0);
+  production_.LiftCaps();
+  stream_->SetCapped(capped_->member(), false);
+  EXPECT_EQ(Consume(*capped_), kSamples);
+}
+
+}  // namespace
+}  // namespace forebay::stream

@@ -1,0 +1,52 @@
+// A stream whose samples are drawn as they are wanted.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "server/stream/coordinator.h"
+#include "server/stream/stream.h"
+#include "tests/unit/server/base/sealed_numbers.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kSamples = 100;
+
+TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
+  FakeProduction production(1);
+  Recipe recipe = FakeRecipe(kSamples, 10, [](proto::LoaderSpec& spec) {
+    spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
+  });
+  recipe.seat =
+      std::make_shared<Coordinator>(kSamples, /*room=*/0, /*seed=*/7)->Join();
+  recipe.sampler = recipe.sampler.With(recipe.seat);
+  const auto stream = *Stream::Create(recipe, production.machinery());
+  FakeClient client(stream.get());
+  const auto seen = [&] {
+    std::vector<bool> seen;
+    for (std::uint64_t sample = 0; sample < kSamples; ++sample)
+      seen.push_back(!recipe.seat->PositionOf(sample).has_value());
+    return seen;
+  };
+  // Epochs of which all was seen. It takes nothing, not even that they are
+  // over, until it gets nothing any more.
+  base::MemoryBudget budget(1 << 20);
+  std::vector<std::uint64_t> all(kSamples);
+  std::iota(all.begin(), all.end(), 0);
+  const auto list = base::MakeList(all, kSamples, &budget);
+  absl::Status status;
+  for (std::uint64_t epoch = 0; epoch < 200 && status.ok(); ++epoch)
+    status = client.StartListed(epoch, list, kSamples);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_EQ(seen(), std::vector<bool>(kSamples, true));
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(200, 0)));
+  EXPECT_EQ(seen(), std::vector<bool>(kSamples, true));
+}
+
+}  // namespace
+}  // namespace forebay::stream
