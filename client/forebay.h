@@ -471,9 +471,9 @@ FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
  * FOREBAY_DATA_ERROR (or another status) if the epoch ended early, also to each
  * later call, until another epoch is started;
  * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
- * reattach_seconds), FOREBAY_SOURCE_UNAVAILABLE if it cannot reach the dataset for
- * as long: what it had made ready is handed out before. *out is ended
- * by forebay_batch_release. */
+ * reattach_seconds), FOREBAY_SOURCE_UNAVAILABLE if it cannot reach the dataset
+ * for as long: what it had made ready is handed out before. *out is ended by
+ * forebay_batch_release. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
@@ -488,11 +488,12 @@ FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        forebay_batch_view* out);
 
 /* Of a loader that FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE was
- * returned for: looks for a daemon, where the loader was created, opens the loader there and starts the epoch
- * under way after the last batch that next has returned. Where one goes away at
- * once or none is there, tries again, with growing pauses, until
- * `timeout_seconds` have passed (negative: without end). FOREBAY_UNAVAILABLE:
- * none has come yet; FOREBAY_SOURCE_UNAVAILABLE: one cannot reach the dataset; FOREBAY_TIMEOUT: one is there, and still opens the
+ * returned for: looks for a daemon, where the loader was created, opens the
+ * loader there and starts the epoch under way after the last batch that next
+ * has returned. Where one goes away at once or none is there, tries again, with
+ * growing pauses, until `timeout_seconds` have passed (negative: without end).
+ * FOREBAY_UNAVAILABLE: none has come yet; FOREBAY_SOURCE_UNAVAILABLE: one
+ * cannot reach the dataset; FOREBAY_TIMEOUT: one is there, and still opens the
  * dataset; FOREBAY_INTERRUPTED: after all of these, calling again goes on.
  * FOREBAY_FAILED_PRECONDITION: the daemon that came speaks another protocol, or
  * the dataset has changed: that, and any other failure, is final. Belongs to

@@ -45,9 +45,7 @@ class ProductionLine {
   // Batches that are made for the member, abandoned ones too.
   std::uint32_t MadeFor(arena::Holder sponsor) const;
 
-  const std::deque<std::unique_ptr<Batch>>& batches() const {
-    return batches_;
-  }
+  const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
 
   // Places to be read.
   std::size_t waiting() const;

@@ -7,8 +7,6 @@
 #include <string>
 
 #include "server/cache/cache.h"
-#include "server/cache/form_yield.h"
-#include "server/cache/read_cost.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
@@ -392,57 +390,6 @@ TEST(FormsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
   EXPECT_THAT(read(), HasSubstr("FAILED_PRECONDITION"));
   EXPECT_EQ(cache->Snapshot().decoded.entries, 0u);
   EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
-}
-
-TEST(FormYieldTest, WhatIsNeverUsedIsHardlyMadeAnyMore) {
-  FormYield yield;
-  EXPECT_TRUE(yield.Pays(1, 100, 1));
-  for (int i = 0; i < 100; ++i) yield.Left(1, 0);
-  int made = 0;
-  for (int i = 0; i < 320; ++i) made += yield.Pays(1, 100, 1'000);
-  EXPECT_EQ(made, 10);
-  EXPECT_TRUE(yield.Pays(2, 100, 1'000));
-}
-
-TEST(FormYieldTest, WhatIsUsedOftenPaysAndSoDoesWhatCostsNothing) {
-  FormYield yield;
-  for (int i = 0; i < 100; ++i) yield.Left(1, i % 2 == 0 ? 3 : 2);
-  EXPECT_TRUE(yield.Pays(1, 249, 100));
-  EXPECT_FALSE(yield.Pays(1, 251, 100));
-  EXPECT_TRUE(yield.Pays(1, 0, 1));
-  // It learns anew.
-  for (int i = 0; i < 2'000; ++i) yield.Left(1, 0);
-  EXPECT_FALSE(yield.Pays(1, 100, 100));
-}
-
-TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
-  ReadCost cost;
-  EXPECT_NEAR(cost.NanosPerByte(), 1, 1e-9);
-  std::int64_t now = 0;
-  constexpr std::uint64_t kBytes = 10'000'000;
-  for (int i = 0; i < 1'000; ++i) {
-    // Two at once, then a rest.
-    cost.Began(now);
-    cost.Began(now);
-    now += 2 * kBytes / 10;
-    cost.Landed(now, kBytes);
-    cost.Landed(now, kBytes);
-    now += 1'000'000'000;
-  }
-  EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
-  // Readers that leave it time make it no slower, for a while.
-  for (int i = 0; i < 10; ++i) {
-    cost.Began(now);
-    now += 10 * kBytes;
-    cost.Landed(now, kBytes);
-  }
-  EXPECT_LT(cost.NanosPerByte(), 0.15);
-  for (int i = 0; i < 1'000; ++i) {
-    cost.Began(now);
-    now += 10 * kBytes;
-    cost.Landed(now, kBytes);
-  }
-  EXPECT_GT(cost.NanosPerByte(), 9);
 }
 
 }  // namespace

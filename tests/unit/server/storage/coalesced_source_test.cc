@@ -17,6 +17,7 @@
 #include "server/base/mutex.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/storage/noting_source.h"
 
 namespace forebay::storage {
 namespace {
@@ -24,59 +25,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-// Hands all on, and notes what. Thread-safe.
-class NotingSource final : public ByteSource {
- public:
-  struct Noted {
-    std::string object;
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-    ReadPurpose purpose;
-    std::uint64_t ticket = 0;
-  };
-
-  explicit NotingSource(ByteSource* inner) : inner_(inner) {}
-
-  void Read(absl::Span<ReadRequest> requests) override {
-    {
-      base::MutexLock lock(&mutex_);
-      for (const ReadRequest& request : requests) {
-        noted_.push_back({request.object, request.offset, request.length,
-                          request.purpose, request.ticket});
-      }
-    }
-    inner_->Read(requests);
-  }
-  void Share(std::uint64_t ticket, const ReadPurpose&) override {
-    base::MutexLock lock(&mutex_);
-    shared_.push_back(ticket);
-  }
-
-  std::vector<Noted> noted() const {
-    base::MutexLock lock(&mutex_);
-    return noted_;
-  }
-  // "object offset+length" of each.
-  std::vector<std::string> log() const {
-    std::vector<std::string> log;
-    for (const Noted& noted : noted()) {
-      log.push_back(noted.object + " " + std::to_string(noted.offset) + "+" +
-                    std::to_string(noted.length));
-    }
-    return log;
-  }
-  std::vector<std::uint64_t> shared() const {
-    base::MutexLock lock(&mutex_);
-    return shared_;
-  }
-
- private:
-  ByteSource* const inner_;
-  mutable base::Mutex mutex_;
-  std::vector<Noted> noted_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> shared_ ABSL_GUARDED_BY(mutex_);
-};
 
 std::string RandomText(std::size_t length, std::uint32_t seed) {
   std::mt19937 random(seed);
