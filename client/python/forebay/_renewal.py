@@ -57,5 +57,5 @@ def renew_loader(loader, epoch, error: errors.StateError) -> None:
                        loader._connect, error)
         loader._connection = opened
         loader._contents.version = opened.dataset_version.hex()
-        epoch.read_from(opened)
         loader._start(position)
+        epoch.read_from(opened)  # of the iteration that has begun
