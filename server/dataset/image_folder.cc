@@ -138,10 +138,10 @@ class ObjectTree {
     if (!IsImage(file)) return;
     ScannedDirectory& directory = DirectoryLocked(name.substr(0, slash));
     const std::size_t offset = directory.names.size();
-    if (file.size() > UINT8_MAX) {
+    if (file.size() > IndexRecord::kLongestName) {
       status_ = absl::InvalidArgumentError(absl::StrCat(
           object.name, ": the name after the last slash is longer ", "than ",
-          UINT8_MAX, " bytes"));
+          IndexRecord::kLongestName, " bytes"));
     } else if (offset + file.size() > UINT32_MAX) {
       status_ = absl::ResourceExhaustedError(
           absl::StrCat(directory.path, ": the names in this folder take more ",

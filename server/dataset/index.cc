@@ -41,8 +41,8 @@ IndexRecord::IndexRecord(std::uint32_t name_offset, std::size_t name_length,
       mtime_low_(static_cast<std::uint32_t>(mtime_nanos)),
       mtime_high_(static_cast<std::uint32_t>(
           static_cast<std::uint64_t>(mtime_nanos) >> 32)),
-      name_length_(static_cast<std::uint8_t>(name_length)) {
-  FOREBAY_CHECK(name_length <= UINT8_MAX);
+      name_length_(static_cast<std::uint16_t>(name_length)) {
+  FOREBAY_CHECK(name_length <= kLongestName);
   size = std::min(size, kLargestSize);
   size_low_ = static_cast<std::uint32_t>(size);
   size_high_ = static_cast<std::uint16_t>(size >> 32);

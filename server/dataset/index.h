@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_INDEX_H_
 #define FOREBAY_SERVER_DATASET_INDEX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,15 +43,17 @@ static_assert(sizeof(IndexDirectory) == 56);
 class IndexRecord {
  public:
   static constexpr std::uint64_t kLargestSize = (std::uint64_t{1} << 48) - 1;
+  // Bytes: objects' names may be longer than files'.
+  static constexpr std::size_t kLongestName = UINT16_MAX;
 
   IndexRecord() = default;
   // `name_offset` counts from the end of the directory's path; `name_length` is
-  // at most 255.
+  // at most kLongestName.
   IndexRecord(std::uint32_t name_offset, std::size_t name_length,
               std::uint64_t size, std::int64_t mtime_nanos);
 
   std::uint32_t name_offset() const { return name_offset_; }
-  std::uint8_t name_length() const { return name_length_; }
+  std::uint16_t name_length() const { return name_length_; }
   std::uint64_t size() const {
     return std::uint64_t{size_high_} << 32 | size_low_;
   }
@@ -66,8 +69,7 @@ class IndexRecord {
   std::uint32_t mtime_low_ = 0;
   std::uint32_t mtime_high_ = 0;
   std::uint16_t size_high_ = 0;
-  std::uint8_t name_length_ = 0;
-  [[maybe_unused]] std::uint8_t zero_ = 0;
+  std::uint16_t name_length_ = 0;
 };
 static_assert(sizeof(IndexRecord) == 20);
 

@@ -17,7 +17,7 @@
 //   directories  56 bytes each: path_offset u64; path_length, label u32;
 //                first_sample u64; device, inode u64; mtime, ctime i64
 //   samples      20 bytes each: name_offset, size_low, mtime_low, mtime_high
-//                u32; size_high u16; name_length u8; zero u8
+//                u32; size_high, name_length u16
 //   names        bytes, see IndexDirectory and IndexRecord
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 //

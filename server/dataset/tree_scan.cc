@@ -293,10 +293,10 @@ absl::Status Scan::Keep(std::vector<Entry> files,
   result.records.reserve(files.size());
   result.names.reserve(bytes);
   for (const Entry& entry : files) {
-    if (entry.name.size() > UINT8_MAX) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Join(result.path, entry.name),
-                       ": the name is longer than ", UINT8_MAX, " bytes"));
+    if (entry.name.size() > IndexRecord::kLongestName) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Join(result.path, entry.name), ": the name is longer than ",
+          IndexRecord::kLongestName, " bytes"));
     }
     result.records.emplace_back(static_cast<std::uint32_t>(result.names.size()),
                                 entry.name.size(), entry.stat.size,

@@ -68,9 +68,9 @@ TEST(IndexTest, RecordKeepsItsNumbers) {
                                    std::int64_t{-1}, std::int64_t{1} << 33}) {
     for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 32,
                                      (std::uint64_t{1} << 48) - 1}) {
-      const IndexRecord record(UINT32_MAX, 255, size, mtime);
+      const IndexRecord record(UINT32_MAX, UINT16_MAX, size, mtime);
       EXPECT_EQ(record.name_offset(), UINT32_MAX);
-      EXPECT_EQ(record.name_length(), 255);
+      EXPECT_EQ(record.name_length(), UINT16_MAX);
       EXPECT_EQ(record.size(), size);
       EXPECT_EQ(record.mtime_nanos(), mtime);
     }
