@@ -352,6 +352,19 @@ def test_an_edit_before_the_first_batch_is_no_error(folder, photos, caplog):
 
 
 @pytest.mark.usefixtures("daemon")
+def test_an_iterator_that_went_on_anew_is_over_when_another_begins(folder,
+                                                                   photos):
+    with open_loader(folder) as loader:
+        edited(folder / "beach/000.jpg", photos)
+        first = iter(loader)
+        next(first)
+        second = iter(loader)
+        with pytest.raises(forebay.StateError, match="another iteration"):
+            next(first)
+        next(second)
+
+
+@pytest.mark.usefixtures("daemon")
 def test_an_edit_before_the_first_sample_is_no_error(folder, photos, caplog):
     dataset = forebay.Dataset(folder, autostart=False)
     version = dataset.version
