@@ -120,7 +120,7 @@ TEST_F(DaemonTest, LeavesInTheMiddleOfAScan) {
   const auto answer = client.Receive();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->error().code(),
-            static_cast<std::uint32_t>(absl::StatusCode::kUnavailable));
+            static_cast<std::uint32_t>(absl::StatusCode::kCancelled));
   EXPECT_EQ(
       answer->error().message(),
       folder + ": was not scanned to the end: the daemon is shutting down");
