@@ -11,10 +11,7 @@ namespace forebay::storage::http {
 absl::StatusOr<std::shared_ptr<const HttpRoot>> HttpRoot::Create(
     std::string_view url) {
   FOREBAY_ASSIGN_OR_RETURN(std::string base, ParseBaseUrl(url));
-  const std::string host = HostOf(base);
-  if (host.empty())
-    return absl::InvalidArgumentError(absl::StrCat(base, ": names no host"));
-  if (IsLinkLocal(host))
+  if (IsLinkLocal(HostOf(base)))
     return absl::InvalidArgumentError(absl::StrCat(
         base, ": link-local addresses are not read: they tell this host's own ",
         "secrets"));

@@ -63,6 +63,7 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
   const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https")
     return refuse("is no http or https URL");
+  if (HostOf(base).empty()) return refuse("names no host");
   if (!PartOf(parsed.get(), CURLUPART_USER).empty() ||
       !PartOf(parsed.get(), CURLUPART_PASSWORD).empty())
     return refuse("may name no user or password");

@@ -17,9 +17,10 @@ TEST(UrlTest, Escapes) {
 TEST(UrlTest, TakesBaseUrls) {
   EXPECT_EQ(*ParseBaseUrl("http://host"), "http://host");
   EXPECT_EQ(*ParseBaseUrl("https://host:8080/a/b//"), "https://host:8080/a/b");
-  for (const char* url : {"", "host/a", "ftp://host/", "file:///etc", "http://",
-                          "http://a b/", "http://u:p@host/", "http://u@host/",
-                          "http://host/?q", "http://host/#f"}) {
+  for (const char* url :
+       {"", "host/a", "ftp://host/", "file:///etc", "http://", "http://a b/",
+        "http://u:p@host/", "http://u@host/", "http://host/?q",
+        "http://host/#f", "http://h\x91st/"}) {
     const auto parsed = ParseBaseUrl(url);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument)
         << url;
