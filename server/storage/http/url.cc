@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace forebay::storage::http {
@@ -16,9 +17,9 @@ struct UrlDeleter {
 };
 
 // One part of a URL; "" if it has none.
-std::string PartOf(CURLU* url, CURLUPart part, unsigned flags = 0) {
+std::string PartOf(CURLU* url, CURLUPart part) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
   std::string copy = text;
   curl_free(text);
   return copy;
@@ -63,7 +64,11 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
   const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https")
     return refuse("is no http or https URL");
-  if (HostOf(base).empty()) return refuse("names no host");
+  // Names that look like others' are not told from those.
+  for (const char c : PartOf(parsed.get(), CURLUPART_HOST)) {
+    if (!absl::ascii_isascii(static_cast<unsigned char>(c)))
+      return refuse("its host has to be written in ASCII (xn--...)");
+  }
   if (!PartOf(parsed.get(), CURLUPART_USER).empty() ||
       !PartOf(parsed.get(), CURLUPART_PASSWORD).empty())
     return refuse("may name no user or password");
@@ -78,7 +83,7 @@ std::string HostOf(const std::string& base_url) {
   if (curl_url_set(parsed.get(), CURLUPART_URL, base_url.c_str(), 0) !=
       CURLUE_OK)
     return "";
-  return PartOf(parsed.get(), CURLUPART_HOST, CURLU_PUNYCODE);
+  return PartOf(parsed.get(), CURLUPART_HOST);
 }
 
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {

@@ -20,7 +20,7 @@ std::string EscapePath(std::string_view path);
 // names it.
 absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 
-// The host of such a URL, as it is asked for: in ASCII.
+// The host of such a URL.
 std::string HostOf(const std::string& base_url);
 
 // The path that a file:// URL names. INVALID_ARGUMENT: it is no such URL, or
