@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "proto/raw_image.h"
 #include "server/pipeline/pipeline.h"
 #include "tests/unit/server/pipeline/spec.h"
@@ -183,9 +184,9 @@ TEST(PipelineRunTest, ColorSeesWindowsAndFlipsAsTheyAre) {
   Workspace workspace{WorkspaceLimits()};
   for (const std::string& window : windows) {
     for (const std::string& flip : flips) {
-      const auto plain = Make(window + flip + end);
-      const auto settled = Make(window + flip + same + same + end);
-      const auto twice = Make(window + same + flip + same + end);
+      const auto plain = Make(absl::StrCat(window, flip, end));
+      const auto settled = Make(absl::StrCat(window, flip, same, same, end));
+      const auto twice = Make(absl::StrCat(window, same, flip, same, end));
       const SampleKey key{3, 1, 4};
       const Bytes expected = TensorOf(*plain, key, workspace);
       EXPECT_EQ(TensorOf(*settled, key, workspace), expected) << window << flip;

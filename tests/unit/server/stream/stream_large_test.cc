@@ -46,7 +46,7 @@ class LargePipeline final : public pipeline::Pipeline {
                    absl::Span<std::uint8_t> out) const override {
     std::vector<std::uint8_t> pixel(real_->output().bytes);
     if (key.sample % 3 == 0) {
-      const absl::Status status =
+      absl::Status status =
           real_->Run(large_, key, workspace, absl::MakeSpan(pixel));
       if (!status.ok()) return status;
     }
