@@ -5,7 +5,7 @@
 
 namespace forebay::client {
 
-// Who has to do something around a fork of the process. BeforeFork may take
+// An object that is told of each fork of the process. BeforeFork may take
 // locks, which the others give back: each belongs to the same thread.
 class ForkListener {
  public:

@@ -25,7 +25,7 @@ inline double UsualPatience() {
   return good ? seconds : std::nan("");
 }
 
-// What is negative, or longer than a century, is for ever.
+// INT64_MAX, for ever, if `seconds` is negative or longer than a century.
 inline std::int64_t PatienceNanos(double seconds) {
   constexpr double kLongest = 3e9;
   if (seconds >= 0 && seconds < kLongest)

@@ -14,8 +14,8 @@
 
 namespace forebay::arena {
 
-// What a client says of itself beside its releases; nothing that is not its own
-// depends on it.
+// A client's own account, beside its releases; only what is its own depends on
+// it.
 struct ClientTelling {
   bool left = false;  // it takes no more ready entries
   bool waiting = false;

@@ -97,7 +97,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   Cache(const Options& options, const Surroundings& surroundings,
         base::MemoryReservation capacity);
 
-  // What was found, and to whom it goes.
+  // Bytes that were found, and the reader's callback.
   struct Hit {
     std::function<void(absl::StatusOr<base::Bytes>)> done;
     base::Bytes bytes;

@@ -33,7 +33,7 @@ class SourceUnavailable(ForebayError, ConnectionError):
     """The daemon cannot reach what the dataset is read from just now."""
 
 
-# What may be otherwise in a while.
+# Errors that may be gone at the next try.
 PASSING = (DaemonUnavailable, SourceUnavailable)
 
 
