@@ -6,6 +6,18 @@
 #include "server/base/check.h"
 
 namespace forebay::base {
+namespace {
+
+// Rounded up: what lacks is never nothing.
+std::uint64_t MiB(std::uint64_t bytes) {
+  return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0 ? 1 : 0);
+}
+
+std::uint64_t SaturatedSum(std::uint64_t a, std::uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+}  // namespace
 
 MemoryReservation& MemoryReservation::operator=(
     MemoryReservation&& other) noexcept {
@@ -35,17 +47,36 @@ void MemoryReservation::ShrinkTo(std::uint64_t bytes) {
   bytes_ = bytes;
 }
 
+MemoryReservation MemoryReservation::Split(std::uint64_t bytes) {
+  FOREBAY_CHECK(bytes <= bytes_);
+  bytes_ -= bytes;
+  return {budget_, bytes};
+}
+
 absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
                                                         std::string_view what) {
-  MutexLock lock(&mutex_);
-  if (bytes > limit_ - used_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for ", absl::string_view(what.data(), what.size()),
-        ": it needs ", bytes >> 20, " MiB, and ", used_ >> 20, " of ",
-        limit_ >> 20, " MiB are in use (memory.limit)"));
+  MemoryReservation reservation;
+  absl::Status extended = Extend(&reservation, bytes, what);
+  if (!extended.ok()) return extended;
+  return reservation;
+}
+
+absl::Status MemoryBudget::Extend(MemoryReservation* reservation,
+                                  std::uint64_t bytes, std::string_view what) {
+  const std::uint64_t held = reservation->bytes();
+  {
+    MutexLock lock(&mutex_);
+    if (bytes > limit_ - used_) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for ", absl::string_view(what.data(), what.size()),
+          ": it needs ", MiB(SaturatedSum(held, bytes)),
+          held > 0 ? " MiB or more, and " : " MiB, and ", (used_ - held) >> 20,
+          " of ", limit_ >> 20, " MiB are in use (memory.limit)"));
+    }
+    used_ += bytes;
   }
-  used_ += bytes;
-  return MemoryReservation(this, bytes);
+  reservation->Add(MemoryReservation(this, bytes));
+  return absl::OkStatus();
 }
 
 std::optional<MemoryReservation> MemoryBudget::ReserveSpare(

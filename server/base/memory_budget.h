@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/mutex.h"
 
@@ -31,6 +32,9 @@ class MemoryReservation {
   void Add(MemoryReservation other);
   // Gives back all but `bytes`, of which it has at least as many.
   void ShrinkTo(std::uint64_t bytes);
+  // Makes two of one: the new one has `bytes`, of which this has at least as
+  // many.
+  MemoryReservation Split(std::uint64_t bytes);
 
  private:
   friend class MemoryBudget;
@@ -52,6 +56,10 @@ class MemoryBudget {
   // passed.
   absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes,
                                             std::string_view what);
+  // Adds `bytes` to a reservation of this budget, or an empty one. On failure,
+  // as Reserve's, it stays as it was.
+  absl::Status Extend(MemoryReservation* reservation, std::uint64_t bytes,
+                      std::string_view what);
   // For who can do without: nullopt unless as much is left for those who
   // cannot.
   std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);

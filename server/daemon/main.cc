@@ -14,11 +14,13 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "proto/version.h"
+#include "server/base/cgroup.h"
 #include "server/base/fd.h"
 #include "server/base/log.h"
 #include "server/base/status.h"
 #include "server/daemon/config.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/heap.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/pipeline/vector_target.h"
 #include "spdlog/spdlog.h"
@@ -67,6 +69,7 @@ absl::Status Serve(const Flags& flags) {
   if (flags.exit_when_idle >= 0) {
     config.mutable_session()->set_exit_when_idle_seconds(flags.exit_when_idle);
   }
+  SetUpHeap(base::ReadCgroupLimits().cpus);
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();

@@ -1,6 +1,5 @@
 #include "server/dataset/catalog.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +7,7 @@
 #include "server/base/check.h"
 #include "server/base/fd.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/image_folder.h"
 #include "server/dataset/indexed_dataset.h"
 #include "server/dataset/listed_folders.h"
@@ -76,16 +76,6 @@ absl::StatusOr<storage::ObjectVersion> LookAt(
   return stat.version();
 }
 
-bool IsSame(const Index& a, const Index& b) {
-  return a.version() == b.version() &&
-         a.parts().link_context == b.parts().link_context &&
-         std::equal(a.parts().directories.begin(), a.parts().directories.end(),
-                    b.parts().directories.begin(), b.parts().directories.end(),
-                    [](const IndexDirectory& one, const IndexDirectory& other) {
-                      return one.stamp == other.stamp;
-                    });
-}
-
 }  // namespace
 
 struct Catalog::Request {
@@ -118,11 +108,14 @@ Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
       store_(options_.index_directory.empty()
                  ? std::nullopt
-                 : std::make_optional<IndexStore>(options_.index_directory)),
+                 : std::make_optional<IndexStore>(options_.index_directory,
+                                                  options_.budget)),
       listed_(options_.lister, store_.has_value() ? &*store_ : nullptr,
-              options_.wall_clock, options_.recent_list_nanos),
-      shards_(options_.index_directory) {
-  FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr);
+              options_.wall_clock, options_.recent_list_nanos, options_.budget),
+      shards_(options_.index_directory, options_.budget),
+      manifests_(options_.budget) {
+  FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
+                options_.budget != nullptr);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
@@ -180,12 +173,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
       .name = absl::StrJoin(patterns, std::string(1, '\0')),
       .fields = *std::move(fields),
       .list =
-          [&](const std::stop_token& search) {
+          [&](base::WorkingMemory& memory, const std::stop_token& search) {
             const auto* const folder = AsFolder(*root);
             return folder != nullptr
-                       ? shards::ListShards(*folder, patterns, search)
+                       ? shards::ListShards(*folder, patterns, memory, search)
                        : shards::ListRemoteShards(*options_.lister, *root,
-                                                  patterns, search);
+                                                  patterns, memory, search);
           },
       .source = &source};
   if (AsFolder(*root) == nullptr) {
@@ -199,7 +192,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  ObjectLook objects(options_.lister, root, stop);
+  ObjectLook objects(options_.lister, root, options_.budget, stop);
   const auto look = [&](const std::string& path) {
     const auto* const folder = AsFolder(*root);
     return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
@@ -288,7 +281,7 @@ absl::StatusOr<std::shared_ptr<const Index>> Catalog::FindIndexFor(
           ? Found{current, before.scanned_at_nanos}
           : LoadOrScan(request, !before.stale && current == nullptr, warnings);
   // One copy in memory where nothing has changed.
-  if (found.ok() && current != nullptr && IsSame(*found->index, *current)) {
+  if (found.ok() && current != nullptr && found->index->IsSameAs(*current)) {
     found->index = current;
   }
   base::MutexLock lock(&mutex_);
@@ -314,6 +307,7 @@ absl::StatusOr<Catalog::Found> Catalog::LoadOrScan(
   scan.now_nanos = options_.wall_clock();
   scan.link_context = request.link_context;
   scan.stop = request.search;
+  scan.budget = options_.budget;
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
                            ScanImageFolder(request.root, scan));
   const Found found = {std::move(index), scan.now_nanos, true};

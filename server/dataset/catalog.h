@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/index.h"
@@ -35,6 +36,8 @@ struct CatalogOptions {
   std::function<std::int64_t()> wall_clock;
   // Tells what lies below roots that are no folders; null: there are none.
   storage::ObjectLister* lister = nullptr;
+  // What datasets and the way to them are counted in; outlives both.
+  base::MemoryBudget* budget = nullptr;
   // How long a list of such a root is used without another, in nanoseconds.
   std::int64_t recent_list_nanos = 60'000'000'000;
 };

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/tree_scan.h"
 
@@ -22,6 +23,9 @@ namespace {
 // torchvision.datasets.folder.IMG_EXTENSIONS
 constexpr std::string_view kExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
+
+// What errors say that memory lacks for.
+constexpr char kWhat[] = "its index";
 
 // How many empty classes an error names.
 constexpr std::size_t kNamedClasses = 10;
@@ -91,7 +95,8 @@ absl::Status CheckClasses(const Index& index, const std::string& uri) {
 }
 
 // Takes the directories' contents, one by one, so that little is held twice.
-IndexParts Assemble(std::vector<ScannedDirectory> directories) {
+absl::StatusOr<IndexParts> Assemble(std::vector<ScannedDirectory> directories,
+                                    base::WorkingMemory& memory) {
   IndexParts parts;
   std::size_t records = 0;
   std::size_t names = 0;
@@ -99,6 +104,9 @@ IndexParts Assemble(std::vector<ScannedDirectory> directories) {
     records += directory.records.size();
     names += directory.path.size() + directory.names.size();
   }
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(Index::Bytes(directories.size(), records, names)));
   parts.directories.reserve(directories.size());
   parts.records.reserve(records);
   parts.names.reserve(names);
@@ -127,31 +135,13 @@ IndexParts Assemble(std::vector<ScannedDirectory> directories) {
 // come in the order of their names.
 class ObjectTree {
  public:
-  void Add(const storage::ListedObject& object) {
-    const std::string_view name = object.name;
-    const std::size_t slash = name.rfind('/');
-    // Right in the root, or in a folder without a name, it has no class.
-    if (slash == name.npos || name.front() == '/') return;
-    const std::string_view file = name.substr(slash + 1);
+  explicit ObjectTree(base::WorkingMemory& memory) : memory_(memory) {}
+
+  // False: it could not be added, and Take says why.
+  bool Add(const storage::ListedObject& object) {
     base::MutexLock lock(&mutex_);
-    DirectoryLocked(ClassOf(name));
-    if (!IsImage(file)) return;
-    ScannedDirectory& directory = DirectoryLocked(name.substr(0, slash));
-    const std::size_t offset = directory.names.size();
-    if (file.size() > IndexRecord::kLongestName) {
-      status_ = absl::InvalidArgumentError(absl::StrCat(
-          object.name, ": the name after the last slash is longer ", "than ",
-          IndexRecord::kLongestName, " bytes"));
-    } else if (offset + file.size() > UINT32_MAX) {
-      status_ = absl::ResourceExhaustedError(
-          absl::StrCat(directory.path, ": the names in this folder take more ",
-                       "than ", UINT32_MAX, " bytes"));
-    } else {
-      directory.records.emplace_back(static_cast<std::uint32_t>(offset),
-                                     file.size(), object.version.size,
-                                     object.version.stamp);
-      directory.names += file;
-    }
+    if (status_.ok()) status_ = AddLocked(object);
+    return status_.ok();
   }
 
   absl::StatusOr<std::vector<ScannedDirectory>> Take() {
@@ -164,14 +154,50 @@ class ObjectTree {
   }
 
  private:
-  ScannedDirectory& DirectoryLocked(std::string_view path)
+  absl::Status AddLocked(const storage::ListedObject& object)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const std::string_view name = object.name;
+    const std::size_t slash = name.rfind('/');
+    // Right in the root, or in a folder without a name, it has no class.
+    if (slash == name.npos || name.front() == '/') return absl::OkStatus();
+    const std::string_view file = name.substr(slash + 1);
+    FOREBAY_RETURN_IF_ERROR(DirectoryLocked(ClassOf(name)).status());
+    if (!IsImage(file)) return absl::OkStatus();
+    FOREBAY_ASSIGN_OR_RETURN(ScannedDirectory* const directory,
+                             DirectoryLocked(name.substr(0, slash)));
+    const std::size_t offset = directory->names.size();
+    if (file.size() > IndexRecord::kLongestName) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          object.name, ": the name after the last slash is longer ", "than ",
+          IndexRecord::kLongestName, " bytes"));
+    }
+    if (offset + file.size() > UINT32_MAX) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(directory->path, ": the names in this folder take more ",
+                       "than ", UINT32_MAX, " bytes"));
+    }
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(directory->records, 1));
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(directory->names, file.size()));
+    directory->records.emplace_back(static_cast<std::uint32_t>(offset),
+                                    file.size(), object.version.size,
+                                    object.version.stamp);
+    directory->names += file;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ScannedDirectory*> DirectoryLocked(std::string_view path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto found = directories_.find(path);
-    if (found != directories_.end()) return found->second;
+    if (found != directories_.end()) return &found->second;
+    FOREBAY_RETURN_IF_ERROR(
+        memory_.Grow(2 * sizeof(ScannedDirectory) + sizeof(std::string) +
+                     2 * base::HeapBytes(path.size()) + base::HeapBytes(0)));
     ScannedDirectory& directory = directories_[std::string(path)];
     directory.path = path;
-    return directory;
+    return &directory;
   }
+
+  base::WorkingMemory& memory_;
 
   base::Mutex mutex_;
   std::map<std::string, ScannedDirectory, std::less<>> directories_
@@ -181,9 +207,12 @@ class ObjectTree {
 
 absl::StatusOr<std::shared_ptr<const Index>> BuildIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,
-    std::int64_t scanned_at_nanos, std::uint64_t link_context) {
+    std::int64_t scanned_at_nanos, std::uint64_t link_context,
+    base::WorkingMemory& memory) {
   SortByClass(directories);
-  IndexParts parts = Assemble(std::move(directories));
+  auto assembled = Assemble(std::move(directories), memory);
+  if (!assembled.ok()) return base::Annotate(assembled.status(), uri);
+  IndexParts parts = *std::move(assembled);
   parts.scanned_at_nanos = scanned_at_nanos;
   parts.link_context = link_context;
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
@@ -196,27 +225,37 @@ absl::StatusOr<std::shared_ptr<const Index>> BuildIndex(
 
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options) {
-  auto scanned = ScanTree(root, IsImage, options.threads, options.stop);
+  base::WorkingMemory memory(options.budget, kWhat);
+  auto scanned = ScanTree(root, IsImage, options.threads, memory, options.stop);
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }
   return BuildIndex(std::move(scanned->directories), root.uri(),
                     options.now_nanos,
-                    scanned->has_links ? options.link_context : 0);
+                    scanned->has_links ? options.link_context : 0, memory);
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options) {
-  ObjectTree tree;
+  base::WorkingMemory memory(options.budget, kWhat);
+  ObjectTree tree(memory);
+  // Ends the list, too, when its objects can not be kept.
+  std::stop_source stop;
+  const std::stop_callback on_stop(options.stop,
+                                   [&stop] { stop.request_stop(); });
   const absl::Status listed = lister.List(
-      root, [&tree](const storage::ListedObject& object) { tree.Add(object); },
-      options.stop);
-  if (!listed.ok()) return base::Annotate(listed, root.uri());
+      root,
+      [&](const storage::ListedObject& object) {
+        if (!tree.Add(object)) stop.request_stop();
+      },
+      stop.get_token());
   auto directories = tree.Take();
   if (!directories.ok())
     return base::Annotate(directories.status(), root.uri());
-  return BuildIndex(*std::move(directories), root.uri(), options.now_nanos, 0);
+  if (!listed.ok()) return base::Annotate(listed, root.uri());
+  return BuildIndex(*std::move(directories), root.uri(), options.now_nanos, 0,
+                    memory);
 }
 
 }  // namespace forebay::dataset

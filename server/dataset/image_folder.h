@@ -6,6 +6,7 @@
 #include <stop_token>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/index.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -17,6 +18,8 @@ struct ScanOptions {
   std::int64_t now_nanos = 0;      // wall clock, since the epoch
   std::uint64_t link_context = 0;  // see IndexParts
   std::stop_token stop;            // ends the scan before its end
+  // What the index, and the scan, are counted in; outlives the index.
+  base::MemoryBudget* budget = nullptr;
 };
 
 // Indexes a folder of class folders with the semantics of
@@ -26,7 +29,8 @@ struct ScanOptions {
 // errors rather than left out or followed on and on.
 //
 // Blocks for the disk, until it is stopped at the longest. Errors name the
-// path: those of ScanTree; NOT_FOUND without class folders, or where one has no
+// path: those of ScanTree; RESOURCE_EXHAUSTED: the budget has no room for the
+// index; NOT_FOUND without class folders, or where one has no
 // image.
 absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options);
@@ -38,8 +42,8 @@ absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
 //
 // Blocks for the network, but not for long once it is stopped. Errors name the
 // root: those of the lister; NOT_FOUND without class folders, or where one has
-// no image; INVALID_ARGUMENT and RESOURCE_EXHAUSTED: too long a name, or too
-// many in a folder.
+// no image; INVALID_ARGUMENT and RESOURCE_EXHAUSTED: too long a name, too many
+// in a folder, or no room in the budget.
 absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -53,6 +54,8 @@ absl::StatusOr<std::shared_ptr<const Index>> Index::Create(IndexParts parts) {
   FOREBAY_RETURN_IF_ERROR(index->CheckDirectories());
   FOREBAY_RETURN_IF_ERROR(index->CheckRecords());
   index->Summarize();
+  base::MemoryReservation& held = index->parts_.reservation;
+  held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
 }
 
@@ -181,6 +184,17 @@ bool Index::IsSettled(std::int64_t scanned_at_nanos) const {
          scanned_at_nanos - last_change_nanos_ > kTimeGranuleNanos;
 }
 
+bool Index::IsSameAs(const Index& other) const {
+  return version() == other.version() &&
+         parts_.link_context == other.parts_.link_context &&
+         std::equal(parts_.directories.begin(), parts_.directories.end(),
+                    other.parts_.directories.begin(),
+                    other.parts_.directories.end(),
+                    [](const IndexDirectory& a, const IndexDirectory& b) {
+                      return a.stamp == b.stamp;
+                    });
+}
+
 std::uint64_t Index::memory() const {
   std::uint64_t bytes = sizeof(Index) + parts_.names.capacity() +
                         parts_.records.capacity() * sizeof(IndexRecord) +
@@ -189,6 +203,15 @@ std::uint64_t Index::memory() const {
     bytes += sizeof(std::string) + name.capacity();
   }
   return bytes;
+}
+
+// Each directory may be a class, whose name stands alone, too; in a vector that
+// grows.
+std::uint64_t Index::Bytes(std::uint64_t directories, std::uint64_t samples,
+                           std::uint64_t names) {
+  constexpr std::uint64_t kClass = 3 * sizeof(std::string) + base::HeapBytes(0);
+  return sizeof(Index) + 2 * names + samples * sizeof(IndexRecord) +
+         directories * (sizeof(IndexDirectory) + kClass);
 }
 
 }  // namespace forebay::dataset

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 
 namespace forebay::dataset {
@@ -85,11 +86,13 @@ struct IndexParts {
   // Which absolute paths links were resolved by, as a digest; 0: there are no
   // links, so that it does not matter.
   std::uint64_t link_context = 0;
+  // For at least Index::Bytes of them.
+  base::MemoryReservation reservation = {};
 };
 
 // Every sample of a dataset of files: its name, size, time and label, packed.
-// Takes 20 bytes a sample and 56 a directory, besides the names. Immutable and
-// thread-safe; never blocks.
+// Takes 20 bytes a sample and 56 a directory, besides the names, for which it
+// holds a reservation. Immutable and thread-safe; never blocks.
 class Index {
  public:
   // DATA_LOSS if the parts do not fit together; they may come from a file that
@@ -123,8 +126,16 @@ class Index {
   // same time.
   bool IsSettled(std::int64_t scanned_at_nanos) const;
 
+  // Whether the other tells the same samples, in directories of the same
+  // stamps.
+  bool IsSameAs(const Index& other) const;
+
   // Bytes of memory.
   std::uint64_t memory() const;
+  // The most bytes that an index takes of so many directories and samples, with
+  // names of so many bytes.
+  static std::uint64_t Bytes(std::uint64_t directories, std::uint64_t samples,
+                             std::uint64_t names);
 
  private:
   explicit Index(IndexParts parts) : parts_(std::move(parts)) {}
@@ -138,7 +149,7 @@ class Index {
   std::string_view NameOf(const IndexDirectory& directory,
                           const IndexRecord& record) const;
 
-  const IndexParts parts_;
+  IndexParts parts_;
   std::vector<std::string> classes_;
   std::uint64_t largest_sample_ = 0;
   std::int64_t last_change_nanos_ = 0;  // never before the epoch

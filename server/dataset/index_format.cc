@@ -51,7 +51,8 @@ std::string EncodeIndex(const Index& index, std::uint32_t format) {
 }
 
 absl::StatusOr<std::shared_ptr<const Index>> DecodeIndex(
-    absl::Span<const std::uint8_t> bytes, std::uint32_t format) {
+    absl::Span<const std::uint8_t> bytes, std::uint32_t format,
+    base::WorkingMemory& memory) {
   Header header;
   if (bytes.size() < sizeof(header) + kIndexFileChecksumBytes) {
     return DamagedIndexFile("is too short");
@@ -66,7 +67,16 @@ absl::StatusOr<std::shared_ptr<const Index>> DecodeIndex(
   }
   FOREBAY_ASSIGN_OR_RETURN(bytes, UnsealIndexFile(bytes));
   bytes.remove_prefix(sizeof(header));
+  const std::uint64_t longest = bytes.size();
+  if (header.directories > longest || header.samples > longest ||
+      header.names_bytes > longest) {
+    return DamagedIndexFile("has counts that do not match its length");
+  }
   IndexParts parts;
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(Index::Bytes(header.directories, header.samples,
+                               header.names_bytes)));
   parts.scanned_at_nanos = header.scanned_at_nanos;
   parts.link_context = header.link_context;
   if (!TakeItems(bytes, header.directories, &parts.directories) ||

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/index.h"
 
 // The file that keeps an index. Little-endian, nothing between the parts:
@@ -30,10 +31,12 @@ namespace forebay::dataset {
 // never blocks.
 std::string EncodeIndex(const Index& index, std::uint32_t format);
 
-// The index in `bytes`. DATA_LOSS: damaged, of another version of this file
-// format or of another `format`. Thread-safe; never blocks.
+// The index in `bytes`, which keeps its part of `memory`. DATA_LOSS: damaged,
+// of another version of this file format or of another `format`;
+// RESOURCE_EXHAUSTED: that of `memory`. Thread-safe; never blocks.
 absl::StatusOr<std::shared_ptr<const Index>> DecodeIndex(
-    absl::Span<const std::uint8_t> bytes, std::uint32_t format);
+    absl::Span<const std::uint8_t> bytes, std::uint32_t format,
+    base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset
 

@@ -4,10 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/index_format.h"
 #include "server/dataset/kept_file.h"
 
 namespace forebay::dataset {
+namespace {
+
+// Of the file beside the index's parts.
+constexpr std::uint64_t kFileBytes = 4096;
+
+}  // namespace
 
 std::string IndexStore::PathOf(const IndexKey& key) const {
   return absl::StrCat(directory_, "/", absl::Hex(key.device), "-",
@@ -17,14 +24,17 @@ std::string IndexStore::PathOf(const IndexKey& key) const {
 absl::StatusOr<std::shared_ptr<const Index>> IndexStore::Load(
     const IndexKey& key) const {
   const std::string path = PathOf(key);
+  base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadKeptFile(path));
-  auto index = DecodeIndex(bytes, key.format);
+                           ReadKeptFile(path, memory));
+  auto index = DecodeIndex(bytes, key.format, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   return index;
 }
 
 absl::Status IndexStore::Save(const IndexKey& key, const Index& index) const {
+  base::WorkingMemory memory(budget_, "the file of an index");
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
   return ReplaceKeptFile(PathOf(key), EncodeIndex(index, key.format));
 }
 

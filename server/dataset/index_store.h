@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/index.h"
 
 namespace forebay::dataset {
@@ -27,15 +28,16 @@ struct IndexKey {
 class IndexStore {
  public:
   // `directory` is made, for its owner alone, when first written to; its parent
-  // must exist.
-  explicit IndexStore(std::string directory)
-      : directory_(std::move(directory)) {}
+  // must exist. The budget outlives it and the indexes.
+  IndexStore(std::string directory, base::MemoryBudget* budget)
+      : directory_(std::move(directory)), budget_(budget) {}
 
   // NOT_FOUND: none is kept. DATA_LOSS: it is damaged or of another version.
-  // PERMISSION_DENIED: the file belongs to somebody else. Others: the disk's.
+  // PERMISSION_DENIED: the file belongs to somebody else. RESOURCE_EXHAUSTED:
+  // the budget has no room for it. Others: the disk's.
   absl::StatusOr<std::shared_ptr<const Index>> Load(const IndexKey& key) const;
 
-  // On failure what was kept before is still there.
+  // Errors as Load's; on failure what was kept before is still there.
   absl::Status Save(const IndexKey& key, const Index& index) const;
 
   // OK, too, if none is kept.
@@ -45,6 +47,7 @@ class IndexStore {
   std::string PathOf(const IndexKey& key) const;
 
   const std::string directory_;
+  base::MemoryBudget* const budget_;
 };
 
 }  // namespace forebay::dataset

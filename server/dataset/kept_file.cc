@@ -55,7 +55,8 @@ absl::Status WriteTemporary(int fd, std::string_view bytes,
 }
 
 absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
-                                                  const std::string& path) {
+                                                  const std::string& path,
+                                                  base::WorkingMemory& memory) {
   struct stat stat;
   if (fstat(fd, &stat) != 0) return base::ErrnoStatus(errno, path);
   if (!S_ISREG(stat.st_mode)) {
@@ -69,6 +70,9 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
     return absl::DataLossError(
         absl::StrCat(path, ": is larger than ", kLargestFile, " bytes"));
   }
+  const absl::Status counted =
+      memory.Grow(static_cast<std::uint64_t>(stat.st_size));
+  if (!counted.ok()) return base::Annotate(counted, path);
   std::vector<std::uint8_t> bytes(stat.st_size);
   std::size_t filled = 0;
   while (filled < bytes.size()) {
@@ -85,12 +89,12 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
 }  // namespace
 
 absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(
-    const std::string& path) {
+    const std::string& path, base::WorkingMemory& memory) {
   // Not blocking: or a FIFO in its place would.
   const base::Fd fd(
       open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return base::ErrnoStatus(errno, path);
-  return ReadAll(fd.get(), path);
+  return ReadAll(fd.get(), path, memory);
 }
 
 absl::Status ReplaceKeptFile(const std::string& path, std::string_view bytes) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 
 // Files that the daemon keeps for itself, in directories that only its user may
 // write. A file is replaced in one step, so that a reader or a crash never
@@ -15,9 +16,11 @@
 
 namespace forebay::dataset {
 
-// NOT_FOUND: there is none. DATA_LOSS: it is no regular file, or implausibly
-// large. PERMISSION_DENIED: it belongs to somebody else. Others: the disk's.
-absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(const std::string& path);
+// Counts its bytes in `memory`. NOT_FOUND: there is none. DATA_LOSS: it is no
+// regular file, or implausibly large. PERMISSION_DENIED: it belongs to somebody
+// else. RESOURCE_EXHAUSTED: that of `memory`. Others: the disk's.
+absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(
+    const std::string& path, base::WorkingMemory& memory);
 
 // Makes the directory, for its owner alone, where it lacks. On failure what was
 // kept before is still there.

@@ -79,6 +79,7 @@ absl::StatusOr<ListedFolders::Found> ListedFolders::Find(
   ScanOptions options;
   options.now_nanos = now;
   options.stop = stop;
+  options.budget = budget_;
   auto index = ListImageFolder(*lister_, root, options);
   if (usable && absl::IsUnavailable(index.status())) {
     warnings->push_back(

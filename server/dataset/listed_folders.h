@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/index.h"
@@ -34,11 +35,12 @@ class ListedFolders {
   // `recent_nanos` of `wall_clock`. All that is pointed at must outlive it.
   ListedFolders(storage::ObjectLister* lister, const IndexStore* store,
                 std::function<std::int64_t()> wall_clock,
-                std::int64_t recent_nanos)
+                std::int64_t recent_nanos, base::MemoryBudget* budget)
       : lister_(lister),
         store_(store),
         wall_clock_(std::move(wall_clock)),
-        recent_nanos_(recent_nanos) {}
+        recent_nanos_(recent_nanos),
+        budget_(budget) {}
 
   // The index of what lies below `root`, which must have an identity. What went
   // wrong without harm is added to `warnings`, a sentence each. Errors: those
@@ -76,6 +78,7 @@ class ListedFolders {
   const IndexStore* const store_;
   const std::function<std::int64_t()> wall_clock_;
   const std::int64_t recent_nanos_;
+  base::MemoryBudget* const budget_;
 
   base::Mutex mutex_;
   base::CondVar changed_;

@@ -4,6 +4,15 @@
 #include "server/base/status.h"
 
 namespace forebay::dataset {
+namespace {
+
+// Of an object in the list besides its name's: a node, and its place in a table
+// that grows.
+constexpr std::uint64_t kBytesEach = sizeof(std::string) +
+                                     sizeof(storage::ObjectVersion) +
+                                     2 * base::HeapBytes(0) + 32;
+
+}  // namespace
 
 absl::StatusOr<storage::ObjectVersion> ObjectLook::At(
     const std::string& object) {
@@ -36,13 +45,24 @@ absl::StatusOr<const ObjectLook::Versions*> ObjectLook::List() {
   }
   base::Mutex taking;
   Versions versions;
-  const absl::Status status = lister_->List(
+  absl::Status counted;
+  // Ends the list, too, when its objects can not be kept.
+  std::stop_source full;
+  const std::stop_callback on_stop(stop_, [&full] { full.request_stop(); });
+  absl::Status status = lister_->List(
       *root_,
       [&](storage::ListedObject object) {
         base::MutexLock lock(&taking);
-        versions.emplace(std::move(object.name), object.version);
+        if (counted.ok())
+          counted = memory_.Grow(kBytesEach + object.name.size());
+        if (counted.ok()) {
+          versions.emplace(std::move(object.name), object.version);
+        } else {
+          full.request_stop();
+        }
       },
-      stop_);
+      full.get_token());
+  if (!counted.ok()) status = counted;
   base::MutexLock lock(&mutex_);
   listing_ = false;
   listed_ = true;

@@ -9,7 +9,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/base/working_memory.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset {
@@ -18,18 +20,22 @@ namespace forebay::dataset {
 // list of all that lies there, where one is to be had, for a request tells of a
 // thousand.
 //
-// Thread-safe. The lister must outlive it. At blocks for the network, and for
-// another's list, but not for long once `stop` is requested. Errors: those of
-// the lister, which name the object; NOT_FOUND.
+// Thread-safe. Lister and budget must outlive it. At blocks for the network,
+// and for another's list, but not for long once `stop` is requested. Errors:
+// those of the lister, which name the object; NOT_FOUND; RESOURCE_EXHAUSTED:
+// the budget has no room for the list.
 class ObjectLook {
  public:
-  // `asked`: how many objects are asked for one by one.
+  // `asked`: how many objects are asked for one by one. The list is counted in
+  // the budget.
   ObjectLook(storage::ObjectLister* lister,
-             std::shared_ptr<const storage::Root> root, std::stop_token stop,
+             std::shared_ptr<const storage::Root> root,
+             base::MemoryBudget* budget, std::stop_token stop,
              std::size_t asked = 500)
       : lister_(lister),
         root_(std::move(root)),
         stop_(std::move(stop)),
+        memory_(budget, "the list of its objects"),
         left_(asked) {}
 
   absl::StatusOr<storage::ObjectVersion> At(const std::string& object);
@@ -44,6 +50,7 @@ class ObjectLook {
   const std::shared_ptr<const storage::Root> root_;
   const std::stop_token stop_;
 
+  base::WorkingMemory memory_;
   base::Mutex mutex_;
   base::CondVar changed_;
   std::size_t left_ ABSL_GUARDED_BY(mutex_);  // that are still asked for

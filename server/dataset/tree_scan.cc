@@ -60,8 +60,8 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 class Scan {
  public:
   Scan(const LocalRoot& root, bool (*wanted)(std::string_view),
-       const std::stop_token& stop)
-      : root_(root), wanted_(wanted), stop_(stop) {
+       base::WorkingMemory& memory, const std::stop_token& stop)
+      : root_(root), wanted_(wanted), memory_(memory), stop_(stop) {
     pending_.push_back(&nodes_.emplace_back());
   }
 
@@ -71,27 +71,33 @@ class Scan {
  private:
   // What was found in one directory.
   struct Listing {
-    std::vector<Entry> files;
+    std::deque<Entry> files;
     std::vector<std::string> directories;
     bool has_links = false;
+    std::uint64_t counted = 0;  // bytes of `memory_`
   };
 
   absl::Status CheckNotStopped() const;
   absl::Status List(Node& node, Listing& listing) const;
   absl::Status CheckNoLoop(const Node& node) const;
   absl::Status ReadEntries(DIR* open, const std::string& path,
-                           std::vector<Entry>& entries) const;
+                           std::deque<Entry>& entries,
+                           std::uint64_t& counted) const;
   absl::Status Sort(int fd, const std::string& path, Entry entry,
                     Listing& listing) const;
   absl::Status FollowLink(const std::string& path, Entry& entry) const;
   absl::Status LookAtFiles(int fd, const std::string& path,
-                           std::vector<Entry>& files) const;
-  absl::Status Keep(std::vector<Entry> files, ScannedDirectory& result) const;
+                           std::deque<Entry>& files) const;
+  absl::Status Keep(const std::deque<Entry>& files,
+                    ScannedDirectory& result) const;
+  absl::Status AddChildrenLocked(const Node& node, const Listing& listing)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(Node* node, const absl::Status& status, const Listing& listing)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
+  base::WorkingMemory& memory_;
   const std::stop_token& stop_;
 
   base::Mutex mutex_;
@@ -116,9 +122,14 @@ void Scan::Work() {
       pending_.pop_front();
       ++busy_;
     }
-    Listing listing;
-    const absl::Status status = List(*node, listing);
-    Finish(node, status, listing);
+    std::uint64_t counted = 0;
+    {
+      Listing listing;
+      const absl::Status status = List(*node, listing);
+      Finish(node, status, listing);
+      counted = listing.counted;
+    }
+    memory_.Shrink(counted);
   }
 }
 
@@ -128,21 +139,26 @@ void Scan::Finish(Node* node, const absl::Status& status,
   --busy_;
   has_links_ |= listing.has_links;
   if (status_.ok()) status_ = status;
-  if (status_.ok() &&
-      nodes_.size() + listing.directories.size() > kMaxDirectories) {
-    status_ = absl::ResourceExhaustedError(
+  if (status_.ok()) status_ = AddChildrenLocked(*node, listing);
+  changed_.NotifyAll();
+}
+
+absl::Status Scan::AddChildrenLocked(const Node& node, const Listing& listing) {
+  if (nodes_.size() + listing.directories.size() > kMaxDirectories) {
+    return absl::ResourceExhaustedError(
         absl::StrCat(root_.uri(), ": more than ", kMaxDirectories,
                      " directories, counting those that links lead to"));
   }
-  if (status_.ok()) {
-    for (const std::string& name : listing.directories) {
-      Node& child = nodes_.emplace_back();
-      child.parent = node;
-      child.directory.path = Join(node->directory.path, name);
-      pending_.push_back(&child);
-    }
+  for (const std::string& name : listing.directories) {
+    std::string path = Join(node.directory.path, name);
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(2 * sizeof(Node) + sizeof(Node*) +
+                                         base::HeapBytes(path.size())));
+    Node& child = nodes_.emplace_back();
+    child.parent = &node;
+    child.directory.path = std::move(path);
+    pending_.push_back(&child);
   }
-  changed_.NotifyAll();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ScannedTree> Scan::TakeResult() {
@@ -172,14 +188,16 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
   const OpenDirectory open(fdopendir(fd.get()));
   if (open == nullptr) return base::ErrnoStatus(errno, path);
   const int directory = fd.Release();
-  std::vector<Entry> entries;
-  FOREBAY_RETURN_IF_ERROR(ReadEntries(open.get(), path, entries));
-  for (Entry& entry : entries) {
+  std::deque<Entry> entries;
+  FOREBAY_RETURN_IF_ERROR(
+      ReadEntries(open.get(), path, entries, listing.counted));
+  for (; !entries.empty(); entries.pop_front()) {
     FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
-    FOREBAY_RETURN_IF_ERROR(Sort(directory, path, std::move(entry), listing));
+    FOREBAY_RETURN_IF_ERROR(
+        Sort(directory, path, std::move(entries.front()), listing));
   }
   FOREBAY_RETURN_IF_ERROR(LookAtFiles(directory, path, listing.files));
-  return Keep(std::move(listing.files), node.directory);
+  return Keep(listing.files, node.directory);
 }
 
 absl::Status Scan::CheckNoLoop(const Node& node) const {
@@ -198,7 +216,8 @@ absl::Status Scan::CheckNoLoop(const Node& node) const {
 }
 
 absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
-                               std::vector<Entry>& entries) const {
+                               std::deque<Entry>& entries,
+                               std::uint64_t& counted) const {
   for (;;) {
     FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
     errno = 0;
@@ -209,6 +228,9 @@ absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
     }
     const std::string_view name = found->d_name;
     if (name == "." || name == "..") continue;
+    const std::uint64_t bytes = sizeof(Entry) + base::HeapBytes(name.size());
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(bytes));
+    counted += bytes;
     Entry entry;
     entry.name = name;
     entry.inode = found->d_ino;
@@ -261,7 +283,7 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
 }
 
 absl::Status Scan::LookAtFiles(int fd, const std::string& path,
-                               std::vector<Entry>& files) const {
+                               std::deque<Entry>& files) const {
   // By inode: a disk that must seek does so in one sweep.
   std::sort(files.begin(), files.end(),
             [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
@@ -275,14 +297,14 @@ absl::Status Scan::LookAtFiles(int fd, const std::string& path,
       return base::ErrnoStatus(errno, Join(path, entry.name));
     }
   }
-  return absl::OkStatus();
-}
-
-absl::Status Scan::Keep(std::vector<Entry> files,
-                        ScannedDirectory& result) const {
   std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) {
     return PathLess(a.name, b.name);
   });
+  return absl::OkStatus();
+}
+
+absl::Status Scan::Keep(const std::deque<Entry>& files,
+                        ScannedDirectory& result) const {
   std::size_t bytes = 0;
   for (const Entry& entry : files) bytes += entry.name.size();
   if (bytes > UINT32_MAX) {
@@ -290,6 +312,8 @@ absl::Status Scan::Keep(std::vector<Entry> files,
         result.path, ": the names in this directory take more than ",
         UINT32_MAX, " bytes"));
   }
+  FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(bytes) +
+                                       files.size() * sizeof(IndexRecord)));
   result.records.reserve(files.size());
   result.names.reserve(bytes);
   for (const Entry& entry : files) {
@@ -310,8 +334,9 @@ absl::Status Scan::Keep(std::vector<Entry> files,
 
 absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
-                                     int threads, const std::stop_token& stop) {
-  Scan scan(root, wanted, stop);
+                                     int threads, base::WorkingMemory& memory,
+                                     const std::stop_token& stop) {
+  Scan scan(root, wanted, memory, stop);
   base::RunOnThreads(threads, [&scan] { scan.Work(); });
   return scan.TakeResult();
 }

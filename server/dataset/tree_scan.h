@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/index.h"
 #include "server/storage/local/local_root.h"
 
@@ -33,15 +34,17 @@ struct ScannedTree {
 //
 // Blocks for the disk, until `stop` is requested at the longest; works on up to
 // `threads` directories at once, on threads that end before it returns.
-// `wanted` is called on several of them at once. Errors name the path: a
+// `wanted` is called on several of them at once. What it finds is counted in
+// `memory` before it is kept, and stays so. Errors name the path: a
 // directory that cannot be listed, or that lies within itself by a link
 // (INVALID_ARGUMENT); a link that leads outside the root and might mean a
 // directory (PERMISSION_DENIED); too many directories (RESOURCE_EXHAUSTED).
-// CANCELLED, without a path: it was stopped, one system call of each thread
-// later.
+// Without a path: CANCELLED: it was stopped, one system call of each thread
+// later; RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
-                                     int threads, const std::stop_token& stop);
+                                     int threads, base::WorkingMemory& memory,
+                                     const std::stop_token& stop);
 
 // The stamp of the directory open as `fd`; errors name `path`.
 absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path);

@@ -6,11 +6,12 @@
 namespace forebay::job {
 
 std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
-    std::uint32_t uid, const stream::Recipe& recipe, std::uint64_t room) {
+    std::uint32_t uid, const stream::Recipe& recipe, std::uint64_t room,
+    base::MemoryBudget* budget) {
   const std::uint64_t dataset = stream::DatasetNumber(*recipe.dataset);
   const auto make = [&] {
     return std::make_shared<stream::Coordinator>(recipe.dataset->size(), room,
-                                                 recipe.seed);
+                                                 recipe.seed, budget);
   };
   // What has no name is nobody else's.
   if (dataset == 0) return make();

@@ -20,10 +20,11 @@ namespace forebay::job {
 class CoordinatorDirectory {
  public:
   // The one for the recipe's loader; makes it where it is the first. `room`:
-  // bytes that forms may take.
+  // bytes that forms may take. The budget outlives it.
   std::shared_ptr<stream::Coordinator> For(std::uint32_t uid,
                                            const stream::Recipe& recipe,
-                                           std::uint64_t room);
+                                           std::uint64_t room,
+                                           base::MemoryBudget* budget);
 
  private:
   // uid, the dataset's number, the form's.

@@ -6,9 +6,25 @@
 #include "server/base/index_list.h"
 #include "server/base/sealed_memory.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/job/spec.h"
 
 namespace forebay::job {
+namespace {
+
+std::uint64_t BytesOf(const std::vector<std::string>& names) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names)
+    bytes += sizeof(name) + base::HeapBytes(name.size());
+  return bytes;
+}
+
+proto::LoaderSpec WithoutDataset(proto::LoaderSpec spec) {
+  spec.clear_dataset();
+  return spec;
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     const proto::LoaderSpec& spec,
@@ -28,7 +44,8 @@ Loader::Loader(proto::LoaderSpec spec,
                base::MemoryBudget* budget,
                std::unique_ptr<arena::Channel> channel,
                std::shared_ptr<stream::Stream> stream, arena::Holder member)
-    : spec_(std::move(spec)),
+    : uri_(NameOf(spec.dataset())),
+      spec_(WithoutDataset(std::move(spec))),
       dataset_(std::move(dataset)),
       budget_(budget),
       channel_(std::move(channel)),
@@ -77,7 +94,7 @@ LoaderSnapshot Loader::Snapshot() const {
   const arena::ClientTelling telling = channel_->Telling();
   LoaderSnapshot snapshot;
   snapshot.name = spec_.name();
-  snapshot.uri = NameOf(spec_.dataset());
+  snapshot.uri = uri_;
   snapshot.dataset_size = dataset_->size();
   snapshot.batch_size = spec_.batch().batch_size();
   snapshot.epoch = state.epoch;
@@ -117,6 +134,10 @@ absl::StatusOr<PeekedBatch> Loader::Peek() const {
   FOREBAY_ASSIGN_OR_RETURN(stream::SlotCopy copy, stream_->Peek());
   batch.slot = std::move(copy.bytes);
   batch.reservation = std::move(copy.reservation);
+  FOREBAY_ASSIGN_OR_RETURN(
+      base::MemoryReservation names,
+      budget_->Reserve(2 * BytesOf(dataset_->classes()), "names of classes"));
+  batch.reservation.Add(std::move(names));
   batch.pipeline = spec_.pipeline();
   batch.classes = dataset_->classes();
   return batch;

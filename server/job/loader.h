@@ -87,7 +87,8 @@ class Loader {
          base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
          std::shared_ptr<stream::Stream> stream, arena::Holder member);
 
-  const proto::LoaderSpec spec_;
+  const std::string uri_;         // for people
+  const proto::LoaderSpec spec_;  // but for the dataset's, which may be long
   const std::shared_ptr<const dataset::Dataset> dataset_;
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;

@@ -115,7 +115,8 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                         .batch = spec.batch(),
                         .seed = spec.sampler().seed(),
                         .seat = nullptr};
-  if (sampler.is_drawn()) registry_->Coordinate(job_->uid(), &recipe);
+  if (sampler.is_drawn())
+    FOREBAY_RETURN_IF_ERROR(registry_->Coordinate(job_->uid(), &recipe));
   dataset = recipe.dataset;
   FOREBAY_ASSIGN_OR_RETURN(
       auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
@@ -140,13 +141,19 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
   return key.has_value() ? streams_.Find(*key, make) : make();
 }
 
-void Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
+absl::Status Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
+  const std::uint64_t bytes =
+      stream::Coordinator::BytesOfSeat(recipe->dataset->size());
+  auto held = machinery_.budget->Reserve(bytes, "the coordinated order");
+  if (!held.ok()) return base::Annotate(held.status(), recipe->dataset->uri());
   const cache::FormKeeper* const keeper = machinery_.form_keeper;
   // Some are on their way in or out, and some larger than others.
   const std::uint64_t room =
       keeper == nullptr ? 0 : keeper->form_capacity() / 16 * 15;
-  recipe->seat = coordinators_.For(uid, *recipe, room)->Join();
+  recipe->seat = coordinators_.For(uid, *recipe, room, machinery_.budget)
+                     ->Join(*std::move(held));
   recipe->sampler = recipe->sampler.With(recipe->seat);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
@@ -80,6 +81,9 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
+  // What all that it hands out is counted in.
+  base::MemoryBudget* budget() const { return machinery_.budget; }
+
   // Gives back the slots of streams that have run no epoch for so long. May
   // block a little.
   void ReclaimIdle(std::int64_t idle_nanos);
@@ -106,8 +110,8 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe);
   // Gives the loader that will be made of the recipe a seat at the coordinator
-  // of its kind.
-  void Coordinate(std::uint32_t uid, stream::Recipe* recipe);
+  // of its kind. RESOURCE_EXHAUSTED: no memory for it.
+  absl::Status Coordinate(std::uint32_t uid, stream::Recipe* recipe);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.

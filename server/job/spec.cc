@@ -10,6 +10,7 @@ namespace forebay::job {
 namespace {
 
 constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kLongestUri = 4096;
 constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
 constexpr double kLeastRead = 1000;  // bytes a second
@@ -101,6 +102,7 @@ std::string NameOf(const proto::DatasetSpec& spec) {
   if (!spec.manifest().empty()) absl::StrAppend(&name, "/", spec.manifest());
   if (!spec.shards().empty()) absl::StrAppend(&name, "/", spec.shards(0));
   if (spec.shards_size() > 1) absl::StrAppend(&name, ", ...");
+  if (name.size() > kLongestUri) name.resize(kLongestUri);
   return name;
 }
 

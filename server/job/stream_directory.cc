@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace forebay::job {
 
 std::optional<std::string> StreamKey(std::uint32_t uid,
@@ -28,13 +31,19 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   shaping.clear_name();
   shaping.mutable_batch()->clear_depth();
   shaping.mutable_dataset()->clear_uri();
+  // It may be long, and is kept: a digest of it, beside the version, does.
+  const std::string of_dataset = shaping.dataset().SerializeAsString();
+  const XXH128_hash_t digest =
+      XXH3_128bits(of_dataset.data(), of_dataset.size());
+  shaping.clear_dataset();
   const dataset::Version& version = dataset.version();
   // Of parts that each tell their length, no two different ones read alike.
   return absl::StrCat(
       uid, ":", roots.size(), ":", roots,
       absl::string_view(reinterpret_cast<const char*>(version.data()),
                         version.size()),
-      shaping.SerializeAsString());
+      absl::Hex(digest.high64, absl::kZeroPad16),
+      absl::Hex(digest.low64, absl::kZeroPad16), shaping.SerializeAsString());
 }
 
 absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(

@@ -1,7 +1,6 @@
 #include "server/session/session.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,13 +13,15 @@
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
+#include "server/session/message_size.h"
+#include "server/session/spec_memfd.h"
 #include "server/session/supplies.h"
 
 namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
 // Room beside the class names in a message.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
 // The longest that surely fits a message, alone and with others.
@@ -28,6 +29,7 @@ constexpr std::size_t kMaxError = kMaxMessage / 2;
 constexpr std::size_t kMaxSampleError = 2048;
 constexpr std::size_t kMaxSampleErrors = 16;
 constexpr std::size_t kMaxReaders = 64;
+constexpr char kSpec[] = "a loader's spec";
 
 absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
@@ -39,51 +41,37 @@ absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   return fd;
 }
 
-// Reads, not maps: the client could still shrink it.
-absl::StatusOr<std::string> FromMemfd(int fd) {
-  struct stat status;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size < 0 ||
-      static_cast<std::size_t>(status.st_size) > kMaxSpecBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the spec's memfd is none, or larger than ", kMaxSpecBytes, " bytes"));
-  }
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  if (pread(fd, bytes.data(), bytes.size(), 0) !=
-      static_cast<ssize_t>(bytes.size())) {
-    return absl::InvalidArgumentError(
-        "the spec's memfd shrank while it was read");
-  }
-  return bytes;
-}
-
 void SetError(const absl::Status& status, std::size_t longest,
               proto::Error* error) {
   error->set_code(static_cast<std::uint32_t>(status.code()));
   error->set_message(std::string(status.message().substr(0, longest)));
 }
 
-// The spec of OpenLoader or OpenReader; takes its descriptor.
+// The spec of OpenLoader or OpenReader; takes its descriptor. Counts in
+// `memory` what is made of it until the loader or reader is there.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
-                                         std::vector<base::Fd>& fds) {
-  proto::LoaderSpec spec = request.spec();
-  if (!request.spec_in_memfd()) return spec;
+                                         std::vector<base::Fd>& fds,
+                                         base::WorkingMemory& memory) {
+  if (!request.spec_in_memfd()) return request.spec();
   if (fds.empty())
     return absl::InvalidArgumentError("the spec's memfd did not come");
-  FOREBAY_ASSIGN_OR_RETURN(const std::string bytes,
-                           FromMemfd(fds.back().get()));
+  const base::Fd memfd = std::move(fds.back());
   fds.pop_back();
-  if (!spec.ParseFromString(bytes)) {
-    return absl::InvalidArgumentError("the memfd holds no loader's spec");
-  }
-  return spec;
+  return SpecFromMemfd(memfd.get(), memory);
 }
 
 // What LoaderOpened and ReaderOpened say of a dataset.
 template <typename Opened>
-absl::Status Describe(const dataset::Dataset& dataset, Opened& opened,
+absl::Status Describe(const dataset::Dataset& dataset,
+                      base::MemoryBudget* budget, Opened& opened,
                       std::vector<base::Fd>& fds) {
+  base::WorkingMemory memory(budget, "the names of its classes");
+  std::uint64_t bytes = 0;
+  for (const std::string& name : dataset.classes())
+    bytes += 2 * (name.size() + sizeof(name)) + base::HeapBytes(0);
+  const absl::Status counted = memory.Grow(bytes);
+  if (!counted.ok()) return base::Annotate(counted, dataset.uri());
   proto::ClassList classes;
   for (const std::string& name : dataset.classes()) classes.add_names(name);
   if (classes.ByteSizeLong() > kMaxInlineClasses) {
@@ -118,7 +106,8 @@ Reply Session::Refuse(const absl::Status& status) {
 absl::StatusOr<Request> Request::Parse(Datagram datagram) {
   Request request;
   request.fds = std::move(datagram.fds);
-  if (!request.message.ParseFromString(datagram.bytes) ||
+  if (!ParsedSize(datagram.bytes, proto::ClientMessage::descriptor()).ok() ||
+      !request.message.ParseFromString(datagram.bytes) ||
       request.message.request_id() == 0 ||
       request.message.kind_case() == proto::ClientMessage::KIND_NOT_SET) {
     return absl::InvalidArgumentError(
@@ -209,13 +198,16 @@ absl::Status Session::Greet(const proto::Hello& hello, Fds fds,
 
 absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
                                  proto::LoaderOpened& opened, Fds& opened_fds) {
-  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  base::WorkingMemory memory(registry_->budget(), kSpec);
+  FOREBAY_ASSIGN_OR_RETURN(proto::LoaderSpec spec,
+                           SpecOf(request, fds, memory));
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const auto supplies = TakeSupplies(spec.dataset(), absl::MakeSpan(fds),
                                      remote_, interruption_.get_token());
-  auto opening = supplies.ok() ? attachment->OpenLoader(
-                                     spec, *supplies, interruption_.get_token())
-                               : supplies.status();
+  auto opening = supplies.ok()
+                     ? attachment->OpenLoader(std::move(spec), *supplies,
+                                              interruption_.get_token())
+                     : supplies.status();
   if (!opening.ok()) return Explain(opening.status());
   const std::shared_ptr<job::Loader> loader = *std::move(opening);
   for (const int fd :
@@ -224,7 +216,8 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
     FOREBAY_ASSIGN_OR_RETURN(base::Fd duplicate, base::Duplicate(fd));
     opened_fds.push_back(std::move(duplicate));
   }
-  FOREBAY_RETURN_IF_ERROR(Describe(loader->dataset(), opened, opened_fds));
+  FOREBAY_RETURN_IF_ERROR(
+      Describe(loader->dataset(), registry_->budget(), opened, opened_fds));
   opened.set_samples_per_epoch(loader->samples_per_epoch());
   opened.set_batches_per_epoch(loader->batches_per_epoch());
   opened.set_slot_bytes(loader->slot_bytes());
@@ -249,7 +242,9 @@ absl::StatusOr<job::Attachment*> Session::Admit() const {
 
 absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
                                  proto::ReaderOpened& opened, Fds& opened_fds) {
-  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec, SpecOf(request, fds));
+  base::WorkingMemory memory(registry_->budget(), kSpec);
+  FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec,
+                           SpecOf(request, fds, memory));
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const std::stop_token stop = interruption_.get_token();
   const auto supplies =
@@ -259,7 +254,8 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
                                : supplies.status();
   if (!opening.ok()) return Explain(opening.status());
   const dataset::Dataset& dataset = (*opening)->dataset();
-  FOREBAY_RETURN_IF_ERROR(Describe(dataset, opened, opened_fds));
+  FOREBAY_RETURN_IF_ERROR(
+      Describe(dataset, registry_->budget(), opened, opened_fds));
   for (const dataset::Field& field : dataset.fields())
     opened.add_fields(field.name);
   base::MutexLock lock(&mutex_);

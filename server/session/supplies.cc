@@ -1,5 +1,6 @@
 #include "server/session/supplies.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,7 +18,7 @@ namespace {
 using dataset::composed::Supplies;
 
 constexpr std::uint32_t kMaxExtraRoots = 8;
-constexpr std::size_t kMaxUri = 4096;
+constexpr std::size_t kMaxName = 4096;
 constexpr int kMaxParts = 128;  // of one dataset
 constexpr int kMaxDepth = 8;
 constexpr int kMaxDatasets = 1024;  // in all
@@ -42,6 +43,25 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> LocalRootFrom(
                                            std::move(extra_roots));
 }
 
+// Those that are kept as long as the dataset is.
+absl::Status CheckNames(const proto::DatasetSpec& spec) {
+  const auto is_long = [](const std::string& name) {
+    return name.size() > kMaxName;
+  };
+  if (is_long(spec.uri())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset's URI has at most ", kMaxName, " bytes"));
+  }
+  if (is_long(spec.manifest()) ||
+      std::any_of(spec.columns().begin(), spec.columns().end(), is_long) ||
+      std::any_of(spec.extra_root_paths().begin(),
+                  spec.extra_root_paths().end(), is_long)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.uri(), ": a path or column has at most ", kMaxName, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
 // Walks the tree of a dataset's parts.
 class Distributor {
  public:
@@ -56,10 +76,7 @@ class Distributor {
           absl::StrCat("a dataset is made of at most ", kMaxParts, " others, ",
                        kMaxDepth, " deep, and ", kMaxDatasets, " in all"));
     }
-    if (spec.uri().size() > kMaxUri) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a dataset's URI has at most ", kMaxUri, " bytes"));
-    }
+    FOREBAY_RETURN_IF_ERROR(CheckNames(spec));
     Supplies supplies;
     switch (spec.format()) {
       case proto::DatasetSpec::SUBSET:

@@ -1,6 +1,7 @@
 #include "server/stream/coordinator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
@@ -16,18 +17,33 @@ constexpr double kMore = 1.0002;
 constexpr double kLeastPart = 0.01;
 constexpr std::size_t kLeastShelved = 16;
 
+// Bytes that are taken by what is known of one form, and of a seat's want of
+// it: in tables that grow.
+constexpr std::uint64_t kFormKnown = 160;
+constexpr std::uint64_t kFormWanted = 24;
+constexpr std::uint64_t kKnownStep = std::uint64_t{16} << 10;
+
 }  // namespace
 
-Coordinator::Seat::Seat(std::shared_ptr<Coordinator> coordinator)
-    : coordinator_(std::move(coordinator)), reader_([this] {
+Coordinator::Seat::Seat(std::shared_ptr<Coordinator> coordinator,
+                        base::MemoryReservation held)
+    : coordinator_(std::move(coordinator)),
+      held_(std::move(held)),
+      reader_([this] {
         base::MutexLock lock(&coordinator_->mutex_);
+        ++coordinator_->seats_;
         return coordinator_->order_.Join();
-      }()) {}
+      }()) {
+  base::MutexLock lock(&coordinator_->mutex_);
+  // Or it would take more than is counted while it grows.
+  drawn_.reserve(coordinator_->order_.size());
+}
 
 Coordinator::Seat::~Seat() {
   base::MutexLock lock(&coordinator_->mutex_);
   EndAllLocked();
   coordinator_->order_.Leave(reader_);
+  --coordinator_->seats_;
 }
 
 absl::Status Coordinator::Seat::Start(std::uint64_t position,
@@ -94,11 +110,29 @@ bool Coordinator::Seat::IsAwaited(std::uint64_t sample) const {
 }
 
 Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
-                         std::uint64_t seed)
-    : room_(room), order_(size, size, seed) {}
+                         std::uint64_t seed, base::MemoryBudget* budget)
+    : room_(room), budget_(budget), order_(size, size, seed) {}
 
-std::shared_ptr<Coordinator::Seat> Coordinator::Join() {
-  return std::shared_ptr<Seat>(new Seat(shared_from_this()));
+// What was drawn; and a bit for what was seen, in three sets while an epoch
+// starts.
+std::uint64_t Coordinator::BytesOfSeat(std::uint64_t size) {
+  return size * sizeof(std::uint64_t) + size / 2 + 4096;
+}
+
+std::shared_ptr<Coordinator::Seat> Coordinator::Join(
+    base::MemoryReservation held) {
+  return std::shared_ptr<Seat>(new Seat(shared_from_this(), std::move(held)));
+}
+
+bool Coordinator::MakeRoomLocked() {
+  const std::uint64_t needed =
+      (order_.shelved() + 1) * (kFormKnown + seats_ * kFormWanted);
+  if (needed <= known_.bytes()) return true;
+  auto more =
+      budget_->ReserveSpare(std::max(needed - known_.bytes(), kKnownStep));
+  if (!more.has_value()) return false;
+  known_.Add(*std::move(more));
+  return true;
 }
 
 void Coordinator::AdaptLocked(double factor) {
@@ -128,6 +162,7 @@ std::vector<std::uint64_t> Coordinator::Seat::Kept(std::uint64_t sample,
           : coordinator_->form_bytes_ + (is - coordinator_->form_bytes_) / 64;
   // Who wanted it should have found it.
   coordinator_->AdaptLocked(order.IsShelved(sample) ? kLess : 1);
+  if (!coordinator_->MakeRoomLocked()) return {sample};
   order.Put(sample);
   return order.TakeRemoved();
 }

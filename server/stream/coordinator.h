@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "server/base/index_list.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/sampler/coordinated_order.h"
 #include "server/sampler/draws.h"
@@ -28,7 +29,7 @@ namespace forebay::stream {
 // blocks. Errors: those of Seat::Start.
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
-  // One loader's, until it is destroyed. Takes 8 bytes a sample of the epoch.
+  // One loader's, until it is destroyed. Takes BytesOfSeat.
   class Seat final : public sampler::Draws {
    public:
     ~Seat() override;
@@ -57,7 +58,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
    private:
     friend class Coordinator;
-    explicit Seat(std::shared_ptr<Coordinator> coordinator);
+    Seat(std::shared_ptr<Coordinator> coordinator,
+         base::MemoryReservation held);
 
     // It makes the sample, if it did, no longer.
     void EndLocked(std::uint64_t sample)
@@ -65,6 +67,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     void EndAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(coordinator_->mutex_);
 
     const std::shared_ptr<Coordinator> coordinator_;
+    const base::MemoryReservation held_;
     const sampler::CoordinatedOrder::Reader reader_;
     // Where the epoch was started, and what was drawn from there on.
     std::uint64_t begin_ ABSL_GUARDED_BY(coordinator_->mutex_) = 0;
@@ -75,17 +78,29 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   };
 
   // `size` samples, at least one. Forms of their images may take `room` bytes.
-  Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed);
+  // The budget outlives it; where that has no room, fewer forms are there.
+  Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed,
+              base::MemoryBudget* budget);
 
-  std::shared_ptr<Seat> Join();
+  // Bytes of memory that a seat takes for an order of so many samples.
+  static std::uint64_t BytesOfSeat(std::uint64_t size);
+
+  // `held` is the seat's: of BytesOfSeat.
+  std::shared_ptr<Seat> Join(base::MemoryReservation held);
 
  private:
   // The forms that are taken to be there proved to be more, or fewer.
   void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there is memory to know one form more of.
+  bool MakeRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::uint64_t room_;
+  base::MemoryBudget* const budget_;
   mutable base::Mutex mutex_;
   sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t seats_ ABSL_GUARDED_BY(mutex_) = 0;
+  // For what is known of forms.
+  base::MemoryReservation known_ ABSL_GUARDED_BY(mutex_);
   double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
   // The part of the room that proved to be there.
   double part_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -9,6 +9,7 @@
 
 #include "server/dataset/shards/brace_expansion.h"
 #include "tests/fuzz/require.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
@@ -36,7 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view pattern(reinterpret_cast<const char*>(data), size);
   if (IsLarge(pattern)) return 0;
-  const auto names = ExpandBraces(pattern);
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "names");
+  const auto names = ExpandBraces(pattern, memory);
   if (!names.ok()) {
     Require(absl::IsInvalidArgument(names.status()));
     return 0;

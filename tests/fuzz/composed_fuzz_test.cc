@@ -127,7 +127,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   forebay::base::MemoryBudget budget(kBudget);
   dataset::Catalog catalog({.index_directory = "",
                             .scan_threads = 1,
-                            .wall_clock = [] { return std::int64_t{0}; }});
+                            .wall_clock = [] { return std::int64_t{0}; },
+                            .budget = &budget});
   {
     dataset::composed::Composer composer(&catalog, &budget);
     std::vector<std::string> warnings;

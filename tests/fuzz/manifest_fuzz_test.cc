@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/dataset/manifest/manifest.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
@@ -22,7 +23,9 @@ void Require(bool condition) {
 }
 
 void Read(std::string_view text, TableFormat format) {
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "a table");
   ManifestOptions options;
+  options.memory = &memory;
   options.format = format;
   options.root = "/data";
   const auto read = Manifest::Read(

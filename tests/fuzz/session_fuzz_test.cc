@@ -73,9 +73,10 @@ struct Daemon {
   forebay::base::MemoryBudget budget{kBudget};
   std::vector<std::unique_ptr<forebay::pipeline::Workspace>> workspaces;
   forebay::dataset::Catalog catalog{
-      {.index_directory = "", .scan_threads = 1, .wall_clock = [] {
-         return forebay::base::Clock::Wall()->NowNanos();
-       }}};
+      {.index_directory = "",
+       .scan_threads = 1,
+       .wall_clock = [] { return forebay::base::Clock::Wall()->NowNanos(); },
+       .budget = &budget}};
   forebay::executor::ThreadPoolExecutor executor{1};
   forebay::storage::local::LocalSource source{{.threads = 1}};
   job::Registry registry{

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "server/dataset/index_file.h"
 #include "server/dataset/shards/shard_index_format.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
@@ -27,7 +28,8 @@ void Require(bool condition) {
 }
 
 void Read(absl::Span<const std::uint8_t> bytes) {
-  const auto decoded = DecodeShardIndex(bytes);
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
+  const auto decoded = DecodeShardIndex(bytes, memory);
   if (!decoded.ok()) return;
   const ShardIndex& index = **decoded;
   std::uint64_t largest = 0;

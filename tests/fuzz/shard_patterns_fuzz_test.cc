@@ -15,6 +15,7 @@
 #include "server/storage/object_lister.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/text_message.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
@@ -75,8 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     if (!line.empty()) names.emplace_back(line);
   }
   Bucket bucket(std::move(names));
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "names");
   const auto shards = forebay::dataset::shards::ListRemoteShards(
-      bucket, bucket, {std::string(parts[0])}, {});
+      bucket, bucket, {std::string(parts[0])}, memory, {});
   if (!shards.ok()) return 0;
   for (const auto& shard : *shards) {
     Require(bucket.Has(shard.path, shard.version));

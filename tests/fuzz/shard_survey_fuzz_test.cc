@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard_index.h"
 #include "server/dataset/shards/shard_survey.h"
 #include "tests/fuzz/require.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
+using forebay::base::WorkingMemory;
 using forebay::dataset::shards::BuildShardIndex;
 using forebay::dataset::shards::FieldChoice;
 using forebay::dataset::shards::ReadAhead;
@@ -30,8 +33,9 @@ struct Result {
 };
 
 Result Survey(const Shard& shard, const FieldChoice& fields,
-              absl::Span<const std::uint8_t> bytes, const ReadAhead& ahead) {
-  auto survey = ShardSurvey::Create(shard, &fields, ahead);
+              absl::Span<const std::uint8_t> bytes, const ReadAhead& ahead,
+              WorkingMemory& memory) {
+  auto survey = ShardSurvey::Create(shard, &fields, ahead, &memory);
   if (!survey.ok()) return {survey.status().ToString(), {}};
   while (const auto read = survey->next_read()) {
     Require(read->length > 0 && read->offset <= bytes.size() &&
@@ -63,15 +67,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (!fields.ok()) return 0;
   const absl::Span<const std::uint8_t> bytes(data + line + 1, size - line - 1);
   const Shard shard = {"a.tar", {.size = bytes.size(), .stamp = 1}};
+  WorkingMemory memory(forebay::base::AmpleBudget(), "a shard");
   const Result little =
-      Survey(shard, *fields, bytes, {.shortest = 512, .longest = 512});
-  Result much = Survey(shard, *fields, bytes, {});
+      Survey(shard, *fields, bytes, {.shortest = 512, .longest = 512}, memory);
+  Result much = Survey(shard, *fields, bytes, {}, memory);
   Require(little.error == much.error &&
           little.samples.keys.packed() == much.samples.keys.packed());
   if (!much.error.empty()) return 0;
   std::vector<ShardSamples> all;
   all.push_back(std::move(much.samples));
-  const auto index = BuildShardIndex(*fields, {shard}, std::move(all));
+  const auto index = BuildShardIndex(*fields, {shard}, std::move(all), memory);
   if (!index.ok()) return 0;
   for (std::uint64_t id = 0; id < (*index)->size(); ++id) {
     Require((*index)->KeyOf(id).size() <= 255);

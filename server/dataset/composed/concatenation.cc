@@ -41,6 +41,11 @@ absl::Status CheckFields(const Dataset& first, const Dataset& other,
       ") are of other types than those of part 0 (", first.uri(), ")"));
 }
 
+const std::vector<std::string>& NoClasses() {
+  static const auto* const none = new std::vector<std::string>();
+  return *none;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
@@ -58,7 +63,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
 Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
     : parts_(std::move(parts)),
       fields_(parts_.front()->fields()),
-      classes_(parts_.front()->classes()) {
+      classes_(&parts_.front()->classes()) {
   std::uint64_t end = 0;
   std::size_t sources = 0;
   JointVersion version("concatenation");
@@ -71,7 +76,7 @@ Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
           std::max(fields_[i].longest, part->fields()[i].longest);
     }
     largest_sample_ = std::max(largest_sample_, part->largest_sample());
-    if (part->classes() != classes_) classes_.clear();
+    if (part->classes() != *classes_) classes_ = &NoClasses();
     version.Add(part->version());
   }
   version_ = version.Get();

@@ -29,7 +29,7 @@ class Concatenation final : public Dataset {
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return largest_sample_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override { return *classes_; }
   // Of the parts' versions.
   const Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
@@ -63,7 +63,7 @@ class Concatenation final : public Dataset {
   std::vector<std::size_t> first_sources_;  // of each part, among all
   std::vector<Field> fields_;
   std::uint64_t largest_sample_ = 0;
-  std::vector<std::string> classes_;
+  const std::vector<std::string>* classes_;  // a part's, or none
   Version version_;
 };
 

@@ -4,9 +4,18 @@
 #include <optional>
 #include <utility>
 
+#include "server/base/status.h"
 #include "server/dataset/manifest/number.h"
 
 namespace forebay::dataset::manifest {
+
+absl::Status Column::CountOneMore(const Cell& cell,
+                                  base::WorkingMemory& memory) {
+  const auto* const text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return memory.MakeRoom(numbers_, 1);
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(ends_, 1));
+  return memory.MakeRoom(texts_, text->size());
+}
 
 absl::Status Column::Add(const Cell& cell) {
   const auto* const text = std::get_if<std::string>(&cell);
@@ -59,8 +68,12 @@ std::string_view Column::TextAt(std::uint64_t row) const {
   return std::string_view(texts_).substr(begin, ends_[row] - begin);
 }
 
-std::vector<std::string> Column::TakeClasses() {
+absl::StatusOr<std::vector<std::string>> Column::TakeClasses(
+    base::WorkingMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(
+      ends_.size() * (sizeof(std::string_view) + sizeof(std::int64_t))));
   std::vector<std::string_view> names;
+  names.reserve(ends_.size());
   for (std::uint64_t row = 0; row < ends_.size(); ++row) {
     names.push_back(TextAt(row));
   }
@@ -72,10 +85,19 @@ std::vector<std::string> Column::TakeClasses() {
     labels.push_back(std::lower_bound(names.begin(), names.end(), TextAt(row)) -
                      names.begin());
   }
+  std::uint64_t bytes = 0;
+  for (const std::string_view name : names)
+    bytes += sizeof(std::string) + base::HeapBytes(name.size());
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
   std::vector<std::string> classes(names.begin(), names.end());
   *this = Column(false);
   numbers_ = std::move(labels);
   return classes;
+}
+
+std::uint64_t Column::memory() const {
+  return numbers_.capacity() * sizeof(std::int64_t) + texts_.capacity() +
+         ends_.capacity() * sizeof(std::uint64_t);
 }
 
 }  // namespace forebay::dataset::manifest

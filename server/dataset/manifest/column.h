@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/manifest/row_reader.h"
 
 namespace forebay::dataset::manifest {
@@ -24,6 +26,8 @@ class Column {
   explicit Column(bool texts_may_be_integers)
       : texts_may_be_integers_(texts_may_be_integers) {}
 
+  // Makes room for one more cell, counted in `memory`: its errors.
+  absl::Status CountOneMore(const Cell& cell, base::WorkingMemory& memory);
   // INVALID_ARGUMENT: integers and texts are mixed; says so, and not where.
   absl::Status Add(const Cell& cell);
   // No cell follows. The row of the first empty cell, where the others are
@@ -41,7 +45,12 @@ class Column {
 
   // Makes integers of texts: each its place among them all, which are returned,
   // sorted by their bytes.
-  std::vector<std::string> TakeClasses();
+  // What is made of them is counted in `memory`: its errors.
+  absl::StatusOr<std::vector<std::string>> TakeClasses(
+      base::WorkingMemory& memory);
+
+  // Bytes of memory.
+  std::uint64_t memory() const;
 
  private:
   bool texts_may_be_integers_;

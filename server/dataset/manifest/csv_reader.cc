@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+// Of a cell: a text that grows, and one that its reader makes of it.
+constexpr std::uint64_t kCopies = 4;
+// Of a field besides its text, in a vector that grows.
+constexpr std::uint64_t kFieldBytes =
+    3 * sizeof(std::string) + 2 * base::HeapBytes(0);
+
 absl::Status Malformed(std::uint64_t line, std::string_view what) {
   return absl::DataLossError(
       absl::StrCat("line ", line, ": ", std::string(what)));
@@ -17,7 +23,8 @@ absl::Status Malformed(std::uint64_t line, std::string_view what) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::string_view text) : left_(text) {
+CsvReader::CsvReader(std::string_view text, base::WorkingMemory* memory)
+    : memory_(memory), left_(text) {
   if (left_.starts_with(kByteOrderMark)) {
     left_.remove_prefix(kByteOrderMark.size());
   }
@@ -25,11 +32,13 @@ CsvReader::CsvReader(std::string_view text) : left_(text) {
 
 absl::StatusOr<bool> CsvReader::Next(std::vector<std::string>* record) {
   record->clear();
+  record_bytes_ = 0;
   while (TakeLineEnd()) {
   }
   line_ = next_line_;
   if (left_.empty()) return false;
   for (;;) {
+    FOREBAY_RETURN_IF_ERROR(Count(kFieldBytes));
     std::string& field = record->emplace_back();
     FOREBAY_RETURN_IF_ERROR(left_.starts_with('"') ? ReadQuoted(&field)
                                                    : ReadPlain(&field));
@@ -49,6 +58,7 @@ absl::Status CsvReader::ReadQuoted(std::string* field) {
     }
     const std::string_view piece = left_.substr(0, quote);
     next_line_ += std::count(piece.begin(), piece.end(), '\n');
+    FOREBAY_RETURN_IF_ERROR(Count(kCopies * piece.size()));
     field->append(piece);
     left_.remove_prefix(quote + 1);
     if (!left_.starts_with('"')) break;
@@ -77,7 +87,17 @@ absl::Status CsvReader::ReadPlain(std::string* field) {
   if (piece.find('\r') != piece.npos) {
     return Malformed(next_line_, "a carriage return ends no line");
   }
+  FOREBAY_RETURN_IF_ERROR(Count(kCopies * piece.size()));
   *field = piece;
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::Count(std::uint64_t bytes) {
+  record_bytes_ += bytes;
+  if (record_bytes_ <= counted_) return absl::OkStatus();
+  const absl::Status grown = memory_->Grow(record_bytes_ - counted_);
+  if (!grown.ok()) return base::Annotate(grown, absl::StrCat("line ", line_));
+  counted_ = record_bytes_;
   return absl::OkStatus();
 }
 

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 
 namespace forebay::dataset::manifest {
 
@@ -17,11 +19,14 @@ namespace forebay::dataset::manifest {
 // over. Written for this house: the libraries in Debian take what is malformed
 // for something else, or give neither line numbers nor bounds.
 //
-// Not thread-safe; `text` outlives it; never blocks. Errors name the line:
-// DATA_LOSS.
+// What its longest record takes, and copies of that, is counted in `memory`,
+// and stays so.
+//
+// Not thread-safe; `text` and `memory` outlive it; never blocks. Errors name
+// the line: DATA_LOSS, RESOURCE_EXHAUSTED (that of `memory`).
 class CsvReader {
  public:
-  explicit CsvReader(std::string_view text);
+  CsvReader(std::string_view text, base::WorkingMemory* memory);
 
   // Reads the next record, of at least one field. False: there is none.
   absl::StatusOr<bool> Next(std::vector<std::string>* record);
@@ -34,7 +39,12 @@ class CsvReader {
   absl::Status ReadPlain(std::string* field);
   // Whether a line's end is next, which is then passed over.
   bool TakeLineEnd();
+  // Counts more of the record, before it is made.
+  absl::Status Count(std::uint64_t bytes);
 
+  base::WorkingMemory* const memory_;
+  std::uint64_t record_bytes_ = 0;
+  std::uint64_t counted_ = 0;  // bytes, of the longest record
   std::string_view left_;
   std::uint64_t line_ = 0;
   std::uint64_t next_line_ = 1;  // of what is left

@@ -86,12 +86,15 @@ absl::StatusOr<std::shared_ptr<const Manifest>> Manifest::Read(
   FOREBAY_RETURN_IF_ERROR(CheckFields(fields));
   std::shared_ptr<Manifest> manifest(new Manifest());
   manifest->file_ = options.file;
+  FOREBAY_RETURN_IF_ERROR(options.memory->Grow(sizeof(Manifest)));
   std::vector<std::uint64_t> lines;
   FOREBAY_RETURN_IF_ERROR(manifest->ReadTable(text, fields, options, &lines));
   if (lines.empty()) return absl::NotFoundError("has no rows");
   FOREBAY_RETURN_IF_ERROR(manifest->LookAtImages(lines, options, look));
-  manifest->Describe(fields);
+  FOREBAY_RETURN_IF_ERROR(manifest->Describe(fields, *options.memory));
   manifest->Digest();
+  FOREBAY_ASSIGN_OR_RETURN(manifest->reservation_,
+                           options.memory->Keep(manifest->memory()));
   return manifest;
 }
 
@@ -100,6 +103,7 @@ absl::Status Manifest::ReadTable(std::string_view text,
                                  const ManifestOptions& options,
                                  std::vector<std::uint64_t>* lines) {
   const bool csv = options.format == TableFormat::kCsv;
+  base::WorkingMemory& memory = *options.memory;
   for (const std::string& name : fields.fields) {
     if (name == kImage) image_ = columns_.size();
     columns_.emplace_back(/*texts_may_be_integers=*/csv && name != kImage);
@@ -119,22 +123,29 @@ absl::Status Manifest::ReadTable(std::string_view text,
     if (!below.ok()) return AtLine(below.status(), line);
     *path = *std::move(below);
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      FOREBAY_RETURN_IF_ERROR(columns_[i].CountOneMore(cells[i], memory));
       if (const auto added = columns_[i].Add(cells[i]); !added.ok()) {
         return AtLine(base::Annotate(added, fields.columns[i]), line);
       }
     }
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(*lines, 1));
     lines->push_back(line);
     return absl::OkStatus();
   };
-  FOREBAY_RETURN_IF_ERROR(csv ? ReadCsvRows(text, fields.columns, take)
-                              : ReadJsonRows(text, fields.columns, take));
+  FOREBAY_RETURN_IF_ERROR(
+      csv ? ReadCsvRows(text, fields.columns, memory, take)
+          : ReadJsonRows(text, fields.columns, memory, take));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
+    // It is made once more, as numbers or as long as it is.
+    const std::uint64_t bytes = columns_[i].memory();
+    FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
     if (const auto empty = columns_[i].Finish(); empty.has_value()) {
       return AtLine(
           absl::DataLossError(absl::StrCat(
               fields.columns[i], " is empty, but an integer in other rows")),
           (*lines)[*empty]);
     }
+    memory.Shrink(bytes);
   }
   return absl::OkStatus();
 }
@@ -142,6 +153,7 @@ absl::Status Manifest::ReadTable(std::string_view text,
 absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
                                     const ManifestOptions& options,
                                     const Look& look) {
+  FOREBAY_RETURN_IF_ERROR(options.memory->MakeRoom(versions_, lines.size()));
   versions_.resize(lines.size());
   Numbers rows(lines.size());
   const auto work = [&] {
@@ -164,7 +176,8 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
   return rows.error();
 }
 
-void Manifest::Describe(const FieldColumns& fields) {
+absl::Status Manifest::Describe(const FieldColumns& fields,
+                                base::WorkingMemory& memory) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     Field field{.name = fields.fields[i]};
@@ -175,7 +188,7 @@ void Manifest::Describe(const FieldColumns& fields) {
       }
     } else if (field.name == kLabel && !column.has_integers()) {
       field.kind = proto::FieldKind::kLabel;
-      classes_ = column.TakeClasses();
+      FOREBAY_ASSIGN_OR_RETURN(classes_, column.TakeClasses(memory));
     } else if (column.has_integers()) {
       field.kind = proto::FieldKind::kLabel;
     } else {
@@ -184,6 +197,16 @@ void Manifest::Describe(const FieldColumns& fields) {
     }
     fields_.push_back(std::move(field));
   }
+  return absl::OkStatus();
+}
+
+std::uint64_t Manifest::memory() const {
+  std::uint64_t bytes =
+      sizeof(Manifest) + versions_.capacity() * sizeof(ImageVersion);
+  for (const Column& column : columns_) bytes += column.memory();
+  for (const std::string& name : classes_)
+    bytes += sizeof(std::string) + base::HeapBytes(name.size());
+  return bytes;
 }
 
 bool Manifest::has_numeric_classes() const {

@@ -13,6 +13,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/column.h"
 #include "server/dataset/manifest/image_paths.h"
@@ -51,17 +53,21 @@ struct ManifestOptions {
   std::string folder;
   int threads = 1;  // that look at paths; at least 1
   std::stop_token stop;
+  // What is made of the table is counted in; must be there.
+  base::WorkingMemory* memory = nullptr;
 };
 
 // A table of samples: in each row the path of an image, and integers and texts.
-// Takes 24 bytes a sample and 8 a field, besides paths and texts. Immutable and
-// thread-safe, but for the mark that it is stale.
+// Takes 24 bytes a sample and 8 a field, besides paths and texts, for which it
+// holds a reservation. Immutable and thread-safe, but for the mark that it is
+// stale.
 class Manifest {
  public:
   // Reads `text` and looks at each image; blocks for that, until `stop` is
   // requested at the longest. INVALID_ARGUMENT: fields and columns that are
   // none; others: those of ReadCsvRows and ReadJsonRows, and of `look`.
-  // CANCELLED: stopped. Those of a row name its line.
+  // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory. Those of a row
+  // name its line.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const Look& look);
@@ -94,9 +100,13 @@ class Manifest {
                          std::vector<std::uint64_t>* lines);
   absl::Status LookAtImages(const std::vector<std::uint64_t>& lines,
                             const ManifestOptions& options, const Look& look);
-  void Describe(const FieldColumns& fields);
+  absl::Status Describe(const FieldColumns& fields,
+                        base::WorkingMemory& memory);
   void Digest();
+  // Bytes of memory.
+  std::uint64_t memory() const;
 
+  base::MemoryReservation reservation_;
   storage::ObjectVersion file_;
   std::size_t image_ = 0;  // which field
   std::vector<Column> columns_;

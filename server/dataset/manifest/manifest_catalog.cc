@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/storage/read_now.h"
 
@@ -75,7 +76,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
-    std::vector<std::string>* warnings, const std::stop_token& stop) {
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
                              request.look(request.path));
@@ -95,12 +96,15 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
     const ManifestRequest& request, storage::ObjectVersion version,
-    const std::stop_token& stop) {
+    const std::stop_token& stop) const {
   if (version.size > kLargestFile) {
     return absl::ResourceExhaustedError(
         absl::StrCat(request.path, ": has ", version.size,
                      " bytes; a manifest has at most ", kLargestFile));
   }
+  base::WorkingMemory memory(budget_, "what the table comes to");
+  const absl::Status counted = memory.Grow(storage::HeldBytes(version.size));
+  if (!counted.ok()) return base::Annotate(counted, request.path);
   storage::ReadRequest read;
   read.root = request.root;
   read.object = request.path;
@@ -120,6 +124,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   options.folder = request.path.substr(0, request.path.rfind('/') + 1);
   options.threads = request.threads;
   options.stop = stop;
+  options.memory = &memory;
   auto manifest = Manifest::Read(
       std::string_view(reinterpret_cast<const char*>(bytes.data()),
                        bytes.size()),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/image_paths.h"
 #include "server/dataset/manifest/manifest.h"
@@ -41,10 +42,13 @@ struct ManifestRequest {
 // long once its stop is requested.
 class ManifestCatalog {
  public:
+  // The budget outlives it and the datasets.
+  explicit ManifestCatalog(base::MemoryBudget* budget) : budget_(budget) {}
+
   // Errors name the root and the manifest: those of `look`, of the source and
-  // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large; CANCELLED:
-  // stopped. What is likely to be a mistake is added to `warnings`, a sentence
-  // each.
+  // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget
+  // has no room; CANCELLED: stopped. What is likely to be a mistake is added to
+  // `warnings`, a sentence each.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
       const std::stop_token& stop);
@@ -52,14 +56,15 @@ class ManifestCatalog {
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;
 
-  static absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
-                                          const ManifestPtr& known,
-                                          std::vector<std::string>* warnings,
-                                          const std::stop_token& stop);
-  static absl::StatusOr<ManifestPtr> Read(const ManifestRequest& request,
-                                          storage::ObjectVersion version,
-                                          const std::stop_token& stop);
+  absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
+                                   const ManifestPtr& known,
+                                   std::vector<std::string>* warnings,
+                                   const std::stop_token& stop) const;
+  absl::StatusOr<ManifestPtr> Read(const ManifestRequest& request,
+                                   storage::ObjectVersion version,
+                                   const std::stop_token& stop) const;
 
+  base::MemoryBudget* const budget_;
   SharedSearch<std::string, Manifest> search_;
 };
 

@@ -14,6 +14,9 @@
 namespace forebay::dataset::manifest {
 namespace {
 
+// Of a row, while it is parsed: texts that grow, a name and the cells.
+constexpr std::uint64_t kCopies = 6;
+
 template <typename... Parts>
 absl::Status Malformed(std::uint64_t line, const Parts&... parts) {
   return absl::DataLossError(absl::StrCat("line ", line, ": ", parts...));
@@ -117,8 +120,8 @@ class JsonRow final : public base::JsonEvents {
 
 absl::Status ReadCsvRows(std::string_view text,
                          const std::vector<std::string>& columns,
-                         const RowTaker& take) {
-  CsvReader reader(text);
+                         base::WorkingMemory& memory, const RowTaker& take) {
+  CsvReader reader(text, &memory);
   std::vector<std::string> record;
   FOREBAY_ASSIGN_OR_RETURN(const bool named, reader.Next(&record));
   if (!named) return absl::DataLossError("has no line of column names");
@@ -144,13 +147,20 @@ absl::Status ReadCsvRows(std::string_view text,
 
 absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,
-                          const RowTaker& take) {
+                          base::WorkingMemory& memory, const RowTaker& take) {
   std::vector<Cell> cells(columns.size());
+  std::size_t longest = 0;  // row that is counted
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view row = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (row.find_first_not_of(" \t\r") == row.npos) continue;
+    if (row.size() > longest) {
+      const absl::Status grown = memory.Grow(kCopies * (row.size() - longest));
+      if (!grown.ok())
+        return base::Annotate(grown, absl::StrCat("line ", line));
+      longest = row.size();
+    }
     JsonRow events(columns, &cells);
     const absl::Status read = base::ReadJsonObject(row, &events);
     if (!read.ok()) return Malformed(line, read.message());

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 
 namespace forebay::dataset::manifest {
 
@@ -22,21 +23,22 @@ using RowTaker =
     std::function<absl::Status(std::uint64_t line, absl::Span<Cell> cells)>;
 
 // Both read a table to its end or the first error, and give `take` the cells of
-// `columns`. Thread-safe; never block. Errors name the line: DATA_LOSS (it is
+// `columns`. What the longest row takes is counted in `memory`, and stays so.
+// Thread-safe; never block. Errors name the line: DATA_LOSS (it is
 // malformed, or lacks a column), INVALID_ARGUMENT (there is no such column),
-// and those of `take`.
+// RESOURCE_EXHAUSTED (that of `memory`), and those of `take`.
 
 // CSV, its first record the columns' names. All cells are texts.
 absl::Status ReadCsvRows(std::string_view text,
                          const std::vector<std::string>& columns,
-                         const RowTaker& take);
+                         base::WorkingMemory& memory, const RowTaker& take);
 
 // A JSON object in each line; empty lines count for nothing. Cells are integers
 // (see IntegerOf) or strings. DATA_LOSS: others are, or a row nests deeper than
 // base::kMaxJsonDepth.
 absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,
-                          const RowTaker& take);
+                          base::WorkingMemory& memory, const RowTaker& take);
 
 }  // namespace forebay::dataset::manifest
 

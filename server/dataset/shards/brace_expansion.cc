@@ -34,7 +34,15 @@ absl::Status Unbalanced() {
   return absl::InvalidArgumentError("has unbalanced braces");
 }
 
-absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting);
+absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
+                                      base::WorkingMemory& memory);
+
+// Counts `count` strings that have so many bytes together.
+absl::Status Count(std::uint64_t count, std::uint64_t bytes,
+                   base::WorkingMemory& memory) {
+  return memory.Grow(count * (sizeof(std::string) + base::HeapBytes(0)) +
+                     bytes);
+}
 
 std::size_t BytesOf(const Strings& strings) {
   std::size_t bytes = 0;
@@ -43,15 +51,16 @@ std::size_t BytesOf(const Strings& strings) {
 }
 
 // Every string of `results` with every one of `tails` behind it.
-absl::Status Multiply(Strings& results, const Strings& tails) {
+absl::Status Multiply(Strings& results, const Strings& tails,
+                      base::WorkingMemory& memory) {
   if (tails.size() == 1 && tails[0].empty()) return absl::OkStatus();
   if (!tails.empty() && results.size() > kMostResults / tails.size()) {
     return TooMany();
   }
-  if (BytesOf(results) * tails.size() + BytesOf(tails) * results.size() >
-      kMostBytes) {
-    return TooMany();
-  }
+  const std::size_t bytes =
+      BytesOf(results) * tails.size() + BytesOf(tails) * results.size();
+  if (bytes > kMostBytes) return TooMany();
+  FOREBAY_RETURN_IF_ERROR(Count(results.size() * tails.size(), bytes, memory));
   Strings products;
   products.reserve(results.size() * tails.size());
   for (const std::string& result : results) {
@@ -117,10 +126,13 @@ std::string Padded(std::int64_t number, std::size_t width) {
 // Calls `append` for all from `first` to `last`, in this direction.
 template <typename Append>
 absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
-                      std::size_t padding, Append append) {
+                      std::size_t padding, base::WorkingMemory& memory,
+                      Append append) {
   const std::uint64_t count =
       static_cast<std::uint64_t>(std::abs(last - first)) / step + 1;
   if (count > kMostResults || count * padding > kMostBytes) return TooMany();
+  // In a vector that grows.
+  FOREBAY_RETURN_IF_ERROR(Count(2 * count, count * padding, memory));
   const std::int64_t stride = first < last ? step : -step;
   for (std::uint64_t i = 0; i < count; ++i) {
     append(first + static_cast<std::int64_t>(i) * stride);
@@ -130,7 +142,7 @@ absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
 
 // Of what stands in braces; nothing: it is no range.
 absl::StatusOr<std::optional<Strings>> ExpandRange(
-    std::string_view expression) {
+    std::string_view expression, base::WorkingMemory& memory) {
   const auto parts = RangeParts(expression);
   if (!parts.has_value()) return std::nullopt;
   const std::optional<std::int64_t> step = ParseStep(*parts);
@@ -143,7 +155,7 @@ absl::StatusOr<std::optional<Strings>> ExpandRange(
   if (from.has_value() && to.has_value()) {
     const std::size_t padding = PaddingOf(first, last);
     FOREBAY_RETURN_IF_ERROR(
-        ForRange(*from, *to, *step, padding, [&](std::int64_t number) {
+        ForRange(*from, *to, *step, padding, memory, [&](std::int64_t number) {
           results.push_back(Padded(number, padding));
         }));
     return results;
@@ -156,22 +168,24 @@ absl::StatusOr<std::optional<Strings>> ExpandRange(
   }
   FOREBAY_RETURN_IF_ERROR(ForRange(
       static_cast<std::int64_t>(from_letter),
-      static_cast<std::int64_t>(to_letter), *step, 1,
+      static_cast<std::int64_t>(to_letter), *step, 1, memory,
       [&](std::int64_t letter) { results.emplace_back(1, kLetters[letter]); }));
   return results;
 }
 
 // Of what stands in braces; nothing: there is no comma that is its own.
-absl::StatusOr<std::optional<Strings>> ExpandSequence(std::string_view sequence,
-                                                      int nesting) {
+absl::StatusOr<std::optional<Strings>> ExpandSequence(
+    std::string_view sequence, int nesting, base::WorkingMemory& memory) {
   Strings results;
   std::size_t bytes = 0;
   const auto add = [&](std::string_view item) -> absl::Status {
-    FOREBAY_ASSIGN_OR_RETURN(Strings expanded, ExpandPattern(item, nesting));
+    FOREBAY_ASSIGN_OR_RETURN(Strings expanded,
+                             ExpandPattern(item, nesting, memory));
     bytes += BytesOf(expanded);
     if (results.size() + expanded.size() > kMostResults || bytes > kMostBytes) {
       return TooMany();
     }
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(results, expanded.size()));
     std::move(expanded.begin(), expanded.end(), std::back_inserter(results));
     return absl::OkStatus();
   };
@@ -196,21 +210,25 @@ absl::StatusOr<std::optional<Strings>> ExpandSequence(std::string_view sequence,
   return results;
 }
 
-absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting) {
+absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting,
+                                     base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> range,
-                           ExpandRange(expression));
+                           ExpandRange(expression, memory));
   if (range.has_value()) return *std::move(range);
   FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> sequence,
-                           ExpandSequence(expression, nesting));
+                           ExpandSequence(expression, nesting, memory));
   if (sequence.has_value()) return *std::move(sequence);
   // The braces stand for themselves.
-  FOREBAY_ASSIGN_OR_RETURN(Strings inner, ExpandPattern(expression, nesting));
+  FOREBAY_ASSIGN_OR_RETURN(Strings inner,
+                           ExpandPattern(expression, nesting, memory));
+  FOREBAY_RETURN_IF_ERROR(Count(inner.size(), BytesOf(inner), memory));
   for (std::string& text : inner) text = absl::StrCat("{", text, "}");
   return inner;
 }
 
 // Backslashes stay.
-absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting) {
+absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
+                                      base::WorkingMemory& memory) {
   if (nesting > kDeepestNesting) {
     return absl::InvalidArgumentError("has braces nested too deeply");
   }
@@ -232,19 +250,20 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting) {
     } else if (pattern[i] == '}' && --depth == 0) {
       FOREBAY_ASSIGN_OR_RETURN(
           const Strings tails,
-          ExpandBraced(pattern.substr(start + 1, i - start - 1), nesting + 1));
+          ExpandBraced(pattern.substr(start + 1, i - start - 1), nesting + 1,
+                       memory));
       start = i + 1;
       if (tails.size() == 1) {
         rest += tails[0];
         continue;
       }
-      FOREBAY_RETURN_IF_ERROR(Multiply(results, {std::exchange(rest, "")}));
-      FOREBAY_RETURN_IF_ERROR(Multiply(results, tails));
+      FOREBAY_RETURN_IF_ERROR(Multiply(results, {std::exchange(rest, "")}, memory));
+      FOREBAY_RETURN_IF_ERROR(Multiply(results, tails, memory));
     }
   }
   if (depth != 0) return Unbalanced();
   rest += pattern.substr(start);
-  FOREBAY_RETURN_IF_ERROR(Multiply(results, {rest}));
+  FOREBAY_RETURN_IF_ERROR(Multiply(results, {rest}, memory));
   return results;
 }
 
@@ -261,28 +280,29 @@ void RemoveEscapes(std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
-    std::string_view pattern) {
+    std::string_view pattern, base::WorkingMemory& memory) {
   const std::string name(pattern);
   if (pattern.size() > kLongestPattern) {
     return absl::InvalidArgumentError(absl::StrCat(name.substr(0, 100),
                                                    "...: is longer than ",
                                                    kLongestPattern, " bytes"));
   }
-  auto results = ExpandPattern(pattern, 0);
+  auto results = ExpandPattern(pattern, 0, memory);
   if (!results.ok()) return base::Annotate(results.status(), name);
   for (std::string& result : *results) RemoveEscapes(result);
   return results;
 }
 
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
-    const std::vector<std::string>& patterns) {
+    const std::vector<std::string>& patterns, base::WorkingMemory& memory) {
   Strings all;
   std::size_t bytes = 0;
   for (const std::string& pattern : patterns) {
-    FOREBAY_ASSIGN_OR_RETURN(Strings some, ExpandBraces(pattern));
+    FOREBAY_ASSIGN_OR_RETURN(Strings some, ExpandBraces(pattern, memory));
     bytes += BytesOf(some);
     if (all.size() + some.size() > kMostResults || bytes > kMostBytes)
       return base::Annotate(TooMany(), "what the patterns name");
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(all, some.size()));
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
   return all;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 
 namespace forebay::dataset::shards {
 
@@ -13,13 +14,16 @@ namespace forebay::dataset::shards {
 // stands for, in order; the rules are those of Python's braceexpand, which
 // webdataset uses. A backslash takes the next character's meaning.
 // INVALID_ARGUMENT, naming the pattern: braces are not balanced or nested too
-// deeply, or there are too many results. Thread-safe; never blocks.
-absl::StatusOr<std::vector<std::string>> ExpandBraces(std::string_view pattern);
+// deeply, or there are too many results; RESOURCE_EXHAUSTED: that of `memory`,
+// in which the results, and what is made on the way, are counted and stay so.
+// Thread-safe; never blocks.
+absl::StatusOr<std::vector<std::string>> ExpandBraces(
+    std::string_view pattern, base::WorkingMemory& memory);
 
 // All that several patterns stand for, one behind the other; together no more
 // than one alone may.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
-    const std::vector<std::string>& patterns);
+    const std::vector<std::string>& patterns, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::shards
 

@@ -25,6 +25,10 @@ bool TakeKey(std::string_view& packed, std::string& key) {
 
 }  // namespace
 
+absl::Status KeyList::CountOneMore(base::WorkingMemory& memory) {
+  return memory.MakeRoom(packed_, kLongestKey + 2);
+}
+
 void KeyList::Add(std::string_view key) {
   key = key.substr(0, kLongestKey);
   const auto shared = static_cast<std::size_t>(

@@ -6,15 +6,20 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+#include "server/base/working_memory.h"
+
 namespace forebay::dataset::shards {
 
 // The keys of a shard's samples, packed: for each, in a byte, how much of the
 // one before it begins with; in another, how much follows; and that. Keys are
 // for people, so that more than 255 bytes of one are not kept.
 //
-// Not thread-safe; owns what it packs; never blocks; no errors.
+// Not thread-safe; owns what it packs; never blocks. Errors: CountOneMore.
 class KeyList {
  public:
+  // Makes room for one more key, counted in `memory`: its errors.
+  absl::Status CountOneMore(base::WorkingMemory& memory);
   void Add(std::string_view key);
   const std::string& packed() const { return packed_; }
 

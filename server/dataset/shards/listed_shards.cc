@@ -13,6 +13,7 @@
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/shards/brace_expansion.h"
 
@@ -66,11 +67,23 @@ class Inquiry {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Counts one more in `shards`, with so long a name.
+absl::Status CountShard(std::vector<Shard>& shards, std::string_view name,
+                        base::WorkingMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, 1));
+  return memory.Grow(base::HeapBytes(name.size()));
+}
+
 // For each pattern what fits it, in Python's order of names.
 absl::Status FindFitting(storage::ObjectLister& lister,
-                         const storage::Root& root, const std::stop_token& stop,
+                         const storage::Root& root, base::WorkingMemory& memory,
+                         const std::stop_token& stop,
                          std::map<std::string, std::vector<Shard>>& fitting) {
   base::Mutex mutex;
+  absl::Status counted;
+  // Ends the list, too, when its objects can not be kept.
+  std::stop_source full;
+  const std::stop_callback on_stop(stop, [&full] { full.request_stop(); });
   const auto take = [&](const storage::ListedObject& object) {
     for (auto& [pattern, shards] : fitting) {
       // A backslash is a character; what is hidden must be asked for.
@@ -78,10 +91,17 @@ absl::Status FindFitting(storage::ObjectLister& lister,
                   FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
         continue;
       base::MutexLock lock(&mutex);
-      shards.push_back({object.name, object.version});
+      if (counted.ok()) counted = CountShard(shards, object.name, memory);
+      if (counted.ok()) {
+        shards.push_back({object.name, object.version});
+      } else {
+        full.request_stop();
+      }
     }
   };
-  FOREBAY_RETURN_IF_ERROR(lister.List(root, take, stop));
+  const absl::Status listed = lister.List(root, take, full.get_token());
+  FOREBAY_RETURN_IF_ERROR(counted);
+  FOREBAY_RETURN_IF_ERROR(listed);
   for (auto& [pattern, shards] : fitting) {
     if (shards.empty())
       return absl::NotFoundError(
@@ -97,12 +117,14 @@ absl::Status FindFitting(storage::ObjectLister& lister,
 
 absl::StatusOr<std::vector<Shard>> ListRemoteShards(
     storage::ObjectLister& lister, const storage::Root& root,
-    const std::vector<std::string>& patterns, const std::stop_token& stop) {
+    const std::vector<std::string>& patterns, base::WorkingMemory& memory,
+    const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
-                           ExpandBraces(patterns));
+                           ExpandBraces(patterns, memory));
   std::vector<Shard> named;
   std::map<std::string, std::vector<Shard>> fitting;
   for (const std::string& one : expanded) {
+    FOREBAY_RETURN_IF_ERROR(CountShard(named, one, memory));
     if (HasWildcard(one)) {
       fitting.try_emplace(one);
     } else {
@@ -111,14 +133,21 @@ absl::StatusOr<std::vector<Shard>> ListRemoteShards(
   }
   FOREBAY_RETURN_IF_ERROR(Inquiry(lister, root, stop, named).Run());
   if (!fitting.empty())
-    FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, stop, fitting));
+    FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, memory, stop, fitting));
+  // Found ones are copied: a pattern may be named twice.
   std::vector<Shard> shards;
   auto next_named = named.begin();
   for (const std::string& one : expanded) {
     if (HasWildcard(one)) {
       const std::vector<Shard>& found = fitting[one];
+      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, found.size()));
+      for (const Shard& shard : found) {
+        FOREBAY_RETURN_IF_ERROR(
+            memory.Grow(base::HeapBytes(shard.path.size())));
+      }
       shards.insert(shards.end(), found.begin(), found.end());
     } else {
+      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, 1));
       shards.push_back(std::move(*next_named++));
     }
   }

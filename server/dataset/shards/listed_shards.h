@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/shard.h"
 #include "server/storage/object_lister.h"
 
@@ -18,10 +19,12 @@ namespace forebay::dataset::shards {
 //
 // Blocks for the network, but not for long once `stop` is requested. Errors
 // name the pattern or object: NOT_FOUND, INVALID_ARGUMENT (a malformed
-// pattern), those of the lister.
+// pattern), RESOURCE_EXHAUSTED (that of `memory`, in which the objects are
+// counted), those of the lister.
 absl::StatusOr<std::vector<Shard>> ListRemoteShards(
     storage::ObjectLister& lister, const storage::Root& root,
-    const std::vector<std::string>& patterns, const std::stop_token& stop);
+    const std::vector<std::string>& patterns, base::WorkingMemory& memory,
+    const std::stop_token& stop);
 
 }  // namespace forebay::dataset::shards
 

@@ -1,8 +1,10 @@
 #include "server/dataset/shards/sample_grouping.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 #include "server/dataset/shards/sample_name.h"
 
 namespace forebay::dataset::shards {
@@ -30,6 +32,11 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      ": two members have the extension ", extension));
   }
   if (extension == "__bad__" && member.length > 0) current_is_bad_ = true;
+  // In a vector that grows.
+  const std::uint64_t bytes =
+      3 * sizeof(SamplePart) + base::HeapBytes(extension.size());
+  FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
+  counted_ += bytes;
   parts.push_back({std::move(extension), member.offset, member.length});
   return absl::OkStatus();
 }
@@ -38,6 +45,7 @@ void SampleGrouping::Finish(std::vector<GroupedSample>* samples) {
   if (current_.has_value() && !current_is_bad_) {
     samples->push_back(*std::move(current_));
   }
+  memory_->Shrink(std::exchange(counted_, 0));
   current_.reset();
   current_is_bad_ = false;
 }

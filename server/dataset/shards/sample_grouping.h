@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/tar_walk.h"
 
 namespace forebay::dataset::shards {
@@ -27,12 +28,14 @@ struct GroupedSample {
 // members with one key are a sample; members that are part of none in between
 // do not end it; a sample with something in its "__bad__" is left out.
 //
-// Not thread-safe; owns the sample that is not complete yet; never blocks.
-// INVALID_ARGUMENT, naming shard and key: a sample has two members of one
-// extension, or one of those that webdataset reserves.
+// Not thread-safe; owns the sample that is not complete yet, and counts it in
+// `memory`, which outlives it; never blocks. RESOURCE_EXHAUSTED: that of
+// `memory`. INVALID_ARGUMENT, naming shard and key: a sample has two members of
+// one extension, or one of those that webdataset reserves.
 class SampleGrouping {
  public:
-  explicit SampleGrouping(std::string shard) : shard_(std::move(shard)) {}
+  SampleGrouping(std::string shard, base::WorkingMemory* memory)
+      : shard_(std::move(shard)), memory_(memory) {}
 
   // Takes the shard's next member; appends the sample that ended before it, if
   // one did, to `samples`.
@@ -44,6 +47,8 @@ class SampleGrouping {
 
  private:
   std::string shard_;
+  base::WorkingMemory* memory_;
+  std::uint64_t counted_ = 0;  // bytes, of the parts
   std::optional<GroupedSample> current_;
   bool current_is_bad_ = false;
 };

@@ -1,5 +1,6 @@
 #include "server/dataset/shards/shard_catalog.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,11 +9,16 @@
 #include "server/dataset/shards/shard_dataset.h"
 #include "server/dataset/shards/shard_scan.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace forebay::dataset::shards {
 namespace {
 
 // How often shards are listed that change while they are scanned.
 constexpr int kMostTries = 3;
+// Reads of headers take at most this part of the memory.
+constexpr std::uint64_t kReadsPart = 32;
 
 // Of the shards alone.
 std::string NameOf(const ShardRequest& request) {
@@ -30,12 +36,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   // No field has a blank in it.
   const std::string key = absl::StrCat(
       absl::StrJoin(request.fields.fields(), " "), std::string(1, '\0'), name);
-  auto index = search_.Find(
-      key, stop, [&](const IndexPtr& known, const std::stop_token& search) {
-        return Find(request, name, known, warnings, search);
-      });
+  const XXH128_hash_t digest = XXH3_128bits(key.data(), key.size());
+  // Of equal digests, Find tells that the shards are others.
+  auto index =
+      search_.Find({digest.high64, digest.low64}, stop,
+                   [&](const IndexPtr& known, const std::stop_token& search) {
+                     return Find(request, name, known, warnings, search);
+                   });
   if (!index.ok()) return base::Annotate(index.status(), request.root->uri());
-  return std::make_shared<const ShardDataset>(*std::move(index), request.root);
+  return std::make_shared<const ShardDataset>(*std::move(index), request.root,
+                                              budget_);
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
@@ -53,18 +63,23 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
     const ShardRequest& request, const std::string& name, const IndexPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards, request.list(stop));
+  base::WorkingMemory memory(budget_, "its list of shards and their index");
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards,
+                           request.list(memory, stop));
   if (known != nullptr && known->IsOf(request.fields, shards)) return known;
   if (IndexPtr kept = Load(request, name, shards, warnings); kept != nullptr) {
     return kept;
   }
   ShardScanOptions options;
-  options.shards_at_once = request.shards_at_once;
+  options.shards_at_once =
+      std::min(request.shards_at_once,
+               std::max<std::size_t>(1, budget_->limit() / kReadsPart /
+                                            request.read_ahead.longest));
   options.read_ahead = request.read_ahead;
   options.stop = stop;
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            ScanShards(*request.source, request.root, shards,
-                                      request.fields, options));
+                                      request.fields, options, memory));
   if (store_.has_value()) {
     if (const auto saved = store_->Save(name, *index); !saved.ok()) {
       warnings->push_back(absl::StrCat(request.root->uri(),

@@ -1,14 +1,18 @@
 #ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_CATALOG_H_
 #define FOREBAY_SERVER_DATASET_SHARDS_SHARD_CATALOG_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
@@ -26,8 +30,10 @@ struct ShardRequest {
   // Tells sets of shards below equal roots apart, such as by their patterns.
   std::string name;
   FieldChoice fields;
-  // The shards, in their order, with their present versions.
-  std::function<absl::StatusOr<std::vector<Shard>>(const std::stop_token&)>
+  // The shards, in their order, with their present versions; counted in the
+  // memory.
+  std::function<absl::StatusOr<std::vector<Shard>>(base::WorkingMemory&,
+                                                   const std::stop_token&)>
       list;
   storage::ByteSource* source = nullptr;
   // How headers are read: of so many shards at once, at least one.
@@ -44,15 +50,17 @@ struct ShardRequest {
 // stop is requested.
 class ShardCatalog {
  public:
-  // Where indexes are kept; empty: in memory only.
-  explicit ShardCatalog(const std::string& index_directory)
-      : store_(index_directory.empty()
-                   ? std::nullopt
-                   : std::make_optional<ShardIndexStore>(index_directory)) {}
+  // Where indexes are kept; empty: in memory only. The budget outlives it and
+  // the datasets.
+  ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget)
+      : budget_(budget),
+        store_(index_directory.empty() ? std::nullopt
+                                       : std::make_optional<ShardIndexStore>(
+                                             index_directory, budget)) {}
 
   // What went wrong without harm is added to `warnings`, a sentence each.
   // Errors name the root: those of `list` and of ScanShards; CANCELLED:
-  // stopped.
+  // stopped; RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ShardRequest& request, std::vector<std::string>* warnings,
       const std::stop_token& stop);
@@ -73,8 +81,10 @@ class ShardCatalog {
                 const std::vector<Shard>& shards,
                 std::vector<std::string>* warnings) const;
 
+  base::MemoryBudget* const budget_;
   const std::optional<ShardIndexStore> store_;
-  SharedSearch<std::string, ShardIndex> search_;
+  // By a digest of what tells them apart, which may be long.
+  SharedSearch<std::pair<std::uint64_t, std::uint64_t>, ShardIndex> search_;
 };
 
 }  // namespace forebay::dataset::shards

@@ -7,9 +7,10 @@
 namespace forebay::dataset::shards {
 
 ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
-                           std::shared_ptr<const storage::Root> root)
+                           std::shared_ptr<const storage::Root> root,
+                           base::MemoryBudget* budget)
     : index_(std::move(index)),
-      layout_(std::make_shared<const ShardLayout>(index_)),
+      layout_(std::make_shared<const ShardLayout>(index_, budget)),
       root_(std::move(root)) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {

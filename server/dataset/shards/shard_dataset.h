@@ -18,7 +18,8 @@ namespace forebay::dataset::shards {
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,
-               std::shared_ptr<const storage::Root> root);
+               std::shared_ptr<const storage::Root> root,
+               base::MemoryBudget* budget);
 
   std::uint64_t size() const override { return index_->size(); }
   const std::vector<Field>& fields() const override { return fields_; }

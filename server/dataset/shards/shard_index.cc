@@ -56,6 +56,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndex::Create(
   FOREBAY_RETURN_IF_ERROR(index->CheckShards());
   FOREBAY_RETURN_IF_ERROR(index->CheckSamples());
   index->Summarize();
+  base::MemoryReservation& held = index->parts_.reservation;
+  held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
 }
 
@@ -268,6 +270,20 @@ std::uint64_t ShardIndex::memory() const {
          parts_.alternatives.capacity();
 }
 
+std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
+                                std::uint64_t alternatives,
+                                std::uint64_t text) {
+  return sizeof(ShardIndex) + shards * sizeof(ShardRecord) +
+         members * sizeof(MemberRecord) + alternatives + text;
+}
+
+absl::Status ShardSamples::CountOneMore(const FieldChoice& fields,
+                                        base::WorkingMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(members, fields.size()));
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(alternatives, fields.size()));
+  return keys.CountOneMore(memory);
+}
+
 absl::Status Pack(const Shard& shard, const FieldChoice& fields,
                   std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples) {
@@ -297,32 +313,40 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
-    std::vector<ShardSamples> samples) {
+    std::vector<ShardSamples> samples, base::WorkingMemory& memory) {
   FOREBAY_CHECK(samples.size() == shards.size());
   ShardIndexParts parts;
   parts.fields = fields.fields();
   std::size_t members = 0;
   std::size_t alternatives = 0;
   std::size_t keys = 0;
+  std::size_t names = 0;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    members += samples[i].members.size();
+    alternatives += samples[i].alternatives.size();
+    keys += samples[i].keys.packed().size();
+    names += shards[i].path.size();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
+                                                  shards.size(), members,
+                                                  alternatives, keys + names)));
+  parts.shards.reserve(shards.size());
+  parts.members.reserve(members);
+  parts.alternatives.reserve(alternatives);
+  parts.keys.reserve(keys);
+  parts.names.reserve(names);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     parts.shards.push_back(
         {.path_offset = parts.names.size(),
          .path_length = shards[i].path.size(),
-         .first_sample = members / fields.size(),
-         .keys_offset = keys,
+         .first_sample = parts.members.size() / fields.size(),
+         .keys_offset = parts.keys.size(),
          .size = shards[i].version.size,
          .stamp = shards[i].version.stamp,
          .inode = shards[i].version.revision.inode,
          .ctime_nanos = shards[i].version.revision.ctime_nanos});
     parts.names += shards[i].path;
-    members += samples[i].members.size();
-    alternatives += samples[i].alternatives.size();
-    keys += samples[i].keys.packed().size();
-  }
-  parts.members.reserve(members);
-  parts.alternatives.reserve(alternatives);
-  parts.keys.reserve(keys);
-  for (ShardSamples& some : samples) {
+    ShardSamples& some = samples[i];
     parts.members.insert(parts.members.end(), some.members.begin(),
                          some.members.end());
     parts.alternatives.insert(parts.alternatives.end(),
@@ -331,8 +355,6 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     parts.keys += some.keys.packed();
     some = {};
   }
-  parts.names.shrink_to_fit();
-  parts.shards.shrink_to_fit();
   return ShardIndex::Create(std::move(parts));
 }
 

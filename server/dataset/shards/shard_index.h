@@ -11,6 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/key_list.h"
@@ -38,6 +40,10 @@ struct ShardSamples {
   // For each sample, one for each field that has several alternatives: which.
   std::vector<std::uint8_t> alternatives;
   KeyList keys;
+
+  // Makes room for one more of them, counted in `memory`: its errors.
+  absl::Status CountOneMore(const FieldChoice& fields,
+                            base::WorkingMemory& memory);
 };
 
 // A shard whose samples are the next after those of the shard before it.
@@ -62,12 +68,15 @@ struct ShardIndexParts {
   std::vector<std::uint8_t> alternatives;
   std::string keys;  // a list for each shard
   std::string names;
+  // For at least ShardIndex::Bytes of them.
+  base::MemoryReservation reservation = {};
 };
 
 // Every sample of a dataset of shards: where its fields lie, packed. Takes 8
 // bytes a field of each sample, one more where a field has alternatives, two
-// and what is new in its key, and 72 a shard besides its path. Immutable and
-// thread-safe, but for the shards' ctimes; never blocks.
+// and what is new in its key, and 72 a shard besides its path, for which it
+// holds a reservation. Immutable and thread-safe, but for the shards' ctimes;
+// never blocks.
 class ShardIndex {
  public:
   // A place in a shard that holds all fields of a sample.
@@ -117,6 +126,9 @@ class ShardIndex {
 
   // Bytes of memory.
   std::uint64_t memory() const;
+  // The same, of so many shards, members, alternatives, and bytes of text.
+  static std::uint64_t Bytes(std::uint64_t shards, std::uint64_t members,
+                             std::uint64_t alternatives, std::uint64_t text);
 
  private:
   ShardIndex(ShardIndexParts parts, FieldChoice fields);
@@ -130,7 +142,7 @@ class ShardIndex {
   std::string_view KeysOf(std::size_t shard) const;
   bool HasSamples(std::size_t shard, const ShardSamples& samples) const;
 
-  const ShardIndexParts parts_;
+  ShardIndexParts parts_;
   const FieldChoice fields_;
   // Of each field, where its alternative stands among a sample's; kOnlyOne for
   // one that has no others.
@@ -152,10 +164,11 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
                   std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples);
 
-// The index of `shards`, each with its samples, in this order.
+// The index of `shards`, each with its samples, in this order; it keeps its
+// part of `memory`. RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
-    std::vector<ShardSamples> samples);
+    std::vector<ShardSamples> samples, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::shards
 

@@ -58,7 +58,7 @@ std::string EncodeShardIndex(const ShardIndex& index) {
 }
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
-    absl::Span<const std::uint8_t> bytes) {
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
   Header header;
   if (bytes.size() < sizeof(header) + kIndexFileChecksumBytes) {
     return DamagedIndexFile("is too short");
@@ -73,6 +73,9 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
   FOREBAY_ASSIGN_OR_RETURN(bytes, UnsealIndexFile(bytes));
   bytes.remove_prefix(sizeof(header));
   ShardIndexParts parts;
+  // What the parts are copied to is no longer than where they come from.
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation, memory.Keep(ShardIndex::Bytes(0, 0, 0, bytes.size())));
   std::string fields;
   if (!TakeItems(bytes, header.shards, &parts.shards) ||
       !TakeItems(bytes, header.members, &parts.members) ||

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/shard_index.h"
 
 // The file that keeps an index of shards. Little-endian, nothing between the
@@ -32,10 +33,11 @@ namespace forebay::dataset::shards {
 // The bytes of the file. Thread-safe; never blocks.
 std::string EncodeShardIndex(const ShardIndex& index);
 
-// The index in `bytes`. DATA_LOSS: damaged, or of another version of this file
-// format. Thread-safe; never blocks.
+// The index in `bytes`, which keeps its part of `memory`. DATA_LOSS: damaged,
+// or of another version of this file format; RESOURCE_EXHAUSTED: that of
+// `memory`. Thread-safe; never blocks.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
-    absl::Span<const std::uint8_t> bytes);
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::shards
 

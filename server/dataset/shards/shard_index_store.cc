@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/kept_file.h"
 #include "server/dataset/shards/shard_index_format.h"
 
@@ -9,6 +10,12 @@
 #include <xxhash.h>
 
 namespace forebay::dataset::shards {
+namespace {
+
+// Of the file beside the index's parts.
+constexpr std::uint64_t kFileBytes = 4096;
+
+}  // namespace
 
 // Where two datasets' digests are the same, one takes the other's place: then
 // neither finds its own, and both are scanned.
@@ -29,9 +36,10 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
     std::string_view dataset, const FieldChoice& fields,
     absl::Span<const Shard> shards) const {
   const std::string path = PathOf(dataset, fields);
+  base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadKeptFile(path));
-  auto index = DecodeShardIndex(bytes);
+                           ReadKeptFile(path, memory));
+  auto index = DecodeShardIndex(bytes, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   if (!(*index)->IsOf(fields, shards)) {
     return absl::NotFoundError(
@@ -42,6 +50,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
 
 absl::Status ShardIndexStore::Save(std::string_view dataset,
                                    const ShardIndex& index) const {
+  base::WorkingMemory memory(budget_, "the file of an index");
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
   return ReplaceKeptFile(PathOf(dataset, index.fields()),
                          EncodeShardIndex(index));
 }

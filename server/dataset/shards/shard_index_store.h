@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
@@ -23,19 +24,20 @@ namespace forebay::dataset::shards {
 class ShardIndexStore {
  public:
   // `directory` is made, for its owner alone, when first written to; its parent
-  // must exist.
-  explicit ShardIndexStore(std::string directory)
-      : directory_(std::move(directory)) {}
+  // must exist. The budget outlives it and the indexes.
+  ShardIndexStore(std::string directory, base::MemoryBudget* budget)
+      : directory_(std::move(directory)), budget_(budget) {}
 
   // `dataset` tells datasets with the same fields apart; any text. NOT_FOUND:
   // none is kept, or it is of other shards or other versions of them.
   // DATA_LOSS: it is damaged or of another version of the format.
-  // PERMISSION_DENIED: the file belongs to somebody else. Others: the disk's.
+  // PERMISSION_DENIED: the file belongs to somebody else. RESOURCE_EXHAUSTED:
+  // the budget has no room for it. Others: the disk's.
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
       std::string_view dataset, const FieldChoice& fields,
       absl::Span<const Shard> shards) const;
 
-  // On failure what was kept before is still there.
+  // Errors as Load's; on failure what was kept before is still there.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
 
   // OK, too, if none is kept.
@@ -46,6 +48,7 @@ class ShardIndexStore {
   std::string PathOf(std::string_view dataset, const FieldChoice& fields) const;
 
   const std::string directory_;
+  base::MemoryBudget* const budget_;
 };
 
 }  // namespace forebay::dataset::shards

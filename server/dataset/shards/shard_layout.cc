@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_survey.h"
 
@@ -24,9 +25,10 @@ class Look final : public std::enable_shared_from_this<Look> {
  public:
   using Done = ShardLayout::Done;
 
-  Look(std::shared_ptr<const ShardIndex> index,
+  Look(std::shared_ptr<const ShardIndex> index, base::MemoryBudget* budget,
        const storage::ReadRequest& read, storage::ByteSource& source, Done done)
-      : index_(std::move(index)),
+      : memory_(budget, "another look at a shard"),
+        index_(std::move(index)),
         root_(read.root),
         shard_{read.object, read.version},
         purpose_(read.purpose),
@@ -36,7 +38,7 @@ class Look final : public std::enable_shared_from_this<Look> {
   void Begin() {
     if (++looks_ > kMostLooks) return Fail("is changed again and again");
     seen_ = {.inode = shard_.version.revision.inode, .ctime_nanos = 0};
-    auto survey = ShardSurvey::Create(shard_, &index_->fields(), {});
+    auto survey = ShardSurvey::Create(shard_, &index_->fields(), {}, &memory_);
     if (!survey.ok()) return done_(survey.status());
     survey_.emplace(*std::move(survey));
     Next();
@@ -65,9 +67,11 @@ class Look final : public std::enable_shared_from_this<Look> {
   void Take(absl::StatusOr<base::Bytes> bytes, std::uint64_t length) {
     if (absl::IsAborted(bytes.status())) return Begin();
     if (!bytes.ok()) return done_(bytes.status());
+    if (bytes->size() != length) return Fail(kRewritten);
+    const absl::Status taken = survey_->Take(bytes->span());
+    if (absl::IsResourceExhausted(taken)) return done_(taken);
     // Else it is no archive any more, or lacks what was chosen.
-    if (bytes->size() != length || !survey_->Take(bytes->span()).ok())
-      return Fail(kRewritten);
+    if (!taken.ok()) return Fail(kRewritten);
     Next();
   }
 
@@ -85,6 +89,7 @@ class Look final : public std::enable_shared_from_this<Look> {
   static constexpr std::string_view kRewritten =
       "was rewritten since the dataset was indexed";
 
+  base::WorkingMemory memory_;
   const std::shared_ptr<const ShardIndex> index_;
   const std::shared_ptr<const storage::Root> root_;
   const Shard shard_;
@@ -110,7 +115,7 @@ void ShardLayout::LookAgain(const storage::ReadRequest& read,
     if (waiting.size() > 1) return;
   }
   std::make_shared<Look>(
-      index_, read, source,
+      index_, budget_, read, source,
       [this,
        path = read.object](const absl::StatusOr<storage::Revision>& revision) {
         Answer(path, revision);

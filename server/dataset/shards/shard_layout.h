@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/shards/shard_index.h"
 #include "server/storage/byte_source.h"
@@ -21,11 +22,12 @@ namespace forebay::dataset::shards {
 // knows it by its new ctime from then on. Who asks meanwhile waits for the same
 // look.
 //
-// As ObjectLayout says.
+// As ObjectLayout says. Looks are counted in the budget, which outlives it.
 class ShardLayout final : public storage::ObjectLayout {
  public:
-  explicit ShardLayout(std::shared_ptr<const ShardIndex> index)
-      : index_(std::move(index)) {}
+  ShardLayout(std::shared_ptr<const ShardIndex> index,
+              base::MemoryBudget* budget)
+      : index_(std::move(index)), budget_(budget) {}
 
   using Done = std::function<void(absl::StatusOr<storage::Revision>)>;
 
@@ -37,6 +39,7 @@ class ShardLayout final : public storage::ObjectLayout {
               const absl::StatusOr<storage::Revision>& revision) const;
 
   const std::shared_ptr<const ShardIndex> index_;
+  base::MemoryBudget* const budget_;
   mutable base::Mutex mutex_;
   // By the paths of the shards that are looked at.
   mutable std::map<std::string, std::vector<Done>> waiting_

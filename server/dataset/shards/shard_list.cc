@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/fd.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/shards/brace_expansion.h"
 #include "server/storage/local/file_stat.h"
@@ -39,8 +40,9 @@ std::string Join(std::string_view directory, std::string_view name) {
 
 class Listing {
  public:
-  Listing(const LocalRoot& root, const std::stop_token& stop)
-      : root_(root), stop_(stop) {}
+  Listing(const LocalRoot& root, base::WorkingMemory& memory,
+          const std::stop_token& stop)
+      : root_(root), memory_(memory), stop_(stop) {}
 
   // One pattern, without braces.
   absl::Status Add(const std::string& pattern) {
@@ -83,6 +85,8 @@ class Listing {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": is not a regular file"));
     }
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(shards_, 1));
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(path.size())));
     shards_.push_back({path, stat.version()});
     return absl::OkStatus();
   }
@@ -97,7 +101,7 @@ class Listing {
       FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
       if (!HasWildcard(component)) {
         const std::string path = Join(directory, component);
-        if (Fits(path, last)) found.push_back(path);
+        if (Fits(path, last)) FOREBAY_RETURN_IF_ERROR(AddTo(found, path));
         continue;
       }
       FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -109,10 +113,18 @@ class Listing {
           continue;
         }
         const std::string path = Join(directory, name);
-        if (Fits(path, last)) found.push_back(path);
+        if (Fits(path, last)) FOREBAY_RETURN_IF_ERROR(AddTo(found, path));
       }
     }
     return found;
+  }
+
+  absl::Status AddTo(std::vector<std::string>& names,
+                     std::string_view name) const {
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(names, 1));
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(name.size())));
+    names.emplace_back(name);
+    return absl::OkStatus();
   }
 
   // As in Python's glob, what cannot be looked at does not fit.
@@ -133,13 +145,15 @@ class Listing {
       const dirent* entry = readdir(open.get());
       if (entry == nullptr) break;
       const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") names.emplace_back(name);
+      if (name != "." && name != "..")
+        FOREBAY_RETURN_IF_ERROR(AddTo(names, name));
     }
     if (errno != 0) return base::ErrnoStatus(errno, path);
     return names;
   }
 
   const LocalRoot& root_;
+  base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   std::vector<Shard> shards_;
 };
@@ -148,10 +162,10 @@ class Listing {
 
 absl::StatusOr<std::vector<Shard>> ListShards(
     const LocalRoot& root, const std::vector<std::string>& patterns,
-    const std::stop_token& stop) {
-  Listing listing(root, stop);
+    base::WorkingMemory& memory, const std::stop_token& stop) {
+  Listing listing(root, memory, stop);
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
-                           ExpandBraces(patterns));
+                           ExpandBraces(patterns, memory));
   for (const std::string& one : expanded) {
     FOREBAY_RETURN_IF_ERROR(listing.Add(one));
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/shard.h"
 #include "server/storage/local/local_root.h"
 
@@ -18,11 +19,13 @@ namespace forebay::dataset::shards {
 //
 // Blocks for the disk, until `stop` is requested at the longest. Errors name
 // the pattern or path: NOT_FOUND (no file fits), INVALID_ARGUMENT (a malformed
-// pattern; no regular file), those of LocalRoot; CANCELLED, without a path: it
-// was stopped.
+// pattern; no regular file), those of LocalRoot. Without one: CANCELLED: it was
+// stopped; RESOURCE_EXHAUSTED: that of `memory`, in which the shards are
+// counted.
 absl::StatusOr<std::vector<Shard>> ListShards(
     const storage::local::LocalRoot& root,
-    const std::vector<std::string>& patterns, const std::stop_token& stop = {});
+    const std::vector<std::string>& patterns, base::WorkingMemory& memory,
+    const std::stop_token& stop = {});
 
 }  // namespace forebay::dataset::shards
 

@@ -61,17 +61,19 @@ class Scan {
   Scan(storage::ByteSource& source,
        const std::shared_ptr<const storage::Root>& root,
        const std::vector<Shard>& shards, const FieldChoice& fields,
-       const ShardScanOptions& options)
+       const ShardScanOptions& options, base::WorkingMemory& memory)
       : source_(source),
         root_(root),
         shards_(shards),
         fields_(fields),
         options_(options),
-        samples_(shards.size()) {}
+        memory_(memory) {}
 
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Run() {
     const std::stop_callback stop(options_.stop,
                                   [arrivals = arrivals_] { arrivals->Stop(); });
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(samples_, shards_.size()));
+    samples_.resize(shards_.size());
     while (begun_ < shards_.size() && begun_ < options_.shards_at_once) {
       FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
     }
@@ -83,7 +85,7 @@ class Scan {
       const auto survey = surveys_.find(arrival.shard);
       FOREBAY_RETURN_IF_ERROR(Take(arrival, survey->second));
       if (survey->second.next_read().has_value()) {
-        Read(arrival.shard, survey->second);
+        FOREBAY_RETURN_IF_ERROR(Read(arrival.shard, survey->second));
         continue;
       }
       samples_[arrival.shard] = survey->second.TakeSamples();
@@ -91,20 +93,21 @@ class Scan {
       ++done;
       if (begun_ < shards_.size()) FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
     }
-    return BuildShardIndex(fields_, shards_, std::move(samples_));
+    return BuildShardIndex(fields_, shards_, std::move(samples_), memory_);
   }
 
  private:
   absl::Status Begin(std::size_t shard) {
     FOREBAY_ASSIGN_OR_RETURN(
-        ShardSurvey survey,
-        ShardSurvey::Create(shards_[shard], &fields_, options_.read_ahead));
-    Read(shard, surveys_.emplace(shard, std::move(survey)).first->second);
-    return absl::OkStatus();
+        ShardSurvey survey, ShardSurvey::Create(shards_[shard], &fields_,
+                                                options_.read_ahead, &memory_));
+    return Read(shard,
+                surveys_.emplace(shard, std::move(survey)).first->second);
   }
 
-  void Read(std::size_t shard, const ShardSurvey& survey) {
+  absl::Status Read(std::size_t shard, const ShardSurvey& survey) {
     const TarWalk::Range range = *survey.next_read();
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(BytesFor(range.length)));
     storage::ReadRequest request;
     request.root = root_;
     request.object = shards_[shard].path;
@@ -121,16 +124,26 @@ class Scan {
       }
     };
     source_.Read(absl::MakeSpan(&request, 1));
+    return absl::OkStatus();
   }
 
-  absl::Status Take(const Arrival& arrival, ShardSurvey& survey) {
+  absl::Status Take(Arrival& arrival, ShardSurvey& survey) {
     FOREBAY_RETURN_IF_ERROR(arrival.status);
     if (arrival.bytes.size() != arrival.length) {
       return absl::DataLossError(absl::StrCat(
           shards_[arrival.shard].path, ": a read gave ", arrival.bytes.size(),
           " bytes instead of ", arrival.length));
     }
-    return survey.Take(arrival.bytes.span());
+    FOREBAY_RETURN_IF_ERROR(survey.Take(arrival.bytes.span()));
+    arrival.bytes = {};
+    memory_.Shrink(BytesFor(arrival.length));
+    return absl::OkStatus();
+  }
+
+  // What a read takes, and the members that can be found in it: a header each.
+  static std::uint64_t BytesFor(std::uint64_t length) {
+    return storage::HeldBytes(length) +
+           length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
   }
 
   storage::ByteSource& source_;
@@ -138,6 +151,7 @@ class Scan {
   const std::vector<Shard>& shards_;
   const FieldChoice& fields_;
   const ShardScanOptions& options_;
+  base::WorkingMemory& memory_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
   std::size_t begun_ = 0;
   // Of the shards that were begun and are not done.
@@ -151,8 +165,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,
     const std::vector<Shard>& shards, const FieldChoice& fields,
-    const ShardScanOptions& options) {
-  return Scan(source, root, shards, fields, options).Run();
+    const ShardScanOptions& options, base::WorkingMemory& memory) {
+  return Scan(source, root, shards, fields, options, memory).Run();
 }
 
 }  // namespace forebay::dataset::shards

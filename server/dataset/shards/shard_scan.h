@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
@@ -22,15 +23,16 @@ struct ShardScanOptions {
 };
 
 // Indexes `shards`, objects beneath `root`, by reading their headers from
-// `source`. Blocks for the reads, but not for long once its stop is requested;
-// reads may still be under way then, and when it returns an error. Errors name
-// the shard: those of ShardSurvey and of the source; CANCELLED, without one: it
-// was stopped.
+// `source`; it keeps its part of `memory`. Blocks for the reads, but not for
+// long once its stop is requested; reads may still be under way then, and when
+// it returns an error. Errors name the shard: those of ShardSurvey and of the
+// source. Without one: CANCELLED: it was stopped; RESOURCE_EXHAUSTED: that of
+// `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,
     const std::vector<Shard>& shards, const FieldChoice& fields,
-    const ShardScanOptions& options);
+    const ShardScanOptions& options, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::shards
 

@@ -9,10 +9,11 @@ namespace forebay::dataset::shards {
 
 absl::StatusOr<ShardSurvey> ShardSurvey::Create(const Shard& shard,
                                                 const FieldChoice* fields,
-                                                const ReadAhead& read_ahead) {
+                                                const ReadAhead& read_ahead,
+                                                base::WorkingMemory* memory) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk,
                            TarWalk::Create(shard.path, shard.version.size));
-  return ShardSurvey(shard, fields, read_ahead, std::move(walk));
+  return ShardSurvey(shard, fields, read_ahead, memory, std::move(walk));
 }
 
 std::optional<TarWalk::Range> ShardSurvey::next_read() const {
@@ -43,6 +44,7 @@ absl::Status ShardSurvey::Keep(absl::Span<const GroupedSample> found) {
   for (const GroupedSample& sample : found) {
     chosen.clear();
     FOREBAY_RETURN_IF_ERROR(fields_->Choose(shard_.path, sample, &chosen));
+    FOREBAY_RETURN_IF_ERROR(samples_.CountOneMore(*fields_, *memory_));
     FOREBAY_RETURN_IF_ERROR(
         Pack(shard_, *fields_, sample.key, chosen, &samples_));
   }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/sample_grouping.h"
 #include "server/dataset/shards/shard.h"
@@ -29,13 +30,16 @@ struct ReadAhead {
 // Finds the samples of one shard from its headers. It says what to read, and is
 // given that.
 //
-// Not thread-safe; `fields` must outlive it; never blocks. Errors name the
-// shard: those of TarWalk, SampleGrouping, FieldChoice and Pack.
+// Not thread-safe; `fields` must outlive it, and `memory`, in which samples are
+// counted; never blocks. Errors name the shard: those of TarWalk,
+// SampleGrouping, FieldChoice and Pack; RESOURCE_EXHAUSTED, without one: that
+// of `memory`.
 class ShardSurvey {
  public:
   static absl::StatusOr<ShardSurvey> Create(const Shard& shard,
                                             const FieldChoice* fields,
-                                            const ReadAhead& read_ahead);
+                                            const ReadAhead& read_ahead,
+                                            base::WorkingMemory* memory);
 
   // What to read next, within the shard. Nothing: all samples were found.
   std::optional<TarWalk::Range> next_read() const;
@@ -48,13 +52,15 @@ class ShardSurvey {
 
  private:
   ShardSurvey(const Shard& shard, const FieldChoice* fields,
-              const ReadAhead& read_ahead, TarWalk walk)
+              const ReadAhead& read_ahead, base::WorkingMemory* memory,
+              TarWalk walk)
       : shard_(shard),
         fields_(fields),
         read_ahead_(read_ahead),
         read_length_(read_ahead.shortest),
+        memory_(memory),
         walk_(std::move(walk)),
-        grouping_(shard.path) {}
+        grouping_(shard.path, memory) {}
 
   absl::Status Keep(absl::Span<const GroupedSample> found);
   void Adapt(const TarWalk::Range& last);
@@ -63,6 +69,7 @@ class ShardSurvey {
   const FieldChoice* fields_;
   ReadAhead read_ahead_;
   std::uint64_t read_length_;  // bytes
+  base::WorkingMemory* memory_;
   TarWalk walk_;
   SampleGrouping grouping_;
   ShardSamples samples_;

@@ -20,6 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -46,6 +47,7 @@ class CatalogTest : public testing::Test {
     CatalogOptions options;
     options.index_directory = tree_.path() + "/indexes";
     options.scan_threads = 2;
+    options.budget = base::AmpleBudget();
     // Every scan asks once.
     options.wall_clock = [this] {
       ++scans_;

@@ -15,6 +15,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -54,6 +55,7 @@ absl::StatusOr<std::shared_ptr<const Index>> Scan(const ScratchTree& tree,
   ScanOptions options;
   options.threads = threads;
   options.link_context = 77;
+  options.budget = base::AmpleBudget();
   return ScanImageFolder(*tree.Root(path), options);
 }
 
@@ -61,6 +63,27 @@ std::string Refusal(const ScratchTree& tree, absl::StatusCode code) {
   const auto index = Scan(tree);
   EXPECT_EQ(index.status().code(), code) << index.status();
   return std::string(index.status().message());
+}
+
+TEST(ImageFolderTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
+  ScratchTree tree;
+  for (int i = 0; i < 500; ++i) {
+    tree.Write("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg", "");
+  }
+  base::MemoryBudget budget(std::uint64_t{1} << 20);
+  ScanOptions options;
+  options.budget = &budget;
+  {
+    const auto index = ScanImageFolder(*tree.Root(), options);
+    ASSERT_TRUE(index.ok()) << index.status();
+    EXPECT_EQ(budget.used(), (*index)->memory());
+  }
+  EXPECT_EQ(budget.used(), 0);
+  const auto others = budget.Reserve(budget.limit() - 100'000, "others");
+  const absl::Status status = ScanImageFolder(*tree.Root(), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(tree.Root()->uri() + ": no memory for its index"));
 }
 
 TEST(ImageFolderTest, IsTorchvisions) {

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset {
 namespace {
@@ -32,10 +33,11 @@ std::string Encoded() {
 
 absl::StatusOr<std::shared_ptr<const Index>> Decode(
     const std::string& bytes, std::uint32_t format = kFormat) {
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
   return DecodeIndex(
       absl::MakeConstSpan(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                           bytes.size()),
-      format);
+      format, memory);
 }
 
 TEST(IndexFormatTest, GivesBackWhatItWasGiven) {

@@ -46,7 +46,8 @@ class IndexStoreTest : public testing::Test {
   std::string Directory() const { return tree_.path() + "/indexes"; }
 
   ScratchTree tree_;
-  const IndexStore store_ = IndexStore(Directory());
+  base::MemoryBudget budget_{std::uint64_t{1} << 20};
+  const IndexStore store_ = IndexStore(Directory(), &budget_);
 };
 
 TEST_F(IndexStoreTest, KeepsAndReplacesAndRemoves) {
@@ -69,6 +70,21 @@ TEST_F(IndexStoreTest, KeepsAndReplacesAndRemoves) {
   }
   EXPECT_TRUE(store_.Remove(kKey).ok());
   EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(IndexStoreTest, AnIndexHoldsItsPartOfTheBudget) {
+  ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
+  EXPECT_EQ(budget_.used(), 0);
+  {
+    const auto index = store_.Load(kKey);
+    ASSERT_TRUE(index.ok()) << index.status();
+    EXPECT_EQ(budget_.used(), (*index)->memory());
+  }
+  EXPECT_EQ(budget_.used(), 0);
+  const auto others = budget_.Reserve(budget_.limit() - 100, "others");
+  const absl::Status status = store_.Load(kKey).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(File()));
 }
 
 TEST_F(IndexStoreTest, OnlyItsOwnerMayEnter) {

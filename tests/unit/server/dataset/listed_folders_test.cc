@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dataset/image_folder.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/listed_place.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
@@ -31,6 +32,12 @@ std::vector<std::string> Names(const Index& index) {
   return names;
 }
 
+ScanOptions Options(base::MemoryBudget* budget = base::AmpleBudget()) {
+  ScanOptions options;
+  options.budget = budget;
+  return options;
+}
+
 TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
   const ScratchTree tree;
   ListedPlace place;
@@ -41,8 +48,8 @@ TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
     tree.Write("data/" + name, "x");
     place.Put(name);
   }
-  const auto folder = ScanImageFolder(*tree.Root("data"), {});
-  const auto listed = ListImageFolder(place, *place.root(), {});
+  const auto folder = ScanImageFolder(*tree.Root("data"), Options());
+  const auto listed = ListImageFolder(place, *place.root(), Options());
   ASSERT_TRUE(folder.ok()) << folder.status();
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_EQ((*listed)->classes(), (*folder)->classes());
@@ -60,7 +67,7 @@ TEST(ListImageFolderTest, OddNamesAreNoTrouble) {
   place.Put("a//1.jpg");
   place.Put("a/../1.jpg");
   place.Put("a/1.jpg");
-  const auto index = ListImageFolder(place, *place.root(), {});
+  const auto index = ListImageFolder(place, *place.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT((*index)->classes(), ElementsAre("a"));
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
@@ -71,7 +78,7 @@ TEST(ListImageFolderTest, NamesMayBeLongerThanThoseOfFiles) {
   const std::string longest = std::string(1018, 'x') + ".jpg";
   place.Put("a/1.jpg");
   place.Put("a/" + longest);
-  const auto index = ListImageFolder(place, *place.root(), {});
+  const auto index = ListImageFolder(place, *place.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a/" + longest));
 }
@@ -80,27 +87,41 @@ TEST(ListImageFolderTest, SaysWhatIsMissing) {
   ListedPlace place;
   place.Put("1.jpg");
   EXPECT_EQ(
-      ListImageFolder(place, *place.root(), {}).status(),
+      ListImageFolder(place, *place.root(), Options()).status(),
       absl::NotFoundError("gs://bucket/train: found no class folder in it"));
   place.Put("a/1.jpg");
   place.Put("b/notes.txt");
   const absl::Status status =
-      ListImageFolder(place, *place.root(), {}).status();
+      ListImageFolder(place, *place.root(), Options()).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gs://bucket/train: found no valid file for the "
                         "classes b; supported extensions are .jpg"));
 }
 
+TEST(ListImageFolderTest, StopsWhereMemoryEnds) {
+  ListedPlace place;
+  for (int i = 0; i < 4000; ++i)
+    place.Put("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg");
+  base::MemoryBudget budget(std::uint64_t{1} << 20);
+  const absl::Status status =
+      ListImageFolder(place, *place.root(), Options(&budget)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("gs://bucket/train: no memory for its index"));
+  EXPECT_EQ(budget.used(), 0);
+}
+
 class ListedFoldersTest : public testing::Test {
  protected:
-  ListedFoldersTest() : store_(tree_.path() + "/indexes") {
+  ListedFoldersTest() : store_(tree_.path() + "/indexes", base::AmpleBudget()) {
     place_.Put("a/1.jpg");
     place_.Put("b/2.jpg", 7);
   }
 
   std::unique_ptr<ListedFolders> New() {
     return std::make_unique<ListedFolders>(
-        &place_, &store_, [this] { return now_; }, 60 * kSecond);
+        &place_, &store_, [this] { return now_; }, 60 * kSecond,
+        base::AmpleBudget());
   }
 
   std::shared_ptr<const Index> Open(ListedFolders& folders) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/listed_place.h"
 
 namespace forebay::dataset {
@@ -29,13 +30,13 @@ class ObjectLookTest : public testing::Test {
 };
 
 TEST_F(ObjectLookTest, FewAreAskedFor) {
-  ObjectLook look(&place_, place_.root(), {}, 20);
+  ObjectLook look(&place_, place_.root(), base::AmpleBudget(), {}, 20);
   ExpectAllThere(look);
   EXPECT_EQ(place_.lists, 0);
 }
 
 TEST_F(ObjectLookTest, ManyTakeOneList) {
-  ObjectLook look(&place_, place_.root(), {}, 3);
+  ObjectLook look(&place_, place_.root(), base::AmpleBudget(), {}, 3);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] { ExpectAllThere(look); });
@@ -47,14 +48,14 @@ TEST_F(ObjectLookTest, ManyTakeOneList) {
 
 TEST_F(ObjectLookTest, WithoutListsAllAreAskedFor) {
   place_.status = absl::UnimplementedError("no lists here");
-  ObjectLook look(&place_, place_.root(), {}, 3);
+  ObjectLook look(&place_, place_.root(), base::AmpleBudget(), {}, 3);
   ExpectAllThere(look);
   EXPECT_EQ(place_.lists, 1);
 }
 
 TEST_F(ObjectLookTest, AListThatFailsIsTold) {
   place_.status = absl::UnavailableError("no connection");
-  ObjectLook look(&place_, place_.root(), {}, 0);
+  ObjectLook look(&place_, place_.root(), base::AmpleBudget(), {}, 0);
   EXPECT_EQ(look.At("1").status(), place_.status);
   EXPECT_EQ(look.At("2").status(), place_.status);
 }

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dataset/image_folder.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -25,7 +26,7 @@ class RevalidationTest : public testing::Test {
       tree_.Write("b/sub/" + std::to_string(i) + ".jpg", "x");
     }
     tree_.Link("b/sub/link.jpg", "../../a/0.jpg");
-    index_ = *ScanImageFolder(*tree_.Root(), {});
+    index_ = *ScanImageFolder(*tree_.Root(), {.budget = base::AmpleBudget()});
   }
 
   bool Holds(std::uint64_t most_files = 1000) {
@@ -58,7 +59,7 @@ TEST_F(RevalidationTest, LooksWhereLinksLead) {
   EXPECT_FALSE(Holds());
   EXPECT_THAT(warnings_,
               ElementsAre(HasSubstr(": a/0.jpg was changed in its place: ")));
-  index_ = *ScanImageFolder(*tree_.Root(), {});
+  index_ = *ScanImageFolder(*tree_.Root(), {.budget = base::AmpleBudget()});
   EXPECT_TRUE(Holds());
 }
 

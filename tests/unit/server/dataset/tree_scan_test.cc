@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -37,10 +38,12 @@ class TreeScanTest : public testing::Test {
   }
 
   absl::StatusOr<ScannedTree> Scan(int threads) {
-    return ScanTree(*tree_.Root(), StopAfterSome, threads, stop.get_token());
+    return ScanTree(*tree_.Root(), StopAfterSome, threads, memory_,
+                    stop.get_token());
   }
 
   ScratchTree tree_;
+  base::WorkingMemory memory_{base::AmpleBudget(), "a scan"};
 };
 
 TEST_F(TreeScanTest, FindsAllUnlessStopped) {

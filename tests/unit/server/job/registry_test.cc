@@ -13,6 +13,7 @@
 #include "server/dataset/catalog.h"
 #include "server/executor/executor.h"
 #include "server/storage/byte_source.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::job {
 namespace {
@@ -72,7 +73,8 @@ class RegistryTest : public ::testing::Test {
   NotingSource source_;
   dataset::Catalog catalog_{{.index_directory = "",
                              .scan_threads = 1,
-                             .wall_clock = [] { return std::int64_t{0}; }}};
+                             .wall_clock = [] { return std::int64_t{0}; },
+                             .budget = base::AmpleBudget()}};
   Registry registry_{
       &catalog_,
       {.source = &source_, .executor = &executor_, .on_changed = {}}};

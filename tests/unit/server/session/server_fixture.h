@@ -92,9 +92,10 @@ class ServerTest : public testing::Test {
   base::MemoryBudget budget_{std::uint64_t{256} << 20};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   dataset::Catalog catalog_{
-      {.index_directory = "", .scan_threads = 2, .wall_clock = [this] {
-         return scan_gate_.NowNanos();
-       }}};
+      {.index_directory = "",
+       .scan_threads = 2,
+       .wall_clock = [this] { return scan_gate_.NowNanos(); },
+       .budget = &budget_}};
   std::unique_ptr<base::EventLoop> loop_;
   std::optional<executor::ThreadPoolExecutor> executor_;
   std::optional<storage::local::LocalSource> source_;

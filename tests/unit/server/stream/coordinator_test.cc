@@ -25,14 +25,18 @@ class CoordinatorTest : public testing::Test {
     return base::MakeList(numbers, kSize, &budget_);
   }
 
+  std::shared_ptr<Coordinator::Seat> Join() const {
+    return coordinator_->Join({});
+  }
+
   base::MemoryBudget budget_{1 << 20};
   const std::shared_ptr<Coordinator> coordinator_ =
-      std::make_shared<Coordinator>(kSize, kRoom, kSeed);
+      std::make_shared<Coordinator>(kSize, kRoom, kSeed, &budget_);
 };
 
 TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
-  const auto first = coordinator_->Join();
-  const auto second = coordinator_->Join();
+  const auto first = Join();
+  const auto second = Join();
   std::set<std::uint64_t> made;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = first->At(i);
@@ -61,8 +65,8 @@ TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
 }
 
 TEST_F(CoordinatorTest, WhatIsMissedIsCheapNoLonger) {
-  const auto first = coordinator_->Join();
-  const auto second = coordinator_->Join();
+  const auto first = Join();
+  const auto second = Join();
   const std::uint64_t sample = first->At(0);
   first->Kept(sample, kFormBytes);
   EXPECT_EQ(second->PositionOf(sample), 2);
@@ -70,9 +74,24 @@ TEST_F(CoordinatorTest, WhatIsMissedIsCheapNoLonger) {
   EXPECT_EQ(second->PositionOf(sample), kSize);
 }
 
+TEST_F(CoordinatorTest, KnowsOfNoMoreFormsThanThereIsMemoryFor) {
+  const auto first = Join();
+  const auto second = Join();
+  {
+    const auto others = budget_.Reserve(budget_.limit(), "others");
+    const std::uint64_t sample = first->At(0);
+    EXPECT_EQ(first->Kept(sample, kFormBytes), std::vector{sample});
+    EXPECT_EQ(second->PositionOf(sample), kSize);
+  }
+  const std::uint64_t sample = first->At(1);
+  EXPECT_TRUE(first->Kept(sample, kFormBytes).empty());
+  EXPECT_EQ(second->PositionOf(sample), 2);
+  EXPECT_GT(budget_.used(), 0);
+}
+
 TEST_F(CoordinatorTest, WhoLeavesMakesNothingAnyMore) {
-  auto first = coordinator_->Join();
-  const auto second = coordinator_->Join();
+  auto first = Join();
+  const auto second = Join();
   const std::uint64_t sample = first->At(0);
   EXPECT_EQ(second->PositionOf(sample), 1);  // its form will be there
   first.reset();
@@ -81,7 +100,7 @@ TEST_F(CoordinatorTest, WhoLeavesMakesNothingAnyMore) {
 }
 
 TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
-  const auto seat = coordinator_->Join();
+  const auto seat = Join();
   std::vector<std::uint64_t> seen;
   for (std::uint64_t i = 0; i < 90; ++i) seen.push_back(i);
   ASSERT_TRUE(seat->Start(90, List(seen).get()).ok());
@@ -92,7 +111,7 @@ TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
 }
 
 TEST_F(CoordinatorTest, WhatWasSeenMustBeAsManyAsAreSaid) {
-  const auto seat = coordinator_->Join();
+  const auto seat = Join();
   for (const auto& status :
        {seat->Start(1, nullptr), seat->Start(0, List({3}).get()),
         seat->Start(2, List({3, 3}).get())}) {

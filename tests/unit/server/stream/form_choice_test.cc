@@ -14,6 +14,7 @@
 
 #include "server/pipeline/pipeline.h"
 #include "server/stream/coordinator.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/stream/fake_production.h"
 
@@ -255,10 +256,10 @@ TEST_F(FormChoiceTest, ACorruptImageIsAnErrorAndNotKept) {
 }
 
 TEST_F(FormChoiceTest, TheCoordinatorLearnsWhatBecameOfASample) {
-  const auto coordinator =
-      std::make_shared<Coordinator>(kSize, keeper_.form_capacity(), 1);
-  recipe_.seat = coordinator->Join();
-  const auto other = coordinator->Join();
+  const auto coordinator = std::make_shared<Coordinator>(
+      kSize, keeper_.form_capacity(), 1, base::AmpleBudget());
+  recipe_.seat = coordinator->Join({});
+  const auto other = coordinator->Join({});
   FormChoice choice(&recipe_, &keeper_);
   Measure(choice);
 
@@ -282,9 +283,10 @@ TEST_F(FormChoiceTest, TheCoordinatorLearnsWhatBecameOfASample) {
 TEST_F(FormChoiceTest, WhatLeavesTheShelfIsDropped) {
   // The least that there is.
   constexpr std::size_t kShelved = 16;
-  const auto coordinator = std::make_shared<Coordinator>(kSize, 1, 1);
-  recipe_.seat = coordinator->Join();
-  const auto other = coordinator->Join();
+  const auto coordinator =
+      std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
+  recipe_.seat = coordinator->Join({});
+  const auto other = coordinator->Join({});
   FormChoice choice(&recipe_, &keeper_);
   Measure(choice);
   for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {

@@ -18,12 +18,14 @@ namespace {
 constexpr std::uint64_t kSamples = 100;
 
 TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
+  base::MemoryBudget budget(1 << 20);
   FakeProduction production(1);
   Recipe recipe = FakeRecipe(kSamples, 10, [](proto::LoaderSpec& spec) {
     spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
   });
   recipe.seat =
-      std::make_shared<Coordinator>(kSamples, /*room=*/0, /*seed=*/7)->Join();
+      std::make_shared<Coordinator>(kSamples, /*room=*/0, /*seed=*/7, &budget)
+          ->Join({});
   recipe.sampler = recipe.sampler.With(recipe.seat);
   const auto stream = *Stream::Create(recipe, production.machinery());
   FakeClient client(stream.get());
@@ -35,7 +37,6 @@ TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
   };
   // Epochs of which all was seen. It takes nothing, not even that they are
   // over, until it gets nothing any more.
-  base::MemoryBudget budget(1 << 20);
   std::vector<std::uint64_t> all(kSamples);
   std::iota(all.begin(), all.end(), 0);
   const auto list = base::MakeList(all, kSamples, &budget);

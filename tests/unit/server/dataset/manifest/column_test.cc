@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -79,7 +80,8 @@ TEST(ColumnTest, DoesNotMixIntegersAndTexts) {
 
 TEST(ColumnTest, ClassesAreSortedByTheirBytes) {
   Column column = Of({"b", "a", "B", "b", "\xc3\xa9", "ab"});
-  EXPECT_THAT(column.TakeClasses(),
+  base::WorkingMemory memory(base::AmpleBudget(), "a table");
+  EXPECT_THAT(*column.TakeClasses(memory),
               ElementsAre("B", "a", "ab", "b", "\xc3\xa9"));
   ASSERT_TRUE(column.has_integers());
   const std::vector<std::int64_t> labels = {3, 1, 0, 3, 4, 2};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -16,7 +17,8 @@ struct Record {
 
 // All records; or, as the only one, an error.
 std::vector<Record> Read(std::string_view text) {
-  CsvReader reader(text);
+  base::WorkingMemory memory(base::AmpleBudget(), "a table");
+  CsvReader reader(text, &memory);
   std::vector<Record> records;
   std::vector<std::string> record;
   for (;;) {

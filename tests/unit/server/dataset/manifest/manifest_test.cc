@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::dataset::manifest {
@@ -39,7 +40,9 @@ absl::StatusOr<storage::ObjectVersion> Look(const std::string& path) {
 absl::StatusOr<std::shared_ptr<const Manifest>> Read(
     std::string_view text, const FieldColumns& fields,
     TableFormat format = TableFormat::kCsv, const std::string& folder = "") {
+  base::WorkingMemory memory(base::AmpleBudget(), "a table");
   ManifestOptions options;
+  options.memory = &memory;
   options.format = format;
   options.root = "/data";
   options.folder = folder;
@@ -268,9 +271,49 @@ TEST(ManifestTest, ManagesWithoutThreads) {
   EXPECT_EQ((*manifest)->size(), 1000u);
 }
 
+TEST(ManifestTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
+  std::string text = "path,class\n";
+  for (int i = 0; i < 10'000; ++i)
+    absl::StrAppend(&text, "a.jpg,", std::string(40, 'x'), i % 100, "\n");
+  base::MemoryBudget budget(std::uint64_t{4} << 20);
+  const auto read = [&] {
+    base::WorkingMemory memory(&budget, "the table");
+    ManifestOptions options;
+    options.memory = &memory;
+    return Manifest::Read(text, {{"image", "label"}, {"path", "class"}},
+                          options, Look);
+  };
+  {
+    const auto manifest = read();
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    EXPECT_GE(budget.used(), 10'000 * (5 + 8 + 8 + 16));
+    EXPECT_LT(budget.used(), 10'000 * 80);
+  }
+  EXPECT_EQ(budget.used(), 0);
+  const auto others = budget.Reserve(budget.limit() - 500'000, "others");
+  EXPECT_EQ(read().status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(ManifestTest, CountsARowOfAnyLength) {
+  base::MemoryBudget budget(std::uint64_t{1} << 20);
+  for (const std::string& text :
+       {"path,class\na," + std::string(300'000, 'x'),
+        "path" + std::string(300'000, ',') + "class\n",
+        "path,class\na,\"" + std::string(300'000, 'x') + "\""}) {
+    base::WorkingMemory memory(&budget, "the table");
+    ManifestOptions options;
+    options.memory = &memory;
+    const auto read = Manifest::Read(
+        text, {{"image", "label"}, {"path", "class"}}, options, Look);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kResourceExhausted);
+  }
+}
+
 TEST(ManifestTest, Stops) {
   std::stop_source stop;
+  base::WorkingMemory memory(base::AmpleBudget(), "a table");
   ManifestOptions options;
+  options.memory = &memory;
   options.stop = stop.get_token();
   int looks = 0;
   const auto read = Manifest::Read("path\na\nb\nc\n", {{"image"}, {"path"}},

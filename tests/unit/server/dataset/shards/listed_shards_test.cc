@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/listed_place.h"
 
 namespace forebay::dataset::shards {
@@ -18,7 +19,8 @@ class ListedShardsTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::vector<std::string>> List(
       const std::vector<std::string>& patterns) {
-    const auto shards = ListRemoteShards(place_, *place_.root(), patterns, {});
+    const auto shards =
+        ListRemoteShards(place_, *place_.root(), patterns, memory_, {});
     if (!shards.ok()) return shards.status();
     std::vector<std::string> paths;
     for (const Shard& shard : *shards) {
@@ -29,6 +31,7 @@ class ListedShardsTest : public ::testing::Test {
   }
 
   ListedPlace place_;
+  base::WorkingMemory memory_{base::AmpleBudget(), "shards"};
 };
 
 TEST_F(ListedShardsTest, NamedOnesComeInTheirOrder) {

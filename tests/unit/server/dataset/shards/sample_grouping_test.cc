@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "server/base/status.h"
 #include "server/dataset/shards/tar_walk.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
@@ -22,7 +23,8 @@ absl::Status Group(const std::string& name, const std::string& archive,
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk, TarWalk::Create(name, archive.size()));
   std::vector<TarMember> members;
   FOREBAY_RETURN_IF_ERROR(walk.See(0, AsBytes(archive), &members));
-  SampleGrouping grouping(name);
+  base::WorkingMemory memory(base::AmpleBudget(), "samples");
+  SampleGrouping grouping(name, &memory);
   for (const TarMember& member : members) {
     FOREBAY_RETURN_IF_ERROR(grouping.Add(member, samples));
   }
@@ -66,7 +68,8 @@ TEST(SampleGroupingTest, GroupsAsWebdatasetDoes) {
 
 TEST(SampleGroupingTest, BadSamplesAreLeftOut) {
   std::vector<GroupedSample> samples;
-  SampleGrouping grouping("shard");
+  base::WorkingMemory memory(base::AmpleBudget(), "samples");
+  SampleGrouping grouping("shard", &memory);
   for (const TarMember& member :
        {TarMember{"1.jpg", 512, 1}, TarMember{"1.__bad__", 1536, 1},
         TarMember{"2.jpg", 2560, 1}}) {

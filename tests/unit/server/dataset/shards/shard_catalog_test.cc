@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
@@ -58,7 +59,7 @@ class ShardCatalogTest : public testing::Test {
     return {.root = memory_.root(),
             .name = "*.tar",
             .fields = *FieldChoice::Create(fields),
-            .list = [this](const std::stop_token&)
+            .list = [this](base::WorkingMemory&, const std::stop_token&)
                 -> absl::StatusOr<std::vector<Shard>> { return shards_; },
             .source = &source_};
   }
@@ -80,7 +81,7 @@ class ShardCatalogTest : public testing::Test {
 };
 
 TEST_F(ShardCatalogTest, SaysWhereEachFieldLies) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request({"cls", "jpg;jpeg;png"}));
   ASSERT_NE(dataset, nullptr);
   ASSERT_EQ(dataset->fields().size(), 2u);
@@ -111,7 +112,7 @@ TEST_F(ShardCatalogTest, SaysWhereEachFieldLies) {
 }
 
 TEST_F(ShardCatalogTest, LoadersShareTheIndexWhileShardsStay) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   const auto one = Open(catalog, Request());
   const int reads = source_.reads;
   EXPECT_GT(reads, 0);
@@ -128,7 +129,7 @@ TEST_F(ShardCatalogTest, LoadersShareTheIndexWhileShardsStay) {
 TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
   memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), {1, 1});
-  ShardCatalog catalog(Directory());
+  ShardCatalog catalog(Directory(), base::AmpleBudget());
   const auto before = Open(catalog, Request());
   const int reads = source_.reads;
   for (const storage::Revision& now :
@@ -140,7 +141,7 @@ TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
     EXPECT_EQ(source_.reads, reads);
     EXPECT_EQ(after->version(), before->version());
     EXPECT_EQ(after->At(0).version, shards_[0].version);
-    ShardCatalog later(Directory());
+    ShardCatalog later(Directory(), base::AmpleBudget());
     EXPECT_EQ(Open(later, Request())->At(0).version, shards_[0].version);
     EXPECT_EQ(source_.reads, reads);
   }
@@ -148,11 +149,12 @@ TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
 }
 
 TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   ShardRequest request = Request();
   int lists = 0;
   request.list =
-      [&](const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
+      [&](base::WorkingMemory&,
+          const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
     std::vector<Shard> shards = shards_;
     if (++lists == 1) Put("b.tar", GoldenFile("webdataset.tar"));
     return shards;
@@ -160,7 +162,8 @@ TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
   EXPECT_NE(Open(catalog, request), nullptr);
   EXPECT_EQ(lists, 2);
   request.list =
-      [&](const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
+      [&](base::WorkingMemory&,
+          const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
     std::vector<Shard> shards = shards_;
     Put("b.tar", GoldenFile("webdataset.tar"));
     return shards;
@@ -174,7 +177,7 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
   const std::string archive = GoldenFile("webdataset.tar");
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
   memory_.Rewrite("a.tar", archive, {1, 1});
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request());
   storage::ReadRequest read;
   read.root = memory_.root();
@@ -216,18 +219,18 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
 TEST_F(ShardCatalogTest, FindsTheIndexOnDiskUntilAShardChanges) {
   Version version;
   {
-    ShardCatalog catalog(Directory());
+    ShardCatalog catalog(Directory(), base::AmpleBudget());
     version = Open(catalog, Request())->version();
   }
   const int reads = source_.reads;
   {
-    ShardCatalog catalog(Directory());
+    ShardCatalog catalog(Directory(), base::AmpleBudget());
     EXPECT_EQ(Open(catalog, Request())->version(), version);
     EXPECT_EQ(source_.reads, reads);
   }
   Put("b.tar", GoldenFile("webdataset.tar"));
   {
-    ShardCatalog catalog(Directory());
+    ShardCatalog catalog(Directory(), base::AmpleBudget());
     const auto dataset = Open(catalog, Request());
     EXPECT_NE(dataset->version(), version);
     EXPECT_GT(source_.reads, reads);
@@ -239,19 +242,19 @@ TEST_F(ShardCatalogTest, FindsTheIndexOnDiskUntilAShardChanges) {
 
 TEST_F(ShardCatalogTest, BuildsADamagedIndexAnewAndSaysSo) {
   {
-    ShardCatalog catalog(Directory());
+    ShardCatalog catalog(Directory(), base::AmpleBudget());
     Open(catalog, Request());
   }
   for (const auto& file : std::filesystem::directory_iterator(Directory())) {
     std::ofstream(file.path()) << "garbage";
   }
-  ShardCatalog catalog(Directory());
+  ShardCatalog catalog(Directory(), base::AmpleBudget());
   EXPECT_NE(Open(catalog, Request()), nullptr);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its index is built anew: ")));
 }
 
 TEST_F(ShardCatalogTest, ErrorsNameRootAndShard) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   Put("c.tar", "no tar archive");
   const absl::Status broken = catalog.Open(Request(), &warnings_, {}).status();
   EXPECT_EQ(broken.code(), absl::StatusCode::kDataLoss);
@@ -265,11 +268,12 @@ TEST_F(ShardCatalogTest, ErrorsNameRootAndShard) {
 }
 
 TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   std::stop_source impatience;
   ShardRequest request = Request();
   request.list =
-      [&](const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
+      [&](base::WorkingMemory&,
+          const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
     // The only one who waits for the search: it is stopped with him.
     impatience.request_stop();
     EXPECT_TRUE(search.stop_requested());
@@ -282,7 +286,7 @@ TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
 }
 
 TEST_F(ShardCatalogTest, ManyAtOnceScanOnce) {
-  ShardCatalog catalog("");
+  ShardCatalog catalog("", base::AmpleBudget());
   Open(catalog, Request());
   const int once = source_.reads;
   source_.reads = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
@@ -24,9 +25,15 @@ std::string Encoded() {
   return EncodeShardIndex(**index);
 }
 
+absl::StatusOr<std::shared_ptr<const ShardIndex>> Decode(
+    absl::Span<const std::uint8_t> bytes) {
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  return DecodeShardIndex(bytes, memory);
+}
+
 TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   const std::string bytes = Encoded();
-  const auto index = DecodeShardIndex(AsBytes(bytes));
+  const auto index = Decode(AsBytes(bytes));
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_EQ(EncodeShardIndex(**index), bytes);
   EXPECT_EQ((*index)->size(), 2u);
@@ -56,7 +63,7 @@ TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= 1 << bit % 8;
-    EXPECT_EQ(DecodeShardIndex(AsBytes(damaged)).status().code(),
+    EXPECT_EQ(Decode(AsBytes(damaged)).status().code(),
               absl::StatusCode::kDataLoss)
         << bit;
   }
@@ -65,11 +72,10 @@ TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {
 TEST(ShardIndexFormatTest, EveryOtherLengthIsNoticed) {
   const std::string bytes = Encoded();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_EQ(
-        DecodeShardIndex(AsBytes(bytes.substr(0, length))).status().code(),
-        absl::StatusCode::kDataLoss);
+    EXPECT_EQ(Decode(AsBytes(bytes.substr(0, length))).status().code(),
+              absl::StatusCode::kDataLoss);
   }
-  EXPECT_FALSE(DecodeShardIndex(AsBytes(bytes + '\0')).ok());
+  EXPECT_FALSE(Decode(AsBytes(bytes + '\0')).ok());
 }
 
 }  // namespace

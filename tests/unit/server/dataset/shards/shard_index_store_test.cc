@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::shards {
@@ -21,9 +22,10 @@ class ShardIndexStoreTest : public testing::Test {
   }
 
   std::shared_ptr<const ShardIndex> Index() const {
+    base::WorkingMemory memory(base::AmpleBudget(), "an index");
     ShardSamples samples;
     EXPECT_TRUE(Pack(shards_[0], fields_, "1", {{{512, 1, 0}}}, &samples).ok());
-    auto index = BuildShardIndex(fields_, shards_, {samples, {}});
+    auto index = BuildShardIndex(fields_, shards_, {samples, {}}, memory);
     EXPECT_TRUE(index.ok()) << index.status();
     return *std::move(index);
   }
@@ -38,7 +40,8 @@ class ShardIndexStoreTest : public testing::Test {
   }
 
   ScratchTree tree_;
-  const ShardIndexStore store_ = ShardIndexStore(tree_.path() + "/indexes");
+  const ShardIndexStore store_ =
+      ShardIndexStore(tree_.path() + "/indexes", base::AmpleBudget());
   const FieldChoice fields_ = Fields({"jpg"});
   const std::vector<Shard> shards_ = {{"0.tar", {4096, 1}},
                                       {"1.tar", {1024, 2}}};

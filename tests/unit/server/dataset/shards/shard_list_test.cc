@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::shards {
@@ -28,7 +29,7 @@ class ShardListTest : public testing::Test {
   }
 
   Paths List(const std::vector<std::string>& patterns) {
-    const auto shards = ListShards(*tree_.Root(), patterns);
+    const auto shards = ListShards(*tree_.Root(), patterns, memory_);
     EXPECT_TRUE(shards.ok()) << shards.status();
     Paths paths;
     if (!shards.ok()) return paths;
@@ -37,6 +38,7 @@ class ShardListTest : public testing::Test {
   }
 
   ScratchTree tree_;
+  base::WorkingMemory memory_{base::AmpleBudget(), "shards"};
 };
 
 TEST_F(ShardListTest, ExpandsBracesInTheirOrder) {
@@ -58,7 +60,7 @@ TEST_F(ShardListTest, FitsFilesAsGlobDoes) {
 }
 
 TEST_F(ShardListTest, KnowsTheirVersions) {
-  const auto shards = ListShards(*tree_.Root(), {"train/link.tar"});
+  const auto shards = ListShards(*tree_.Root(), {"train/link.tar"}, memory_);
   ASSERT_TRUE(shards.ok()) << shards.status();
   const auto stat = tree_.Root()->Stat("train/1.tar");
   ASSERT_TRUE(stat.ok()) << stat.status();
@@ -69,7 +71,8 @@ TEST_F(ShardListTest, KnowsTheirVersions) {
 TEST_F(ShardListTest, ErrorsNameWhatLacks) {
   const auto expect = [&](const std::string& pattern, absl::StatusCode code,
                           const std::string& named) {
-    const absl::Status status = ListShards(*tree_.Root(), {pattern}).status();
+    const absl::Status status =
+        ListShards(*tree_.Root(), {pattern}, memory_).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(named));
   };
@@ -85,9 +88,10 @@ TEST_F(ShardListTest, ErrorsNameWhatLacks) {
 TEST_F(ShardListTest, Stops) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(
-      ListShards(*tree_.Root(), {"*.tar"}, stop.get_token()).status().code(),
-      absl::StatusCode::kCancelled);
+  EXPECT_EQ(ListShards(*tree_.Root(), {"*.tar"}, memory_, stop.get_token())
+                .status()
+                .code(),
+            absl::StatusCode::kCancelled);
 }
 
 }  // namespace

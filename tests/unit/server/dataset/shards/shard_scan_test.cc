@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
@@ -55,10 +56,11 @@ class ShardScanTest : public testing::Test {
       const std::vector<std::string>& fields = {"jpg", "cls"},
       const ShardScanOptions& options = {}) {
     return ScanShards(source_, memory_.root(), shards,
-                      *FieldChoice::Create(fields), options);
+                      *FieldChoice::Create(fields), options, working_memory_);
   }
 
   storage::MemorySource memory_;
+  base::WorkingMemory working_memory_{base::AmpleBudget(), "shards"};
   WatchedSource source_{memory_};
 };
 

@@ -1,0 +1,21 @@
+#ifndef FOREBAY_SERVER_SESSION_MESSAGE_SIZE_H_
+#define FOREBAY_SERVER_SESSION_MESSAGE_SIZE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "google/protobuf/descriptor.h"
+
+namespace forebay::session {
+
+// Bytes of memory that a message of `type` takes at most once it is parsed from
+// `wire`: two bytes of it can be a message of some hundred. Walks through the
+// wire format and makes nothing. Thread-safe; never blocks. INVALID_ARGUMENT:
+// it is malformed, nested too deep, or has too many messages within.
+absl::StatusOr<std::uint64_t> ParsedSize(
+    std::string_view wire, const google::protobuf::Descriptor* type);
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_SERVER_SESSION_MESSAGE_SIZE_H_

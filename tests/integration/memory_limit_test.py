@@ -1,0 +1,323 @@
+"""`memory.limit` is the limit: whatever a dataset is, what the daemon has in
+memory stays below it, and who asks for more is refused by name."""
+
+import contextlib
+import os
+import pathlib
+import re
+import threading
+
+import pytest
+
+import forebay
+from daemons import serving
+from raw_session import (INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RawSession,
+                         loader_spec, memfd, messages, sealed, text)
+from trouble import memory_used, until
+
+MIB = 1 << 20
+LIMIT = 48 * MIB  # of which 28 are taken before anybody comes
+FILES = 100_000
+ROWS = 60_000
+IMAGE = "0/0.jpg"
+LIST = 16  # bytes that a list of samples takes for each
+
+
+def resident(daemon):
+    """Bytes of anonymous and shared memory that the daemon has now."""
+    status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return sum(int(kib) << 10 for kib in
+               re.findall(r"Rss(?:Anon|Shmem):\s+(\d+) kB", status))
+
+
+class Watch:
+    """The most memory that the daemon has had since, beyond what it had."""
+
+    def __init__(self, daemon):
+        self._daemon = daemon
+        self._before = resident(daemon)
+        self._largest = self._before
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self):
+        while not self._ended.wait(0.002):
+            self._largest = max(self._largest, resident(self._daemon))
+
+    @property
+    def largest(self):
+        self._largest = max(self._largest, resident(self._daemon))
+        return self._largest - self._before
+
+
+@contextlib.contextmanager
+def raw(daemon):
+    """A raw session that has greeted."""
+    with RawSession(daemon.runtime_dir / "session.sock") as opened:
+        yield opened.greet()
+
+
+@contextlib.contextmanager
+def limited(folder, limit=LIMIT):
+    """A daemon of so much memory."""
+    config = folder / "forebayd.toml"
+    config.write_text(f"[memory]\nlimit = '{limit >> 20}MiB'\n[cpu]\nworkers = 2\n"
+                      "[image]\nscratch_limit = '4MiB'\n[cache]\nmemory = '0'\n")
+    with serving(folder, "--config", str(config)) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    with limited(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def session(daemon):
+    with raw(daemon) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A folder with one image, whose content nobody looks at."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / IMAGE).parent.mkdir()
+    (folder / IMAGE).write_bytes(b"")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def many_files(tmp_path_factory):
+    """A class folder of FILES files with long names."""
+    folder = tmp_path_factory.mktemp("many") / "data"
+    (folder / "a").mkdir(parents=True)
+    where = os.open(folder / "a", os.O_RDONLY)
+    name = "x" * 200
+    for number in range(FILES):
+        os.close(os.open(f"{number:08d}{name}.jpg", os.O_CREAT, dir_fd=where))
+    os.close(where)
+    return folder
+
+
+def refused(daemon, opening, *named):
+    """Nobody gets what does not fit, the limit holds meanwhile, and all is
+    given back."""
+    used = memory_used(daemon)
+    with Watch(daemon) as watch:
+        with pytest.raises(forebay.ResourceExhausted) as caught:
+            opening()
+    for word in (*named, "memory.limit", f"of {LIMIT >> 20} MiB"):
+        assert str(word) in str(caught.value)
+    assert watch.largest <= LIMIT
+    until(lambda: memory_used(daemon) == used, "all is given back")
+
+
+def held(daemon, opening, least):
+    """What fits is counted as long as it is there."""
+    used = memory_used(daemon)
+    with Watch(daemon) as watch:
+        dataset = opening()
+    assert watch.largest <= LIMIT
+    assert memory_used(daemon) >= used + least
+    return dataset
+
+
+def write_table(path, rows):
+    columns = "p" + "".join(f",c{number}" for number in range(4))
+    with open(path, "w") as file:
+        if path.suffix == ".csv":
+            print(columns, file=file)
+        for row in range(rows):
+            cells = [f"{row:06d}" + "x" * 100] * 4
+            if path.suffix == ".csv":
+                print(IMAGE, *cells, sep=",", file=file)
+            else:
+                more = ", ".join(f'"c{number}": "{cell}"'
+                                 for number, cell in enumerate(cells))
+                print(f'{{"p": "{IMAGE}", {more}}}', file=file)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
+def test_tables(daemon, small, name):
+    table = small / name
+
+    def opening():
+        return forebay.Dataset(forebay.manifest(
+            table, image="p", **{f"c{n}": f"c{n}" for n in range(4)}),
+            decode=False)
+
+    write_table(table, ROWS // 20)
+    dataset = held(daemon, opening, 4 * 100 * ROWS // 20)
+    assert len(dataset) == ROWS // 20
+    # The file alone would fit, but not with what is made of it.
+    write_table(table, ROWS // 2)
+    refused(daemon, opening, small, name)
+    write_table(table, ROWS)
+    refused(daemon, opening, small, name)
+
+
+def test_a_table_of_one_cell(daemon, small):
+    """A text that is as long as the file takes no copy that is not counted."""
+    table = small / "cell.csv"
+    table.write_text(f"p,c\n{IMAGE},{'x' * (12 * MIB)}\n")
+    refused(daemon, lambda: forebay.Dataset(
+        forebay.manifest(table, image="p", c="c"), decode=False), small)
+
+
+def test_folders(daemon, many_files):
+    refused(daemon, lambda: forebay.Dataset(many_files, decode=False),
+            many_files, "its index")
+
+
+def test_lists_of_shards(daemon, small):
+    shards = str(small / "{000000..999999}.tar")
+    refused(daemon, lambda: forebay.Dataset(shards, fields=("jpg",),
+                                            decode=False), small, "shards")
+
+
+def reader_spec(dataset):
+    spec = messages()[0].LoaderSpec()
+    spec.dataset.CopyFrom(dataset)
+    return spec
+
+
+def lists(session, folder, numbers):
+    """The answer to who opens a subset by so long a list."""
+    job, session_messages = messages()
+    subset = job.DatasetSpec(format=job.DatasetSpec.SUBSET)
+    part = subset.parts.add()
+    part.CopyFrom(loader_spec(folder).dataset)
+    part.descriptors = 1
+    root = os.open(folder, os.O_RDONLY)
+    content = sealed(b"", size=8 * numbers)
+    try:
+        return session.call([root, content],
+                            open_reader=session_messages.OpenReader(
+                                spec=reader_spec(subset)))[0]
+    finally:
+        os.close(root)
+        os.close(content)
+
+
+def test_subsets(daemon, session, small):
+    with Watch(daemon) as watch:
+        opened = lists(session, small, 500_000)
+        assert opened.dataset_size == 500_000, opened
+        error = lists(session, small, 1_500_000)
+    assert error.code == RESOURCE_EXHAUSTED and "list" in text(error)
+    assert watch.largest <= LIMIT
+
+
+def test_arrays(daemon, session):
+    job, session_messages = messages()
+
+    def arrays(samples):
+        dataset = job.DatasetSpec(format=job.DatasetSpec.ARRAYS,
+                                  samples=samples)
+        dataset.arrays.add(name=b"label", kind=job.ArrayField.LABEL)
+        content = sealed(b"", size=8 * samples)
+        try:
+            return session.call([content],
+                                open_reader=session_messages.OpenReader(
+                                    spec=reader_spec(dataset)))[0]
+        finally:
+            os.close(content)
+
+    with Watch(daemon) as watch:
+        opened = arrays(MIB)
+        assert opened.dataset_size == MIB, opened
+        error = arrays(3 * MIB)
+    assert error.code == RESOURCE_EXHAUSTED and "arrays" in text(error)
+    assert watch.largest <= LIMIT
+
+
+def test_coordinated_orders(tmp_path, small):
+    """They take 8 bytes a sample."""
+    job, session_messages = messages()
+    spec = loader_spec(batch_size=1)
+    spec.sampler.order = job.SamplerSpec.COORDINATED
+    spec.dataset.Clear()
+    spec.dataset.format = job.DatasetSpec.SUBSET
+    part = spec.dataset.parts.add()
+    part.CopyFrom(loader_spec(small).dataset)
+    part.descriptors = 1
+
+    def opened(session, samples):
+        root = os.open(small, os.O_RDONLY)
+        content = sealed(b"", size=8 * samples)
+        answer, fds = session.call(
+            [root, content],
+            open_loader=session_messages.OpenLoader(spec=spec))
+        for fd in (root, content, *fds):
+            os.close(fd)
+        return answer
+
+    with limited(tmp_path, 160 * MIB) as daemon:
+        with raw(daemon) as session:
+            used = []
+            for samples in (1, 1, 400_001):
+                answer = opened(session, samples)
+                assert answer.dataset_size == samples, answer
+                used.append(memory_used(daemon))
+            more = (used[2] - used[1]) - (used[1] - used[0])
+            assert more >= 400_000 * (8 + LIST)
+            with Watch(daemon) as watch:
+                error = opened(session, 3_800_000)
+        assert error.code == RESOURCE_EXHAUSTED, error
+        assert "the coordinated order" in text(error)
+        assert watch.largest <= 160 * MIB
+
+
+def test_specs_of_nothing(daemon, session):
+    """Parts take two bytes in a message, and some hundred once it is read."""
+    job, session_messages = messages()
+    part = job.LoaderSpec(
+        dataset=job.DatasetSpec(parts=[job.DatasetSpec()])).SerializeToString()
+    content = memfd(part * (16 * MIB // len(part)))
+    try:
+        with Watch(daemon) as watch:
+            for opening in ({"open_loader": session_messages.OpenLoader(
+                    spec_in_memfd=True)},
+                            {"open_reader": session_messages.OpenReader(
+                                spec_in_memfd=True)}):
+                error, _ = session.call([content], **opening)
+                assert error.code in (INVALID_ARGUMENT, RESOURCE_EXHAUSTED)
+                assert "spec" in text(error)
+    finally:
+        os.close(content)
+    assert watch.largest <= LIMIT // 2
+
+
+def test_what_is_freed_goes_back(tmp_path, many_files):
+    """Who opens a dataset and leaves, again and again, leaves nothing behind,
+    whether the index was scanned or kept."""
+    job, session_messages = messages()
+    request = session_messages.OpenReader(spec=reader_spec(
+        loader_spec(many_files).dataset))
+
+    def open_and_leave(daemon):
+        with raw(daemon) as session:
+            root = os.open(many_files, os.O_RDONLY)
+            answer, _ = session.call([root], open_reader=request)
+            os.close(root)
+            assert answer.dataset_size == FILES, answer
+
+    with limited(tmp_path, 256 * MIB) as daemon:
+        used, before = memory_used(daemon), resident(daemon)
+        left = []
+        for _ in range(8):
+            open_and_leave(daemon)
+            until(lambda: memory_used(daemon) == used, "all is given back")
+            left.append((resident(daemon) - before) >> 20)
+        # What malloc keeps at the end of each of eight arenas.
+        assert max(left) <= 16, left

@@ -1,0 +1,18 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_BASE_AMPLE_BUDGET_H_
+#define FOREBAY_TESTS_UNIT_SERVER_BASE_AMPLE_BUDGET_H_
+
+#include <cstdint>
+
+#include "server/base/memory_budget.h"
+
+namespace forebay::base {
+
+// A budget that no test uses up, and that outlives all that it counts.
+inline MemoryBudget* AmpleBudget() {
+  static auto* const budget = new MemoryBudget(std::uint64_t{1} << 40);
+  return budget;
+}
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_BASE_AMPLE_BUDGET_H_

@@ -1,0 +1,94 @@
+#include "server/session/message_size.h"
+
+#include <cstdint>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/job.pb.h"
+#include "proto/session.pb.h"
+
+namespace forebay::session {
+namespace {
+
+using testing::HasSubstr;
+
+absl::StatusOr<std::uint64_t> SizeOfSpec(const std::string& wire) {
+  return ParsedSize(wire, proto::LoaderSpec::descriptor());
+}
+
+std::uint64_t SizeOnceParsed(const std::string& wire) {
+  proto::LoaderSpec spec;
+  EXPECT_TRUE(spec.ParseFromString(wire));
+  return spec.SpaceUsedLong();
+}
+
+TEST(MessageSizeTest, IsAtLeastWhatTheMessageTakes) {
+  proto::LoaderSpec nothing;
+  proto::LoaderSpec parts;
+  proto::LoaderSpec texts;
+  proto::LoaderSpec numbers;
+  for (int i = 0; i < 1000; ++i) {
+    parts.mutable_dataset()->add_parts();
+    texts.mutable_dataset()->add_shards(std::string(i, 'x'));
+    numbers.mutable_pipeline()->add_ops()->mutable_normalize()->add_mean(i);
+    numbers.mutable_dataset()->add_arrays()->add_shape(i);
+  }
+  numbers.mutable_dataset()->mutable_arrays(0)->mutable_shape()->Resize(10'000,
+                                                                        1);
+  for (const proto::LoaderSpec& spec : {nothing, parts, texts, numbers}) {
+    const std::string wire = spec.SerializeAsString();
+    const auto size = SizeOfSpec(wire);
+    ASSERT_TRUE(size.ok()) << size.status();
+    EXPECT_GE(*size, SizeOnceParsed(wire));
+    EXPECT_LE(*size, 10 * SizeOnceParsed(wire) + 1000);
+  }
+}
+
+TEST(MessageSizeTest, UnknownFieldsCount) {
+  const std::string unknown("\xfa\x7f\x04some", 7);
+  std::string wire;
+  for (int i = 0; i < 1000; ++i) wire += unknown;
+  EXPECT_GE(*SizeOfSpec(wire), SizeOnceParsed(wire));
+}
+
+TEST(MessageSizeTest, ManyMessagesAreRefused) {
+  std::string wire;
+  for (int i = 0; i < 30'000; ++i) wire += std::string("\x4a\x00", 2);
+  const std::string spec =
+      std::string("\x0a\xe0\xd4\x03", 4) + wire;  // 60,000 bytes of dataset
+  const absl::Status status = SizeOfSpec(spec).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("parts"));
+}
+
+TEST(MessageSizeTest, DeepAndMalformedOnesAreRefused) {
+  proto::DatasetSpec deep;
+  for (int i = 0; i < 120; ++i) {
+    proto::DatasetSpec around;
+    *around.add_parts() = deep;
+    deep = around;
+  }
+  proto::LoaderSpec spec;
+  *spec.mutable_dataset() = deep;
+  EXPECT_EQ(SizeOfSpec(spec.SerializeAsString()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  for (const std::string& wire :
+       {std::string("\x0a"), std::string("\x0a\x05"), std::string("\x0b"),
+        std::string(100, '\xff'), std::string("\x0a\x02\x4a\x05", 4)}) {
+    const auto size = SizeOfSpec(wire);
+    proto::LoaderSpec parsed;
+    EXPECT_TRUE(!size.ok() || !parsed.ParseFromString(wire));
+  }
+}
+
+TEST(MessageSizeTest, RequestsAreOfThoseToo) {
+  proto::ClientMessage message;
+  for (int i = 0; i < 1000; ++i) message.mutable_fetch()->add_samples(i);
+  const std::string wire = message.SerializeAsString();
+  EXPECT_GE(*ParsedSize(wire, proto::ClientMessage::descriptor()),
+            1000 * sizeof(std::uint64_t));
+}
+
+}  // namespace
+}  // namespace forebay::session
