@@ -250,7 +250,7 @@ def test_closing_ends_the_wait(daemon, photos):
     reading = threading.Thread(target=read)
     reading.start()
     until(lambda: not _native.lib.forebay_loader_is_attached(
-        loader._connection._handle), "the trainer's library notices")
+        loader._attachment.connection._handle), "the trainer's library notices")
     loader.close()
     reading.join(PATIENCE)
     assert ended == ["the loader is closed"]

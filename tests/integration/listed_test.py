@@ -94,8 +94,9 @@ def test_a_list_that_names_no_sample_harms_nothing(daemon, photos):
 
 def test_only_listed_loaders_take_lists(daemon, photos):
     with forebay.DataLoader(photos, batch_size=4, transform=CROP) as loader:
+        connection = loader._attachment.connection
         with pytest.raises(forebay.InvalidArgument, match="is not listed"):
-            loader._connection.start_epoch(0, 0, numpy.zeros(1, numpy.int64))
+            connection.start_epoch(0, 0, numpy.zeros(1, numpy.int64))
 
 
 def test_hostile_lists(session, photos):

@@ -207,7 +207,7 @@ def test_refuses_epochs_that_a_sampler_was_told(daemon, photos):
 
 def test_the_library_refuses_epochs_that_nobody_has(daemon, photos):
     with open_loader(photos, shuffle=True) as loader:
-        connection = loader._connection
+        connection = loader._attachment.connection
         for epoch, first in ((2**63, 0), (2**64 - 1, 0), (0, 2**63),
                              (0, 2**64 - 1)):
             with pytest.raises(forebay.InvalidArgument, match="below 2\\^63"):

@@ -41,6 +41,9 @@ class Epoch:
         self._taker = connection.taker(self._view.native)
         self._take = self._taker.take
 
+    def reads_from(self, connection) -> bool:
+        return self._connection is connection
+
     def __iter__(self) -> Epoch:
         return self
 

@@ -89,7 +89,9 @@ class Dataset:
             functools.partial(_daemon.ensure_running, directory)
             if autostart else None)
         self._lock = threading.Lock()  # guards what follows
-        self._is_new = True  # whether no sample was returned
+        # Whether no sample was returned, and the dataset not opened anew.
+        self._is_new = True
+        self._is_outdated = False  # whether the reader's dataset is
         _datasets.add(self)
         self._reader = self._open()
         self.classes = self._reader.classes
@@ -106,27 +108,27 @@ class Dataset:
 
     def _reopen(self):
         reader = self._open()
-        if reader.dataset_version.hex() != self.version:
-            self._is_new = False
-            raise _renewal.changed(self.uri)
+        _renewal.check_successor(self.uri, self._reader, reader, self._is_new)
         self._reader = reader
+        self.version = reader.dataset_version.hex()
+        self._is_outdated = False
 
     def _renew(self, error):
         if not self._is_new:
             raise error
-        self._is_new = False
-        self._reader = _renewal.renew(self.uri, self._reader, self._open,
-                                      error)
-        self.version = self._reader.dataset_version.hex()
+        _renewal.announce(error)
+        self._is_outdated = True
+        self._reopen()
 
     def _fetch(self, samples):
         def attempt():
-            if not self._reader.is_usable():
+            if self._is_outdated or not self._reader.is_usable():
                 self._reopen()
             try:
                 found = self._reader.fetch(samples)
             except errors.StateError as error:
                 self._renew(error)
+                self._is_new = False
                 found = self._reader.fetch(samples)
             self._is_new = False
             return found

@@ -22,9 +22,6 @@ class Progress:
     """Leads a loader from epoch to epoch.
 
     Used by one thread at a time, but for the samples of a position under way.
-
-    Attributes:
-      is_new: whether no second epoch was begun, and no state loaded.
     """
 
     def __init__(self, sampling: Sampling, options: Dict[str, Any],
@@ -37,7 +34,9 @@ class Progress:
         self._options = options
         self._dataset = dataset
         self._next = self._state = Position(0)
-        self.is_new = True
+        # Whether no state was loaded, and no sample returned before the epoch
+        # under way.
+        self._is_new = True
         self._begun = -1  # the last epoch that was
         # Of the epoch under way, and its samples when _state was set.
         self._running: Optional[Position] = None
@@ -45,6 +44,17 @@ class Progress:
         # What the sampler says while it is not to be listened to.
         self._passed: Optional[int] = None
         self._drawn: Any = None  # the last indices of a listed order
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody relies on the dataset's version: no sample was returned,
+        no state loaded, and the dataset not opened anew."""
+        running = self._running
+        return self._is_new and (running is None or running.samples == 0)
+
+    def set_renewed(self) -> None:
+        """The dataset was opened anew, which it is once."""
+        self._is_new = False
 
     @property
     def state(self) -> Position:
@@ -99,14 +109,15 @@ class Progress:
 
     def begin(self, position: Position) -> None:
         """The epoch of this position is under way."""
+        self._is_new = self.is_new
         self._next = Position(position.epoch + 1, generator=position.generator)
-        self.is_new = self.is_new and self._begun < 0
         self._begun = position.epoch
         self._running = self._state = position
         self._samples_before = 0
 
     def end(self) -> None:
         """The epoch under way has come to its end."""
+        self._is_new = self.is_new
         self._running = None
         self._state = self._next
 
@@ -120,6 +131,6 @@ class Progress:
         self._sampling.set_generator_state(position.generator)
         self._running = None
         self._next = self._state = position
-        self.is_new = False
+        self._is_new = False
         # A sampler that nobody tells an epoch from now on has no say.
         self._passed = self._sampling.epoch

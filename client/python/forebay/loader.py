@@ -8,8 +8,8 @@ import threading
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_batch, _connection, _daemon, _job, _manifest, _native, _plan,
-               _reattach, _renewal, errors)
+from . import (_attachment, _batch, _daemon, _job, _manifest, _native, _plan,
+               errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -187,14 +187,12 @@ class DataLoader:
         plan = _plan.make(2, **arguments)
         self._options = plan.options
         self._wrapper = _batch.Wrapper(plan.framework)
-        self._transform = plan.transform
         self._trainer_side = plan.trainer_side
         # Settled here: who reads from the machine's daemon waits for that one.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
-        self._start_daemon = (
-            functools.partial(_daemon.ensure_running, directory)
-            if autostart else None)
+        start_daemon = (functools.partial(_daemon.ensure_running, directory)
+                        if autostart else None)
         self.sampler = sampler
         self.batch_size = self._options["batch_size"]
         self.rank = self._options["rank"]
@@ -206,38 +204,23 @@ class DataLoader:
         self._lock = threading.RLock()  # guards what follows
         self._current: Optional[Position] = None  # whose iterator may go on
         _loaders.add(self)
-        self._connection = self._connect()
-        self._pid = os.getpid()
+        self._attachment = _attachment.Attachment(
+            self._options, plan.transform, start_daemon)
         self._closed = False
+        connection = self._attachment.connection
         self._contents = DatasetInfo(
             os.fsdecode(self._options["uri"]),
-            plan.classes or self._connection.classes,
-            self._connection.dataset_version.hex(),
-            self._connection.dataset_size)
-        if plan.size not in (None, self._connection.dataset_size):
+            plan.classes or connection.classes,
+            self._attachment.version, connection.dataset_size)
+        if plan.size not in (None, connection.dataset_size):
             self.close()
             raise errors.Unsupported(
-                f"{self._contents.uri} has {self._connection.dataset_size} "
+                f"{self._contents.uri} has {connection.dataset_size} "
                 f"samples, but the {type(dataset).__name__} {plan.size}: open it "
                 "anew if files have come or gone")
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
-
-    def _connect(self):
-        if self._start_daemon is not None:
-            self._start_daemon()
-        return _connection.Connection(self._options, self._transform,
-                                      self._start_daemon)
-
-    def _reconnect(self):
-        """Opens the loader in a forked child."""
-        connection = _reattach.patiently(self._contents.uri, self._connect,
-                                         self._start_daemon)
-        if connection.dataset_version.hex() != self._contents.version:
-            raise _renewal.changed(self._contents.uri)
-        self._connection = connection
-        self._pid = os.getpid()
 
     def _check_open(self):
         if self._closed:
@@ -249,7 +232,8 @@ class DataLoader:
         Raises:
           TypeError: nobody can know, as the sampler has no length.
         """
-        return self._progress.batches(self._connection.batches_per_epoch)
+        return self._progress.batches(
+            self._attachment.connection.batches_per_epoch)
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next `iter()` starts; 0 is the first."""
@@ -261,26 +245,21 @@ class DataLoader:
             self._check_open()
             position = self._current = self._progress.next_position(2)
             self._start(position)
-            epoch = Epoch(self, self._connection, position)
+            epoch = Epoch(self, self._attachment.connection, position)
             self._progress.begin(position)
             return epoch
 
     def _start(self, position):
-        if self._pid != os.getpid():
-            self._reconnect()
         try:
-            self._connection.start_epoch(position.epoch, position.first,
-                                         position.list_to_send())
-        except errors.PASSING as error:
-            outage = self._connection.outage(self._start_daemon)
-            outage.ride(error)
-            outage.over()
+            self._attachment.start(position, self._progress.is_new)
+        finally:
+            self._contents.version = self._attachment.version
 
     def _say_why_over(self):
         """Raises what an iterator that may not go on has to tell."""
         with self._lock:
             self._check_open()
-            if self._pid != os.getpid():
+            if self._attachment.is_inherited():
                 raise errors.StateError(
                     "this iteration belongs to the process that this one was "
                     "forked from: call iter() again")
@@ -309,10 +288,13 @@ class DataLoader:
                     _native.check(status)
             except errors.PASSING as error:
                 if outage is None:
-                    outage = epoch._connection.outage(self._start_daemon)
+                    outage = self._attachment.outage()
                 outage.ride(error)
             except errors.StateError as error:
-                _renewal.renew_loader(self, epoch, error)
+                self._renew(epoch, error)
+                if outage is not None:
+                    outage.over()
+                    outage = None  # was of another connection
             memory = status = epoch._take()
             if memory.__class__ is not int:
                 break
@@ -326,15 +308,33 @@ class DataLoader:
                 self._current = None
         raise StopIteration
 
+    def _renew(self, epoch, error):
+        """Lets `epoch` go on with the dataset as it is by now.
+
+        Raises:
+          errors.StateError: `error`, if a batch was returned before, or a state
+            loaded; or there are other samples.
+        """
+        with self._lock:
+            position = epoch._position
+            if self._current is not position or not self._progress.is_new:
+                raise error
+            # It may have been interrupted when another was open.
+            if epoch.reads_from(self._attachment.connection):
+                self._attachment.give_up(error)
+            self._start(position)
+            epoch.read_from(self._attachment.connection)
+            self._progress.set_renewed()
+
     def _abandon(self, position):
         """Ends production for an iterator that nobody holds any more."""
         with self._lock:
             if (self._closed or self._current is not position or
-                    self._pid != os.getpid()):
+                    self._attachment.is_inherited()):
                 return
             self._current = None
             try:
-                self._connection.stop_epoch()
+                self._attachment.connection.stop_epoch()
             except errors.ForebayError:
                 pass  # the next iter() says what is wrong
 
@@ -366,7 +366,7 @@ class DataLoader:
           errors.StateError: it is of another dataset, seed or order, or damaged.
         """
         with self._lock:
-            self._progress.load(state, self._connection.samples_per_epoch)
+            self._progress.load(state, self._attachment.connection.samples_per_epoch)
             self._current = None
 
     def stats(self) -> Dict[str, int]:
@@ -378,7 +378,7 @@ class DataLoader:
         were held than the quota; batches_held now.
         """
         self._check_open()
-        return self._connection.stats()
+        return self._attachment.connection.stats()
 
     def close(self) -> None:
         """Ends production and gives memory back; batches held stay valid."""
@@ -386,7 +386,7 @@ class DataLoader:
             return
         self._closed = True
         self._current = None
-        self._connection.close()
+        self._attachment.close()
 
     def __enter__(self) -> "DataLoader":
         return self
