@@ -54,6 +54,7 @@ class CtypesTaker:
     """
 
     _view: Any = None  # of one that was not made to the end
+    kept: Any = None
 
     def __init__(self, loader, seconds, view, owner):
         """
@@ -65,7 +66,6 @@ class CtypesTaker:
         """
         self._owner = owner
         self._view = view
-        self.kept = None
         self._next_view = functools.partial(
             _native.lib.forebay_loader_next_view, loader, seconds,
             c.byref(view))
@@ -101,8 +101,11 @@ class CtypesTaker:
         return memory
 
     def __del__(self):
-        if self._view is not None and self._view.batch:
-            _native.lib.forebay_batch_release(self._view.batch)
+        batch = None if self._view is None else self._view.batch
+        if self.kept is not None and self.kept.lease is None:
+            batch = self.kept.batch  # nobody else ends its lease
+        if batch:
+            _native.lib.forebay_batch_release(batch)
 
 
 def _load_ctaker():

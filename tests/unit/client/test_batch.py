@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+import types
 import weakref
 
 import numpy
@@ -204,6 +205,25 @@ def test_a_batch_is_kept_until_it_is_handed_out(source):
     assert taker.take().next_sample == 8
     del taker
     assert source.released == [1234, 1234]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_interrupted_take_leaves_no_lease(monkeypatch, again):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_taker, "_ctaker", None)
+    source = Source(monkeypatch)
+    source.slot = Slot("uint8", 4)
+    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    with monkeypatch.context() as patch:
+        patch.setattr(_taker, "weakref", types.SimpleNamespace(ref=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            taker.take()
+    if again:
+        taker.take()
+    del taker
+    assert source.released == [1234]
 
 
 def test_a_taker_keeps_its_loader_alive(source):
