@@ -97,13 +97,13 @@ class Progress:
             if told == self._begun and self._sampling.shuffle:
                 warn_of_repeated(self._sampling.sampler, told, stacklevel + 1)
             self._move_to(told)
-        self._passed = None
-        position = self._next.copy()
         if self._sampling.listed:
-            self._sampling.complete(position, len(self._dataset))
-            self._drawn = position.indices
-        elif (position.seen is None and
-              self._options["order"] == _native.COORDINATED):
+            # Kept there: an epoch that cannot be begun yet is the same one later.
+            self._sampling.complete(self._next, len(self._dataset))
+            self._drawn = self._next.indices
+        position = self._next.copy()
+        if (position.seen is None and
+                self._options["order"] == _native.COORDINATED):
             position.seen = Seen(len(self._dataset))
         return position
 
@@ -112,6 +112,7 @@ class Progress:
         self._is_new = self.is_new
         self._next = Position(position.epoch + 1, generator=position.generator)
         self._begun = position.epoch
+        self._passed = None
         self._running = self._state = position
         self._samples_before = 0
 

@@ -107,8 +107,10 @@ class Sampling(NamedTuple):
     def complete(self, position: Position, size: int) -> None:
         """Draws the epoch that a position begins, unless it was drawn before."""
         if position.indices is None:
-            position.indices = self.draw(size)
+            indices = self.draw(size)
+            # First: who is interrupted has both or draws both again.
             position.generator = self._generator_state()
+            position.indices = indices
 
     def _generator_state(self) -> Optional[bytes]:
         """Of the sampler's own generator, if it has one."""
