@@ -15,7 +15,7 @@ namespace {
 std::uint64_t BytesOf(const std::vector<std::string>& names) {
   std::uint64_t bytes = 0;
   for (const std::string& name : names)
-    bytes += sizeof(name) + base::HeapBytes(name.size());
+    bytes += sizeof(std::string) + base::HeapBytes(name.size());
   return bytes;
 }
 

@@ -69,7 +69,7 @@ absl::Status Describe(const dataset::Dataset& dataset,
   base::WorkingMemory memory(budget, "the names of its classes");
   std::uint64_t bytes = 0;
   for (const std::string& name : dataset.classes())
-    bytes += 2 * (name.size() + sizeof(name)) + base::HeapBytes(0);
+    bytes += 2 * (name.size() + sizeof(std::string)) + base::HeapBytes(0);
   const absl::Status counted = memory.Grow(bytes);
   if (!counted.ok()) return base::Annotate(counted, dataset.uri());
   proto::ClassList classes;

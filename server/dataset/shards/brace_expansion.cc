@@ -257,7 +257,8 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
         rest += tails[0];
         continue;
       }
-      FOREBAY_RETURN_IF_ERROR(Multiply(results, {std::exchange(rest, "")}, memory));
+      FOREBAY_RETURN_IF_ERROR(
+          Multiply(results, {std::exchange(rest, "")}, memory));
       FOREBAY_RETURN_IF_ERROR(Multiply(results, tails, memory));
     }
   }
