@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/arena/slot_pool.h"
+#include "server/base/memory_budget.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/course.h"
@@ -30,8 +31,9 @@ struct Place {
   // What its bytes are in, once they are there, and of which file they are.
   storage::Form form = storage::kEncoded;
   storage::Revision revision = {};
-  bool reading = false;  // its bytes are on their way
-  bool capped = false;   // its bytes count among those that caps may hold up
+  base::MemoryReservation own;  // for them, where not in the read window
+  bool reading = false;         // its bytes are on their way
+  bool capped = false;  // its bytes count among those that caps may hold up
 };
 
 // Which batch of a stream it is: two of one key have the same bytes.

@@ -24,6 +24,11 @@ class Countdown {
     off_ = true;
     changed_.NotifyAll();
   }
+  // Whether nobody waits for the rest any more.
+  bool off() const {
+    base::MutexLock lock(&mutex_);
+    return off_;
+  }
   // False: it was called off; the rest may still be under way.
   bool Await() {
     base::MutexLock lock(&mutex_);
@@ -32,7 +37,7 @@ class Countdown {
   }
 
  private:
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   base::CondVar changed_;
   std::size_t left_ ABSL_GUARDED_BY(mutex_);
   bool off_ ABSL_GUARDED_BY(mutex_) = false;

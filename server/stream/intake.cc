@@ -25,6 +25,7 @@ std::uint64_t MostBytes(const Recipe& recipe, std::uint64_t least) {
 Intake::Intake(const Recipe* recipe, storage::Form form,
                base::MemoryBudget* budget, base::MemoryReservation read_window)
     : requester_(recipe, form),
+      budget_(budget),
       window_(read_window.bytes(), MostBytes(*recipe, read_window.bytes())),
       room_(budget, std::move(read_window)) {}
 
@@ -63,7 +64,10 @@ std::optional<Intake::Read> Intake::Next(ProductionLine& line,
     capped_too_ = false;
     return Next(line, members);
   }
-  if (room_.in_flight() > 0 && room_.in_flight() + place->held > Window()) {
+  std::optional<base::MemoryReservation> own;
+  if (place->capped) own = budget_->ReserveSpare(place->held);
+  if (!own.has_value() && room_.in_flight() > 0 &&
+      room_.in_flight() + place->held > Window()) {
     line.PutBack(place);
     Asked(true);
     return std::nullopt;
@@ -73,7 +77,12 @@ std::optional<Intake::Read> Intake::Next(ProductionLine& line,
   place->batch->moved_at_nanos = asked_at_nanos_;
   place->reading = true;
   if (place->capped) capped_ += place->held;
-  room_.Enter(place->held);
+  if (own.has_value()) {
+    place->own = *std::move(own);
+    own_ += place->held;
+  } else {
+    room_.Enter(place->held);
+  }
   reading_ += place->held;
   ++reads_in_flight_;
   return read;
@@ -94,9 +103,12 @@ void Intake::Arrived(Place& place) {
   arrived_ += place.held;
 }
 
-void Intake::Leave(const Place& place) {
+void Intake::Leave(Place& place) {
   if (place.capped) capped_ -= place.held;
-  room_.Leave(place.held);
+  const std::uint64_t own = place.own.bytes();
+  if (own == 0) room_.Leave(place.held);
+  own_ -= own;
+  place.own.Release();
 }
 
 void Intake::Rest() {
@@ -106,7 +118,7 @@ void Intake::Rest() {
 IntakeSnapshot Intake::Snapshot() const {
   return {.window = room_.window(),
           .reads_in_flight = reads_in_flight_,
-          .bytes_in_flight = room_.in_flight()};
+          .bytes_in_flight = room_.in_flight() + own_};
 }
 
 }  // namespace forebay::stream

@@ -27,8 +27,9 @@ struct IntakeSnapshot {
 
 // How much a stream takes in: it asks for the samples of the batches in the
 // making, in order, as long as the read window (ReadWindow) has room, and the
-// memory budget room for that. What caps may hold up has no more than half of
-// it, so that the rest goes past that.
+// memory budget room for that. What caps may hold up has no more than half as
+// much, in memory of its own where there is some to spare, so that the rest
+// goes past that.
 //
 // Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
 // memory for bytes in flight. Never blocks; no errors.
@@ -62,7 +63,7 @@ class Intake {
   // A place's bytes have come, or will not.
   void Arrived(Place& place);
   // They are needed no longer.
-  void Leave(const Place& place);
+  void Leave(Place& place);
   // Gives back what memory it can while nothing is in flight.
   void Rest();
 
@@ -72,13 +73,15 @@ class Intake {
  private:
   std::uint64_t Window() const;
   void Asked(bool full);
-  // Whether what caps may hold up has all of the window that it may.
+  // Whether what caps may hold up has all that it may.
   bool IsFullOfCapped(const Place& place) const;
 
   Requester requester_;
+  base::MemoryBudget* const budget_;
   ReadWindow window_;
   ReadRoom room_;
   std::uint32_t reads_in_flight_ = 0;
+  std::uint64_t own_ = 0;      // bytes in flight that are not in the window
   std::uint64_t reading_ = 0;  // bytes on their way
   std::uint64_t capped_ = 0;   // bytes in flight that caps may hold up
   bool capped_too_ = true;     // whether more of those are asked for just now

@@ -114,6 +114,7 @@ void Stream::ChargeLocked(Plan* plan) {
 void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   const Flows before = std::exchange(batch.charged, charged);
   if (before.empty()) return;  // nothing of it is asked for
+  large_->Charge(&batch, charged);
   for (ReadSample& sample : BacklogLocked(before).TakeOf(batch))
     BacklogLocked(charged).Add(std::move(sample));
   DropIfEmptyLocked(before);
@@ -228,21 +229,17 @@ std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
   Backlog& backlog = BacklogLocked(charged);
   if (!backlog.WantsTask(samples)) return std::nullopt;
-  Task task = TaskForLocked(*backlog.front().place, samples);
-  task.flows = charged;
-  return task;
+  return Task{DemandLocked(*backlog.front().place, samples), charged};
 }
 
-Stream::Task Stream::TaskForLocked(const Place& first,
-                                   std::uint32_t samples) const {
+executor::Demand Stream::DemandLocked(const Place& first,
+                                      std::uint32_t samples) const {
   const Batch& batch = *first.batch;
   const Member* const sponsor = audience_.Find(batch.sponsor);
-  return {
-      .demand = {.cpu_nanos = cost_.cpu_nanos() * samples,
-                 .urgency = sponsor == nullptr
-                                ? 0
-                                : sponsor->UrgencyAt(batch.key.first_sample)},
-      .flows = flows_};
+  return {.cpu_nanos = cost_.cpu_nanos() * samples,
+          .urgency = sponsor == nullptr
+                         ? 0
+                         : sponsor->UrgencyAt(batch.key.first_sample)};
 }
 
 void Stream::Submit(std::optional<Task> task) {
@@ -289,14 +286,9 @@ void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
 }
 
 void Stream::MakeInTurn(ReadSample sample) {
-  LargeSamples::Sample large;
-  {
-    base::MutexLock lock(&mutex_);
-    Task task = TaskForLocked(*sample.place, /*samples=*/1);
-    large.flows = std::move(task.flows);
-    large.demand = task.demand;
-  }
-  large.make = [weak = weak_from_this(), place = sample.place,
+  Place* const place = sample.place;
+  LargeSamples::Sample large{.batch = place->batch, .demand = {}, .make = {}};
+  large.make = [weak = weak_from_this(), place,
                 bytes = std::move(sample.bytes)](
                    pipeline::Workspace& shared) mutable {
     const std::shared_ptr<Stream> self = weak.lock();
@@ -312,7 +304,9 @@ void Stream::MakeInTurn(ReadSample sample) {
     self->Finish({&again, 1}, base::Clock::ThreadCpu()->NowNanos() - started);
     return again.made;
   };
-  large_->Add(std::move(large));
+  base::MutexLock lock(&mutex_);
+  large.demand = DemandLocked(*place, /*samples=*/1);
+  large_->Add(place->batch->charged, std::move(large));
 }
 
 void Stream::Finish(absl::Span<const ReadSample> samples,

@@ -222,18 +222,20 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   }
   const auto countdown = std::make_shared<Countdown>(decoded.size());
   for (Work::Piece* const piece : decoded) {
+    // False: it waits for a larger workspace, or nobody wants it any more.
     const auto make = [work, countdown, piece](pipeline::Workspace& workspace) {
-      if (!work->MakePiece(piece, workspace)) return false;
+      if (countdown->off() || !work->MakePiece(piece, workspace)) return false;
       countdown->Done();
       return true;
     };
     const executor::Demand demand = {.cpu_nanos = kDecodeNanos, .urgency = 0};
     machinery_.executor->Submit(
         flow_, demand,
-        [make, demand, flow = flow_, large = large_,
+        [make, countdown, demand, flow = flow_, large = large_,
          all = machinery_.workspaces](int worker) {
-          if (!make(*(*all)[static_cast<std::size_t>(worker)]))
-            large->Add({{flow}, demand, make});
+          if (!make(*(*all)[static_cast<std::size_t>(worker)]) &&
+              !countdown->off())
+            large->Add({flow}, {nullptr, demand, make});
         });
   }
   const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });

@@ -197,9 +197,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // One more task, if that backlog wants one.
   std::optional<Task> NextTaskLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A task that makes so many samples, of which `first` is wanted first, for
-  // all that run.
-  Task TaskForLocked(const Place& first, std::uint32_t samples) const
+  // Of a task that makes so many samples, of which `first` is wanted first.
+  executor::Demand DemandLocked(const Place& first, std::uint32_t samples) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);

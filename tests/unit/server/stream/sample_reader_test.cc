@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -74,6 +77,24 @@ class RawDataset final : public dataset::Dataset {
       std::make_shared<const dataset::composed::PlainRoot>("raw");
 };
 
+// Calls `submitted` after each task.
+class TellingExecutor final : public executor::Executor {
+ public:
+  explicit TellingExecutor(executor::Executor* inner) : inner_(inner) {}
+
+  int workers() const override { return inner_->workers(); }
+  void SubmitFor(absl::Span<const schedule::Flow> flows,
+                 const executor::Demand& demand, Task task) override {
+    inner_->SubmitFor(flows, demand, std::move(task));
+    submitted();
+  }
+
+  std::function<void()> submitted = [] {};
+
+ private:
+  executor::Executor* const inner_;
+};
+
 // Has sample i under its number, and holds back the reads of "9".
 class RawSource final : public storage::ByteSource {
  public:
@@ -123,7 +144,7 @@ class SampleReaderTest : public testing::Test {
                      .pipeline = nullptr},
         Machinery{
             .source = &source_,
-            .executor = &executor_,
+            .executor = &telling_,
             .workspaces = &workspaces_,
             .shared_workspace = &shared_,
             .budget = &budget_,
@@ -167,6 +188,7 @@ class SampleReaderTest : public testing::Test {
   RawSource source_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   pipeline::SharedWorkspace shared_{{.scratch_bytes = kSharedBytes}};
+  TellingExecutor telling_{&executor_};
   executor::ThreadPoolExecutor executor_{2, {}};
   int changes_ = 0;
   std::uint8_t* window_ = nullptr;
@@ -289,6 +311,29 @@ TEST_F(SampleReaderTest, ReturnsThoughALargeImageWaitsForItsTurn) {
   loan.reset();
   EXPECT_TRUE(Fetch(*reader, {90, 3}).failed.empty());
   EXPECT_EQ(Bytes(0, 0), std::string(273, 'x'));
+}
+
+TEST_F(SampleReaderTest, LargeImagesThatNobodyWaitsForAreNotMade) {
+  ShrinkWorkspaces();
+  const auto reader = Open(true);
+  Fetch(*reader, {90});
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t i = 60; i < 100; ++i) samples.push_back(i);
+  auto loan = shared_.Borrow([] {});
+  std::stop_source stop;
+  std::atomic<std::size_t> tasks = 0;
+  telling_.submitted = [&] {
+    // The last is that of a large image.
+    if (++tasks > samples.size()) stop.request_stop();
+  };
+  EXPECT_TRUE(
+      absl::IsCancelled(reader->Fetch(samples, stop.get_token()).status()));
+  loan.reset();
+  // Made after whatever was left of those.
+  EXPECT_TRUE(Fetch(*reader, {90}).failed.empty());
+  const auto behind = absl::MakeConstSpan(window_, window_bytes_)
+                          .subspan(Field(0, 2).offset + 64);
+  EXPECT_EQ(std::count(behind.begin(), behind.end(), 'x'), 0);
 }
 
 TEST_F(SampleReaderTest, ReturnsWhenItIsStopped) {

@@ -117,14 +117,21 @@ TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
 }
 
 // Samples so large that what waits for a cap would fill the read window.
+// The largest leave room for one alone.
 TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
-  Make(std::uint64_t{2} << 20);
-  production_.CapReads(kCapped);
-  ASSERT_TRUE(capped_->Start(1, 0).ok());
-  ASSERT_TRUE(free_->Start(1, 500).ok());
-  EXPECT_EQ(Consume(*free_), kSamples - 500);
-  production_.LiftCaps();
-  EXPECT_EQ(Consume(*capped_), kSamples);
+  for (const std::uint64_t mebibytes : {2, 7, 10, 20}) {
+    SCOPED_TRACE(mebibytes);
+    Make(mebibytes << 20);
+    const std::uint64_t used = production_.budget().used();
+    production_.CapReads(kCapped);
+    ASSERT_TRUE(capped_->Start(1, 0).ok());
+    ASSERT_TRUE(free_->Start(1, 500).ok());
+    EXPECT_EQ(Consume(*free_), kSamples - 500);
+    EXPECT_GE(production_.budget().used(), used + (mebibytes << 20))
+        << "what waits is counted";
+    production_.LiftCaps();
+    EXPECT_EQ(Consume(*capped_), kSamples);
+  }
 }
 
 TEST_F(StreamCapsTest, WhatIsBegunIsFreeWhenTheCapGoes) {

@@ -23,6 +23,8 @@ using pipeline::Workspace;
 constexpr std::uint64_t kOwnBytes = 4 << 10;
 constexpr std::uint64_t kSharedBytes = 1 << 20;
 constexpr std::uint32_t kWidth = 1000;
+constexpr schedule::Flow kFree = 10;
+constexpr schedule::Flow kCapped = 11;
 
 // Every third sample is an image that does not fit in kOwnBytes.
 class LargePipeline final : public pipeline::Pipeline {
@@ -112,6 +114,15 @@ class StreamLargeTest : public testing::Test {
     }
   }
 
+  // Takes a batch, if there is one.
+  static void TakeBatch(FakeClient& client, std::vector<std::uint64_t>* ids) {
+    const auto entry = client.Take();
+    if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch) return;
+    const auto batch = client.Read(*entry);
+    ids->insert(ids->end(), batch.begin(), batch.end());
+    EXPECT_TRUE(client.Release(*entry).ok());
+  }
+
   static std::vector<std::uint64_t> Expected(const Recipe& recipe,
                                              std::uint64_t epoch) {
     std::vector<std::uint64_t> ids;
@@ -177,6 +188,51 @@ TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
   EXPECT_LT(stream->Snapshot(client.member()).made.samples_decoded, 60);
   ASSERT_TRUE(client.Start(1, 0).ok());
   EXPECT_EQ(Drain(client, production), Expected(recipe, 1));
+}
+
+// However they wait when it comes to them, and it to the others.
+TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
+  FakeProduction production(1);
+  const Recipe recipe = LargeRecipe();
+  const auto stream = Open(production, recipe);
+  FakeClient capped(stream.get(), kCapped);
+  stream->SetCapped(capped.member(), true);
+  auto loan = shared_.Borrow([] {});
+  ASSERT_TRUE(capped.Start(0, 0).ok());
+  production.RunAll();
+  production.CapTasks(kCapped);
+  loan.reset();
+  production.RunAll();
+  EXPECT_FALSE(capped.Take().has_value());
+  FakeClient client(stream.get(), kFree);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> of_capped;
+  for (int i = 0; i < 1000 && ids.size() < 60; ++i) {
+    production.RunAll();
+    TakeBatch(client, &ids);
+    TakeBatch(capped, &of_capped);
+  }
+  EXPECT_EQ(ids, Expected(recipe, 0));
+}
+
+TEST_F(StreamLargeTest, ACapHoldsUpWhatIsItsAlone) {
+  FakeProduction production(1);
+  const Recipe recipe = LargeRecipe();
+  const auto stream = Open(production, recipe);
+  FakeClient client(stream.get(), kFree);
+  FakeClient capped(stream.get(), kCapped);
+  stream->SetCapped(capped.member(), true);
+  auto loan = shared_.Borrow([] {});
+  ASSERT_TRUE(client.Start(1, 0).ok());
+  ASSERT_TRUE(capped.Start(0, 0).ok());
+  production.RunAll();
+  production.CapTasks(kCapped);
+  loan.reset();
+  EXPECT_EQ(Drain(client, production), Expected(recipe, 1));
+  EXPECT_FALSE(capped.Take().has_value());
+  production.LiftCaps();
+  EXPECT_EQ(Drain(capped, production), Expected(recipe, 0));
 }
 
 TEST_F(StreamLargeTest, GoWithTheirStream) {
