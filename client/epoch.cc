@@ -60,7 +60,7 @@ Status Loader::Start(std::uint64_t epoch, std::uint64_t first_sample, Fd list,
   epoch_under_way_ = true;
   Status status = StartEpochLocked();
   if (status.MayPass()) {
-    interrupted_ = true;
+    status = InterruptLocked(std::move(status));
     do {
       status = RideLocked(std::move(status), Deadline(-1));
     } while (status.code == FOREBAY_INTERRUPTED);
@@ -110,6 +110,7 @@ Status Loader::StartEpochLocked() {
 
 Status Loader::InterruptLocked(Status why) {
   interrupted_ = true;
+  away_ = why;
   attachment_.link->DetachSlots();
   return why;
 }

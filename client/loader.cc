@@ -142,9 +142,7 @@ Status Loader::WaitLocked(const Deadline& deadline, std::uint64_t iteration,
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckUnderWay(iteration));
   if (!epoch_under_way_) return ended_;
-  if (interrupted_)
-    return Status(FOREBAY_UNAVAILABLE,
-                  "the epoch was interrupted: re-attach to go on with it");
+  if (interrupted_) return away_;
   Rings& rings = attachment_.link->rings();
   while (true) {
     switch (rings.Wait(std::min(kSliceNanos, deadline.Remaining()))) {
@@ -192,7 +190,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
       break;
     case proto::ReadyKind::kError:
       status = rings.ReadError();
-      // The source could not be reached: the epoch may go on when it can.
+      // Storage cannot be reached: the epoch goes on when it can.
       if (status.MayPass()) return InterruptLocked(status);
       break;
     default:

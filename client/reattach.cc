@@ -64,7 +64,8 @@ Status Loader::Reattach(std::int64_t timeout_nanos) {
 Status Loader::ReattachLocked(const Deadline& deadline) {
   if (!missed_nanos_.has_value()) {
     missed_nanos_ = NowNanos();
-    away_ = Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is away");
+    if (!interrupted_)
+      away_ = Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is away");
     next_try_nanos_ = 0;
     backoff_.Reset();
   }

@@ -14,8 +14,6 @@
 namespace forebay::client {
 namespace {
 
-constexpr std::uint32_t kUnavailable = 14;  // of absl::StatusCode
-
 Status MapRing(int fd, int protection, void** out) {
   struct stat status;
   if (fstat(fd, &status) != 0 ||
@@ -81,9 +79,6 @@ proto::ReadyEntry Rings::Take() {
 Status Rings::ReadError() const {
   forebay_status code = FromDaemonCode(ready_->error_code);
   if (code == FOREBAY_OK) code = FOREBAY_INTERNAL;
-  // Storage does not answer, but the daemon does: to come back to it would not
-  // help.
-  if (ready_->error_code == kUnavailable) code = FOREBAY_DATA_ERROR;
   return Status(code,
                 std::string(ready_->error_text,
                             strnlen(ready_->error_text, proto::kMaxErrorText)));

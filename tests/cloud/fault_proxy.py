@@ -52,6 +52,8 @@ class FaultProxy:
     Attributes:
       url: where it serves, "http://127.0.0.1:PORT"; paths are the server's.
       stall_seconds, slow_seconds: how long faults of these kinds last.
+      away: whether every request is refused, with 503 and a Retry-After that
+        nobody waits for.
     """
 
     def __init__(self, upstream, seed=0, accepts=None):
@@ -64,6 +66,7 @@ class FaultProxy:
         """
         self.stall_seconds = 30.0
         self.slow_seconds = 0.5
+        self.away = False
         self._upstream = urllib.parse.urlparse(upstream)
         self._seed = seed
         self._accepts = accepts
@@ -167,6 +170,9 @@ class FaultProxy:
             before = self._before
         if before is not None:
             before(request.target)
+        if self.away:
+            return send_answer(connection, request, Answer(
+                503, {"retry-after": "3600"}, b"closed"))
         authorization = request.headers.get("authorization")
         if self._accepts is not None and not self._accepts(authorization):
             return send_answer(connection, request, Answer(401))
