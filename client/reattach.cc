@@ -88,7 +88,11 @@ Status Loader::ReattachLocked(const Deadline& deadline) {
 
 Status Loader::TryLocked(const Deadline& deadline) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenLocked(deadline));
-  return epoch_under_way_ && interrupted_ ? StartEpochLocked() : Status();
+  if (!epoch_under_way_ || !interrupted_) return Status();
+  Status status = StartEpochLocked();
+  // What interrupted the epoch may be that very lack, such as of descriptors.
+  if (status.code == FOREBAY_RESOURCE_EXHAUSTED) status.code = away_.code;
+  return status;
 }
 
 Status Loader::RideLocked(Status status, const Deadline& deadline) {

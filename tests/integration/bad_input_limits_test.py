@@ -330,15 +330,17 @@ def has_read_ahead(daemon):
     return queues["slots_ready"] == queues["slots"]
 
 
-def test_passing_fault_in_mid_epoch(tmp_path, photos):
-    """A read that fails for a while ends the epoch, and the next one is whole."""
+def test_passing_fault_in_mid_epoch(tmp_path, photos, monkeypatch):
+    """A read that fails for longer than the user waits ends the epoch, and the
+    next one is whole."""
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with serving(tmp_path) as daemon:
         with open_loader(photos, depth=1) as loader:
             iterator = iter(loader)
             begin = contents([next(iterator)])[1]
             until(lambda: has_read_ahead(daemon), "full slots")
             with free_descriptors(daemon, 0):
-                with pytest.raises(forebay.DataError) as caught:
+                with pytest.raises(forebay.SourceUnavailable) as caught:
                     for batch in iterator:
                         begin += [int(i) for i in batch.sample_ids]
             assert begin == list(range(len(begin))) and len(begin) < 48
@@ -351,6 +353,31 @@ def test_passing_fault_in_mid_epoch(tmp_path, photos):
             assert state["position"] == len(begin)
             loader.load_state_dict(state)
             assert begin + contents(loader)[1] == list(range(48))
+
+
+def test_passing_fault_that_passes_in_mid_epoch(tmp_path, photos, caplog):
+    with serving(tmp_path) as daemon, \
+            open_loader(photos, depth=1) as loader, \
+            contextlib.ExitStack() as lack:
+        iterator = iter(loader)
+        begin = contents([next(iterator)])[1]
+        until(lambda: has_read_ahead(daemon), "full slots")
+        lack.enter_context(free_descriptors(daemon, 0))
+
+        def pass_with_the_third_try(connection, tries=[]):
+            tries.append(connection)
+            if len(tries) == 3:
+                lack.close()
+            return reattach(connection)
+
+        reattach = forebay._connection.Connection._reattach
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(forebay._connection.Connection, "_reattach",
+                          pass_with_the_third_try)
+            assert begin + contents(iterator)[1] == list(range(48))
+        away, back = [record.getMessage() for record in caplog.records]
+        assert "Too many open files: waiting" in away
+        assert "goes on after" in back
 
 
 def names(photos):
