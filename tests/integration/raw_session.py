@@ -16,6 +16,7 @@ import traceback
 
 from trouble import PATIENCE, ROOT
 
+VERSION = 2  # of the protocol
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
 RELEASE_ENTRIES = 64  # where the releases lie in their ring
@@ -169,7 +170,7 @@ class RawSession:
         assert answer.request_id == self._last_id
         return getattr(answer, answer.WhichOneof("kind")), answer_fds
 
-    def hello(self, version=1, key="raw", **job):
+    def hello(self, version=VERSION, key="raw", **job):
         """A greeting as it should be, or not quite."""
         greeting = messages()[1].Hello(protocol_version=version,
                                        client_version="raw")
@@ -184,7 +185,7 @@ class RawSession:
         pidfd = os.pidfd_open(os.getpid())
         answer, _ = self.call([pidfd], hello=self.hello())
         os.close(pidfd)
-        assert answer.protocol_version == 1
+        assert answer.protocol_version == VERSION
         return self
 
     def open_loader(self, spec, folder, extra_fds=()):
