@@ -72,9 +72,12 @@ def test_an_epoch_goes_on_when_storage_is_back(cloud, bucket, photos, caplog,
     assert sorted(ids) == list(range(SAMPLES))
     assert "sampler" not in order or ids == SHUFFLED
     numpy.testing.assert_array_equal(images, expected[ids])
-    away, back = [record.getMessage() for record in caplog.records]
-    assert f"waiting up to {PATIENCE:g} s to go on" in away
-    assert "answers 503" in away and "goes on after" in back
+    # A batch may come between two reads that are refused.
+    said = [record.getMessage() for record in caplog.records]
+    assert 0 < len(said[0::2]) == len(said[1::2])
+    for away, back in zip(said[0::2], said[1::2]):
+        assert "answers 503" in away and "waiting up to" in away
+        assert "goes on after" in back
 
 
 def test_storage_that_stays_away_is_said_to_be(cloud, bucket, monkeypatch):
