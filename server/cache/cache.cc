@@ -41,6 +41,17 @@ bool Suits(const storage::ReadRequest& request, const Held& held) {
 }
 
 }  // namespace
+ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
+                               bool is_missed) {
+  return {.root = request.root,
+          .neighbourhood = request.neighbourhood,
+          .sample = request.sample.sample,
+          .job = request.purpose.job,
+          .payers = request.purpose.payers,
+          .is_missed = is_missed,
+          .is_due = request.neighbours_due};
+}
+
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
@@ -125,9 +136,7 @@ bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
   }
   if (found.absent) return false;
   if (request.neighbourhood != nullptr && request.neighbours_due) {
-    findings->occasions.push_back({request.root, request.neighbourhood,
-                                   request.sample.sample, request.purpose.job,
-                                   /*is_missed=*/false, /*is_due=*/true});
+    findings->occasions.push_back(OccasionOf(request, /*is_missed=*/false));
   }
   if (found.hit != nullptr) {
     findings->hits.push_back(HitOf(request, std::move(found.hit)));
@@ -165,9 +174,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     const bool is_missed =
         found.missed != nullptr && found.missed->confirms == nullptr;
     if (is_missed || request.neighbours_due) {
-      findings->occasions.push_back({request.root, request.neighbourhood,
-                                     request.sample.sample, request.purpose.job,
-                                     is_missed, request.neighbours_due});
+      findings->occasions.push_back(OccasionOf(request, is_missed));
     }
   }
   if (found.hit != nullptr) {

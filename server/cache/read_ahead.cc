@@ -84,6 +84,7 @@ bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
     request.length = neighbours[i].length;
     request.sample = neighbours[i].sample;
     request.purpose.job = occasion.job;
+    request.purpose.payers = occasion.payers;
     // When it is needed, if that is known.
     request.purpose.urgency =
         static_cast<std::uint64_t>(nanos[i] < 0 ? INT64_MAX : nanos[i]);

@@ -36,7 +36,9 @@ class ReadAhead {
     std::shared_ptr<const storage::Root> root;
     std::shared_ptr<const storage::Neighbourhood> neighbourhood;
     std::uint64_t sample = 0;
+    // For whom, and who pays: so they are the neighbours'.
     std::uint64_t job = 0;
+    std::shared_ptr<const std::vector<std::uint64_t>> payers;
     bool is_missed = false;  // it is read itself
     bool is_due = false;     // as the request's neighbours_due
   };

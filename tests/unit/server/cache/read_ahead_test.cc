@@ -22,6 +22,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 constexpr std::uint64_t kBytes = 100;
+constexpr storage::Form kForm = 7;
 
 std::string NameOf(std::uint64_t sample) {
   return (sample < 10 ? "s0" : "s") + std::to_string(sample);
@@ -207,6 +208,38 @@ TEST(ReadAheadTest, WhoWantsItMeanwhileJoins) {
   EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
   EXPECT_EQ(snapshot.jobs.at(2).source.reads, 0);
   EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two were read for nobody yet
+}
+
+// Else a cap of one of them would hold up what all of them wait for.
+TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
+  for (const bool is_form : {false, true}) {
+    SCOPED_TRACE(is_form);
+    House house;
+    auto request = house.Request(6, /*job=*/1, /*due=*/true);
+    request.purpose.payers = std::make_shared<const std::vector<std::uint64_t>>(
+        std::vector<std::uint64_t>{1, 2});
+    storage::Form given = storage::kEncoded;
+    if (is_form) {
+      request.form = kForm;
+      request.given = &given;
+      house->next_use().Want(6, 1000);
+      auto room = house->cache().RoomFor({.read = &request,
+                                          .revision = {},
+                                          .form = kForm,
+                                          .bytes = 10,
+                                          .saves_nanos = 1'000'000});
+      ASSERT_NE(room, nullptr);
+      house->cache().Keep(std::move(room));
+    }
+    house->Text(request);
+    EXPECT_EQ(given, is_form ? kForm : storage::kEncoded);
+    const auto reads = house->below().reads();
+    EXPECT_THAT(reads, SizeIs(is_form ? 10 : 14));
+    for (const RecordingSource::Noted& read : reads) {
+      EXPECT_EQ(read.purpose.job, 1);
+      EXPECT_THAT(storage::PayersOf(read.purpose), ElementsAre(1, 2));
+    }
+  }
 }
 
 TEST(ReadAheadTest, AFailureIsTheNextOnesBusiness) {
