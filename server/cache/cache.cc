@@ -1,15 +1,16 @@
 // How the cache works. The extent's hash names a shard, whose table says
 // whether the bytes are there (a hit), on their way (join whoever waits for
-// them), or neither (a miss). A hit is given out if the root can tell at once
-// that the object is what it was when its bytes were read; else the source is
-// asked to read it anew unless it is. Who misses makes room before the read is
-// sent: the landlord draws candidates from a shard and, where it has too few,
-// from those after it; those that are wanted later than the newcomer go. Where
-// none are, the read goes below all the same and is answered, but not kept.
-// Then what lies beside it and is wanted soon is looked at: what is missing and
-// finds room goes below with it, as a flight that nobody waits for yet. Bytes
-// of which another form is kept are the first to go, unless somebody wants them
-// since.
+// them), or neither (a miss). What is on its way for another revision is no
+// answer: then the request goes below alone, and is not kept. A hit is given
+// out if the root can tell at once that the object is what it was when its
+// bytes were read; else the source is asked to read it anew unless it is. Who
+// misses makes room before the read is sent: the landlord draws candidates from
+// a shard and, where it has too few, from those after it; those that are wanted
+// later than the newcomer go. Where none are, the read goes below all the same
+// and is answered, but not kept. Then what lies beside it and is wanted soon is
+// looked at: what is missing and finds room goes below with it, as a flight
+// that nobody waits for yet. Bytes of which another form is kept are the first
+// to go, unless somebody wants them since.
 #include "server/cache/cache.h"
 
 #include <algorithm>
@@ -40,7 +41,6 @@ bool Suits(const storage::ReadRequest& request, const Held& held) {
   return wanted == storage::Revision() || wanted == held.revision;
 }
 
-}  // namespace
 ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
                                bool is_missed) {
   return {.root = request.root,
@@ -52,6 +52,7 @@ ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
           .is_due = request.neighbours_due};
 }
 
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
     const Options& options, const Surroundings& surroundings) {
@@ -111,8 +112,7 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.root->identity() == nullptr) {
-      request.ticket = ++last_ticket_;  // unlike those of our own reads
-      findings->below.push_back(std::move(request));
+      PassBelow(std::move(request), findings);
     } else {
       LookUp(request, now_nanos, findings);
     }
@@ -120,6 +120,11 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
   cpu_nanos_ += around_.cpu_clock->NowNanos() - cpu_begun;
   for (Hit& hit : findings->hits) hit.done(std::move(hit.bytes));
   findings->hits.clear();
+}
+
+void Cache::PassBelow(storage::ReadRequest request, Findings* findings) {
+  request.ticket = ++last_ticket_;  // unlike those of our own reads
+  findings->below.push_back(std::move(request));
 }
 
 bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
@@ -182,6 +187,8 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   } else if (found.missed != nullptr) {
     findings->misses.push_back(
         {shard, std::move(found.missed), std::move(request), holding});
+  } else if (found.apart) {
+    PassBelow(std::move(request), findings);
   } else if (found.joined != 0) {
     around_.below->Share(found.joined, request.purpose);
   }

@@ -120,6 +120,8 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   // found.
   void LookUpRun(absl::Span<storage::ReadRequest> requests,
                  std::int64_t now_nanos, Findings* findings);
+  // To be read for the request alone, and not to be kept.
+  void PassBelow(storage::ReadRequest request, Findings* findings);
   // Finds the form that the request prefers, or has the request wait for that.
   // False: it is not there.
   bool LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,

@@ -19,7 +19,8 @@ std::uint64_t MemoryFor(const storage::ReadRequest& request,
 
 // What the cache knows bytes by, without what it takes to keep that: to look
 // them up costs no allocation. Valid as long as what it was made of. A
-// version's revision does not count: which one is kept, what is held says.
+// version's revision does not count: which one is kept, what is held says, and
+// which one is on its way, the flight.
 struct ExtentView {
   const std::string* root = nullptr;  // its identity
   std::string_view object;

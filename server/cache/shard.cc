@@ -36,12 +36,10 @@ Shard::Found Shard::Look(const ExtentView& extent,
   }
   if (request.given != nullptr) *request.given = extent.form;
   Entry& entry = known->second;
-  Found found;
   if (entry.held == nullptr) {
-    JoinLocked(*entry.flight, request, now_nanos);
-    found.joined = entry.flight->ticket;
-    return found;
+    return JoinedLocked(*entry.flight, request, now_nanos);
   }
+  Found found;
   Holding& holding = roster_.At(entry.handle);
   Touch(&holding, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) holding.sample = request.sample;
@@ -68,20 +66,19 @@ Shard::Found Shard::Doubt(const ExtentView& extent,
     return MissLocked(extent, root, request, memory, now_nanos);
   }
   Entry& entry = known->second;
-  Found instead;
   if (entry.held == nullptr) {
-    JoinLocked(*entry.flight, request, now_nanos);
-    instead.joined = entry.flight->ticket;
-    return instead;
+    return JoinedLocked(*entry.flight, request, now_nanos);
   }
   if (request.given != nullptr) *request.given = extent.form;
   // What was read anew meanwhile is as much in doubt as what was found.
   auto flight = std::make_shared<Flight>();
   flight->extent = &known->first;
+  flight->wanted = request.version.revision;
   flight->holding = roster_.At(entry.handle);
   flight->confirms = GiveUpLocked(entry);
   entry.flight = flight;
   JoinLocked(*flight, request, now_nanos);
+  Found instead;
   instead.missed = std::move(flight);
   return instead;
 }
@@ -108,6 +105,7 @@ std::shared_ptr<Flight> Shard::BeginAhead(
   if (table_.contains(extent)) return nullptr;
   auto flight = std::make_shared<Flight>();
   flight->charge = std::move(*charge);
+  flight->wanted = request.version.revision;
   flight->ahead = request.purpose;
   flight->holding = holding;
   InsertLocked(extent, root, flight);
@@ -126,10 +124,26 @@ Shard::Found Shard::MissLocked(const ExtentView& extent,
   }
   if (request.given != nullptr) *request.given = storage::kEncoded;
   auto flight = std::make_shared<Flight>();
+  flight->wanted = request.version.revision;
   flight->holding.bytes = memory;
   InsertLocked(extent, root, flight);
   JoinLocked(*flight, request, now_nanos);
   found.missed = std::move(flight);
+  return found;
+}
+
+Shard::Found Shard::JoinedLocked(Flight& flight, storage::ReadRequest& request,
+                                 std::int64_t now_nanos) {
+  Found found;
+  // Bytes of another revision may lie otherwise, and an error may concern that
+  // revision alone.
+  if (flight.wanted != request.version.revision) {
+    found.absent = flight.extent->form != storage::kEncoded;
+    found.apart = !found.absent;
+    return found;
+  }
+  JoinLocked(flight, request, now_nanos);
+  found.joined = flight.ticket;
   return found;
 }
 

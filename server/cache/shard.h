@@ -47,6 +47,7 @@ struct Flight {
 
   // Not written once the flight is in the shard.
   const Extent* extent = nullptr;  // the shard's
+  storage::Revision wanted;        // of the object; nobody joins for another
   // Of who began it alone.
   Charge charge;  // empty: not to be kept
   // Of who reads it below, until it lands.
@@ -79,8 +80,11 @@ class Shard {
     // The read that was joined, if it is under way below; 0: none.
     std::uint64_t joined = 0;
     // Of another form than kEncoded, which no read below gives: it is not
-    // there.
+    // there, or under way for another revision.
     bool absent = false;
+    // The bytes are under way for another revision: the caller is to read them
+    // for this request alone.
+    bool apart = false;
   };
 
   // A hit leaves the request alone; a miss or a joined read takes its `done`,
@@ -157,6 +161,10 @@ class Shard {
                    const std::shared_ptr<const std::string>& root,
                    storage::ReadRequest& request, std::uint64_t memory,
                    std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of what is under way.
+  Found JoinedLocked(Flight& flight, storage::ReadRequest& request,
+                     std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinLocked(Flight& flight, storage::ReadRequest& request,
                   std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

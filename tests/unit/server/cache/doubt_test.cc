@@ -181,6 +181,94 @@ TEST_F(DoubtTest, AReaderThatWantsARevisionGetsNoOther) {
   EXPECT_THAT(log_, HasSubstr("a:FAILED_PRECONDITION: a: is another file"));
 }
 
+// Two indexes of one shard, before and after it was rewritten: what the one has
+// asked for answers nothing for the other.
+TEST_F(DoubtTest, WhoWantsAnotherRevisionReadsByItself) {
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  version_ = memory_.Put("b", "content");
+  memory_.Rewrite("b", "CONTENT", kAnother);
+  const auto read = [this](std::string name, storage::Revision wanted) {
+    storage::ReadRequest request = Request();
+    request.object = "b";
+    request.version.revision = wanted;
+    request.seen = nullptr;
+    request.done = Into(&log_, std::move(name));
+    cache_->Read({&request, 1});
+  };
+  constexpr storage::Revision kOld = {.inode = 9, .ctime_nanos = 1};
+  for (const bool old_first : {true, false}) {
+    SCOPED_TRACE(old_first);
+    log_.clear();
+    faulty_.Hold();
+    const std::size_t before = asking_.lengths().size();
+    read("first", old_first ? kOld : kAnother);
+    read("joins", old_first ? kOld : kAnother);
+    read("other", old_first ? kAnother : kOld);
+    read("any", {});
+    EXPECT_EQ(asking_.lengths().size(), before + 3);
+    faulty_.Release();
+    const std::string error = "FAILED_PRECONDITION: b: is another file ";
+    const std::string first = old_first ? error : "CONTENT ";
+    const std::string other = old_first ? "CONTENT " : error;
+    EXPECT_EQ(log_, "first:" + first + "joins:" + first + "other:" + other +
+                        "any:CONTENT ");
+  }
+}
+
+// As above, where the flight began after the hit was found.
+TEST_F(DoubtTest, WhoDoubtsAnotherRevisionReadsByItself) {
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  Read();
+  Read();  // from now on it is kept as that revision
+  bool looked = false;
+  root_->set_on_look([this, &looked] {
+    if (!std::exchange(looked, true)) Read();
+  });
+  faulty_.Hold();
+  log_.clear();
+  const std::size_t before = asking_.lengths().size();
+  version_.revision = kAnother;
+  storage::ReadRequest request = Request();
+  request.done = Into(&log_, "own");
+  version_.revision = {.inode = 9, .ctime_nanos = 1};
+  cache_->Read({&request, 1});
+  EXPECT_EQ(asking_.lengths().size(), before + 2);
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
+}
+
+// Nor does the question whether another form is current.
+TEST_F(DoubtTest, WhoWantsAnotherRevisionDoesNotWaitForAForm) {
+  constexpr storage::Form kForm = 7;
+  next_use_.Want(1, 1000);
+  version_.revision = {.inode = 9, .ctime_nanos = 1};
+  storage::ReadRequest read = Request();
+  read.sample = {1, 1};
+  auto room = cache_->RoomFor({.read = &read,
+                               .revision = version_.revision,
+                               .form = kForm,
+                               .bytes = 4,
+                               .saves_nanos = 1'000'000});
+  ASSERT_NE(room, nullptr);
+  cache_->Keep(std::move(room));
+  storage::Form given = 99;
+  read.form = kForm;
+  read.given = &given;
+  storage::ReadRequest other = read;
+  storage::Form other_given = 99;
+  other.given = &other_given;
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  other.version.revision = kAnother;
+  other.done = Into(&log_, "other");
+  log_.clear();
+  faulty_.Hold();
+  cache_->Read({&read, 1});
+  cache_->Read({&other, 1});
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file other:CONTENT ");
+  EXPECT_EQ(other_given, storage::kEncoded);
+}
+
 TEST_F(DoubtTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
   root_->set_on_look([this] { cache_->Forget(1); });
   faulty_.Hold();
