@@ -157,6 +157,7 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
     base::MutexLock lock(&mutex_);
     number = patience_.Begin(now);
   }
+  ask.layout = hit.request.layout;
   const auto root = read.request.root->lasting_identity();
   Key key = KeyOf(*root, read.request);
   key.version.revision = read.revision;

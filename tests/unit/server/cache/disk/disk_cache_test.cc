@@ -8,6 +8,7 @@
 namespace forebay::cache::disk {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -117,6 +118,7 @@ class Elsewhere final : public storage::ByteSource {
     for (storage::ReadRequest& taken : requests) {
       const storage::ReadRequest request = std::move(taken);
       log += request.length == 0 ? 'q' : 'r';
+      layouts.push_back(request.layout);
       if (is_gone) {
         request.done(absl::NotFoundError("a: is gone"));
       } else {
@@ -128,9 +130,19 @@ class Elsewhere final : public storage::ByteSource {
   }
 
   std::string log;
+  std::vector<std::shared_ptr<const storage::ObjectLayout>> layouts;
   bool is_gone = false;
   const char* content = "content";
   storage::Revision revision;
+};
+
+class NoLayout final : public storage::ObjectLayout {
+ public:
+  void LookAgain(const storage::ReadRequest&, storage::ByteSource&,
+                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+      const override {
+    done(absl::FailedPreconditionError("has none"));
+  }
 };
 
 TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
@@ -143,12 +155,14 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
                                    .budget = &house.budget(),
                                    .next_use = &house.next_use(),
                                    .clock = &house.clock()});
+  const auto layout = std::make_shared<const NoLayout>();
   const auto read = [&] {
     storage::ReadRequest request;
     request.root = std::make_shared<Elsewhere::Far>();
     request.object = "a";
     request.version = {7, 1};
     request.length = 7;
+    request.layout = layout;
     std::promise<std::string> text;
     request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
       text.set_value(CacheHouse::TextOf(bytes));
@@ -162,6 +176,8 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
   below.is_gone = true;
   EXPECT_EQ(read(), "NOT_FOUND: a: is gone");
   EXPECT_EQ(below.log, "rqq");
+  // A source that finds it touched can look whether that matters.
+  EXPECT_THAT(below.layouts, ElementsAre(layout, layout, layout));
   EXPECT_EQ(cache->Snapshot().hits.reads, 1);
 }
 
