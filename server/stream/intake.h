@@ -55,8 +55,8 @@ class Intake {
   std::optional<Read> Next(ProductionLine& line, const Members& members);
 
   // The same read once more, for whom else it is: needs no room of its own.
-  storage::ReadRequest RequestAgain(const Place& place,
-                                    const Member& sponsor) const {
+  std::optional<storage::ReadRequest> RequestAgain(
+      const Place& place, const Member& sponsor) const {
     return requester_.RequestAgain(place, sponsor);
   }
 

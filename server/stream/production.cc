@@ -127,10 +127,10 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   const auto payers = std::make_shared<const Flows>(charged);
   for (const Place& place : batch.places) {
     if (!place.reading) continue;
-    plan->requests.push_back(
-        intake_.RequestAgain(place, *audience_.Find(batch.sponsor)));
-    SetPayers(payers, &plan->requests.back());
-    plan->requests.back().done = [](const absl::StatusOr<base::Bytes>&) {};
+    auto again = intake_.RequestAgain(place, *audience_.Find(batch.sponsor));
+    if (!again.has_value()) continue;
+    SetPayers(payers, &*again);
+    plan->requests.push_back(*std::move(again));
   }
 }
 

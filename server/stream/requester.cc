@@ -6,7 +6,7 @@ namespace forebay::stream {
 
 storage::ReadRequest Requester::RequestFor(Place* place,
                                            const Member& sponsor) {
-  storage::ReadRequest request = RequestAgain(*place, sponsor);
+  storage::ReadRequest request = BytesOf(*place, sponsor);
   place->length = request.length;
   place->held = storage::HeldBytes(request.length);
   place->form = storage::kEncoded;
@@ -17,8 +17,20 @@ storage::ReadRequest Requester::RequestFor(Place* place,
   return request;
 }
 
-storage::ReadRequest Requester::RequestAgain(const Place& place,
-                                             const Member& sponsor) const {
+std::optional<storage::ReadRequest> Requester::RequestAgain(
+    const Place& place, const Member& sponsor) const {
+  storage::ReadRequest request = BytesOf(place, sponsor);
+  if (request.root->identity() == nullptr) return std::nullopt;
+  // The cache may be asking whether it still has this form.
+  const auto given = std::make_shared<storage::Form>(storage::kEncoded);
+  request.form = form_;
+  request.given = given.get();
+  request.done = [given](const absl::StatusOr<base::Bytes>&) {};
+  return request;
+}
+
+storage::ReadRequest Requester::BytesOf(const Place& place,
+                                        const Member& sponsor) const {
   dataset::Sample source = recipe_->dataset->At(place.id);
   storage::ReadRequest request;
   request.root = provenance_.RootOf(place.id);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
@@ -27,12 +28,15 @@ class Requester {
   // Fills in what the dataset says of the place's sample, which is read for its
   // batch's sponsor. The request lacks its `done`.
   storage::ReadRequest RequestFor(Place* place, const Member& sponsor);
-  // The same bytes once more, while they are being read: for whoever else is to
-  // be told that they are wanted.
-  storage::ReadRequest RequestAgain(const Place& place,
-                                    const Member& sponsor) const;
+  // The same once more, while it is being read, for whoever else wants it: a
+  // cache joins the two, and what comes of this one is dropped. Nullopt: none
+  // keeps what is read below that root, so that it would be read twice.
+  std::optional<storage::ReadRequest> RequestAgain(const Place& place,
+                                                   const Member& sponsor) const;
 
  private:
+  // The place's bytes, by themselves.
+  storage::ReadRequest BytesOf(const Place& place, const Member& sponsor) const;
   // Says whose neighbour the place's sample is, where the order has blocks.
   void Introduce(const Place& place, storage::ReadRequest* request);
   std::shared_ptr<const BlockNeighbourhood> NeighbourhoodOf(

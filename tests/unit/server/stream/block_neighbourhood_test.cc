@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -133,7 +134,7 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
 class RequesterTest : public ::testing::Test {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    Requester requester(&recipe, storage::kEncoded);
+    Requester requester(&recipe, form_);
     const auto channel = *arena::Channel::Create();
     const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
                          recipe.batch, {nullptr, recipe.dataset});
@@ -145,12 +146,26 @@ class RequesterTest : public ::testing::Test {
     while (Place* const place = line.Next(/*capped=*/true)) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
       requests.push_back(requester.RequestFor(place, sponsor));
+      again_.emplace_back(requester.RequestAgain(*place, sponsor));
     }
     return requests;
   }
 
+  storage::Form form_ = storage::kEncoded;
   std::size_t substituted_ = SIZE_MAX;
+  std::vector<std::optional<storage::ReadRequest>> again_;
 };
+
+TEST_F(RequesterTest, WhoAsksAgainWouldTakeTheSameForm) {
+  form_ = 7;
+  const auto requests = RequestsOf(FakeRecipe(100, 10));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(again_[i]->object, requests[i].object);
+    EXPECT_EQ(again_[i]->form, 7);
+    EXPECT_NE(again_[i]->given, nullptr);
+    EXPECT_NE(again_[i]->given, requests[i].given);
+  }
+}
 
 TEST_F(RequesterTest, ShufflesInBlocksHaveNeighbours) {
   substituted_ = 4;

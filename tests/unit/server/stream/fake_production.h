@@ -23,10 +23,14 @@ namespace forebay::stream {
 
 class FakeRoot final : public storage::Root {
  public:
+  explicit FakeRoot(bool named = true) : named_(named) {}
   const std::string& uri() const override { return *uri_; }
-  std::shared_ptr<const std::string> identity() const override { return uri_; }
+  std::shared_ptr<const std::string> identity() const override {
+    return named_ ? uri_ : nullptr;
+  }
 
  private:
+  const bool named_;
   const std::shared_ptr<const std::string> uri_ =
       std::make_shared<const std::string>("/data");
 };
@@ -34,8 +38,10 @@ class FakeRoot final : public storage::Root {
 // `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
 class FakeDataset final : public dataset::Dataset {
  public:
-  explicit FakeDataset(std::uint64_t size, std::uint64_t bytes = 100)
-      : size_(size), bytes_(bytes) {}
+  explicit FakeDataset(
+      std::uint64_t size, std::uint64_t bytes = 100,
+      std::shared_ptr<const FakeRoot> root = std::make_shared<FakeRoot>())
+      : size_(size), bytes_(bytes), root_(std::move(root)) {}
 
   std::uint64_t size() const override { return size_; }
   const std::vector<dataset::Field>& fields() const override { return fields_; }
@@ -65,8 +71,7 @@ class FakeDataset final : public dataset::Dataset {
       {"label", proto::FieldKind::kLabel, 0}};
   const std::vector<std::string> classes_ = {"a", "b"};
   const dataset::Version version_ = {};
-  const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<FakeRoot>();
+  const std::shared_ptr<const storage::Root> root_;
 };
 
 // The "image" is the sample's id and its epoch, as two numbers.
@@ -158,8 +163,12 @@ class FakeProduction final : public storage::ByteSource,
   // Whom the task that was submitted last is charged to.
   const std::vector<schedule::Flow>& flows() const { return flows_; }
 
+  // How often each object was asked for.
+  const std::map<std::string, int>& asked() const { return asked_; }
+
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
+      ++asked_[request.object];
       // One read of those of an object: what lets one of them pass lets all.
       const auto joins = [&](const storage::ReadRequest& other) {
         return other.object == request.object;
@@ -268,6 +277,7 @@ class FakeProduction final : public storage::ByteSource,
   }
 
   std::mt19937 random_;
+  std::map<std::string, int> asked_;
   base::FakeClock clock_;
   cache::Timetable timetable_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};

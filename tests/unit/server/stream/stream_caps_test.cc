@@ -97,6 +97,33 @@ TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
   }
 }
 
+// Nobody could join a read of a root without a name: it would be made twice.
+TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
+  for (const bool named : {true, false}) {
+    SCOPED_TRACE(named);
+    FakeProduction production{7};
+    Recipe recipe = FakeRecipe(kSamples, kBatch);
+    recipe.dataset = std::make_shared<FakeDataset>(
+        kSamples, /*bytes=*/100, std::make_shared<FakeRoot>(named));
+    const auto stream = *Stream::Create(recipe, production.machinery());
+    FakeClient free(stream.get(), kFree);
+    FakeClient capped(stream.get(), kCapped);
+    stream->SetCapped(capped.member(), true);
+    production.CapReads(kCapped);
+    EXPECT_TRUE(capped.Start(0, 0).ok());
+    const std::size_t begun = production.asked().size();
+    EXPECT_GT(begun, 0);
+    EXPECT_TRUE(free.Start(0, 0).ok());
+    std::size_t twice = 0;
+    for (const auto& [object, times] : production.asked()) {
+      if (times > 1) ++twice;
+    }
+    EXPECT_EQ(twice, named ? begun : 0);
+    production.LiftCaps();
+    production.RunAll();
+  }
+}
+
 // However long a cap holds up what one has to itself, others go on: a leader
 // does not give way to it.
 TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
