@@ -194,10 +194,11 @@ class ObjectLayout {
  public:
   virtual ~ObjectLayout() = default;
 
-  // Looks through `source` at what `read` could not read for that. Calls `done`
-  // once, on any thread, perhaps before it returns: with the revision that has
-  // the same layout, which it is to be read by. FAILED_PRECONDITION: there is
-  // none; others: those of the source.
+  // Looks through `source` at what `read` could not read for that, one read at
+  // a time, each with the ticket of `read`, which is not under way meanwhile.
+  // Calls `done` once, on any thread, perhaps before it returns: with the
+  // revision that has the same layout, which it is to be read by.
+  // FAILED_PRECONDITION: there is none; others: those of the source.
   virtual void LookAgain(
       const ReadRequest& read, ByteSource& source,
       std::function<void(absl::StatusOr<Revision>)> done) const = 0;

@@ -161,7 +161,7 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
     base::MutexLock lock(&mutex_);
     ++under_way_;
     for (const ReadRequest& member : range->members) {
-      if (member.ticket != 0) tickets_[member.ticket] = whole.ticket;
+      if (member.ticket != 0) members_[member.ticket] = {whole.ticket, {}};
     }
   }
   whole.done = [this, range](absl::StatusOr<base::Bytes> bytes) {
@@ -171,13 +171,8 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
 }
 
 void CoalescedSource::Land(Range& range, absl::StatusOr<base::Bytes> bytes) {
-  {
-    base::MutexLock lock(&mutex_);
-    for (const ReadRequest& member : range.members) {
-      tickets_.erase(member.ticket);
-    }
-  }
   if (bytes.ok() && bytes->size() == range.length) {
+    Part(range);
     auto copies = HandOut(range, *std::exchange(bytes, base::Bytes()));
     for (std::size_t i = 0; i < copies.size(); ++i) {
       ReadRequest& member = range.members[i];
@@ -214,12 +209,19 @@ std::vector<absl::StatusOr<base::Bytes>> CoalescedSource::HandOut(
 
 void CoalescedSource::ReadAgain(Range& range, const absl::Status& error) {
   bool again = !absl::IsCancelled(error);
+  std::vector<std::uint64_t> tickets;
   if (again) {
     base::MutexLock lock(&mutex_);
     again = !stopped_;
     if (again) ++being_repeated_;
+    for (const ReadRequest& member : range.members) {
+      if (member.ticket == 0) continue;
+      members_[member.ticket].ticket = member.ticket;
+      tickets.push_back(member.ticket);
+    }
   }
   if (!again) {
+    Part(range);
     for (ReadRequest& member : range.members) {
       member.done(absl::CancelledError(
           absl::StrCat(member.object, ": the daemon is shutting down")));
@@ -227,15 +229,37 @@ void CoalescedSource::ReadAgain(Range& range, const absl::Status& error) {
     return;
   }
   below_->Read(absl::MakeSpan(range.members));
+  ShareAgain(tickets);
   base::MutexLock lock(&mutex_);
   if (--being_repeated_ == 0) quiet_.NotifyAll();
+}
+
+void CoalescedSource::ShareAgain(absl::Span<const std::uint64_t> tickets) {
+  for (const std::uint64_t ticket : tickets) {
+    std::vector<ReadPurpose> joined;
+    {
+      base::MutexLock lock(&mutex_);
+      auto member = members_.extract(ticket);
+      if (member.empty()) continue;
+      joined = std::move(member.mapped().joined);
+    }
+    for (const ReadPurpose& purpose : joined) below_->Share(ticket, purpose);
+  }
+}
+
+void CoalescedSource::Part(const Range& range) {
+  base::MutexLock lock(&mutex_);
+  for (const ReadRequest& member : range.members) members_.erase(member.ticket);
 }
 
 void CoalescedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   {
     base::MutexLock lock(&mutex_);
-    const auto found = tickets_.find(ticket);
-    if (found != tickets_.end()) ticket = found->second;
+    const auto found = members_.find(ticket);
+    if (found != members_.end()) {
+      found->second.joined.push_back(purpose);
+      ticket = found->second.ticket;
+    }
   }
   below_->Share(ticket, purpose);
 }

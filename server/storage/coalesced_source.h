@@ -36,8 +36,8 @@ struct CoalescedSourceOptions {
 // on. Each gets the bytes that it asked for, and holds no others. Such a read
 // takes the most urgent one's place, and what is shared of it is all of it. One
 // that fails is made again, request by request, so that what is wrong with some
-// bytes harms only who asked for those. A request that stands alone passes as
-// it is.
+// bytes harms only who asked for those; who joined one of them has joined it
+// then, too. A request that stands alone passes as it is.
 //
 // Memory: who asks for bytes has set HeldBytes of them aside, and a read that
 // serves several takes no more than all of those together; but while its bytes
@@ -75,6 +75,12 @@ class CoalescedSource final : public ByteSource {
     Revision seen;  // what all of them see
   };
 
+  // A member, and who joined it.
+  struct Member {
+    std::uint64_t ticket = 0;  // of the read that serves it
+    std::vector<ReadPurpose> joined;
+  };
+
   CoalescedSource(ByteSource* below, base::MemoryReservation memory,
                   const CoalescedSourceOptions& options);
 
@@ -91,6 +97,10 @@ class CoalescedSource final : public ByteSource {
                                                    base::Bytes bytes);
   // Reads each member by itself, or gives it the error.
   void ReadAgain(Range& range, const absl::Status& error);
+  // Tells the source below who joined these, which are asked for by themselves.
+  void ShareAgain(absl::Span<const std::uint64_t> tickets);
+  // Lets go of the members' tickets.
+  void Part(const Range& range);
 
   ByteSource* const below_;
   const base::MemoryReservation memory_;
@@ -102,9 +112,8 @@ class CoalescedSource final : public ByteSource {
 
   base::Mutex mutex_;
   base::CondVar quiet_;
-  // By the ticket of a member: that of the read that serves it.
-  std::unordered_map<std::uint64_t, std::uint64_t> tickets_
-      ABSL_GUARDED_BY(mutex_);
+  // By the members' tickets.
+  std::unordered_map<std::uint64_t, Member> members_ ABSL_GUARDED_BY(mutex_);
   std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;       // reads for several
   std::size_t being_repeated_ ABSL_GUARDED_BY(mutex_) = 0;  // calls below
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,8 @@
 #include "server/storage/rechecked_source.h"
 
-#include <utility>
+#include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -16,6 +18,30 @@ struct RecheckedSource::Watched {
   ReadRequest request;  // without its `done`
   std::function<void(absl::StatusOr<base::Bytes>)> done;
   int tries = 0;
+  // The source's mutex guards these.
+  std::vector<ReadPurpose> joined;
+  std::shared_ptr<Look> look;  // that it waits for
+};
+
+struct RecheckedSource::Look {
+  // Its reads have the ticket of the one that began it, which is not under way
+  // meanwhile.
+  std::uint64_t ticket = 0;
+  LookKey key;
+  // The source's mutex guards these.
+  std::vector<std::shared_ptr<Watched>> waiting;
+  std::map<std::uint64_t, std::uint64_t> urgencies;  // of who pays, by job
+
+  // Whether it is for somebody else then, or sooner.
+  bool Add(const ReadPurpose& purpose) {
+    bool changes = false;
+    for (const std::uint64_t payer : PayersOf(purpose)) {
+      const auto [known, is_new] = urgencies.emplace(payer, purpose.urgency);
+      changes |= is_new || purpose.urgency < known->second;
+      known->second = std::min(known->second, purpose.urgency);
+    }
+    return changes;
+  }
 };
 
 void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
@@ -25,10 +51,17 @@ void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
           absl::StrCat(request.object, ": the daemon is shutting down")));
     return;
   }
+  // Looks' reads, and those that are made again, are among these.
+  std::vector<std::uint64_t> unwatched;
   for (ReadRequest& request : requests) {
-    if (request.layout != nullptr) request = Watch(std::move(request));
+    if (request.layout != nullptr) {
+      request = Watch(std::move(request));
+    } else if (request.ticket != 0) {
+      unwatched.push_back(request.ticket);
+    }
   }
   below_->Read(requests);
+  ShareAgain(unwatched);
   Leave();
 }
 
@@ -36,6 +69,10 @@ ReadRequest RecheckedSource::Watch(ReadRequest request) {
   auto watched = std::make_shared<Watched>();
   watched->done = std::exchange(request.done, nullptr);
   watched->request = std::move(request);
+  if (const std::uint64_t ticket = watched->request.ticket; ticket != 0) {
+    base::MutexLock lock(&mutex_);
+    watched_[ticket] = watched;
+  }
   return RequestFor(watched);
 }
 
@@ -52,25 +89,111 @@ ReadRequest RecheckedSource::RequestFor(
 void RecheckedSource::Land(const std::shared_ptr<Watched>& watched,
                            absl::StatusOr<base::Bytes> bytes) {
   const bool touched = absl::IsAborted(bytes.status());
-  if (touched && ++watched->tries < kMostTries) {
-    ReadRequest& read = watched->request;
-    read.layout->LookAgain(read, *this,
-                           [this, watched](absl::StatusOr<Revision> now) {
-                             if (!now.ok()) return watched->done(now.status());
-                             watched->request.version.revision = *now;
-                             ReadRequest again = RequestFor(watched);
-                             Read({&again, 1});
-                           });
-    return;
-  }
+  if (touched && ++watched->tries < kMostTries) return LookAgain(watched);
   if (touched) {
     bytes = absl::FailedPreconditionError(
         absl::StrCat(watched->request.object, ": is changed again and again"));
   }
-  watched->done(std::move(bytes));
+  Finish(*watched, std::move(bytes));
+}
+
+void RecheckedSource::Finish(Watched& watched,
+                             absl::StatusOr<base::Bytes> bytes) {
+  if (watched.request.ticket != 0) {
+    base::MutexLock lock(&mutex_);
+    watched_.erase(watched.request.ticket);
+  }
+  watched.done(std::move(bytes));
+}
+
+void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
+  const ReadRequest& read = watched->request;
+  std::shared_ptr<Look> look;
+  bool begins = false;
+  std::vector<ReadPurpose> shares;
+  {
+    base::MutexLock lock(&mutex_);
+    LookKey key(read.layout.get(), read.object);
+    std::shared_ptr<Look>& known = looks_[key];
+    begins = known == nullptr;
+    if (begins) {
+      known = std::make_shared<Look>();
+      known->ticket = read.ticket;
+      known->key = std::move(key);
+    }
+    known->waiting.push_back(watched);
+    watched->look = look = known;
+    shares = watched->joined;
+    shares.push_back(read.purpose);
+    std::erase_if(shares, [&look](const ReadPurpose& purpose) {
+      return !look->Add(purpose);
+    });
+  }
+  if (begins) {
+    read.layout->LookAgain(
+        read, *this,
+        [this, look](const absl::StatusOr<Revision>& now) { Saw(look, now); });
+  } else if (Enter()) {
+    for (const ReadPurpose& purpose : shares)
+      below_->Share(look->ticket, purpose);
+    Leave();
+  }
+}
+
+void RecheckedSource::Saw(const std::shared_ptr<Look>& look,
+                          const absl::StatusOr<Revision>& now) {
+  std::vector<std::shared_ptr<Watched>> waiting;
+  {
+    base::MutexLock lock(&mutex_);
+    looks_.erase(look->key);
+    waiting.swap(look->waiting);
+    for (const auto& watched : waiting) watched->look = nullptr;
+  }
+  std::vector<ReadRequest> again;
+  for (const auto& watched : waiting) {
+    if (!now.ok()) {
+      Finish(*watched, now.status());
+      continue;
+    }
+    watched->request.version.revision = *now;
+    again.push_back(RequestFor(watched));
+  }
+  if (!again.empty()) Read(absl::MakeSpan(again));
+}
+
+void RecheckedSource::ShareAgain(absl::Span<const std::uint64_t> tickets) {
+  std::vector<std::pair<std::uint64_t, ReadPurpose>> shares;
+  {
+    base::MutexLock lock(&mutex_);
+    for (const std::uint64_t ticket : tickets) {
+      const auto found = watched_.find(ticket);
+      if (found == watched_.end()) continue;
+      const Watched& watched = *found->second;
+      if (watched.look != nullptr) {
+        for (const auto& [job, urgency] : watched.look->urgencies)
+          shares.push_back({ticket, {.job = job, .urgency = urgency}});
+      } else {
+        for (const ReadPurpose& purpose : watched.joined)
+          shares.emplace_back(ticket, purpose);
+      }
+    }
+  }
+  for (const auto& [ticket, purpose] : shares) below_->Share(ticket, purpose);
 }
 
 void RecheckedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = watched_.find(ticket);
+    if (found != watched_.end()) {
+      Watched& watched = *found->second;
+      watched.joined.push_back(purpose);
+      if (watched.look != nullptr) {
+        watched.look->Add(purpose);
+        ticket = watched.look->ticket;
+      }
+    }
+  }
   below_->Share(ticket, purpose);
 }
 

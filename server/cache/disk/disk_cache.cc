@@ -79,6 +79,10 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
       below.push_back(std::move(request));
     } else if (auto found = store_->Find(key, request.sample)) {
       BeginFlight();
+      if (request.ticket != 0) {
+        base::MutexLock lock(&mutex_);
+        joined_[request.ticket] = {};
+      }
       ReadThreads::Read hit = {std::move(request), *std::move(found)};
       if (hit.request.root->StillHas(hit.request.object, hit.request.version)) {
         Queue(std::move(hit));
@@ -101,13 +105,33 @@ bool DiskCache::IsTooSlow() {
   }
   spdlog::warn("the cache on disk is slow: it is not read for a while");
   std::vector<ReadThreads::Read> hits = threads_.TakeWaiting();
-  std::vector<storage::ReadRequest> below;
-  for (ReadThreads::Read& hit : hits) {
-    below.push_back(Keeping(std::move(hit.request)));
-  }
-  if (!below.empty()) below_->Read(absl::MakeSpan(below));
+  ReadBelow(absl::MakeSpan(hits));
   for (std::size_t i = 0; i < hits.size(); ++i) EndFlight();
   return true;
+}
+
+void DiskCache::ReadBelow(absl::Span<ReadThreads::Read> hits) {
+  if (hits.empty()) return;
+  std::vector<storage::ReadRequest> below;
+  std::vector<std::uint64_t> tickets;
+  for (ReadThreads::Read& hit : hits) {
+    tickets.push_back(hit.request.ticket);
+    below.push_back(Keeping(std::move(hit.request)));
+  }
+  below_->Read(absl::MakeSpan(below));
+  for (const std::uint64_t ticket : tickets) {
+    for (const storage::ReadPurpose& purpose : TakeJoined(ticket))
+      below_->Share(ticket, purpose);
+  }
+}
+
+std::vector<storage::ReadPurpose> DiskCache::TakeJoined(std::uint64_t ticket) {
+  base::MutexLock lock(&mutex_);
+  const auto found = joined_.find(ticket);
+  if (found == joined_.end()) return {};
+  std::vector<storage::ReadPurpose> joined = std::move(found->second);
+  joined_.erase(found);
+  return joined;
 }
 
 void DiskCache::SourceTook(std::int64_t nanos) {
@@ -120,6 +144,7 @@ void DiskCache::Queue(ReadThreads::Read hit) {
   // It was not taken.
   // NOLINTNEXTLINE(bugprone-use-after-move): only what Push took has moved
   const storage::ReadRequest& request = hit.request;
+  TakeJoined(request.ticket);
   request.done(absl::CancelledError(
       absl::StrCat(request.object, ": the daemon is shutting down")));
   EndFlight();
@@ -132,6 +157,7 @@ storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
   ask.root = hit.request.root;
   ask.object = hit.request.object;
   ask.version = hit.request.version;
+  ask.layout = hit.request.layout;
   ask.purpose = hit.request.purpose;
   ask.sample = hit.request.sample;
   ask.ticket = hit.request.ticket;
@@ -143,6 +169,7 @@ storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
       Queue(std::move(*shared));
       return;
     }
+    TakeJoined(shared->request.ticket);
     shared->request.done(std::move(bytes));
     EndFlight();
   };
@@ -157,7 +184,6 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
     base::MutexLock lock(&mutex_);
     number = patience_.Begin(now);
   }
-  ask.layout = hit.request.layout;
   const auto root = read.request.root->lasting_identity();
   Key key = KeyOf(*root, read.request);
   key.version.revision = read.revision;
@@ -174,10 +200,10 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   if (bytes.ok()) {
     if (request.origin != nullptr) *request.origin = storage::Origin::kKept;
     if (request.seen != nullptr) *request.seen = read.revision;
+    TakeJoined(request.ticket);
     request.done(std::move(bytes));
   } else {
-    storage::ReadRequest again = Keeping(std::move(request));
-    below_->Read({&again, 1});
+    ReadBelow({&read, 1});
   }
   EndFlight();
 }
@@ -212,6 +238,11 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
 
 void DiskCache::Share(std::uint64_t ticket,
                       const storage::ReadPurpose& purpose) {
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = joined_.find(ticket);
+    if (found != joined_.end()) found->second.push_back(purpose);
+  }
   below_->Share(ticket, purpose);
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -92,6 +94,10 @@ class DiskCache final : public storage::ByteSource {
   void Serve(ReadThreads::Read read, const PageBuffer& scratch);
   // The same request, of which the store keeps what comes.
   storage::ReadRequest Keeping(storage::ReadRequest request);
+  // Reads hits below which the disk does not give.
+  void ReadBelow(absl::Span<ReadThreads::Read> hits);
+  // Who has joined the hit so far; no more are noted.
+  std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
   void BeginFlight();
   void EndFlight();
@@ -105,6 +111,9 @@ class DiskCache final : public storage::ByteSource {
   mutable base::Mutex mutex_;
   base::CondVar all_landed_;
   std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Who joined each hit that is under way, by ticket: it may be read below yet.
+  std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
+      ABSL_GUARDED_BY(mutex_);
   Patience patience_ ABSL_GUARDED_BY(mutex_);
   Outage slow_ ABSL_GUARDED_BY(mutex_){/*borne=*/0};
 

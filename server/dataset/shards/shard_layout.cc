@@ -32,6 +32,7 @@ class Look final : public std::enable_shared_from_this<Look> {
         root_(read.root),
         shard_{read.object, read.version},
         purpose_(read.purpose),
+        ticket_(read.ticket),
         source_(source),
         done_(std::move(done)) {}
 
@@ -56,6 +57,7 @@ class Look final : public std::enable_shared_from_this<Look> {
     request.offset = range->offset;
     request.length = range->length;
     request.purpose = purpose_;
+    request.ticket = ticket_;
     request.seen = &seen_;
     request.done = [self = shared_from_this(),
                     length = range->length](absl::StatusOr<base::Bytes> bytes) {
@@ -94,6 +96,7 @@ class Look final : public std::enable_shared_from_this<Look> {
   const std::shared_ptr<const storage::Root> root_;
   const Shard shard_;
   const storage::ReadPurpose purpose_;
+  const std::uint64_t ticket_;
   storage::ByteSource& source_;
   const Done done_;
   int looks_ = 0;
@@ -108,32 +111,8 @@ void ShardLayout::LookAgain(const storage::ReadRequest& read,
   const storage::Revision known = index_->RevisionOf(read.object);
   // Somebody has looked meanwhile.
   if (known != read.version.revision) return done(known);
-  {
-    base::MutexLock lock(&mutex_);
-    std::vector<Done>& waiting = waiting_[read.object];
-    waiting.push_back(std::move(done));
-    if (waiting.size() > 1) return;
-  }
-  std::make_shared<Look>(
-      index_, budget_, read, source,
-      [this,
-       path = read.object](const absl::StatusOr<storage::Revision>& revision) {
-        Answer(path, revision);
-      })
+  std::make_shared<Look>(index_, budget_, read, source, std::move(done))
       ->Begin();
-}
-
-// Each of those who wait keeps this alive.
-void ShardLayout::Answer(
-    const std::string& path,
-    const absl::StatusOr<storage::Revision>& revision) const {
-  std::vector<Done> waiting;
-  {
-    base::MutexLock lock(&mutex_);
-    waiting = std::move(waiting_[path]);
-    waiting_.erase(path);
-  }
-  for (const Done& done : waiting) done(revision);
 }
 
 }  // namespace forebay::dataset::shards

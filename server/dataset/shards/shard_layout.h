@@ -2,16 +2,11 @@
 #define FOREBAY_SERVER_DATASET_SHARDS_SHARD_LAYOUT_H_
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
-#include "server/base/mutex.h"
 #include "server/dataset/shards/shard_index.h"
 #include "server/storage/byte_source.h"
 
@@ -19,8 +14,7 @@ namespace forebay::dataset::shards {
 
 // What lies where in the shards of an index. A shard that was touched is
 // surveyed anew, by its headers; if its samples are where they were, the index
-// knows it by its new ctime from then on. Who asks meanwhile waits for the same
-// look.
+// knows it by its new ctime from then on.
 //
 // As ObjectLayout says. Looks are counted in the budget, which outlives it.
 class ShardLayout final : public storage::ObjectLayout {
@@ -35,15 +29,8 @@ class ShardLayout final : public storage::ObjectLayout {
                  Done done) const override;
 
  private:
-  void Answer(const std::string& path,
-              const absl::StatusOr<storage::Revision>& revision) const;
-
   const std::shared_ptr<const ShardIndex> index_;
   base::MemoryBudget* const budget_;
-  mutable base::Mutex mutex_;
-  // By the paths of the shards that are looked at.
-  mutable std::map<std::string, std::vector<Done>> waiting_
-      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::dataset::shards

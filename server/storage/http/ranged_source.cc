@@ -60,6 +60,7 @@ struct RangedSource::Reading {
   };
   std::map<std::uint64_t, Underway> underway;
   std::vector<Queue::Id> asked;  // all parts, ever
+  std::vector<ReadPurpose> joined;
   std::optional<std::uint32_t> object_crc32c;
   int reads = 1;
   bool over = false;
@@ -104,12 +105,16 @@ void RangedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   client_->engine().Post([=, this] {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
-    for (const Queue::Id part : found->second->asked) {
-      for (const std::uint64_t payer : PayersOf(purpose))
-        queue_.Share(part, payer, purpose.urgency);
-    }
+    Reading& reading = *found->second;
+    reading.joined.push_back(purpose);
+    for (const Queue::Id part : reading.asked) Join(part, purpose);
     Dispatch();
   });
+}
+
+void RangedSource::Join(Queue::Id part, const ReadPurpose& purpose) {
+  for (const std::uint64_t payer : PayersOf(purpose))
+    queue_.Share(part, payer, purpose.urgency);
 }
 
 void RangedSource::SetWeight(std::uint64_t job, double weight) {
@@ -176,6 +181,9 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
     reading->asked.push_back(queue_.PushFor(PayersOf(request.purpose),
                                             LoadOf(part.range),
                                             request.purpose.urgency, part));
+    // Where it is read again.
+    for (const ReadPurpose& purpose : reading->joined)
+      Join(reading->asked.back(), purpose);
   }
 }
 

@@ -82,6 +82,7 @@ class RangedSource final : public ByteSource {
   void Begin(ReadRequest request);
   absl::Status Check(const ReadRequest& request) const;
   void Enqueue(const std::shared_ptr<Reading>& reading);
+  void Join(Queue::Id part, const ReadPurpose& purpose);
   void Dispatch();
   // How many requests may be under way is looked at now and then.
   void SetTimer();

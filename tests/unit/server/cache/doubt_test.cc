@@ -184,7 +184,6 @@ TEST_F(DoubtTest, AReaderThatWantsARevisionGetsNoOther) {
 // Two indexes of one shard, before and after it was rewritten: what the one has
 // asked for answers nothing for the other.
 TEST_F(DoubtTest, WhoWantsAnotherRevisionReadsByItself) {
-  memory_.Rewrite("a", "CONTENT", kAnother);
   version_ = memory_.Put("b", "content");
   memory_.Rewrite("b", "CONTENT", kAnother);
   const auto read = [this](std::string name, storage::Revision wanted) {

@@ -256,6 +256,29 @@ TEST_F(CoalescedSourceTest, ARangeThatFailsIsReadOneByOne) {
   EXPECT_THAT(log(), ElementsAre("DATA_LOSS: shard: a bad sector", "y", "y"));
 }
 
+TEST_F(CoalescedSourceTest, WhoJoinedARangeThatFailsHasJoinedWhatIsReadAgain) {
+  faulty_.Hold();
+  std::vector<ReadRequest> requests;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    requests.push_back(Request(1000 * i, 1000));
+    requests.back().ticket = 10 + i;
+  }
+  Read(std::move(requests));
+  const std::uint64_t whole = below_.noted()[0].ticket;
+  source_->Share(11, {.job = 2});
+  source_->Share(12, {.job = 3});
+  source_->Share(12, {.job = 4});
+  EXPECT_THAT(below_.shared(), ElementsAre(whole, whole, whole));
+  faulty_.Fail("shard", absl::DataLossError("shard: a bad sector"));
+  // As the first that is read again is begun, another joins.
+  below_.set_on_read([this] { source_->Share(11, {.job = 5}); });
+  faulty_.Release();
+  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
+  EXPECT_THAT(below_.shared(),
+              ElementsAre(whole, whole, whole, 11, 11, 11, 12, 12));
+  EXPECT_THAT(below_.sharers(), ElementsAre(2, 3, 4, 5, 2, 5, 3, 4));
+}
+
 TEST_F(CoalescedSourceTest, WhatChangedIsAnErrorForEach) {
   memory_.Put("shard", "changed");
   Read({Request(0, 1000), Request(1000, 1000)});

@@ -2,7 +2,9 @@
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_NOTING_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -24,7 +26,13 @@ class NotingSource final : public ByteSource {
 
   explicit NotingSource(ByteSource* inner) : inner_(inner) {}
 
+  // Is called by each read, before that is handed on.
+  void set_on_read(std::function<void()> on_read) {
+    on_read_ = std::move(on_read);
+  }
+
   void Read(absl::Span<ReadRequest> requests) override {
+    if (on_read_) on_read_();
     {
       base::MutexLock lock(&mutex_);
       for (const ReadRequest& request : requests) {
@@ -34,9 +42,10 @@ class NotingSource final : public ByteSource {
     }
     inner_->Read(requests);
   }
-  void Share(std::uint64_t ticket, const ReadPurpose&) override {
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override {
     base::MutexLock lock(&mutex_);
     shared_.push_back(ticket);
+    sharers_.push_back(purpose.job);
   }
 
   std::vector<Noted> noted() const {
@@ -56,12 +65,19 @@ class NotingSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return shared_;
   }
+  // For which jobs.
+  std::vector<std::uint64_t> sharers() const {
+    base::MutexLock lock(&mutex_);
+    return sharers_;
+  }
 
  private:
   ByteSource* const inner_;
+  std::function<void()> on_read_;
   mutable base::Mutex mutex_;
   std::vector<Noted> noted_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> shared_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> sharers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::storage

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/conformance/storage/read_text.h"
 
@@ -102,6 +105,138 @@ TEST_F(RecheckedSourceTest, WithoutALayoutNothingIsLookedAt) {
   memory_.Rewrite("a", "CONTENT", {.inode = 2, .ctime_nanos = 1});
   EXPECT_EQ(Read().status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(layout_->looks, 0);
+}
+
+// Whose reads the test ends, one by one.
+class HeldSource final : public ByteSource {
+ public:
+  void Read(absl::Span<ReadRequest> requests) override {
+    for (ReadRequest& request : requests) {
+      log_ += absl::StrCat("read ", request.ticket, " for ",
+                           request.purpose.job, "; ");
+      held_.push_back(std::move(request));
+    }
+  }
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override {
+    log_ += absl::StrCat("share ", ticket, " with ", purpose.job, "; ");
+  }
+  // Of the oldest.
+  void End(absl::StatusOr<base::Bytes> bytes) {
+    const ReadRequest request = std::move(held_.front());
+    held_.pop_front();
+    request.done(std::move(bytes));
+  }
+  // What was asked for since.
+  std::string Log() { return std::exchange(log_, {}); }
+
+ private:
+  std::deque<ReadRequest> held_;
+  std::string log_;
+};
+
+// Takes two reads to look.
+class SlowLayout final : public ObjectLayout {
+ public:
+  void LookAgain(
+      const ReadRequest& read, ByteSource& source,
+      std::function<void(absl::StatusOr<Revision>)> done) const override {
+    ReadRequest look;
+    look.object = read.object;
+    look.purpose = read.purpose;
+    look.ticket = read.ticket;
+    ReadRequest next = look;
+    next.done = [done](const absl::StatusOr<base::Bytes>& bytes) {
+      bytes.ok() ? done(kTouched) : done(bytes.status());
+    };
+    look.done = [&source, next](const absl::StatusOr<base::Bytes>&) mutable {
+      source.Read({&next, 1});
+    };
+    source.Read({&look, 1});
+  }
+};
+
+class RecheckedSharesTest : public ::testing::Test {
+ protected:
+  void Read(std::uint64_t ticket, std::uint64_t job) {
+    ReadRequest request;
+    request.object = "a";
+    request.version.revision = kFirst;
+    request.layout = layout_;
+    request.purpose.job = job;
+    request.ticket = ticket;
+    request.done = [this, ticket](const absl::StatusOr<base::Bytes>& bytes) {
+      log_ += absl::StrCat(
+          ticket, ": ", absl::StatusCodeToString(bytes.status().code()), "; ");
+    };
+    source_.Read({&request, 1});
+  }
+  void Touch() { below_.End(absl::AbortedError("a: was touched")); }
+
+  HeldSource below_;
+  RecheckedSource source_{&below_};
+  const std::shared_ptr<const ObjectLayout> layout_ =
+      std::make_shared<SlowLayout>();
+  std::string log_;
+};
+
+TEST_F(RecheckedSharesTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
+  Read(7, /*job=*/1);
+  source_.Share(7, {.job = 2});
+  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 2; ");
+  Touch();
+  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 1; share 7 with 2; ");
+  source_.Share(7, {.job = 3});
+  EXPECT_EQ(below_.Log(), "share 7 with 3; ");
+  below_.End(base::Bytes());
+  EXPECT_EQ(below_.Log(),
+            "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; ");
+  below_.End(base::Bytes());
+  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 2; share 7 with 3; ");
+  source_.Share(7, {.job = 4});
+  EXPECT_EQ(below_.Log(), "share 7 with 4; ");
+  EXPECT_EQ(log_, "");
+  below_.End(base::Bytes());
+  EXPECT_EQ(log_, "7: OK; ");
+  // The ticket is anybody's.
+  Read(7, /*job=*/5);
+  Touch();
+  EXPECT_EQ(below_.Log(), "read 7 for 5; read 7 for 5; share 7 with 5; ");
+  below_.End(base::Bytes());
+  below_.End(base::Bytes());
+  below_.End(base::Bytes());
+}
+
+TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
+  Read(7, /*job=*/1);
+  Read(8, /*job=*/2);
+  source_.Share(8, {.job = 3});
+  Touch();
+  below_.Log();
+  Touch();  // the other one
+  EXPECT_EQ(below_.Log(), "share 7 with 3; share 7 with 2; ");
+  source_.Share(8, {.job = 4});
+  EXPECT_EQ(below_.Log(), "share 7 with 4; ");
+  below_.End(base::Bytes());
+  EXPECT_EQ(below_.Log(),
+            "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
+            "share 7 with 4; ");
+  below_.End(base::Bytes());
+  // Each pays for its own again.
+  EXPECT_EQ(below_.Log(),
+            "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
+  below_.End(base::Bytes());
+  below_.End(base::Bytes());
+  EXPECT_EQ(log_, "7: OK; 8: OK; ");
+}
+
+TEST_F(RecheckedSharesTest, ALookThatFailsFailsAllWhoWaitForIt) {
+  Read(7, /*job=*/1);
+  Read(8, /*job=*/2);
+  Touch();
+  Touch();
+  source_.Stop();
+  below_.End(base::Bytes());
+  EXPECT_EQ(log_, "7: CANCELLED; 8: CANCELLED; ");
 }
 
 TEST_F(RecheckedSourceTest, NothingIsAskedOnceItWasStopped) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <future>
 #include <thread>
 #include <vector>
@@ -95,6 +96,33 @@ TEST_F(SlowDiskTest, WhatWaitsForADiskThatHangsIsReadBelow) {
   }
   house_.Settle();
   EXPECT_EQ(Counted().written.reads, requests_.size());  // each but once
+}
+
+TEST_F(SlowDiskTest, WhoJoinedAHitHasJoinedWhatIsReadBelow) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    requests_[i].ticket = 100 + i;
+  }
+  std::vector<Answer> answers = Hang();
+  house_.cache().Share(100, {.job = 2});
+  house_.cache().Share(102, {.job = 3});
+  EXPECT_THAT(house_.below().shares(), testing::SizeIs(2));
+  house_.clock().Advance(1001 * kMilli);
+  house_.cache().Tick();  // what waits is read below
+  answers[2].get();
+  auto shares = house_.below().shares();
+  ASSERT_THAT(shares, testing::SizeIs(3));
+  EXPECT_EQ(shares[2].first, 102);
+  EXPECT_EQ(shares[2].second.job, 3);
+  house_.faults().read = EIO;  // and what the disk then fails to give
+  Recover();
+  for (Answer& answer : answers) {
+    if (answer.valid()) answer.get();
+  }
+  house_.Close();
+  shares = house_.below().shares();
+  ASSERT_THAT(shares, testing::SizeIs(4));
+  EXPECT_EQ(shares[3].first, 100);
+  EXPECT_EQ(shares[3].second.job, 2);
 }
 
 TEST_F(SlowDiskTest, ItIsTriedAgain) {

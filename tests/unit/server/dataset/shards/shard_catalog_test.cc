@@ -30,9 +30,11 @@ class CountingSource final : public storage::ByteSource {
   explicit CountingSource(storage::ByteSource& source) : source_(source) {}
   void Read(absl::Span<storage::ReadRequest> requests) override {
     reads += static_cast<int>(requests.size());
+    ticket = requests.front().ticket;
     source_.Read(requests);
   }
   std::atomic<int> reads = 0;
+  std::atomic<std::uint64_t> ticket = 0;  // of the last one
 
  private:
   storage::ByteSource& source_;
@@ -182,6 +184,7 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
   storage::ReadRequest read;
   read.root = memory_.root();
   read.object = "a.tar";
+  read.ticket = 7;
   const auto look = [&] {
     const Sample sample = dataset->At(0);
     read.version = sample.version;
@@ -194,6 +197,7 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
   };
   memory_.Rewrite("a.tar", archive, {1, 2});
   EXPECT_EQ(*look(), (storage::Revision{1, 2}));
+  EXPECT_EQ(source_.ticket, 7);  // who joins the read joins the look
   EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
   // Who saw it before is told without another look.
   const int reads = source_.reads;

@@ -130,6 +130,21 @@ TEST_F(GcsSourceTest, WhatCameSpoiltIsReadAgain) {
   }
 }
 
+TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
+  const std::string content(900, 'x');
+  ReadRequest request = Put("a", content);
+  request.ticket = 7;
+  request.purpose.job = 1;
+  source_->SetCap(1, 1);  // that of its first read is paid in 15 minutes
+  std::atomic<int> left = 1;
+  server_.SetFaults([&](const GcsServer::Asked&) {
+    if (left-- < 1) return http::Fault::kNone;
+    source_->Share(7, {.job = 2});
+    return http::Fault::kBitFlip;
+  });
+  EXPECT_EQ(*Read(request), content);
+}
+
 TEST_F(GcsSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
