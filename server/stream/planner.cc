@@ -9,7 +9,7 @@ namespace forebay::stream {
 bool Planner::Begin(std::int64_t now_nanos) {
   bool grows = false;
   for (;;) {
-    const std::vector<Wish> wishes = Wishes(now_nanos);
+    const Wishes wishes = AllWishes(now_nanos);
     const auto next = NextWish(wishes);
     if (!next.has_value()) return grows;
     const auto slot = SlotFor(wishes[*next], now_nanos, &grows);
@@ -56,8 +56,8 @@ std::optional<Wish> Planner::WishOf(Member& member,
               .served = member.served};
 }
 
-std::vector<Wish> Planner::Wishes(std::int64_t now_nanos) const {
-  std::vector<Wish> wishes;
+Planner::Wishes Planner::AllWishes(std::int64_t now_nanos) const {
+  Wishes wishes;
   for (const auto& member : *audience_) {
     if (auto wish = WishOf(*member, now_nanos)) wishes.push_back(*wish);
   }

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "server/stream/agenda.h"
 #include "server/stream/audience.h"
 #include "server/stream/batch.h"
@@ -41,7 +41,10 @@ class Planner {
   }
 
  private:
-  std::vector<Wish> Wishes(std::int64_t now_nanos) const;
+  // Mostly of one member: after each sample somebody asks.
+  using Wishes = absl::InlinedVector<Wish, 2>;
+
+  Wishes AllWishes(std::int64_t now_nanos) const;
   std::optional<std::uint32_t> SlotFor(const Wish& wish, std::int64_t now_nanos,
                                        bool* grows);
   // The kept batch that is wanted last; null: none can go.

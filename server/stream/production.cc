@@ -104,9 +104,9 @@ void Stream::DeliverLocked() {
 
 void Stream::ChargeLocked(Plan* plan) {
   for (const std::unique_ptr<Batch>& batch : line_.batches()) {
-    Flows charged = audience_.CappedFlows(batch->key);
-    batch->capped = !charged.empty();
-    if (!batch->capped) charged = flows_;
+    const Flows capped = audience_.CappedFlows(batch->key);
+    batch->capped = !capped.empty();
+    const Flows& charged = batch->capped ? capped : flows_;
     if (charged != batch->charged) ChargeToLocked(*batch, charged, plan);
   }
 }
@@ -244,11 +244,11 @@ executor::Demand Stream::DemandLocked(const Place& first,
 
 void Stream::Submit(std::optional<Task> task) {
   if (!task.has_value()) return;
+  const absl::Span<const schedule::Flow> flows = task->flows;
   machinery_.executor->SubmitFor(
-      task->flows, task->demand,
-      [self = shared_from_this(), flows = task->flows](int worker) {
-        self->RunTask(worker, flows);
-      });
+      flows, task->demand,
+      [self = shared_from_this(), charged = std::move(task->flows)](
+          int worker) { self->RunTask(worker, charged); });
 }
 
 void Stream::RunTask(int worker, const Flows& charged) {

@@ -86,7 +86,11 @@ void Stock::Evict(const Finished& batch) {
 }
 
 void Stock::Put(Finished batch) {
-  if (batch.status.ok()) pool_.Finish(batch.slot);
+  if (batch.status.ok()) {
+    pool_.Finish(batch.slot);
+  } else {
+    ++failures_;
+  }
   const BatchKey key = batch.key;
   FOREBAY_CHECK(finished_.emplace(key, std::move(batch)).second);
 }
@@ -97,7 +101,8 @@ const Finished* Stock::Find(const BatchKey& key) const {
 }
 
 void Stock::DropFailures(const std::function<bool(const BatchKey&)>& wanted) {
-  std::erase_if(finished_, [&](const auto& entry) {
+  if (failures_ == 0) return;
+  failures_ -= std::erase_if(finished_, [&](const auto& entry) {
     return !entry.second.status.ok() && !wanted(entry.first);
   });
 }
@@ -109,7 +114,10 @@ void Stock::Forget(std::uint64_t epoch) {
   for (auto kept = finished_.lower_bound({epoch, 0});
        kept != finished_.end() && kept->first.epoch == epoch;) {
     auto node = finished_.extract(kept++);
-    if (!node.mapped().status.ok()) continue;
+    if (!node.mapped().status.ok()) {
+      --failures_;
+      continue;
+    }
     node.key() = node.mapped().key = key;
     finished_.insert(std::move(node));
     ++key.first_sample;

@@ -92,6 +92,7 @@ class Stock {
   base::MemoryBudget* const budget_;
   arena::SlotPool pool_;
   std::map<BatchKey, Finished> finished_;
+  std::size_t failures_ = 0;  // of these
   std::uint32_t paid_ = 0;
   std::uint32_t growing_ = 0;
   bool stunted_ = false;  // a slot could not be made
