@@ -94,6 +94,10 @@ class Dataset {
   // Names by label.
   virtual const std::vector<std::string>& classes() const = 0;
   virtual const Version& version() const = 0;
+  // Which index says where its samples lie. Of one version there may be several
+  // at a time: of files that were replaced since, with equal times. Null: the
+  // version says all.
+  virtual const void* index() const;
   // Below which its samples lie. Of one that is made of others, the first
   // one's: where each sample lies, its source says.
   virtual const std::shared_ptr<const storage::Root>& root() const = 0;
@@ -110,6 +114,7 @@ class Dataset {
 };
 
 inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
+inline const void* Dataset::index() const { return nullptr; }
 inline std::string Dataset::uri() const { return root()->uri(); }
 inline std::vector<const Dataset*> Dataset::sources() const { return {this}; }
 inline Origin Dataset::OriginOf(std::uint64_t id) const { return {0, id}; }

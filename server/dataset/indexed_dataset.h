@@ -39,6 +39,7 @@ class IndexedDataset final : public Dataset {
     return index_->classes();
   }
   const Version& version() const override { return index_->version(); }
+  const void* index() const override { return index_.get(); }
   const std::shared_ptr<const storage::Root>& root() const override {
     return root_;
   }

@@ -23,7 +23,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   for (const dataset::Dataset* const source : dataset.sources()) {
     const auto root = source->root()->identity();
     if (root == nullptr) return std::nullopt;
-    absl::StrAppend(&roots, root->size(), ":", *root);
+    absl::StrAppend(&roots, root->size(), ":", *root,
+                    reinterpret_cast<std::uintptr_t>(source->index()), ":");
   }
   // What is of one loader alone, or says of the place what the root's identity
   // says better.

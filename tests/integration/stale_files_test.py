@@ -210,6 +210,24 @@ def test_a_shard_of_equal_size_and_time_is_indexed_anew(shard, photos, change):
 
 @pytest.mark.usefixtures("daemon")
 @pytest.mark.parametrize("change", [renamed, rewritten])
+def test_who_comes_later_shares_nothing_of_an_older_shard(shard, photos,
+                                                          change):
+    """Equal loaders share batches, but not those of another index."""
+    def images(batches):
+        return numpy.concatenate([numpy.array(batch.jpg) for batch in batches])
+
+    with open_shard(shard, fields=("jpg",), sharing="off") as loader:
+        before = images(loader)
+    with open_shard(shard, fields=("jpg",)) as loader:
+        images([next(iter(loader))])
+        change(shard, reordered(shard, photos))
+        with open_shard(shard, fields=("jpg",)) as other:
+            after = images(other)
+    numpy.testing.assert_array_equal(after, before[ROTATED])
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_shard_that_is_another_in_mid_epoch_is_an_error(shard, photos,
                                                           change):
     with open_shard(shard, shuffle=True, batch_size=2) as loader:

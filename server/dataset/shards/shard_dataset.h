@@ -33,6 +33,7 @@ class ShardDataset final : public Dataset {
   }
   const std::vector<std::string>& classes() const override { return classes_; }
   const Version& version() const override { return index_->version(); }
+  const void* index() const override { return index_.get(); }
   const std::shared_ptr<const storage::Root>& root() const override {
     return root_;
   }

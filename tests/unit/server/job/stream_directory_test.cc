@@ -35,7 +35,8 @@ class NamedRoot final : public storage::Root {
 class NamedDataset final : public dataset::Dataset {
  public:
   explicit NamedDataset(const std::vector<std::string>& roots,
-                        std::uint8_t version = 0) {
+                        std::uint8_t version = 0, const void* index = nullptr)
+      : index_(index) {
     version_[0] = version;
     for (const std::string& identity : roots) {
       root_ = std::make_shared<NamedRoot>(identity);
@@ -53,6 +54,7 @@ class NamedDataset final : public dataset::Dataset {
   std::uint64_t largest_sample() const override { return 1; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const dataset::Version& version() const override { return version_; }
+  const void* index() const override { return index_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return root_;
   }
@@ -67,6 +69,7 @@ class NamedDataset final : public dataset::Dataset {
   const std::vector<dataset::Field> fields_;
   const std::vector<std::string> classes_;
   dataset::Version version_ = {};
+  const void* const index_;
   std::shared_ptr<const storage::Root> root_;
   std::vector<std::unique_ptr<NamedDataset>> parts_;
 };
@@ -135,6 +138,8 @@ TEST(StreamKeyTest, WhateverShapesABatchParts) {
   EXPECT_NE(key, StreamKey(kUid + 1, Spec(), Data()));
   EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 2"})));
   EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 1)));
+  EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 0, &key)))
+      << "of files that were replaced since";
 }
 
 // Where one part of the key ends and the next begins cannot be mistaken.
