@@ -137,13 +137,13 @@ def ringing(step, call):
 
 @pytest.mark.parametrize("options", [
     {}, {"order": "coordinated", "shuffle": True},
-    {"sampler": list(reversed(range(SAMPLES)))}],
-    ids=["exact", "coordinated", "listed"])
-def test_a_handler_that_raises_loses_no_batch_uncounted(daemon, photos,
-                                                        options):
+    {"sampler": list(reversed(range(SAMPLES)))},
+    {"batch_transform": lambda image, label: (image, label)}],
+    ids=["exact", "coordinated", "listed", "transformed"])
+def test_a_handler_that_raises_loses_no_batch(daemon, photos, options):
     with open_loader(photos, **options) as loader, \
             open_loader(photos, **options) as other:
-        interrupted = 0
+        interrupted = lost = 0
         for step in range(1000):
             iterator = iter(loader)
             seen = ids([next(iterator)])
@@ -155,15 +155,34 @@ def test_a_handler_that_raises_loses_no_batch_uncounted(daemon, photos,
                 break
             state = loader.state_dict()
             rest = ids(iterator)
-            # What is counted without having come was on its way out.
             assert len(seen) + len(rest) in (SAMPLES, SAMPLES - 8)
+            lost += len(seen) + len(rest) < SAMPLES
             assert len(set(seen + rest)) == len(seen + rest)
             other.load_state_dict(state)
             assert sorted(ids(other)) == sorted(rest)
         assert interrupted > 5 and len(batch.sample_ids) == 8
+        # One that next() had returned already.
+        assert lost <= 1
         # Nor is one held that nobody has.
         batch = iterator = None
         until(lambda: loader.stats()["batches_held"] == 0, "leases end")
+
+
+def test_a_handler_that_raises_as_an_epoch_ends(daemon, photos):
+    with open_loader(photos) as loader:
+        interrupted = 0
+        for step in range(1000):
+            iterator = iter(loader)
+            ids([next(iterator) for _ in range(len(loader))])
+            try:
+                assert ringing(step, lambda: next(iterator, None)) is None
+            except Rang:
+                interrupted += 1
+            assert next(iterator, None) is None
+            if interrupted == step:
+                break
+        assert interrupted > 5
+        assert loader.state_dict()["position"] == 0
 
 
 def test_a_handler_that_raises_while_an_epoch_begins(daemon, photos):

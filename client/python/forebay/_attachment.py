@@ -33,8 +33,17 @@ class Attachment:
         self._is_given_up = False
 
     def _open(self):
-        if self._start_daemon is not None:
+        if self._start_daemon is None:
+            return self._connect()
+        self._start_daemon()
+        try:
+            return self._connect()
+        except errors.DaemonUnavailable:
+            # One that was there may have been about to leave.
             self._start_daemon()
+            return self._connect()
+
+    def _connect(self):
         return _connection.Connection(self._options, self._transform,
                                       self._start_daemon)
 

@@ -142,6 +142,7 @@ def _tuple_type(names, images):
 
         # A maker and the bytes it needs: few ask for the ids.
         _ids: Any = None
+        _made_ids: Any = None
         image_place = images
 
         def with_values(self, values):
@@ -150,12 +151,14 @@ def _tuple_type(names, images):
             made._ids = self._ids
             return made
 
-        @functools.cached_property
+        # Not a cached_property: until Python 3.12 it takes a lock, which a
+        # forked child may find locked for ever.
+        @property
         def sample_ids(self):
-            if self._ids is None:
-                return None
-            make, content = self._ids
-            return make(bytearray(content), 0)
+            if self._made_ids is None and self._ids is not None:
+                make, content = self._ids
+                self._made_ids = make(bytearray(content), 0)
+            return self._made_ids
 
     return Batch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import os
+from typing import Any
 
 from . import _native, _reattach, _taker, errors
 
@@ -35,6 +36,8 @@ class Connection:
         this rank.
       classes: list of str, in label order.
     """
+
+    _handle: Any = None  # of one that was not made to the end
 
     def __init__(self, options, transform, start_daemon=None):
         """Opens the loader; waits until the dataset is indexed.

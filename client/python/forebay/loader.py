@@ -305,6 +305,7 @@ class DataLoader:
         with self._lock:
             if self._current is epoch._position:
                 self._progress.end()
+                epoch.end()
                 self._current = None
         raise StopIteration
 

@@ -1,7 +1,10 @@
 """Batches made of memory that a test has laid out itself."""
 
 import ctypes
+import os
+import signal
 import sys
+import threading
 import types
 import weakref
 
@@ -252,3 +255,29 @@ def test_reads_nothing_outside_the_batch(monkeypatch, span):
                               source).take()
     with pytest.raises(IndexError):
         memory.read(*span)
+
+
+def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
+    """A lock that another thread held is locked for ever in a child."""
+    batch_type = _batch._tuple_type(("image",), 0)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(content, offset):
+        begun.set()
+        may_end.wait()
+        return content
+
+    others = batch_type(1)
+    others._ids = slow, b"1"
+    thread = threading.Thread(target=lambda: others.sample_ids)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        own = batch_type(2)
+        own._ids = lambda content, offset: content, b"2"
+        os._exit(own.sample_ids != b"2")
+    may_end.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
