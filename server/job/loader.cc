@@ -75,6 +75,11 @@ std::uint32_t Loader::StopEpoch() {
   return channel_->published();
 }
 
+void Loader::Close() {
+  base::MutexLock lock(&control_);
+  stream_->Close(member_);
+}
+
 absl::Status Loader::TakeReleases() {
   channel_->ClearEvent();
   return stream_->TakeReleases(member_);

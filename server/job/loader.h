@@ -64,6 +64,8 @@ class Loader {
   }
   // Ends production; returns how many ready entries there are in all.
   std::uint32_t StopEpoch();
+  // No epoch is started any more: gives back the memory that leases do without.
+  void Close();
 
   // Whether the job has a cap: none until set.
   void SetCapped(bool capped) { stream_->SetCapped(member_, capped); }

@@ -315,6 +315,7 @@ absl::Status Session::CloseLoader(std::uint64_t id,
                                   proto::LoaderClosed& closed) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
   closed.set_published(loader->StopEpoch());
+  loader->Close();
   base::MutexLock lock(&mutex_);
   closed_.push_back(loader);
   open_.erase(id);

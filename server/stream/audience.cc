@@ -47,6 +47,12 @@ std::size_t Audience::Running() const {
       [](const auto& member) { return member->cursor().running(); }));
 }
 
+bool Audience::AnyPaying() const {
+  return std::any_of(members_.begin(), members_.end(), [](const auto& member) {
+    return member->terms().slots > 0;
+  });
+}
+
 template <typename Is>
 std::vector<schedule::Flow> Audience::FlowsOf(const Is& is) const {
   std::vector<schedule::Flow> flows;

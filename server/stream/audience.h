@@ -38,6 +38,8 @@ class Audience {
 
   // Members whose epoch is under way.
   std::size_t Running() const;
+  // Whether any may still start one.
+  bool AnyPaying() const;
   // Whether more than one was at once: then others may come to what is kept,
   // too.
   bool was_shared() const { return was_shared_; }

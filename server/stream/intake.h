@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
@@ -66,6 +67,11 @@ class Intake {
   void Leave(Place& place);
   // Gives back what memory it can while nothing is in flight.
   void Rest();
+  // No epoch is expected any more: gives back the read window, until it is
+  // opened with as much again.
+  void Close() { room_.Close(); }
+  void Open(base::MemoryReservation window) { room_.Open(std::move(window)); }
+  bool is_closed() const { return room_.is_closed(); }
 
   std::uint32_t reads_in_flight() const { return reads_in_flight_; }
   IntakeSnapshot Snapshot() const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "proto/shm_ring.h"
@@ -64,6 +65,9 @@ class Member {
   arena::Holder holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
+  // It starts no epoch any more, and pays for nothing. Returns the slots that
+  // it has paid for.
+  std::uint32_t EndPaying() { return std::exchange(terms_.slots, 0); }
   // Entries published and not taken.
   std::size_t untaken() const { return untaken_.size(); }
 
@@ -147,7 +151,7 @@ class Member {
 
   const arena::Holder holder_;
   arena::Channel* const channel_;
-  const Terms terms_;
+  Terms terms_;
   Cursor cursor_;
   Depth depth_;
   Pace pace_;

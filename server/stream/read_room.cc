@@ -3,9 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/base/check.h"
+
 namespace forebay::stream {
 
+void ReadRoom::Close() {
+  closed_ = true;
+  window_ = least_;
+  GiveBack();
+}
+
+void ReadRoom::Open(base::MemoryReservation least) {
+  FOREBAY_CHECK(closed_ && least.bytes() == least_);
+  closed_ = false;
+  reserved_.Add(std::move(least));
+  GiveBack();
+}
+
 bool ReadRoom::Resize(std::uint64_t bytes) {
+  if (closed_) return false;
   const std::uint64_t window = std::max(bytes, least_);
   if (window > reserved_.bytes()) {
     auto more = budget_->ReserveSpare(window - reserved_.bytes());
@@ -23,7 +39,8 @@ void ReadRoom::Leave(std::uint64_t bytes) {
 }
 
 void ReadRoom::GiveBack() {
-  const std::uint64_t needed = std::max(window_, in_flight_);
+  const std::uint64_t needed =
+      closed_ ? in_flight_ : std::max(window_, in_flight_);
   if (needed < reserved_.bytes()) reserved_.ShrinkTo(needed);
 }
 

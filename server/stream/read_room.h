@@ -8,8 +8,8 @@
 
 namespace forebay::stream {
 
-// The memory for a stream's bytes in flight. Its least part is there as long as
-// it lives. What goes beyond is taken from the budget when it grows, if there
+// The memory for a stream's bytes in flight. Its least part is there until it
+// is closed. What goes beyond is taken from the budget when it grows, if there
 // is enough to spare, and given back when it shrinks, as soon as the bytes that
 // are in flight do without.
 //
@@ -32,6 +32,12 @@ class ReadRoom {
   // no memory for more, and all stays as it is.
   bool Resize(std::uint64_t bytes);
 
+  // Nothing more comes in: gives back the least part too, once what is in
+  // flight does without. Open takes one for what comes in again.
+  void Close();
+  void Open(base::MemoryReservation least);
+  bool is_closed() const { return closed_; }
+
   void Enter(std::uint64_t bytes) { in_flight_ += bytes; }
   void Leave(std::uint64_t bytes);
 
@@ -42,6 +48,7 @@ class ReadRoom {
   const std::uint64_t least_;
   std::uint64_t window_;
   std::uint64_t in_flight_ = 0;
+  bool closed_ = false;
   base::MemoryReservation reserved_;  // more than the window while it shrinks
 };
 

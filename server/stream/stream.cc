@@ -71,6 +71,14 @@ absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
   const std::uint32_t slots = SlotsFor(depth);
   base::MutexLock lock(&mutex_);
   FOREBAY_RETURN_IF_ERROR(stock_.Pay(slots));
+  if (intake_.is_closed()) {
+    auto window = ReserveReadWindow(machinery_.budget, *recipe_.dataset);
+    if (!window.ok()) {
+      stock_.EndPay(slots);
+      return window.status();
+    }
+    intake_.Open(*std::move(window));
+  }
   return audience_.Join(channel, {.flow = flow, .slots = slots}).holder();
 }
 
@@ -99,6 +107,20 @@ void Stream::Forfeit(arena::Holder member) {
     plan = PlanLocked();
   }
   Execute(std::move(plan));
+}
+
+void Stream::Close(arena::Holder member) {
+  Stop(member);
+  base::MutexLock lock(&mutex_);
+  Member* const m = audience_.Find(member);
+  if (m != nullptr) stock_.EndPay(m->EndPaying());
+  CloseIfNobodyPaysLocked();
+}
+
+void Stream::CloseIfNobodyPaysLocked() {
+  if (audience_.AnyPaying()) return;
+  stock_.Trim();
+  intake_.Close();
 }
 
 bool Stream::Holds(arena::Holder member) {
@@ -238,6 +260,7 @@ void Stream::Rest() {
     base::MutexLock lock(&mutex_);
     intake_.Rest();
     stock_.TryAgain();
+    CloseIfNobodyPaysLocked();
     plan = PlanLocked();
   }
   Execute(std::move(plan));

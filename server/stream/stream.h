@@ -92,6 +92,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Whether the member's job has a cap, of reading or of CPU time: none until
   // set. Caps hold up what is made for jobs with caps alone.
   void SetCapped(arena::Holder member, bool capped);
+  // The member starts no epoch any more, but may hold batches. When no other
+  // does, all memory goes back that these do without.
+  void Close(arena::Holder member);
   // The member is gone: its epoch and its leases end.
   void Forfeit(arena::Holder member);
   // Whether the member holds a batch, or could still take one. Takes its
@@ -181,6 +184,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void SetPayers(const Payers& payers, storage::ReadRequest* request);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CloseIfNobodyPaysLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Flows WhoMakesSlotsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How far the member's batches have been asked for.
   std::uint64_t AskedForLocked(const Member& member) const

@@ -7,9 +7,11 @@ import pathlib
 import re
 import threading
 
+import numpy
 import pytest
 
 import forebay
+from forebay import transforms as T
 from daemons import serving
 from raw_session import (INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RawSession,
                          loader_spec, memfd, messages, sealed, text)
@@ -276,6 +278,23 @@ def test_coordinated_orders(tmp_path, small):
         assert error.code == RESOURCE_EXHAUSTED, error
         assert "the coordinated order" in text(error)
         assert watch.largest <= 160 * MIB
+
+
+def test_closed_loaders_have_what_is_held_of_them_alone(daemon, photos):
+    used = memory_used(daemon)
+    held = []
+    for seed in range(6):
+        with forebay.DataLoader(photos, batch_size=1, seed=seed, shuffle=True,
+                                transform=T.CenterCrop((32, 32)),
+                                framework="numpy", autostart=False) as loader:
+            batch = next(iter(loader))
+            held.append((batch, batch.image.copy()))
+    until(lambda: memory_used(daemon) <= used + MIB, "memory is given back")
+    for batch, before in held:
+        numpy.testing.assert_array_equal(batch.image, before)
+    held.clear()
+    del batch
+    until(lambda: memory_used(daemon) == used, "all is given back")
 
 
 def test_specs_of_nothing(daemon, session):

@@ -102,6 +102,8 @@ class FakeClient {
   void ReleaseUntold(const proto::ReadyEntry& entry) {
     release_->Push({.slot = entry.slot, .generation = entry.generation});
   }
+  // It takes no more of what is published.
+  void LeaveUntaken() { release_->left.store(1); }
   bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:

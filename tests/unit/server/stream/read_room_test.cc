@@ -26,6 +26,24 @@ TEST(ReadRoomTest, GivesBackWhatBytesInFlightDoWithout) {
   EXPECT_EQ(budget.used(), 100);
 }
 
+TEST(ReadRoomTest, ClosedItHoldsWhatIsInFlightAlone) {
+  base::MemoryBudget budget(1000);
+  ReadRoom room(&budget, *budget.Reserve(100, "reads"));
+  room.Enter(30);
+  room.Close();
+  EXPECT_EQ(budget.used(), 30);
+  EXPECT_FALSE(room.Resize(200));
+  room.Leave(30);
+  EXPECT_EQ(budget.used(), 0);
+  room.Open(*budget.Reserve(100, "reads"));
+  EXPECT_EQ(room.window(), 100);
+  EXPECT_EQ(budget.used(), 100);
+  room.Enter(30);
+  room.Close();
+  room.Open(*budget.Reserve(100, "reads"));
+  EXPECT_EQ(budget.used(), 100) << "what is in flight is in it";
+}
+
 TEST(ReadRoomTest, WithoutMemoryItStaysAsItIs) {
   base::MemoryBudget budget(1000);
   ReadRoom room(&budget, *budget.Reserve(100, "reads"));

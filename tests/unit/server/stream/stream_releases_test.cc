@@ -105,6 +105,42 @@ TEST_F(StreamReleasesTest, WhatWasReleasedBeforeTheMembersKnewIsFound) {
   EXPECT_TRUE(stream_->Reclaim(0));
 }
 
+// However many slots and reads its epoch had.
+TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Make(seed);
+    FakeClient closed(stream_.get(), 1);
+    ASSERT_TRUE(closed.Start(0, 0).ok());
+    for (std::uint32_t step = 0; step < 20 + 5 * seed; ++step)
+      production_->Step();
+    const auto held = closed.Take();
+    if (!held.has_value()) continue;
+    closed.LeaveUntaken();
+    stream_->Close(closed.member());
+    production_->RunAll();
+    ASSERT_TRUE(stream_->TakeReleases(closed.member()).ok());
+    stream_->Rest();
+    EXPECT_EQ(production_->budget().used(),
+              (held->slot + 1) * stream_->slot_bytes());
+    // Who comes then lacks nothing, and takes nothing from it.
+    FakeClient other(stream_.get(), 2);
+    ASSERT_TRUE(other.Start(1, 900).ok());
+    std::uint64_t samples = 0;
+    for (;;) {
+      production_->RunAll();
+      const auto entry = other.Take();
+      ASSERT_TRUE(entry.has_value());
+      if (entry->kind != proto::ReadyKind::kBatch) break;
+      EXPECT_NE(entry->slot, held->slot);
+      samples += other.Read(*entry).size();
+      EXPECT_TRUE(other.Release(*entry).ok());
+    }
+    EXPECT_EQ(samples, 100);
+    EXPECT_EQ(closed.Read(*held).size(), 10);
+  }
+}
+
 // Another keeps the stream at work, but nobody else would learn that the leases
 // of who has stopped are over.
 TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
