@@ -33,7 +33,7 @@ struct IntakeSnapshot {
 // goes past that.
 //
 // Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
-// memory for bytes in flight. Never blocks; no errors.
+// memory for bytes in flight. Never blocks. Errors: Open.
 class Intake {
  public:
   struct Read {
@@ -67,11 +67,10 @@ class Intake {
   void Leave(Place& place);
   // Gives back what memory it can while nothing is in flight.
   void Rest();
-  // No epoch is expected any more: gives back the read window, until it is
-  // opened with as much again.
+  // No epoch is expected any more: gives back the read window, until Open.
   void Close() { room_.Close(); }
-  void Open(base::MemoryReservation window) { room_.Open(std::move(window)); }
-  bool is_closed() const { return room_.is_closed(); }
+  // RESOURCE_EXHAUSTED: no memory for the read window.
+  absl::Status Open() { return room_.Open(); }
 
   std::uint32_t reads_in_flight() const { return reads_in_flight_; }
   IntakeSnapshot Snapshot() const;

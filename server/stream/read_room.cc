@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/base/check.h"
+#include "server/base/status.h"
 
 namespace forebay::stream {
 
@@ -13,11 +13,14 @@ void ReadRoom::Close() {
   GiveBack();
 }
 
-void ReadRoom::Open(base::MemoryReservation least) {
-  FOREBAY_CHECK(closed_ && least.bytes() == least_);
+absl::Status ReadRoom::Open() {
+  // What is still in flight may have kept as much.
+  if (reserved_.bytes() < least_) {
+    FOREBAY_RETURN_IF_ERROR(budget_->Extend(
+        &reserved_, least_ - reserved_.bytes(), "reads in flight"));
+  }
   closed_ = false;
-  reserved_.Add(std::move(least));
-  GiveBack();
+  return absl::OkStatus();
 }
 
 bool ReadRoom::Resize(std::uint64_t bytes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "server/base/memory_budget.h"
 
 namespace forebay::stream {
@@ -13,8 +14,8 @@ namespace forebay::stream {
 // is enough to spare, and given back when it shrinks, as soon as the bytes that
 // are in flight do without.
 //
-// Not thread-safe: the stream guards it. The budget outlives it. Never blocks;
-// no errors.
+// Not thread-safe: the stream guards it. The budget outlives it. Never blocks.
+// Errors: Open.
 class ReadRoom {
  public:
   ReadRoom(base::MemoryBudget* budget, base::MemoryReservation least)
@@ -33,10 +34,10 @@ class ReadRoom {
   bool Resize(std::uint64_t bytes);
 
   // Nothing more comes in: gives back the least part too, once what is in
-  // flight does without. Open takes one for what comes in again.
+  // flight does without.
   void Close();
-  void Open(base::MemoryReservation least);
-  bool is_closed() const { return closed_; }
+  // Something may come in again. RESOURCE_EXHAUSTED: the least part is taken.
+  absl::Status Open();
 
   void Enter(std::uint64_t bytes) { in_flight_ += bytes; }
   void Leave(std::uint64_t bytes);

@@ -71,13 +71,9 @@ absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
   const std::uint32_t slots = SlotsFor(depth);
   base::MutexLock lock(&mutex_);
   FOREBAY_RETURN_IF_ERROR(stock_.Pay(slots));
-  if (intake_.is_closed()) {
-    auto window = ReserveReadWindow(machinery_.budget, *recipe_.dataset);
-    if (!window.ok()) {
-      stock_.EndPay(slots);
-      return window.status();
-    }
-    intake_.Open(*std::move(window));
+  if (absl::Status opened = intake_.Open(); !opened.ok()) {
+    stock_.EndPay(slots);
+    return opened;
   }
   return audience_.Join(channel, {.flow = flow, .slots = slots}).holder();
 }
@@ -104,6 +100,8 @@ void Stream::Forfeit(arena::Holder member) {
     stock_.pool().ReleaseAll(member);
     audience_.Remove(member);
     stock_.EndPay(slots);
+    // A cap may hold up for long what keeps the stream.
+    CloseIfNobodyPaysLocked();
     plan = PlanLocked();
   }
   Execute(std::move(plan));

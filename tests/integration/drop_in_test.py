@@ -147,8 +147,10 @@ def test_batch_transform_gets_whole_batches(image_folder):
         assert list(loader) == [3]
 
 
-def test_an_error_of_batch_transform_loses_no_batch(image_folder):
-    fails = iter([False, True, False])
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_error_of_batch_transform_loses_no_batch(image_folder, times):
+    """Unless it fails again: else no epoch would ever go on."""
+    fails = iter([False] + times * [True] + 2 * [False])
 
     def transform(images, labels):
         if next(fails):
@@ -158,9 +160,11 @@ def test_an_error_of_batch_transform_loses_no_batch(image_folder):
     with forebay.DataLoader(image_folder, 16, batch_transform=transform) as loader:
         iterator = iter(loader)
         assert ids([next(iterator)]) == list(range(16))
-        with pytest.raises(ZeroDivisionError):
-            next(iterator)
-        assert ids(iterator) == list(range(32, 48))
+        for failures in range(times):
+            with pytest.raises(ZeroDivisionError):
+                next(iterator)
+            assert loader.state_dict()["position"] == 16 + 16 * failures
+        assert ids(iterator) == list(range(16 if times == 1 else 32, 48))
 
 
 def test_without_a_gpu_there_is_no_pinned_memory(image_folder):

@@ -57,7 +57,7 @@ class Epoch:
     def __next__(self) -> Any:
         # Runs for each batch, with cold caches: what is usual takes few steps.
         loader, position = self._loader, self._position
-        counted = None
+        counted, again = None, False
         try:
             with self._lock:
                 if self._done:
@@ -66,7 +66,7 @@ class Epoch:
                     if loader._current is not position:
                         loader._say_why_over()
                     if self._put_back:
-                        counted = self._put_back[0]
+                        counted, again = self._put_back[0], True
                         del self._put_back[0]
                         position.samples = counted[1]
                     else:
@@ -92,9 +92,11 @@ class Epoch:
                     raise
             finish = loader._trainer_side
             return counted[2] if finish is None else finish(counted[2])
-        except BaseException:
-            # Likewise while the lock is let go, and the trainer works on it.
-            if counted is not None:
+        except BaseException as error:
+            # Likewise while the lock is let go, and the trainer works on it; but
+            # where it fails twice, it is the batch that is to blame.
+            if counted is not None and not (
+                    again and isinstance(error, Exception)):
                 position.samples = counted[0]
                 self._put_back.append(counted)
             raise

@@ -91,8 +91,7 @@ class DataLoader:
       pin_memory: whether batches are copied to page-locked memory; torch only.
       generator: a torch.Generator, whose initial seed is taken as seed.
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
-        the trainer; what it returns is the batch: a named tuple like before, if
-        it is a tuple or list of as many.
+        the trainer; returns the batch: by name, if a tuple or list of as many.
       seed: of the order and of every augmentation.
       drop_last: whether a smaller last batch is left out.
       transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)

@@ -35,13 +35,35 @@ TEST(ReadRoomTest, ClosedItHoldsWhatIsInFlightAlone) {
   EXPECT_FALSE(room.Resize(200));
   room.Leave(30);
   EXPECT_EQ(budget.used(), 0);
-  room.Open(*budget.Reserve(100, "reads"));
+  EXPECT_TRUE(room.Open().ok());
   EXPECT_EQ(room.window(), 100);
   EXPECT_EQ(budget.used(), 100);
   room.Enter(30);
   room.Close();
-  room.Open(*budget.Reserve(100, "reads"));
+  EXPECT_TRUE(room.Open().ok());
   EXPECT_EQ(budget.used(), 100) << "what is in flight is in it";
+}
+
+TEST(ReadRoomTest, OpensWithWhatIsInFlightStill) {
+  base::MemoryBudget budget(1000);
+  ReadRoom room(&budget, *budget.Reserve(100, "reads"));
+  ASSERT_TRUE(room.Resize(400));
+  room.Enter(400);
+  room.Close();
+  auto others = budget.Reserve(600, "others");
+  EXPECT_TRUE(room.Open().ok());
+  EXPECT_EQ(budget.used(), 1000);
+  room.Close();
+  room.Leave(400);
+  EXPECT_EQ(budget.used(), 600);
+  others = budget.Reserve(350, "more");
+  ASSERT_TRUE(others.ok());
+  EXPECT_TRUE(room.Open().ok());
+  room.Close();
+  const auto rest = budget.Reserve(600, "the rest");
+  ASSERT_TRUE(rest.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(room.Open()));
+  EXPECT_EQ(budget.used(), 950);
 }
 
 TEST(ReadRoomTest, WithoutMemoryItStaysAsItIs) {

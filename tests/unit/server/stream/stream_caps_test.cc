@@ -161,6 +161,24 @@ TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
   }
 }
 
+// Its tasks keep it until they run.
+TEST_F(StreamCapsTest, WhatACapHoldsUpOfAStreamThatIsOverTakesNoWindow) {
+  Make();
+  production_.CapTasks(kCapped);
+  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  production_.RunAll();
+  const std::weak_ptr<Stream> stream = stream_;
+  free_ = nullptr;
+  capped_ = nullptr;
+  stream_ = nullptr;
+  EXPECT_FALSE(stream.expired());
+  EXPECT_LT(production_.budget().used(), std::uint64_t{1} << 20);
+  production_.LiftCaps();
+  production_.RunAll();
+  EXPECT_TRUE(stream.expired());
+  EXPECT_EQ(production_.budget().used(), 0);
+}
+
 TEST_F(StreamCapsTest, WhatIsBegunIsFreeWhenTheCapGoes) {
   Make();
   production_.CapTasks(kCapped);
