@@ -344,7 +344,9 @@ TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
           (*stream)->Join(channel.get(), 2).status()));
       hog->Release();
     }
-    EXPECT_EQ(production.budget().used(), before);
+    EXPECT_EQ(production.budget().used(), 0) << "nobody pays";
+    const FakeClient client(stream->get());
+    EXPECT_EQ(production.budget().used(), before + slots);
   }
   EXPECT_EQ(production.budget().used(), 0);
 }
