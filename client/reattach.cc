@@ -90,7 +90,7 @@ Status Loader::TryLocked(const Deadline& deadline) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenLocked(deadline));
   if (!epoch_under_way_ || !interrupted_) return Status();
   Status status = StartEpochLocked();
-  // What interrupted the epoch may be that very lack, such as of descriptors.
+  // A lack, such as of descriptors, may itself have interrupted the epoch.
   if (status.code == FOREBAY_RESOURCE_EXHAUSTED) status.code = away_.code;
   return status;
 }

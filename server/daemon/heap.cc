@@ -11,7 +11,7 @@ namespace {
 // costs faults.
 constexpr int kMappedBytes = 2 << 20;
 
-// What an arena keeps at its end.
+// Free bytes that an arena keeps at its end.
 constexpr int kKeptBytes = 1 << 20;
 
 // Enough for the threads that are busy at a time beside the workers.

@@ -36,7 +36,7 @@ struct CatalogOptions {
   std::function<std::int64_t()> wall_clock;
   // Tells what lies below roots that are no folders; null: there are none.
   storage::ObjectLister* lister = nullptr;
-  // What datasets and the way to them are counted in; outlives both.
+  // The budget that counts datasets and the way to them; outlives both.
   base::MemoryBudget* budget = nullptr;
   // How long a list of such a root is used without another, in nanoseconds.
   std::int64_t recent_list_nanos = 60'000'000'000;

@@ -81,7 +81,7 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
-  // What all that it hands out is counted in.
+  // The budget that counts all that it hands out.
   base::MemoryBudget* budget() const { return machinery_.budget; }
 
   // Gives back the slots of streams that have run no epoch for so long. May

@@ -70,12 +70,6 @@ std::vector<schedule::Flow> Audience::Flows() const {
       [](const Member& member) { return member.cursor().running(); });
 }
 
-std::vector<schedule::Flow> Audience::UncappedFlows() const {
-  return FlowsOf([](const Member& member) {
-    return member.cursor().running() && !member.capped;
-  });
-}
-
 std::vector<schedule::Flow> Audience::CappedFlows(const BatchKey& key) const {
   const auto is_capped = [](const auto& member) { return member->capped; };
   if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};

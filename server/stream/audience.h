@@ -45,10 +45,8 @@ class Audience {
   bool was_shared() const { return was_shared_; }
   // Whom the stream's work is charged to: each flow of those once.
   std::vector<schedule::Flow> Flows() const;
-  // Those without a cap.
-  std::vector<schedule::Flow> UncappedFlows() const;
-  // Those that the batch is made for, if all that come to it have caps; else
-  // none.
+  // Those of the members that come to the batch, if all of these have caps;
+  // else none.
   std::vector<schedule::Flow> CappedFlows(const BatchKey& key) const;
   // Whether one of the flows is a member's that has no cap.
   bool AnyUncapped(const std::vector<schedule::Flow>& flows) const;

@@ -27,15 +27,6 @@ void Stream::AdvanceLocked(Plan* plan) {
   ChargeLocked(plan);
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
-  if (plan->grows) plan->flows = WhoMakesSlotsLocked();
-}
-
-Stream::Flows Stream::WhoMakesSlotsLocked() const {
-  // A slot is anybody's: no cap holds it up.
-  constexpr schedule::Flow kNobody = 0;
-  Flows flows = audience_.UncappedFlows();
-  if (flows.empty()) flows = {kNobody};
-  return flows;
 }
 
 void Stream::TellLookingLocked(Plan* plan) {
@@ -63,10 +54,12 @@ void Stream::Leave() {
 
 void Stream::Execute(Plan plan) {
   if (plan.grows) {
+    // A slot is anybody's: no cap holds it up, not even one that comes later.
+    constexpr schedule::Flow kNobody = 0;
     constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
                                           .urgency = 0};
-    machinery_.executor->SubmitFor(
-        plan.flows, kMaking,
+    machinery_.executor->Submit(
+        kNobody, kMaking,
         [self = shared_from_this()](int) { self->MakeSlot(); });
   }
   if (!plan.requests.empty())

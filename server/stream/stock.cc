@@ -143,6 +143,7 @@ void Stock::Trim() {
 arena::SlotPool Stock::Clear() {
   FOREBAY_CHECK(growing_ == 0);
   finished_.clear();
+  failures_ = 0;
   arena::SlotPool cleared =
       std::exchange(pool_, arena::SlotPool(pool_.slot_bytes()));
   Settle();

@@ -146,7 +146,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<storage::ReadRequest> requests;
     std::vector<Task> tasks;
     bool grows = false;  // one more slot is to be made
-    Flows flows;         // whom that is charged to
   };
 
   Stream(Recipe recipe, Machinery machinery, Pairing pairing,
@@ -185,7 +184,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   static void SetPayers(const Payers& payers, storage::ReadRequest* request);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseIfNobodyPaysLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Flows WhoMakesSlotsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How far the member's batches have been asked for.
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -96,7 +96,7 @@ class DiskCache final : public storage::ByteSource {
   storage::ReadRequest Keeping(storage::ReadRequest request);
   // Reads hits below which the disk does not give.
   void ReadBelow(absl::Span<ReadThreads::Read> hits);
-  // Who has joined the hit so far; no more are noted.
+  // Returns the purposes that have joined the hit, and notes no more of them.
   std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
   void BeginFlight();
@@ -111,7 +111,8 @@ class DiskCache final : public storage::ByteSource {
   mutable base::Mutex mutex_;
   base::CondVar all_landed_;
   std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Who joined each hit that is under way, by ticket: it may be read below yet.
+  // The purposes that joined each hit under way, by ticket: it may be read
+  // below yet.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   Patience patience_ ABSL_GUARDED_BY(mutex_);

@@ -161,6 +161,19 @@ TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
   }
 }
 
+// The executor may learn of a cap before the stream does.
+TEST_F(StreamCapsTest, NoCapHoldsUpTheMakingOfSlots) {
+  Make();
+  ASSERT_TRUE(free_->Start(0, 0).ok());
+  production_.RunAll();
+  while (free_->Take().has_value()) production_.RunAll();  // holds them all
+  production_.CapTasks(kFree);
+  ASSERT_TRUE(capped_->Start(1, 0).ok());
+  stream_->SetCapped(free_->member(), true);
+  stream_->SetCapped(capped_->member(), false);
+  EXPECT_EQ(Consume(*capped_), kSamples);
+}
+
 // Its tasks keep it until they run.
 TEST_F(StreamCapsTest, WhatACapHoldsUpOfAStreamThatIsOverTakesNoWindow) {
   Make();
