@@ -139,7 +139,7 @@ LoaderOpened ReadLoaderOpened(Reader reader) {
     } else if (IsBytes(reader, 6)) {
       opened.classes = ReadClassList(reader.get_message());
     } else if (IsVarint(reader, 7)) {
-      opened.classes_in_memfd = reader.get_bool();
+      opened.classes_in_memfd = reader.get_uint64() != 0;  // get_bool overreads
     } else if (IsVarint(reader, 8)) {
       opened.slot_bytes = reader.get_uint64();
     } else {
@@ -161,7 +161,7 @@ ReaderOpened ReadReaderOpened(Reader reader) {
     else if (IsBytes(reader, 4))
       opened.classes = ReadClassList(reader.get_message());
     else if (IsVarint(reader, 5))
-      opened.classes_in_memfd = reader.get_bool();
+      opened.classes_in_memfd = reader.get_uint64() != 0;
     else if (IsBytes(reader, 6))
       opened.fields.push_back(reader.get_string());
     else

@@ -102,6 +102,8 @@ def make_answers(session):
     for _ in range(60):
         nested = b"\x12" + bytes([len(nested)]) + nested
     put("client_answer/nested", nested)
+    # LoaderOpened ends where the value of classes_in_memfd should stand.
+    put("client_answer/no_bool", b"\x22\x01\x38")
 
 
 def field(name, kind, dtype, shape, offset, size, splits=0):
@@ -174,7 +176,8 @@ def tar(members, kind=tarfile.USTAR_FORMAT):
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-    return target.getvalue()[:-8 * 1024] + bytes(1024)
+        end = archive.offset
+    return target.getvalue()[:end] + bytes(1024)
 
 
 def make_shards():
@@ -186,6 +189,10 @@ def make_shards():
     put("shard_survey/gnu", b"jpg\n" + tar(long, tarfile.GNU_FORMAT))
     put("shard_survey/lacking", b"jpg,txt\n" + tar(members))
     put("shard_survey/nothing", b"jpg\n")
+    # A sample that lacks a field, and a header behind it that is none.
+    faults = bytearray(tar(members))
+    faults[7 * 512:7 * 512] = b"?" * 512
+    put("shard_survey/two_faults", b"txt\n" + faults)
 
 
 def make_nested():

@@ -29,11 +29,15 @@ absl::Status ShardSurvey::Take(absl::Span<const std::uint8_t> bytes) {
   const auto read = next_read();
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
   std::vector<TarMember> members;
+  const absl::Status walked = walk_.See(read->offset, bytes, &members);
+  // Of several faults the first is told, however much is read at a time.
   std::vector<GroupedSample> found;
-  FOREBAY_RETURN_IF_ERROR(walk_.See(read->offset, bytes, &members));
   for (const TarMember& member : members) {
     FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &found));
+    FOREBAY_RETURN_IF_ERROR(Keep(found));
+    found.clear();
   }
+  FOREBAY_RETURN_IF_ERROR(walked);
   if (!walk_.wanted().has_value()) grouping_.Finish(&found);
   Adapt(*read);
   return Keep(found);

@@ -43,6 +43,14 @@ bool IsEncoded(const Answer& answer) {
   return answer.Header("content-encoding") != nullptr;
 }
 
+// Of a part of what was compressed for this answer.
+absl::Status CompressesRanges(const Answer& answer) {
+  return absl::UnimplementedError(absl::StrCat(
+      "the server does not send ranges of it as it is stored, but of it with "
+      "Content-Encoding: ",
+      *answer.Header("content-encoding")));
+}
+
 absl::Status CheckPart(const Answer& answer, const ByteRange& range,
                        std::uint64_t object_size) {
   const std::string* const header = answer.Header("content-range");
@@ -52,7 +60,7 @@ absl::Status CheckPart(const Answer& answer, const ByteRange& range,
     return absl::UnavailableError(
         "the server does not say which range it answers with");
   if (got->object_size.has_value() && *got->object_size != object_size)
-    return Changed();
+    return IsEncoded(answer) ? CompressesRanges(answer) : Changed();
   if (got->first != range.offset || got->last - got->first != range.length - 1)
     return absl::UnavailableError(absl::StrCat(
         "the server answers with bytes ", got->first, " to ", got->last,

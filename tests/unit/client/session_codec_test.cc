@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 #include "client/dataset_codec.h"
 #include "proto/session.pb.h"
@@ -211,6 +212,19 @@ TEST(SessionCodecTest, ReadsLoaderOpened) {
   EXPECT_THAT(read.classes, ElementsAre("cat", std::string("d\0g", 3)));
   EXPECT_FALSE(read.classes_in_memfd);
   EXPECT_EQ(read.slot_bytes, 8192);
+}
+
+TEST(SessionCodecTest, ReadsBoolsAsProtobufDoes) {
+  const std::string number = {'\x22', 3, '\x38', '\x80', 0};  // 0, too long
+  proto::DaemonMessage message;
+  ASSERT_TRUE(message.ParseFromString(number));
+  ASSERT_FALSE(message.loader_opened().classes_in_memfd());
+  Answer answer;
+  ASSERT_TRUE(DecodeAnswer(number, &answer).ok());
+  EXPECT_FALSE(std::get<LoaderOpened>(answer.kind).classes_in_memfd);
+  // One that lacks is looked for nowhere.
+  const std::vector<char> none = {'\x22', 1, '\x38'};
+  EXPECT_FALSE(DecodeAnswer({none.data(), none.size()}, &answer).ok());
 }
 
 TEST(SessionCodecTest, ReadsEpochsAndStats) {

@@ -48,6 +48,14 @@ void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer) {
       return peer.Answer(
           200, absl::StrReplaceAll(reply.headers, {{"Content-Range", "X-Was"}}),
           body + body + "!");
+    case Fault::kCompressed:
+      return peer.Answer(
+          reply.status,
+          absl::StrCat(
+              "Content-Encoding: gzip\r\n",
+              absl::StrReplaceAll(reply.headers,
+                                  {{"ETag: \"", "ETag: \"gz"}, {"/", "/9"}})),
+          body);
     case Fault::kNone:
       return peer.Answer(reply.status, reply.headers, body);
   }

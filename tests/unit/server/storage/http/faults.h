@@ -15,7 +15,8 @@ struct Reply {
 };
 
 // What can go wrong on the way. kStall leaves the answer unfinished until the
-// client hangs up; kBitFlip changes one bit of the body.
+// client hangs up; kBitFlip changes one bit of the body; kCompressed sends the
+// range of a compressed form, which has a tag and a size of its own.
 enum class Fault {
   kNone,
   k503,
@@ -28,6 +29,7 @@ enum class Fault {
   kWrongRange,
   kNoRange,
   kStall,
+  kCompressed,
 };
 
 inline constexpr Fault kPassingFaults[] = {

@@ -1,5 +1,6 @@
 // Objects of a real web server, on which all may go wrong.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -97,6 +98,18 @@ TEST_F(HttpSourceTest, EveryFaultPasses) {
     EXPECT_LE(left, 0);
     server_.SetFaults(nullptr);
   }
+}
+
+TEST_F(HttpSourceTest, NamesTheEncodingOfAServerThatCompressesRanges) {
+  server_.Put("a", RandomText(500, 1));
+  ReadRequest request = Request("a");
+  request.length = 400;
+  server_.SetFaults(
+      [](const HttpServer::Asked&) { return Fault::kCompressed; });
+  const auto bytes = Read(request);
+  EXPECT_TRUE(absl::IsUnimplemented(bytes.status()));
+  EXPECT_THAT(std::string(bytes.status().message()),
+              testing::HasSubstr("Content-Encoding: gzip"));
 }
 
 TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
