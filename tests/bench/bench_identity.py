@@ -37,7 +37,10 @@ def _digests(uri, dtypes, cpu, environment=None):
 
 
 def run():
-    """Rows: distinct digests of each dtype; how many widths were tried."""
+    """Rows: distinct digests of each dtype; how many widths were tried.
+
+    Those of a dtype name its digests, so that versions can be compared.
+    """
     uri = str(photos.make(COUNT))
     widest, digests = _digests(uri, DTYPES + SMALL_DTYPES, "")
     widths = WIDTHS[WIDTHS.index(widest):] if widest in WIDTHS else ["none"]
@@ -54,9 +57,12 @@ def run():
     for environment in OLDER:
         digests |= _digests(uri, DTYPES, "", environment)[1]
         ways += 1
-    rows = [row("identity", f"{dtype}: distinct results of {ways} daemons / one",
-                sum(kind == dtype for kind, _ in digests), 1, "digests")
-            for dtype in DTYPES + SMALL_DTYPES]
+    rows = []
+    for dtype in DTYPES + SMALL_DTYPES:
+        found = sorted(digest for kind, digest in digests if kind == dtype)
+        rows.append(row(
+            "identity", f"{dtype}: distinct results of {ways} daemons / one",
+            len(found), 1, "digests") | {"digests": found})
     rows.append(row("identity", "vector widths tried / the architecture's",
                     len(widths), len(WIDTHS), "widths"))
     return rows
