@@ -81,8 +81,10 @@ def cpu_shares(daemon, names, seconds):
     return [each / sum(found) for each in found]
 
 
-def test_weights_that_are_set_shift_the_shares(slow_daemon, photos):
-    with training(photos, "a"), training(photos, "b"):
+# Between two epochs nothing is decoded for a trainer: few photographs would
+# leave the other far more than its share.
+def test_weights_that_are_set_shift_the_shares(slow_daemon, many_photos):
+    with training(many_photos, "a"), training(many_photos, "b"):
         for name in "ab":
             until(lambda: cpu_seconds(slow_daemon, name) > 0, "both read")
         cpu_shares(slow_daemon, "ab", 0.05)  # begun before both were there
@@ -91,10 +93,10 @@ def test_weights_that_are_set_shift_the_shares(slow_daemon, photos):
         ctl(slow_daemon, "set", "a", "--weight", "9")
         assert job_named(slow_daemon, "a")["weight"] == 9
         cpu_shares(slow_daemon, "ab", 0.05)
-        assert cpu_shares(slow_daemon, "ab", 0.15)[0] > 0.65
+        assert cpu_shares(slow_daemon, "ab", 0.15)[0] > 0.75
         ctl(slow_daemon, "set", "a", "--weight", "0.1")
         cpu_shares(slow_daemon, "ab", 0.05)
-        assert cpu_shares(slow_daemon, "ab", 0.15)[0] < 0.35
+        assert cpu_shares(slow_daemon, "ab", 0.15)[0] < 0.25
 
 
 def open_loader(photos, monkeypatch):
