@@ -46,19 +46,19 @@ void Fill(const job::LoaderQueues& in, proto::LoaderQueues* out) {
   out->set_slots_kept(in.slots_kept);
 }
 
-proto::LoaderSharing::Standing ToProto(stream::Standing standing) {
-  switch (standing) {
-    case stream::Standing::kAlone:
+proto::LoaderSharing::SharingState ToProto(stream::SharingState sharing_state) {
+  switch (sharing_state) {
+    case stream::SharingState::kAlone:
       return proto::LoaderSharing::ALONE;
-    case stream::Standing::kTogether:
+    case stream::SharingState::kTogether:
       return proto::LoaderSharing::TOGETHER;
-    case stream::Standing::kTrailing:
+    case stream::SharingState::kTrailing:
       return proto::LoaderSharing::TRAILING;
-    case stream::Standing::kCatching:
+    case stream::SharingState::kCatching:
       return proto::LoaderSharing::CATCHING;
-    case stream::Standing::kYielding:
+    case stream::SharingState::kYielding:
       return proto::LoaderSharing::YIELDING;
-    case stream::Standing::kApart:
+    case stream::SharingState::kApart:
       return proto::LoaderSharing::APART;
   }
   return proto::LoaderSharing::ALONE;
@@ -67,7 +67,7 @@ proto::LoaderSharing::Standing ToProto(stream::Standing standing) {
 void Fill(const job::LoaderSharing& in, proto::LoaderSharing* out) {
   out->set_members(in.members);
   out->set_behind(in.behind);
-  out->set_standing(ToProto(in.standing));
+  out->set_standing(ToProto(in.sharing_state));
 }
 
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {

@@ -173,7 +173,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
       config_.cache(),
       cache::disk::DiskCache::Surroundings{.below = coalesced_.get(),
                                            .budget = &budget_,
-                                           .next_use = &timetable_,
+                                           .next_use = &next_use_registry_,
                                            .clock = base::Clock::Monotonic()});
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
@@ -183,7 +183,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                             .cpus = static_cast<double>(resources.workers)},
                            {.below = disk_tier_->source(),
                             .budget = &budget_,
-                            .next_use = &timetable_,
+                            .next_use = &next_use_registry_,
                             .clock = base::Clock::Monotonic()}));
   front_.Add([](const storage::Root&) { return true; }, cache_.get());
   front_.Add(&storage::memory::MemorySource::Leads, &memory_);
@@ -198,7 +198,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                         .form_keeper = config_.cache().decoded() == "off"
                                            ? nullptr
                                            : cache_.get(),
-                        .timetable = &timetable_,
+                        .next_use_registry = &next_use_registry_,
                         .on_changed = [this](const dataset::Dataset& dataset) {
                           catalog_.MarkStale(dataset);
                         }});

@@ -12,7 +12,7 @@
 #include "server/base/event_loop.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/daemon/disk_tier.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/local_reads.h"
@@ -86,7 +86,7 @@ class Daemon {
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::unique_ptr<pipeline::SharedWorkspace> shared_workspace_;
   dataset::Catalog catalog_;
-  cache::Timetable timetable_;
+  cache::NextUseRegistry next_use_registry_;
   std::unique_ptr<base::EventLoop> loop_;
   // Reads and tasks under way refer to what stands above, and are ended before
   // it goes. The sources go before the cache that reads them: what still waits

@@ -124,13 +124,13 @@ LoaderSnapshot Loader::Snapshot() const {
                      .slots_ready = ready,
                      .slots_leased = state.leases - ready,
                      .depth = state.depth,
-                     .reads_in_flight = state.intake.reads_in_flight,
+                     .reads_in_flight = state.prefetch.reads_in_flight,
                      .samples_to_decode = state.samples_to_decode,
-                     .bytes_in_flight = state.intake.bytes_in_flight,
-                     .window_bytes = state.intake.window};
+                     .bytes_in_flight = state.prefetch.bytes_in_flight,
+                     .window_bytes = state.prefetch.window};
   snapshot.sharing = {.members = state.members,
                       .behind = state.behind,
-                      .standing = state.standing};
+                      .sharing_state = state.sharing_state};
   return snapshot;
 }
 

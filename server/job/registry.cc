@@ -135,8 +135,8 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
   const auto make = [&] {
     return stream::Stream::Create(std::move(recipe), machinery_,
                                   spec.sharing() == proto::LoaderSpec::LOCKSTEP
-                                      ? stream::Pairing::kLockstep
-                                      : stream::Pairing::kElastic);
+                                      ? stream::SharingMode::kLockstep
+                                      : stream::SharingMode::kElastic);
   };
   return key.has_value() ? streams_.Find(*key, make) : make();
 }

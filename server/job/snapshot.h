@@ -10,7 +10,7 @@
 #include "proto/job.pb.h"
 #include "server/base/memory_budget.h"
 #include "server/schedule/flow.h"
-#include "server/stream/standing.h"
+#include "server/stream/sharing_state.h"
 
 namespace forebay::job {
 
@@ -48,7 +48,7 @@ struct LoaderQueues {
 struct LoaderSharing {
   std::uint32_t members = 0;  // that have an epoch under way, itself included
   std::uint64_t behind = 0;   // samples, of who is ahead of all
-  stream::Standing standing = stream::Standing::kAlone;
+  stream::SharingState sharing_state = stream::SharingState::kAlone;
 };
 
 struct LoaderSnapshot {

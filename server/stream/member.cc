@@ -10,21 +10,22 @@ namespace forebay::stream {
 
 Member::Member(arena::Holder holder, arena::Channel* channel,
                const Terms& terms, const proto::BatchSpec& batch,
-               const Forecasts& forecasts)
+               const NextUseDeps& next_use_deps)
     : holder_(holder),
       channel_(channel),
       terms_(terms),
       cursor_(batch),
       depth_(terms.slots),
-      itinerary_(std::make_shared<Itinerary>(forecasts.dataset->size())),
-      listings_(forecasts.timetable, forecasts.dataset, itinerary_) {}
+      next_use_(std::make_shared<EpochNextUse>(next_use_deps.dataset->size())),
+      registrations_(next_use_deps.next_use_registry, next_use_deps.dataset,
+                     next_use_) {}
 
 void Member::Start(std::shared_ptr<const Course> course,
                    std::uint64_t first_sample, std::int64_t now_nanos) {
   Account();  // what was taken of the epoch before
-  for (Delivery& delivery : untaken_) delivery.earlier = true;
+  for (PublishedEntry& entry : untaken_) entry.earlier = true;
   counters_.position = first_sample;
-  itinerary_->Start(course, first_sample, now_nanos);
+  next_use_->Start(course, first_sample, now_nanos);
   cursor_.Start(std::move(course), first_sample);
   pace_.StartEpoch();
   depth_.StartEpoch();
@@ -33,10 +34,10 @@ void Member::Start(std::shared_ptr<const Course> course,
 
 void Member::Stop() {
   cursor_.Stop();
-  itinerary_->Pause();
+  next_use_->Pause();
 }
 
-void Member::Publish(const Finished& batch, std::uint32_t generation,
+void Member::Publish(const CompletedBatch& batch, std::uint32_t generation,
                      std::int64_t now_nanos) {
   cursor_.Advance();
   pace_.Published(batch.samples, now_nanos);
@@ -56,7 +57,7 @@ void Member::Publish(const Finished& batch, std::uint32_t generation,
 
 void Member::Close(const absl::Status& status) {
   cursor_.Stop();
-  if (!status.ok()) itinerary_->Pause();
+  if (!status.ok()) next_use_->Pause();
   untaken_.push_back({});
   if (!status.ok()) {
     channel_->PublishError(status, cursor_.epoch());
@@ -93,9 +94,9 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
 }
 
 void Member::GiveBackUntaken(arena::SlotPool& pool) {
-  for (const Delivery& delivery : untaken_) {
-    if (!delivery.batch) continue;
-    pool.Release(delivery.slot, delivery.generation, holder_);
+  for (const PublishedEntry& entry : untaken_) {
+    if (!entry.batch) continue;
+    pool.Release(entry.slot, entry.generation, holder_);
     ++released_;
   }
   untaken_.clear();
@@ -110,16 +111,16 @@ const MemberCounters& Member::Account() {
   const auto known = static_cast<std::uint32_t>(taken_);
   const std::uint32_t taken = left_ ? known : channel_->Telling().taken;
   while (!untaken_.empty() && static_cast<std::uint32_t>(taken_) != taken) {
-    const Delivery& delivery = untaken_.front();
-    counters_.samples_delivered += delivery.samples;
-    if (!delivery.earlier) counters_.position += delivery.samples;
-    counters_.bytes_delivered += delivery.bytes;
-    counters_.batches_delivered += delivery.batch;
+    const PublishedEntry& entry = untaken_.front();
+    counters_.samples_delivered += entry.samples;
+    if (!entry.earlier) counters_.position += entry.samples;
+    counters_.bytes_delivered += entry.bytes;
+    counters_.batches_delivered += entry.batch;
     untaken_.pop_front();
     ++taken_;
   }
   counters_.ready = 0;
-  for (const Delivery& delivery : untaken_) counters_.ready += delivery.batch;
+  for (const PublishedEntry& entry : untaken_) counters_.ready += entry.batch;
   return counters_;
 }
 

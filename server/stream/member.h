@@ -11,15 +11,15 @@
 #include "proto/shm_ring.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/dataset/dataset.h"
 #include "server/schedule/flow.h"
+#include "server/stream/batch_cache.h"
 #include "server/stream/cursor.h"
 #include "server/stream/depth.h"
-#include "server/stream/itinerary.h"
-#include "server/stream/listings.h"
+#include "server/stream/epoch_next_use.h"
+#include "server/stream/next_use_registrations.h"
 #include "server/stream/pace.h"
-#include "server/stream/stock.h"
 
 namespace forebay::stream {
 
@@ -44,8 +44,8 @@ struct Production {
 // account of what it took. A batch counts as delivered when the client says
 // that it took it; it can say so only of what was published.
 //
-// Not thread-safe: the stream guards it. The channel and the timetable outlive
-// it. Never blocks. Errors: TakeReleases.
+// Not thread-safe: the stream guards it. The channel and the registry
+// outlive it. Never blocks. Errors: TakeReleases.
 class Member {
  public:
   struct Terms {
@@ -53,14 +53,14 @@ class Member {
     // Slots that it has paid for: the most that it holds, or has in the making.
     std::uint32_t slots = 0;
   };
-  // Where its itinerary is listed.
-  struct Forecasts {
-    cache::Timetable* timetable = nullptr;
+  // The registry of its next use, and the dataset that it reads.
+  struct NextUseDeps {
+    cache::NextUseRegistry* next_use_registry = nullptr;
     std::shared_ptr<const dataset::Dataset> dataset;
   };
 
   Member(arena::Holder holder, arena::Channel* channel, const Terms& terms,
-         const proto::BatchSpec& batch, const Forecasts& forecasts);
+         const proto::BatchSpec& batch, const NextUseDeps& next_use_deps);
 
   arena::Holder holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }
@@ -76,7 +76,7 @@ class Member {
   const Pace& pace() const { return pace_; }
   Production& production() { return production_; }
 
-  // What it had of the stream's production, in batches: for the agenda.
+  // The batches that were made for it, as BatchRequest::served counts them.
   double served = 0;
   // Whether its job has a cap, which holds up what is made for it alone.
   bool capped = false;
@@ -86,7 +86,7 @@ class Member {
   // It wants nothing more of the epoch.
   void Stop();
   // The slots were given back, and so no epoch is expected soon.
-  void Rest() { itinerary_->Pause(); }
+  void Rest() { next_use_->Pause(); }
   // So many batches are there to be taken, and more are to come.
   void SawReady(std::size_t ready) { depth_.SawReady(ready); }
   // Something was published to it, when it had so many batches to take.
@@ -96,11 +96,11 @@ class Member {
   bool Starves(std::int64_t now_nanos) const;
   // All of the epoch before `position` has been asked for.
   void Asked(std::uint64_t position, std::int64_t now_nanos) {
-    itinerary_->Advance(position, pace_.TimeOf(1), now_nanos);
+    next_use_->Advance(position, pace_.TimeOf(1), now_nanos);
   }
 
   // Publishes the batch that is next; the caller has leased its slot.
-  void Publish(const Finished& batch, std::uint32_t generation,
+  void Publish(const CompletedBatch& batch, std::uint32_t generation,
                std::int64_t now_nanos);
   // The closing entry of the epoch: its error, or its end.
   void Close(const absl::Status& status);
@@ -129,7 +129,7 @@ class Member {
   void SetLooking(bool looks);
 
  private:
-  struct Delivery {
+  struct PublishedEntry {
     bool batch = false;    // or a closing entry
     bool earlier = false;  // of an epoch before the one under way
     std::uint32_t slot = 0;
@@ -156,14 +156,14 @@ class Member {
   Depth depth_;
   Pace pace_;
   bool starves_ = true;
-  const std::shared_ptr<Itinerary> itinerary_;
-  const Listings listings_;  // of the itinerary
+  const std::shared_ptr<EpochNextUse> next_use_;
+  const NextUseRegistrations registrations_;  // of next_use_
   Production production_;
 
   bool is_looked_at_ = false;
   std::uint64_t released_ = 0;  // leases that it ended
   std::uint64_t taken_ = 0;     // ready entries accounted for
-  std::deque<Delivery> untaken_;
+  std::deque<PublishedEntry> untaken_;
   bool left_ = false;  // the client takes no more
   MemberCounters counters_;
   absl::Status releases_;  // an error once the client cannot be believed

@@ -1,10 +1,9 @@
-// How a stream makes its batches. What is finished and comes next for a member
-// is published to it (Delivery); what is missing is begun in a slot, if the
-// members' consumption wants so many, for whom the agenda says (Planner); its
-// places are read in order while the read window has room
-// (ReadLocked), whoever finishes a sample asking for more. Places whose bytes
-// have come wait in the backlog until a worker's task decodes some of them,
-// straight into the slot. A batch without a place left goes into the stock.
+// How a stream makes its batches. Publisher hands each member the completed
+// batches of its epoch, in order. BatchScheduler begins the batches that are
+// missing, each in a slot. ReadLocked reads their places in order while the
+// read window has room; each sample that finishes makes it look again. Places
+// whose bytes have arrived wait in the queue until a worker's task decodes
+// them, straight into the slot. A complete batch goes into the batch cache.
 #include <algorithm>
 #include <utility>
 
@@ -21,25 +20,25 @@ Stream::Plan Stream::PlanLocked() {
 }
 
 void Stream::AdvanceLocked(Plan* plan) {
-  heard_ = audience_.Heard();
+  heard_ = members_.Heard();
   DeliverLocked();
-  plan->grows |= planner_.Begin(Now());
+  plan->grows |= scheduler_.Begin(Now());
   ChargeLocked(plan);
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
 }
 
 void Stream::TellLookingLocked(Plan* plan) {
-  while (audience_.SetLooking(at_work_ > 0)) {
+  while (members_.SetLooking(at_work_ > 0)) {
     // What was done before the members knew.
-    audience_.TakeReleases(stock_.pool());
-    if (audience_.Heard() != heard_) AdvanceLocked(plan);
+    members_.TakeReleases(batch_cache_.pool());
+    if (members_.Heard() != heard_) AdvanceLocked(plan);
   }
 }
 
 void Stream::EnterLocked() {
   ++at_work_;
-  audience_.SetLooking(true);
+  members_.SetLooking(true);
 }
 
 void Stream::Leave() {
@@ -73,20 +72,20 @@ void Stream::MakeSlot() {
   {
     base::MutexLock lock(&mutex_);
     if (memory.ok()) {
-      stock_.Grown(*std::move(memory));
+      batch_cache_.Grown(*std::move(memory));
     } else {
-      stock_.NotGrown();
+      batch_cache_.NotGrown();
     }
     plan = PlanLocked();
   }
   Execute(std::move(plan));
 }
 
-// --- From finished batches to members.
+// --- From completed batches to members.
 
 void Stream::DeliverLocked() {
   const std::int64_t now = Now();
-  delivery_.Deliver(
+  publisher_.Publish(
       now, [&](const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         RetireLocked(member);
         used_at_nanos_ = now;
@@ -96,8 +95,8 @@ void Stream::DeliverLocked() {
 // --- From credits to reads.
 
 void Stream::ChargeLocked(Plan* plan) {
-  for (const std::unique_ptr<Batch>& batch : line_.batches()) {
-    const Flows capped = audience_.CappedFlows(batch->key);
+  for (const std::unique_ptr<Batch>& batch : in_flight_.batches()) {
+    const Flows capped = members_.CappedFlows(batch->key);
     batch->capped = !capped.empty();
     const Flows& charged = batch->capped ? capped : flows_;
     if (charged != batch->charged) ChargeToLocked(*batch, charged, plan);
@@ -108,19 +107,19 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   const Flows before = std::exchange(batch.charged, charged);
   if (before.empty()) return;  // nothing of it is asked for
   large_->Charge(&batch, charged);
-  for (ReadSample& sample : BacklogLocked(before).TakeOf(batch))
-    BacklogLocked(charged).Add(std::move(sample));
+  for (ReadSample& sample : QueueLocked(before).TakeOf(batch))
+    QueueLocked(charged).Add(std::move(sample));
   DropIfEmptyLocked(before);
   while (auto task = NextTaskLocked(charged))
     plan->tasks.push_back(*std::move(task));
   DropIfEmptyLocked(charged);
-  if (audience_.AnyUncapped(before)) return;
+  if (members_.AnyUncapped(before)) return;
   // A cap may hold up what is being read: whoever asks for it, too, joins those
   // who wait for it, and takes it for all.
   const auto payers = std::make_shared<const Flows>(charged);
   for (const Place& place : batch.places) {
     if (!place.reading) continue;
-    auto again = intake_.RequestAgain(place, *audience_.Find(batch.sponsor));
+    auto again = prefetcher_.RequestAgain(place, *members_.Find(batch.sponsor));
     if (!again.has_value()) continue;
     SetPayers(payers, &*again);
     plan->requests.push_back(*std::move(again));
@@ -133,14 +132,14 @@ void Stream::SetPayers(const Payers& payers, storage::ReadRequest* request) {
 }
 
 void Stream::ReadLocked(Plan* plan) {
-  if (audience_.Running() == 0 || !intake_.HasRoom()) return;
-  plan->requests.reserve(plan->requests.size() + line_.waiting());
+  if (members_.Running() == 0 || !prefetcher_.HasRoom()) return;
+  plan->requests.reserve(plan->requests.size() + in_flight_.waiting());
   const std::int64_t now = Now();
   const auto find = [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                        mutex_) { return audience_.Find(holder); };
+                        mutex_) { return members_.Find(holder); };
   Payers payers;
-  intake_.Ask(now);
-  while (auto read = intake_.Next(line_, find)) {
+  prefetcher_.Ask(now);
+  while (auto read = prefetcher_.Next(in_flight_, find)) {
     const Flows& charged = read->place->batch->charged;
     if (payers == nullptr || *payers != charged)
       payers = std::make_shared<const Flows>(charged);
@@ -152,7 +151,7 @@ void Stream::ReadLocked(Plan* plan) {
         };
     plan->requests.push_back(std::move(read->request));
   }
-  for (const auto& member : audience_) {
+  for (const auto& member : members_) {
     if (member->cursor().running()) member->Asked(AskedForLocked(*member), now);
   }
 }
@@ -163,8 +162,8 @@ std::uint64_t Stream::AskedForLocked(const Member& member) const {
   const Cursor& cursor = member.cursor();
   BatchKey key = cursor.next();
   for (int i = 0; i < kMostBatches && cursor.SamplesOf(key) > 0; ++i) {
-    if (stock_.Find(key) == nullptr) {
-      const Batch* const batch = line_.Find(key);
+    if (batch_cache_.Find(key) == nullptr) {
+      const Batch* const batch = in_flight_.Find(key);
       if (batch == nullptr) break;
       if (batch->handed_out < batch->places.size())
         return key.first_sample + batch->handed_out;
@@ -183,14 +182,14 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   {
     base::MutexLock lock(&mutex_);
     self = alive_;
-    intake_.Arrived(*place);
-    if (intake_.reads_in_flight() == 0) alive_ = nullptr;
+    prefetcher_.Arrived(*place);
+    if (prefetcher_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
     ++place->batch->to_decode;
     if (status.ok()) {
       ProductionOfLocked(*place)->bytes_read += place->length;
       const Flows& charged = place->batch->charged;
-      BacklogLocked(charged).Add(
+      QueueLocked(charged).Add(
           {.place = place, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked(charged);
     } else {
@@ -206,29 +205,29 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
   Finish({&failed, 1}, 0);
 }
 
-Backlog& Stream::BacklogLocked(const Flows& charged) {
-  return backlogs_.try_emplace(charged, machinery_.executor->workers())
+DecodeQueue& Stream::QueueLocked(const Flows& charged) {
+  return decode_queues_.try_emplace(charged, machinery_.executor->workers())
       .first->second;
 }
 
 void Stream::DropIfEmptyLocked(const Flows& charged) {
-  const auto found = backlogs_.find(charged);
-  if (found != backlogs_.end() && found->second.empty() &&
+  const auto found = decode_queues_.find(charged);
+  if (found != decode_queues_.end() && found->second.empty() &&
       found->second.tasks() == 0)
-    backlogs_.erase(found);
+    decode_queues_.erase(found);
 }
 
 std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
-  Backlog& backlog = BacklogLocked(charged);
-  if (!backlog.WantsTask(samples)) return std::nullopt;
-  return Task{DemandLocked(*backlog.front().place, samples), charged};
+  DecodeQueue& queue = QueueLocked(charged);
+  if (!queue.WantsTask(samples)) return std::nullopt;
+  return Task{DemandLocked(*queue.front().place, samples), charged};
 }
 
 executor::Demand Stream::DemandLocked(const Place& first,
                                       std::uint32_t samples) const {
   const Batch& batch = *first.batch;
-  const Member* const sponsor = audience_.Find(batch.sponsor);
+  const Member* const sponsor = members_.Find(batch.sponsor);
   return {.cpu_nanos = cost_.cpu_nanos() * samples,
           .urgency = sponsor == nullptr
                          ? 0
@@ -250,7 +249,7 @@ void Stream::RunTask(int worker, const Flows& charged) {
   {
     base::MutexLock lock(&mutex_);
     EnterLocked();
-    samples = BacklogLocked(charged).Take(cost_.task_samples());
+    samples = QueueLocked(charged).Take(cost_.task_samples());
     task = NextTaskLocked(charged);
     DropIfEmptyLocked(charged);
   }
@@ -316,7 +315,7 @@ void Stream::Finish(absl::Span<const ReadSample> samples,
     BookLocked(samples, cpu_nanos);
     const std::int64_t now = Now();
     for (const ReadSample& sample : samples) FinishSampleLocked(sample, now);
-    audience_.TakeReleases(stock_.pool());
+    members_.TakeReleases(batch_cache_.pool());
     plan = PlanLocked();
   }
   Execute(std::move(plan));
@@ -339,7 +338,7 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
 }
 
 Production* Stream::ProductionOfLocked(const Place& place) {
-  Member* const payer = audience_.Find(PayerOf(place));
+  Member* const payer = members_.Find(PayerOf(place));
   return payer == nullptr ? &unpaid_ : &payer->production();
 }
 
@@ -348,32 +347,34 @@ void Stream::FinishSampleLocked(const ReadSample& sample,
   --samples_to_decode_;
   --sample.place->batch->to_decode;
   sample.place->batch->moved_at_nanos = now_nanos;
-  intake_.Leave(*sample.place);
-  if (!sample.status.ok() && line_.Substitute(*sample.place, sample.status)) {
+  prefetcher_.Leave(*sample.place);
+  if (!sample.status.ok() &&
+      in_flight_.Substitute(*sample.place, sample.status)) {
     ++ProductionOfLocked(*sample.place)->samples_substituted;
     return;
   }
-  const auto batch = line_.Finish(*sample.place, sample.status, stock_.pool());
+  const auto batch =
+      in_flight_.Finish(*sample.place, sample.status, batch_cache_.pool());
   if (batch != nullptr) StoreLocked(*batch);
 }
 
 void Stream::StoreLocked(const Batch& batch) {
-  Finished finished{.key = batch.key,
-                    .slot = batch.slot,
-                    .samples = batch.places.size(),
-                    .bytes = 0,
-                    .made_nanos = Now() - batch.asked_at_nanos,
-                    .status = batch.status};
+  CompletedBatch completed{.key = batch.key,
+                           .slot = batch.slot,
+                           .samples = batch.places.size(),
+                           .bytes = 0,
+                           .made_nanos = Now() - batch.asked_at_nanos,
+                           .status = batch.status};
   if (!batch.status.ok()) {
-    stock_.pool().Abandon(batch.slot);
+    batch_cache_.pool().Abandon(batch.slot);
   } else {
-    finished.bytes = layout_.Complete(
-        batch.data, {.generation = stock_.pool().generation(batch.slot),
+    completed.bytes = layout_.Complete(
+        batch.data, {.generation = batch_cache_.pool().generation(batch.slot),
                      .sample_count = batch.places.size(),
                      .epoch = batch.key.epoch,
                      .first_sample = batch.key.first_sample});
   }
-  stock_.Put(std::move(finished));
+  batch_cache_.Put(std::move(completed));
 }
 
 }  // namespace forebay::stream

@@ -10,7 +10,7 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/form_keeper.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
 #include "server/pipeline/pipeline.h"
@@ -52,7 +52,7 @@ struct Machinery {
   // nowhere.
   cache::FormKeeper* form_keeper = nullptr;
   // Where streams say what they will read. Null: nobody wants to know.
-  cache::Timetable* timetable = nullptr;
+  cache::NextUseRegistry* next_use_registry = nullptr;
   // Told when a file was not as the dataset's index says. May block a little.
   std::function<void(const dataset::Dataset&)> on_changed;
 };

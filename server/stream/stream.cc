@@ -9,7 +9,7 @@
 #include "proto/shm_ring.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/stream/comparison.h"
+#include "server/stream/sharing_snapshot.h"
 
 namespace forebay::stream {
 namespace {
@@ -21,20 +21,19 @@ constexpr std::uint32_t kMostDescriptors = 250;
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(Recipe recipe,
-                                                       Machinery machinery,
-                                                       Pairing pairing) {
+absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
+    Recipe recipe, Machinery machinery, SharingMode sharing_mode) {
   FOREBAY_RETURN_IF_ERROR(
       BatchLayout::CheckSize(recipe.fields, recipe.batch.batch_size()));
   const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window, ReserveReadWindow(machinery.budget, *recipe.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(recipe),
-                                            std::move(machinery), pairing,
+                                            std::move(machinery), sharing_mode,
                                             layout, std::move(read_window)));
 }
 
-Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
+Stream::Stream(Recipe recipe, Machinery machinery, SharingMode sharing_mode,
                const BatchLayout& layout, base::MemoryReservation read_window)
     : recipe_(std::move(recipe)),
       machinery_(std::move(machinery)),
@@ -43,14 +42,15 @@ Stream::Stream(Recipe recipe, Machinery machinery, Pairing pairing,
       maker_(&recipe_, &layout_, &forms_),
       large_(std::make_shared<LargeSamples>(machinery_.executor,
                                             machinery_.shared_workspace)),
-      intake_(&recipe_, forms_.form(), machinery_.budget,
-              std::move(read_window)),
-      stock_(machinery_.budget, layout_.slot_bytes()),
-      audience_(recipe_.batch, {.timetable = machinery_.timetable,
-                                .dataset = recipe_.dataset}),
-      line_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
-      planner_(pairing, &audience_, &stock_, &line_),
-      delivery_(&audience_, &stock_) {}
+      prefetcher_(&recipe_, forms_.form(), machinery_.budget,
+                  std::move(read_window)),
+      batch_cache_(machinery_.budget, layout_.slot_bytes()),
+      members_(recipe_.batch,
+               {.next_use_registry = machinery_.next_use_registry,
+                .dataset = recipe_.dataset}),
+      in_flight_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
+      scheduler_(sharing_mode, &members_, &batch_cache_, &in_flight_),
+      publisher_(&members_, &batch_cache_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   if (!recipe_.sampler.is_listed()) return recipe_.sampler.samples_per_epoch();
@@ -70,19 +70,19 @@ absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
                                            std::uint32_t depth) {
   const std::uint32_t slots = SlotsFor(depth);
   base::MutexLock lock(&mutex_);
-  FOREBAY_RETURN_IF_ERROR(stock_.Pay(slots));
-  if (absl::Status opened = intake_.Open(); !opened.ok()) {
-    stock_.EndPay(slots);
+  FOREBAY_RETURN_IF_ERROR(batch_cache_.Pay(slots));
+  if (absl::Status opened = prefetcher_.Open(); !opened.ok()) {
+    batch_cache_.EndPay(slots);
     return opened;
   }
-  return audience_.Join(channel, {.flow = flow, .slots = slots}).holder();
+  return members_.Join(channel, {.flow = flow, .slots = slots}).holder();
 }
 
 void Stream::SetCapped(arena::Holder member, bool capped) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    Member* const m = audience_.Find(member);
+    Member* const m = members_.Find(member);
     if (m == nullptr || std::exchange(m->capped, capped) == capped) return;
     plan = PlanLocked();
   }
@@ -94,12 +94,12 @@ void Stream::Forfeit(arena::Holder member) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    const Member* const m = audience_.Find(member);
+    const Member* const m = members_.Find(member);
     if (m == nullptr) return;
     const std::uint32_t slots = m->terms().slots;
-    stock_.pool().ReleaseAll(member);
-    audience_.Remove(member);
-    stock_.EndPay(slots);
+    batch_cache_.pool().ReleaseAll(member);
+    members_.Remove(member);
+    batch_cache_.EndPay(slots);
     // A cap may hold up for long what keeps the stream.
     CloseIfNobodyPaysLocked();
     plan = PlanLocked();
@@ -110,35 +110,36 @@ void Stream::Forfeit(arena::Holder member) {
 void Stream::Close(arena::Holder member) {
   Stop(member);
   base::MutexLock lock(&mutex_);
-  Member* const m = audience_.Find(member);
-  if (m != nullptr) stock_.EndPay(m->EndPaying());
+  Member* const m = members_.Find(member);
+  if (m != nullptr) batch_cache_.EndPay(m->EndPaying());
   CloseIfNobodyPaysLocked();
 }
 
 void Stream::CloseIfNobodyPaysLocked() {
-  if (audience_.AnyPaying()) return;
-  stock_.Trim();
-  intake_.Close();
+  if (members_.AnyPaying()) return;
+  batch_cache_.Trim();
+  prefetcher_.Close();
 }
 
 bool Stream::Holds(arena::Holder member) {
   // A client that released garbage holds the rest for as long as it lives.
   TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
-  return stock_.pool().Leases(member) > 0;
+  return batch_cache_.pool().Leases(member) > 0;
 }
 
 absl::Status Stream::MakeSlots(std::uint32_t slots) {
   {
     base::MutexLock lock(&mutex_);
     used_at_nanos_ = Now();
-    if (stock_.pool().slots() > 0) return absl::OkStatus();
+    if (batch_cache_.pool().slots() > 0) return absl::OkStatus();
   }
   // More than one member may be at it: who comes later drops what it has made.
   FOREBAY_ASSIGN_OR_RETURN(auto memory,
                            arena::SlotPool::MakeMemory(slots, slot_bytes()));
   base::MutexLock lock(&mutex_);
-  if (stock_.pool().slots() == 0) stock_.pool().Add(std::move(memory));
+  if (batch_cache_.pool().slots() == 0)
+    batch_cache_.pool().Add(std::move(memory));
   return absl::OkStatus();
 }
 
@@ -156,7 +157,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
   std::uint32_t slots;
   {
     base::MutexLock lock(&mutex_);
-    Member* const m = audience_.Find(member);
+    Member* const m = members_.Find(member);
     if (m == nullptr || m->cursor().running())
       return absl::FailedPreconditionError("an epoch is under way");
     slots = m->terms().slots;
@@ -167,7 +168,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
           "a member takes nothing of what is published");
     }
     // Slots that nobody has paid for go while nobody knows them.
-    if (audience_.Running() == 0) stock_.Trim();
+    if (members_.Running() == 0) batch_cache_.Trim();
   }
   FOREBAY_RETURN_IF_ERROR(MakeSlots(slots));
   std::vector<base::Fd> fds;
@@ -180,10 +181,10 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     if (recipe_.seat != nullptr) {
       FOREBAY_RETURN_IF_ERROR(recipe_.seat->Start(first_sample, list.get()));
     }
-    if (audience_.Running() == 0) intake_.StartEpoch();
-    audience_.Start(*audience_.Find(member), CourseLocked(epoch, order),
-                    first_sample, Now());
-    flows_ = audience_.Flows();
+    if (members_.Running() == 0) prefetcher_.StartEpoch();
+    members_.Start(*members_.Find(member), CourseLocked(epoch, order),
+                   first_sample, Now());
+    flows_ = members_.Flows();
     plan = PlanLocked();
   }
   Execute(std::move(plan));
@@ -194,7 +195,7 @@ std::shared_ptr<const Course> Stream::CourseLocked(
     std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list) {
   if (recipe_.sampler.is_listed() || recipe_.sampler.is_drawn()) {
     // The same epoch may be another one now: nothing of it is kept.
-    stock_.Forget(epoch);
+    batch_cache_.Forget(epoch);
     courses_ = {Course::Of(recipe_.sampler, epoch, list)};
     return courses_.back();
   }
@@ -217,7 +218,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
     std::uint32_t first) const {
   std::vector<base::Fd> fds;
-  const arena::SlotPool& pool = stock_.pool();
+  const arena::SlotPool& pool = batch_cache_.pool();
   for (std::uint32_t slot = first;
        slot < pool.slots() && fds.size() < kMostDescriptors; ++slot) {
     FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool.fd(slot)));
@@ -230,7 +231,7 @@ void Stream::Stop(arena::Holder member) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    Member* const m = audience_.Find(member);
+    Member* const m = members_.Find(member);
     if (m == nullptr || !m->cursor().running()) return;
     m->Stop();
     RetireLocked(*m);
@@ -243,12 +244,12 @@ void Stream::Stop(arena::Holder member) {
 void Stream::RetireLocked(const Member& member) {
   const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                         mutex_) -> std::optional<arena::Holder> {
-    const std::vector<arena::Holder> heirs = audience_.WhoComesTo(key);
+    const std::vector<arena::Holder> heirs = members_.ReadersOf(key);
     if (heirs.empty()) return std::nullopt;
     return heirs.front();
   };
-  line_.Retire(member.holder(), heir, stock_.pool());
-  auto flows = audience_.Flows();
+  in_flight_.Retire(member.holder(), heir, batch_cache_.pool());
+  auto flows = members_.Flows();
   if (!flows.empty()) flows_ = std::move(flows);
 }
 
@@ -256,8 +257,8 @@ void Stream::Rest() {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    intake_.Rest();
-    stock_.TryAgain();
+    prefetcher_.Rest();
+    batch_cache_.TryAgain();
     CloseIfNobodyPaysLocked();
     plan = PlanLocked();
   }
@@ -268,13 +269,13 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
   // Unmapping takes milliseconds: it happens after the mutex is free.
   std::optional<arena::SlotPool> reclaimed;
   base::MutexLock lock(&mutex_);
-  const arena::SlotCounts counts = stock_.pool().Counts();
-  if (stock_.pool().slots() == 0) return true;
-  if (audience_.Running() > 0 || Now() - used_at_nanos_ < idle_nanos ||
-      counts.filling + counts.leased + stock_.growing() > 0)
+  const arena::SlotCounts counts = batch_cache_.pool().Counts();
+  if (batch_cache_.pool().slots() == 0) return true;
+  if (members_.Running() > 0 || Now() - used_at_nanos_ < idle_nanos ||
+      counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
-  reclaimed = stock_.Clear();
-  for (const auto& member : audience_) member->Rest();
+  reclaimed = batch_cache_.Clear();
+  for (const auto& member : members_) member->Rest();
   return true;
 }
 
@@ -283,9 +284,9 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    Member* m = audience_.Find(member);
+    Member* m = members_.Find(member);
     if (m == nullptr) return absl::OkStatus();
-    status = m->TakeReleases(stock_.pool());
+    status = m->TakeReleases(batch_cache_.pool());
     plan = PlanLocked();
   }
   Execute(std::move(plan));
@@ -295,22 +296,22 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
 StreamSnapshot Stream::Snapshot(arena::Holder member) {
   base::MutexLock lock(&mutex_);
   StreamSnapshot snapshot;
-  snapshot.intake = intake_.Snapshot();
+  snapshot.prefetch = prefetcher_.Snapshot();
   snapshot.samples_to_decode = samples_to_decode_;
-  snapshot.slots = stock_.pool().slots();
-  snapshot.slot_counts = stock_.pool().Counts();
-  Member* const m = audience_.Find(member);
+  snapshot.slots = batch_cache_.pool().slots();
+  snapshot.slot_counts = batch_cache_.pool().Counts();
+  Member* const m = members_.Find(member);
   if (m == nullptr) return snapshot;
   snapshot.epoch = m->cursor().epoch();
   snapshot.running = m->cursor().running();
-  snapshot.leases = stock_.pool().Leases(member);
+  snapshot.leases = batch_cache_.pool().Leases(member);
   snapshot.depth = m->depth().target();
   snapshot.made = m->production();
   snapshot.taken = m->Account();
-  const Comparison comparison = Compare(*m, audience_, planner_, Now());
-  snapshot.members = comparison.running;
-  snapshot.behind = comparison.behind;
-  snapshot.standing = comparison.standing;
+  const SharingSnapshot sharing = SharingOf(*m, members_, scheduler_, Now());
+  snapshot.members = sharing.running;
+  snapshot.behind = sharing.behind;
+  snapshot.sharing_state = sharing.sharing_state;
   return snapshot;
 }
 
@@ -323,19 +324,19 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
   std::uint32_t generation;
   {
     base::MutexLock lock(&mutex_);
-    const Finished* const last = stock_.Find(delivery_.last());
+    const CompletedBatch* const last = batch_cache_.Find(publisher_.last());
     if (last == nullptr || !last->status.ok())
       return absl::UnavailableError("no batch to see just now: try again");
     slot = last->slot;
-    stock_.pool().Lease(slot, kPeeker);
-    data = stock_.pool().data(slot);
-    generation = stock_.pool().generation(slot);
+    batch_cache_.pool().Lease(slot, kPeeker);
+    data = batch_cache_.pool().data(slot);
+    generation = batch_cache_.pool().generation(slot);
   }
   copy.bytes.assign(data, data + slot_bytes());
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    stock_.pool().Release(slot, generation, kPeeker);
+    batch_cache_.pool().Release(slot, generation, kPeeker);
     plan = PlanLocked();
   }
   Execute(std::move(plan));

@@ -14,24 +14,24 @@
 #include "server/arena/slot_pool.h"
 #include "server/base/index_list.h"
 #include "server/base/mutex.h"
-#include "server/stream/audience.h"
-#include "server/stream/backlog.h"
 #include "server/stream/batch.h"
+#include "server/stream/batch_cache.h"
 #include "server/stream/batch_layout.h"
-#include "server/stream/delivery.h"
+#include "server/stream/batch_scheduler.h"
+#include "server/stream/decode_queue.h"
 #include "server/stream/form_choice.h"
-#include "server/stream/intake.h"
+#include "server/stream/in_flight_batches.h"
 #include "server/stream/large_samples.h"
 #include "server/stream/member.h"
-#include "server/stream/pairing.h"
-#include "server/stream/planner.h"
-#include "server/stream/production_line.h"
-#include "server/stream/provision.h"
+#include "server/stream/member_set.h"
+#include "server/stream/prefetcher.h"
+#include "server/stream/publisher.h"
 #include "server/stream/recipe.h"
 #include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
-#include "server/stream/standing.h"
-#include "server/stream/stock.h"
+#include "server/stream/sharing_mode.h"
+#include "server/stream/sharing_state.h"
+#include "server/stream/slot_reservation.h"
 
 namespace forebay::stream {
 
@@ -43,13 +43,13 @@ struct StreamSnapshot {
   arena::SlotCounts slot_counts;
   std::uint32_t leases = 0;  // the member's
   std::uint32_t depth = 0;   // batches that may be in the making or ready
-  IntakeSnapshot intake;
+  PrefetchSnapshot prefetch;
   std::uint32_t samples_to_decode = 0;
   Production made;  // for the member
   MemberCounters taken;
   std::uint32_t members = 0;  // that have an epoch under way
   std::uint64_t behind = 0;   // samples between it and who is ahead of all
-  Standing standing = Standing::kAlone;
+  SharingState sharing_state = SharingState::kAlone;
 };
 
 // A copy of a published slot, and its part of the memory budget.
@@ -61,9 +61,9 @@ struct SlotCopy {
 // Produces one sequence of batches, for all of its members: each batch once for
 // as many as want it. Every member goes through its epoch at its own pace: what
 // is made is kept in its slot as long as that is not needed otherwise, for
-// those who come to it later; what is gone by then is made again (Stock, and
-// Agenda on who is served first). A free slot is the credit to read: no slot,
-// no read.
+// those who come to it later; what is gone by then is made again (BatchCache,
+// and Agenda on who is served first). A free slot is the credit to read: no
+// slot, no read.
 //
 // The least memory for that is reserved as long as the members are there; slots
 // exist from the first Start to Reclaim.
@@ -77,7 +77,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // RESOURCE_EXHAUSTED: no memory for reads, or batches beyond all measure.
   static absl::StatusOr<std::shared_ptr<Stream>> Create(
-      Recipe recipe, Machinery machinery, Pairing pairing = Pairing::kElastic);
+      Recipe recipe, Machinery machinery,
+      SharingMode sharing_mode = SharingMode::kElastic);
 
   std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
   std::uint64_t samples_per_epoch() const;
@@ -148,7 +149,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     bool grows = false;  // one more slot is to be made
   };
 
-  Stream(Recipe recipe, Machinery machinery, Pairing pairing,
+  Stream(Recipe recipe, Machinery machinery, SharingMode sharing_mode,
          const BatchLayout& layout, base::MemoryReservation read_window);
 
   std::int64_t Now() const { return machinery_.clock->NowNanos(); }
@@ -192,11 +193,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
   // Where the samples of batches wait that are charged to these.
-  Backlog& BacklogLocked(const Flows& charged)
+  DecodeQueue& QueueLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropIfEmptyLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One more task, if that backlog wants one.
+  // One more task, if that queue wants one.
   std::optional<Task> NextTaskLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of a task that makes so many samples, of which `first` is wanted first.
@@ -224,14 +225,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const SampleMaker maker_;
   const std::shared_ptr<LargeSamples> large_;
   mutable base::Mutex mutex_;
-  Intake intake_ ABSL_GUARDED_BY(mutex_);
-  Stock stock_ ABSL_GUARDED_BY(mutex_);
-  Audience audience_ ABSL_GUARDED_BY(mutex_);
-  ProductionLine line_ ABSL_GUARDED_BY(mutex_);
-  Planner planner_ ABSL_GUARDED_BY(mutex_);
-  Delivery delivery_ ABSL_GUARDED_BY(mutex_);
+  Prefetcher prefetcher_ ABSL_GUARDED_BY(mutex_);
+  BatchCache batch_cache_ ABSL_GUARDED_BY(mutex_);
+  MemberSet members_ ABSL_GUARDED_BY(mutex_);
+  InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
+  BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);
+  Publisher publisher_ ABSL_GUARDED_BY(mutex_);
   // By whom it is charged to, so that a cap holds up no other's tasks.
-  std::map<Flows, Backlog> backlogs_ ABSL_GUARDED_BY(mutex_);
+  std::map<Flows, DecodeQueue> decode_queues_ ABSL_GUARDED_BY(mutex_);
   // While anything is read: the callbacks count on it. Tasks hold their own.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 

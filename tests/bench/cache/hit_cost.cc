@@ -28,9 +28,9 @@
 #include "proto/job.pb.h"
 #include "server/base/fd.h"
 #include "server/cache/cache.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/storage/local/local_root.h"
-#include "server/stream/itinerary.h"
+#include "server/stream/epoch_next_use.h"
 
 namespace forebay::cache {
 namespace {
@@ -157,15 +157,15 @@ class Bench {
     for (int i = 0; i < kLoaders; ++i) {
       spec.set_seed(i);
       const auto sampler = *sampler::Sampler::Create(spec, kSamples);
-      auto itinerary = std::make_shared<stream::Itinerary>(kSamples);
-      itinerary->Start(stream::Course::Of(sampler, 0), kSamples / 5 * i, 0);
-      listings_.push_back(
-          std::make_unique<Timetable::Listing>(&timetable_, 1, itinerary));
+      auto next_use = std::make_shared<stream::EpochNextUse>(kSamples);
+      next_use->Start(stream::Course::Of(sampler, 0), kSamples / 5 * i, 0);
+      registrations_.push_back(std::make_unique<NextUseRegistry::Registration>(
+          &next_use_registry_, 1, next_use));
     }
     cache_ = *Cache::Create({.capacity = budget_.limit(), .seed = 1},
                             {.below = &source_,
                              .budget = &budget_,
-                             .next_use = &timetable_,
+                             .next_use = &next_use_registry_,
                              .clock = base::Clock::Monotonic()});
     std::vector<std::uint64_t> all(kKept);
     for (std::uint64_t i = 0; i < kKept; ++i) all[i] = i;
@@ -221,8 +221,8 @@ class Bench {
   const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
   base::MemoryBudget budget_{kKept * Cache::MemoryFor(RequestFor(root_, 0))};
   InstantSource source_;
-  Timetable timetable_;
-  std::vector<std::unique_ptr<Timetable::Listing>> listings_;
+  NextUseRegistry next_use_registry_;
+  std::vector<std::unique_ptr<NextUseRegistry::Registration>> registrations_;
   std::unique_ptr<Cache> cache_;
 };
 

@@ -28,7 +28,7 @@
 #include "server/cache/disk/record.h"
 #include "server/cache/disk/segment_file.h"
 #include "server/cache/disk/volume.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -139,7 +139,7 @@ class Tier {
             *Directory::Lock(path),
             {.below = &source_,
              .budget = &budget_,
-             .next_use = &timetable_,
+             .next_use = &next_use_registry_,
              .clock = base::Clock::Monotonic()})) {}
 
   // As fast as the disk takes it: nothing is refused.
@@ -182,7 +182,7 @@ class Tier {
   Window window_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   InstantSource source_;
-  Timetable timetable_;
+  NextUseRegistry next_use_registry_;
   std::unique_ptr<DiskCache> cache_;
 };
 

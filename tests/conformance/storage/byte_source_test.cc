@@ -14,7 +14,7 @@
 #include "server/cache/cache.h"
 #include "server/cache/disk/disk_cache.h"
 #include "server/cache/disk/volume.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/storage/coalesced_source.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/gcs_root.h"
@@ -135,7 +135,7 @@ class CacheHarness final : public OverLocalHarness {
     Decorate(*cache::Cache::Create({.capacity = kCapacity, .seed = 1},
                                    {.below = below(),
                                     .budget = &budget_,
-                                    .next_use = &timetable_,
+                                    .next_use = &next_use_registry_,
                                     .clock = base::Clock::Monotonic()}));
   }
   ~CacheHarness() override { DestroySource(); }
@@ -144,7 +144,7 @@ class CacheHarness final : public OverLocalHarness {
   static constexpr std::uint64_t kCapacity = 1'000'000;
 
   base::MemoryBudget budget_{kCapacity};
-  cache::Timetable timetable_;
+  cache::NextUseRegistry next_use_registry_;
 };
 
 // Asks a few reads at once of the source below.
@@ -181,7 +181,7 @@ class DiskCacheHarness final : public ByteSourceHarness {
             *cache::disk::Directory::Lock(scratch_.Path("tier")),
             {.below = &inner_,
              .budget = &budget_,
-             .next_use = &timetable_,
+             .next_use = &next_use_registry_,
              .clock = base::Clock::Monotonic()})) {}
 
   ByteSource& source() override { return *source_; }
@@ -198,7 +198,7 @@ class DiskCacheHarness final : public ByteSourceHarness {
 
   const local::ScratchDir scratch_;
   base::MemoryBudget budget_{kCapacity};
-  cache::Timetable timetable_;
+  cache::NextUseRegistry next_use_registry_;
   MemorySource inner_;
   std::unique_ptr<cache::disk::DiskCache> source_;
 };

@@ -89,8 +89,9 @@ inline job::JobSnapshot ResnetJob() {
   train.queues.samples_to_decode = 1;
   train.queues.bytes_in_flight = 188'000;
   train.queues.window_bytes = 16 << 20;
-  train.sharing = {
-      .members = 3, .behind = 1234, .standing = stream::Standing::kTrailing};
+  train.sharing = {.members = 3,
+                   .behind = 1234,
+                   .sharing_state = stream::SharingState::kTrailing};
   job::LoaderSnapshot val;
   val.name = "val";
   val.uri = "/data/val\xff";  // not UTF-8

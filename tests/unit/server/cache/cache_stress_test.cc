@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "server/cache/cache.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
-#include "server/stream/itinerary.h"
+#include "server/stream/epoch_next_use.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::cache {
@@ -45,15 +45,15 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
   }
   proto::SamplerSpec spec;
   const auto sampler = *sampler::Sampler::Create(spec, kObjects);
-  const auto itinerary = std::make_shared<stream::Itinerary>(kObjects);
-  Timetable timetable;
+  const auto next_use = std::make_shared<stream::EpochNextUse>(kObjects);
+  NextUseRegistry next_use_registry;
   base::MemoryBudget budget(all / 2);
   storage::local::LocalSource source;
   {
     const auto cache = *Cache::Create({.capacity = all / 2, .seed = seed},
                                       {.below = &source,
                                        .budget = &budget,
-                                       .next_use = &timetable,
+                                       .next_use = &next_use_registry,
                                        .clock = base::Clock::Monotonic()});
     std::atomic<int> wrong = 0;
     std::latch done(kThreads * kBatches * kBatch);
@@ -61,9 +61,10 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
         std::mt19937 random(seed + thread);
-        const Timetable::Listing listing(&timetable, 1, itinerary);
+        const NextUseRegistry::Registration registration(&next_use_registry, 1,
+                                                         next_use);
         for (int batch = 0; batch < kBatches; ++batch) {
-          itinerary->Start(stream::Course::Of(sampler, batch), 0, batch);
+          next_use->Start(stream::Course::Of(sampler, batch), 0, batch);
           std::vector<storage::ReadRequest> requests;
           for (int i = 0; i < kBatch; ++i) {
             const auto object = static_cast<int>(random() % kObjects);

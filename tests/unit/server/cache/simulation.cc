@@ -12,9 +12,9 @@
 #include "proto/job.pb.h"
 #include "server/base/check.h"
 #include "server/cache/cache.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/sampler/sampler.h"
-#include "server/stream/itinerary.h"
+#include "server/stream/epoch_next_use.h"
 #include "server/stream/pace.h"
 
 namespace forebay::cache {
@@ -171,31 +171,32 @@ class SimulatedSource final : public storage::ByteSource {
   std::uint64_t bytes_read_ = 0;
 };
 
-// A loader as the cache sees it: what a stream tells its pace and itinerary,
+// A loader as the cache sees it: what a stream tells its pace and position,
 // and what it reads.
 class SimulatedLoader {
  public:
-  SimulatedLoader(const Plan& plan, std::size_t loader, Timetable* timetable)
+  SimulatedLoader(const Plan& plan, std::size_t loader,
+                  NextUseRegistry* next_use_registry)
       : sampler_(SamplerOf(plan, loader)),
-        itinerary_(
-            std::make_shared<stream::Itinerary>(sampler_.dataset_size())),
-        listing_(timetable, kDataset, itinerary_) {}
+        next_use_(
+            std::make_shared<stream::EpochNextUse>(sampler_.dataset_size())),
+        registration_(next_use_registry, kDataset, next_use_) {}
 
   void Take(const Step& step) {
     const std::int64_t now = step.at_nanos;
     if (samples_ > 0) pace_.Published(samples_, now);
     if (!samples_ || step.position == 0) {
-      itinerary_->Start(stream::Course::Of(sampler_, step.epoch), step.position,
-                        now);
+      next_use_->Start(stream::Course::Of(sampler_, step.epoch), step.position,
+                       now);
     }
     samples_ = step.samples.size();
-    itinerary_->Advance(step.position + samples_, pace_.TimeOf(1), now);
+    next_use_->Advance(step.position + samples_, pace_.TimeOf(1), now);
   }
 
  private:
   const sampler::Sampler sampler_;
-  const std::shared_ptr<stream::Itinerary> itinerary_;
-  const Timetable::Listing listing_;
+  const std::shared_ptr<stream::EpochNextUse> next_use_;
+  const NextUseRegistry::Registration registration_;
   stream::Pace pace_;
   std::uint64_t samples_ = 0;
 };
@@ -230,18 +231,19 @@ HitRatios Simulate(const Plan& plan) {
   ratios.lru = LeastRecentlyUsed(trace, room);
 
   SimulatedSource source;
-  Timetable timetable;
+  NextUseRegistry next_use_registry;
   base::FakeClock clock;
   const std::uint64_t capacity = room * Cache::MemoryFor(RequestFor(0));
   base::MemoryBudget budget(capacity);
-  const auto cache =
-      *Cache::Create({.capacity = capacity, .seed = 1}, {.below = &source,
-                                                         .budget = &budget,
-                                                         .next_use = &timetable,
-                                                         .clock = &clock});
+  const auto cache = *Cache::Create({.capacity = capacity, .seed = 1},
+                                    {.below = &source,
+                                     .budget = &budget,
+                                     .next_use = &next_use_registry,
+                                     .clock = &clock});
   std::vector<std::unique_ptr<SimulatedLoader>> loaders;
   for (std::size_t i = 0; i < plan.loaders.size(); ++i) {
-    loaders.push_back(std::make_unique<SimulatedLoader>(plan, i, &timetable));
+    loaders.push_back(
+        std::make_unique<SimulatedLoader>(plan, i, &next_use_registry));
   }
   std::uint64_t reads = 0;
   std::uint64_t hits_before = 0;

@@ -7,7 +7,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
@@ -21,7 +21,7 @@ class DiskTierTest : public testing::Test {
   cache::disk::DiskCache::Surroundings Surroundings() {
     return {.below = &below_,
             .budget = &budget_,
-            .next_use = &timetable_,
+            .next_use = &next_use_registry_,
             .clock = base::Clock::Monotonic()};
   }
   proto::CacheConfig Config(const std::string& directory) {
@@ -34,7 +34,7 @@ class DiskTierTest : public testing::Test {
   const storage::local::ScratchDir scratch_;
   storage::MemorySource below_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
-  cache::Timetable timetable_;
+  cache::NextUseRegistry next_use_registry_;
 };
 
 TEST_F(DiskTierTest, ThereIsNoneUnlessOneIsWanted) {

@@ -13,9 +13,9 @@
 
 #include "server/arena/channel.h"
 #include "server/sampler/sampler.h"
+#include "server/stream/in_flight_batches.h"
 #include "server/stream/member.h"
-#include "server/stream/production_line.h"
-#include "server/stream/requester.h"
+#include "server/stream/read_request_builder.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
@@ -131,22 +131,22 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
   }
 }
 
-class RequesterTest : public ::testing::Test {
+class ReadRequestBuilderTest : public ::testing::Test {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    Requester requester(&recipe, form_);
+    ReadRequestBuilder builder(&recipe, form_);
     const auto channel = *arena::Channel::Create();
     const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
                          recipe.batch, {nullptr, recipe.dataset});
-    ProductionLine line(recipe.batch, 0, recipe.dataset->size());
+    InFlightBatches in_flight(recipe.batch, 0, recipe.dataset->size());
     const auto course = Course::Of(recipe.sampler, 3);
-    line.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10), course,
-               sponsor.holder(), 0, nullptr);
+    in_flight.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10),
+                    course, sponsor.holder(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
-    while (Place* const place = line.Next(/*capped=*/true)) {
+    while (Place* const place = in_flight.Next(/*capped=*/true)) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
-      requests.push_back(requester.RequestFor(place, sponsor));
-      again_.emplace_back(requester.RequestAgain(*place, sponsor));
+      requests.push_back(builder.RequestFor(place, sponsor));
+      again_.emplace_back(builder.RequestAgain(*place, sponsor));
     }
     return requests;
   }
@@ -156,7 +156,7 @@ class RequesterTest : public ::testing::Test {
   std::vector<std::optional<storage::ReadRequest>> again_;
 };
 
-TEST_F(RequesterTest, WhoAsksAgainWouldTakeTheSameForm) {
+TEST_F(ReadRequestBuilderTest, WhoAsksAgainWouldTakeTheSameForm) {
   form_ = 7;
   const auto requests = RequestsOf(FakeRecipe(100, 10));
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -167,7 +167,7 @@ TEST_F(RequesterTest, WhoAsksAgainWouldTakeTheSameForm) {
   }
 }
 
-TEST_F(RequesterTest, ShufflesInBlocksHaveNeighbours) {
+TEST_F(ReadRequestBuilderTest, ShufflesInBlocksHaveNeighbours) {
   substituted_ = 4;
   const auto requests =
       RequestsOf(FakeRecipe(100, 10, [](proto::LoaderSpec& spec) {
@@ -190,7 +190,7 @@ TEST_F(RequesterTest, ShufflesInBlocksHaveNeighbours) {
   EXPECT_EQ(due, 4);
 }
 
-TEST_F(RequesterTest, OtherOrdersHaveNone) {
+TEST_F(ReadRequestBuilderTest, OtherOrdersHaveNone) {
   for (const storage::ReadRequest& request : RequestsOf(FakeRecipe(100, 10))) {
     EXPECT_EQ(request.neighbourhood, nullptr);
     EXPECT_FALSE(request.neighbours_due);
@@ -198,7 +198,7 @@ TEST_F(RequesterTest, OtherOrdersHaveNone) {
 }
 
 // Behind the end of an epoch padding repeats its begin, which has passed.
-TEST_F(RequesterTest, NothingComesAfterPadding) {
+TEST_F(ReadRequestBuilderTest, NothingComesAfterPadding) {
   const auto requests =
       RequestsOf(FakeRecipe(7, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);

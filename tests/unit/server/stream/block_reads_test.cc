@@ -14,11 +14,11 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"
-#include "server/cache/timetable.h"
+#include "server/cache/next_use_registry.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/coalesced_source.h"
 #include "server/stream/block_neighbourhood.h"
-#include "server/stream/itinerary.h"
+#include "server/stream/epoch_next_use.h"
 #include "tests/conformance/storage/memory_source.h"
 
 namespace forebay::stream {
@@ -110,11 +110,11 @@ class CountingSource final : public storage::ByteSource {
 class Rank {
  public:
   Rank(std::uint32_t rank, std::uint32_t world_size, const Shard& shard,
-       cache::Timetable* timetable)
+       cache::NextUseRegistry* next_use_registry)
       : shard_(&shard),
         sampler_(Make(rank, world_size)),
-        itinerary_(std::make_shared<Itinerary>(sampler_.dataset_size())),
-        listing_(timetable, kDataset, itinerary_) {}
+        next_use_(std::make_shared<EpochNextUse>(sampler_.dataset_size())),
+        registration_(next_use_registry, kDataset, next_use_) {}
 
   void Start(std::uint64_t epoch, const std::shared_ptr<const Shard>& shard,
              std::int64_t now) {
@@ -122,7 +122,7 @@ class Rank {
     neighbourhood_ =
         std::make_shared<const BlockNeighbourhood>(shard, kDataset, *order_);
     position_ = 0;
-    itinerary_->Start(Course::Of(sampler_, epoch), 0, now);
+    next_use_->Start(Course::Of(sampler_, epoch), 0, now);
   }
   // False: the epoch is over.
   bool Step(cache::Cache& cache, std::int64_t now, int* good) {
@@ -131,7 +131,7 @@ class Rank {
     for (std::uint64_t i = 0; i < std::min(left, kBatch); ++i, ++position_) {
       requests.push_back(RequestFor(order_->SampleAt(position_), good));
     }
-    itinerary_->Advance(position_, kPeriodNanos, now);
+    next_use_->Advance(position_, kPeriodNanos, now);
     cache.Read(absl::MakeSpan(requests));
     return position_ < sampler_.samples_per_epoch();
   }
@@ -165,8 +165,8 @@ class Rank {
 
   const Shard* const shard_;
   const sampler::Sampler sampler_;
-  const std::shared_ptr<Itinerary> itinerary_;
-  const cache::Timetable::Listing listing_;
+  const std::shared_ptr<EpochNextUse> next_use_;
+  const cache::NextUseRegistry::Registration registration_;
   std::shared_ptr<const sampler::EpochOrder> order_;
   std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
   std::uint64_t position_ = 0;
@@ -183,7 +183,7 @@ struct Outcome {
 Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   constexpr std::uint64_t kEpochs = 2;
   base::FakeClock clock;
-  cache::Timetable timetable;
+  cache::NextUseRegistry next_use_registry;
   storage::MemorySource memory;
   const auto shard = std::make_shared<const Shard>(&memory);
   CountingSource counting(&memory);
@@ -194,11 +194,12 @@ Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   const auto cache = *cache::Cache::Create({.capacity = capacity, .seed = 1},
                                            {.below = coalesced.get(),
                                             .budget = &budget,
-                                            .next_use = &timetable,
+                                            .next_use = &next_use_registry,
                                             .clock = &clock});
   std::vector<std::unique_ptr<Rank>> ranks;
   for (std::uint32_t i = 0; i < here; ++i) {
-    ranks.push_back(std::make_unique<Rank>(i, world_size, *shard, &timetable));
+    ranks.push_back(
+        std::make_unique<Rank>(i, world_size, *shard, &next_use_registry));
   }
   int good = 0;
   for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {

@@ -150,12 +150,14 @@ class FakeProduction final : public storage::ByteSource,
             .workspaces = &workspaces_,
             .budget = &budget_,
             .clock = &clock_,
-            .timetable = &timetable_,
+            .next_use_registry = &next_use_registry_,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }};
   }
   base::MemoryBudget& budget() { return budget_; }
   base::FakeClock& clock() { return clock_; }
-  const cache::Timetable& timetable() const { return timetable_; }
+  const cache::NextUseRegistry& next_use_registry() const {
+    return next_use_registry_;
+  }
   int changes() const { return changes_; }
   std::size_t reads() const { return reads_.size(); }
   const storage::ReadRequest& first_read() const { return reads_.front(); }
@@ -279,7 +281,7 @@ class FakeProduction final : public storage::ByteSource,
   std::mt19937 random_;
   std::map<std::string, int> asked_;
   base::FakeClock clock_;
-  cache::Timetable timetable_;
+  cache::NextUseRegistry next_use_registry_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::deque<storage::ReadRequest> reads_;

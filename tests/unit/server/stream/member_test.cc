@@ -16,7 +16,7 @@ TEST(MemberTest, StarvesInANewEpochThoughSomethingOfTheLastIsLeft) {
   const Recipe recipe = FakeRecipe(1000, 10);
   const auto channel = *arena::Channel::Create();
   Member member(1, channel.get(), {.flow = 1, .slots = 4}, recipe.batch,
-                {.timetable = nullptr, .dataset = recipe.dataset});
+                {.next_use_registry = nullptr, .dataset = recipe.dataset});
   member.Start(Course::Of(recipe.sampler, 0), 0, 0);
   EXPECT_TRUE(member.Starves(0));
   member.Publish({.key = {0, 0}, .samples = 10}, /*generation=*/1, 0);

@@ -22,7 +22,7 @@ struct Source {
   double decoding = 1e12;
 };
 
-// A stream at full speed that asks as Intake does.
+// A stream at full speed that asks as Prefetcher does.
 class Reader {
  public:
   explicit Reader(ReadWindow* window) : window_(window) {}

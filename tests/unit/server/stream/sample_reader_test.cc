@@ -149,7 +149,7 @@ class SampleReaderTest : public testing::Test {
             .shared_workspace = &shared_,
             .budget = &budget_,
             .clock = base::Clock::Monotonic(),
-            .timetable = nullptr,
+            .next_use_registry = nullptr,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }},
         1);
   }

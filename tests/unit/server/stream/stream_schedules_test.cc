@@ -69,8 +69,9 @@ class Schedule {
   void Restart() {
     for (Trainer& trainer : trainers_) Die(trainer);
     production_.RunAll();
-    pairing_ = Draw(0, 4) == 0 ? Pairing::kLockstep : Pairing::kElastic;
-    stream_ = *Stream::Create(recipe_, production_.machinery(), pairing_);
+    sharing_mode_ =
+        Draw(0, 4) == 0 ? SharingMode::kLockstep : SharingMode::kElastic;
+    stream_ = *Stream::Create(recipe_, production_.machinery(), sharing_mode_);
     for (Trainer& trainer : trainers_) Join(trainer);
   }
   void Join(Trainer& trainer) {
@@ -191,7 +192,7 @@ class Schedule {
   // Everybody reads on to the end of the epoch: somebody always can. Unless
   // those wait for each other, who has no cap does so in spite of caps.
   void Settle() {
-    if (pairing_ == Pairing::kElastic) ReadOn(/*capped_too=*/false);
+    if (sharing_mode_ == SharingMode::kElastic) ReadOn(/*capped_too=*/false);
     production_.LiftCaps();
     ReadOn(/*capped_too=*/true);
     production_.RunAll();
@@ -224,7 +225,7 @@ class Schedule {
   const Recipe recipe_;
   std::vector<Trainer> trainers_;
   std::shared_ptr<Stream> stream_;
-  Pairing pairing_ = Pairing::kElastic;
+  SharingMode sharing_mode_ = SharingMode::kElastic;
 };
 
 TEST(StreamSchedulesTest, EveryoneSeesWhatItAskedForOnceAndInOrder) {

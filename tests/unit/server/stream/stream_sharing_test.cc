@@ -22,9 +22,9 @@ constexpr std::int64_t kMilli = 1'000'000;
 
 class StreamSharingTest : public ::testing::Test {
  protected:
-  void Make(Pairing pairing, int clients) {
+  void Make(SharingMode sharing_mode, int clients) {
     recipe_.emplace(FakeRecipe(kSamples, kBatch));
-    stream_ = *Stream::Create(*recipe_, production_.machinery(), pairing);
+    stream_ = *Stream::Create(*recipe_, production_.machinery(), sharing_mode);
     for (int i = 0; i < clients; ++i) Join();
   }
   FakeClient& Join() {
@@ -50,8 +50,8 @@ class StreamSharingTest : public ::testing::Test {
       decoded += stream_->Snapshot(client->member()).made.samples_decoded;
     return decoded;
   }
-  Standing StandingOf(FakeClient& client) {
-    return stream_->Snapshot(client.member()).standing;
+  SharingState SharingStateOf(FakeClient& client) {
+    return stream_->Snapshot(client.member()).sharing_state;
   }
 
   FakeProduction production_{7};
@@ -62,7 +62,7 @@ class StreamSharingTest : public ::testing::Test {
 };
 
 TEST_F(StreamSharingTest, EqualMembersHaveEachBatchMadeOnce) {
-  Make(Pairing::kElastic, 3);
+  Make(SharingMode::kElastic, 3);
   std::uint64_t next[3] = {};
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(client(i).Start(4, 0).ok());
   bool more = true;
@@ -81,7 +81,7 @@ TEST_F(StreamSharingTest, EqualMembersHaveEachBatchMadeOnce) {
 }
 
 TEST_F(StreamSharingTest, TheWorkIsChargedToAllThatRun) {
-  Make(Pairing::kElastic, 3);
+  Make(SharingMode::kElastic, 3);
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(2).Start(0, 0).ok());
   std::uint64_t next = 0;
@@ -94,7 +94,7 @@ TEST_F(StreamSharingTest, TheWorkIsChargedToAllThatRun) {
 // One that stands still: neither does it hold the other up, nor does it lose
 // anything.
 TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   std::uint64_t quick = 0;
   std::uint64_t paused = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());
@@ -115,7 +115,7 @@ TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
 // One that was as quick as the others until it stopped: nobody knows, yet
 // workers do not wait for it while a trainer waits for them.
 TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
@@ -140,7 +140,7 @@ TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
 }
 
 TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   std::uint64_t ahead = 0;
   std::uint64_t behind = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());
@@ -151,7 +151,7 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
     ASSERT_TRUE(Consume(client(0), 0, &ahead));
     Pause(kMilli);
   }
-  EXPECT_EQ(StandingOf(client(1)), Standing::kTrailing);
+  EXPECT_EQ(SharingStateOf(client(1)), SharingState::kTrailing);
   EXPECT_GE(stream_->Snapshot(client(1).member()).behind, 400);
   while (behind < kSamples) {
     production_.RunAll();
@@ -165,7 +165,7 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
 }
 
 TEST_F(StreamSharingTest, SlotsAreAddedForWhoIsLateButNotForWhoStandsStill) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   std::uint64_t next[2] = {};
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
   const auto go_on = [&](int clients, std::uint64_t until) {
@@ -190,7 +190,7 @@ TEST_F(StreamSharingTest, SlotsAreAddedForWhoIsLateButNotForWhoStandsStill) {
 
 // All that is made is for who starts late, until it has caught up.
 TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
-  Make(Pairing::kElastic, 1);
+  Make(SharingMode::kElastic, 1);
   // No memory to spare: nothing is kept.
   base::MemoryBudget& budget = production_.budget();
   std::uint64_t ahead = 0;
@@ -210,7 +210,7 @@ TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
       any = Consume(client(0), 0, &ahead);
       any |= Consume(client(1), 0, &behind);
     }
-    yielded |= StandingOf(client(0)) == Standing::kYielding;
+    yielded |= SharingStateOf(client(0)) == SharingState::kYielding;
   }
   EXPECT_TRUE(yielded);
   EXPECT_EQ(ahead, kSamples);
@@ -221,7 +221,7 @@ TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
 // What the follower waits for does not come: until it does, workers would idle
 // for nobody's sake.
 TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
-  Make(Pairing::kElastic, 1);
+  Make(SharingMode::kElastic, 1);
   base::MemoryBudget& budget = production_.budget();
   std::uint64_t ahead = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());
@@ -249,7 +249,7 @@ TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
 
 // Numbers of samples over all epochs do not fit into 64 bits.
 TEST_F(StreamSharingTest, WhoIsBehindInALateEpochIsSo) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   constexpr std::uint64_t kLate = UINT64_MAX / kSamples;
   ASSERT_TRUE(client(0).Start(kLate, 700).ok());
   ASSERT_TRUE(client(1).Start(kLate, 0).ok());
@@ -258,7 +258,7 @@ TEST_F(StreamSharingTest, WhoIsBehindInALateEpochIsSo) {
 }
 
 TEST_F(StreamSharingTest, InLockstepNothingIsMadeTwiceAndWhoPausesHoldsUpAll) {
-  Make(Pairing::kLockstep, 2);
+  Make(SharingMode::kLockstep, 2);
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
@@ -277,7 +277,7 @@ TEST_F(StreamSharingTest, InLockstepNothingIsMadeTwiceAndWhoPausesHoldsUpAll) {
 }
 
 TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   std::uint64_t next = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(1).Start(0, 0).ok());
@@ -294,7 +294,7 @@ TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
 }
 
 TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   const std::uint64_t bad = recipe_->sampler.SampleAt(0, 25);
   production_.answers[std::to_string(bad)] = base::Bytes();
   ASSERT_TRUE(client(0).Start(0, 0).ok());
@@ -316,7 +316,7 @@ TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
 }
 
 TEST_F(StreamSharingTest, SlotsThatNobodyPaidForGoWithTheirUse) {
-  Make(Pairing::kElastic, 2);
+  Make(SharingMode::kElastic, 2);
   const std::uint64_t paid = production_.budget().used();
   std::uint64_t ahead = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());

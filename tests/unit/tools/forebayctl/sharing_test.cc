@@ -7,7 +7,7 @@ namespace {
 
 using proto::LoaderSharing;
 
-std::string Text(LoaderSharing::Standing standing, std::uint32_t members,
+std::string Text(LoaderSharing::SharingState standing, std::uint32_t members,
                  std::uint64_t behind) {
   proto::Loader loader;
   loader.set_running(true);
@@ -37,7 +37,7 @@ TEST(SharingTest, WhoHasNoEpochUnderWaySharesNothing) {
 
 // Of a daemon that is newer than the tool, or of one that is older.
 TEST(SharingTest, WhatIsUnknownIsAlone) {
-  EXPECT_EQ(Text(static_cast<LoaderSharing::Standing>(99), 2, 5), "alone");
+  EXPECT_EQ(Text(static_cast<LoaderSharing::SharingState>(99), 2, 5), "alone");
   proto::Loader loader;
   loader.set_running(true);
   EXPECT_EQ(Sharing(loader), "alone");

@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "server/cache/forecast.h"
-#include "server/cache/timetable.h"
+#include "server/cache/loader_next_use.h"
+#include "server/cache/next_use_registry.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
@@ -26,7 +26,7 @@ constexpr std::int64_t kPeriod = 1'000'000'000;  // nanoseconds a sample
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 
 // One loader's order: a sample a period, epoch after epoch.
-class Order final : public Forecast {
+class Order final : public LoaderNextUse {
  public:
   explicit Order(std::uint32_t seed) {
     std::mt19937 random(seed);
@@ -74,20 +74,20 @@ class DiskHitRatioTest : public testing::Test {
         static_cast<std::uint64_t>(fraction * kSamples * kBytes);
     DiskHouse house(capacity, kSegment);
     house.Close();
-    Timetable timetable;
+    NextUseRegistry next_use_registry;
     std::vector<std::shared_ptr<const Order>> orders;
-    std::vector<std::unique_ptr<Timetable::Listing>> listings;
+    std::vector<std::unique_ptr<NextUseRegistry::Registration>> registrations;
     for (int i = 0; i < loaders; ++i) {
       orders.push_back(std::make_shared<const Order>(i));
-      listings.push_back(
-          std::make_unique<Timetable::Listing>(&timetable, 1, orders.back()));
+      registrations.push_back(std::make_unique<NextUseRegistry::Registration>(
+          &next_use_registry, 1, orders.back()));
     }
     auto cache = *DiskCache::Create(
         {.store = {.capacity = capacity, .segment_bytes = kSegment, .seed = 1}},
         *Directory::Lock(house.path()),
         {.below = &house.memory(),
          .budget = &house.budget(),
-         .next_use = &timetable,
+         .next_use = &next_use_registry,
          .clock = &house.clock()});
     std::vector<storage::ObjectVersion> versions;
     for (std::uint64_t i = 0; i < kSamples; ++i) {

@@ -1,0 +1,28 @@
+#ifndef FOREBAY_SERVER_CACHE_LOADER_NEXT_USE_H_
+#define FOREBAY_SERVER_CACHE_LOADER_NEXT_USE_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace forebay::cache {
+
+// Tells when one loader wants each sample of its dataset next. Thread-safe: any
+// reading thread asks, while the loader moves on. Must not block for long: each
+// sample takes the same short time. No errors: a sample that the loader does
+// not know is one that it never wants.
+class LoaderNextUse {
+ public:
+  virtual ~LoaderNextUse() = default;
+
+  // Lowers each of `nanos` to the time from `now_nanos` until the loader wants
+  // that one of `samples`, where that is sooner; not below 0. The spans are of
+  // one length.
+  virtual void Lower(std::int64_t now_nanos,
+                     absl::Span<const std::uint64_t> samples,
+                     absl::Span<std::int64_t> nanos) const = 0;
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_LOADER_NEXT_USE_H_

@@ -1,0 +1,59 @@
+#ifndef FOREBAY_SERVER_CACHE_NEXT_USE_REGISTRY_H_
+#define FOREBAY_SERVER_CACHE_NEXT_USE_REGISTRY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "server/base/mutex.h"
+#include "server/cache/loader_next_use.h"
+#include "server/cache/next_use.h"
+
+namespace forebay::cache {
+
+// Tells when a sample is wanted next: when the first of the registered loaders
+// of its dataset wants it. It is never wanted if its dataset has no loader; of
+// a sample without a dataset (0) nothing is known.
+//
+// Thread-safe. Owned by the daemon; outlives all registrations. Never
+// blocks: no lock is held while a loader is asked. No errors.
+class NextUseRegistry final : public NextUse {
+ public:
+  // Keeps a loader registered until it is destroyed. Does nothing without a
+  // registry (null) or a dataset (0).
+  class Registration {
+   public:
+    Registration(NextUseRegistry* next_use_registry, std::uint64_t dataset,
+                 std::shared_ptr<const LoaderNextUse> loader);
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    NextUseRegistry* const next_use_registry_;
+    const std::uint64_t dataset_;
+    const std::shared_ptr<const LoaderNextUse> loader_;
+  };
+
+  void Ask(std::int64_t now_nanos, absl::Span<const storage::SampleRef> samples,
+           absl::Span<std::int64_t> nanos) const override;
+
+ private:
+  using Loaders = std::vector<std::shared_ptr<const LoaderNextUse>>;
+
+  void Add(std::uint64_t dataset, std::shared_ptr<const LoaderNextUse> loader);
+  void Remove(std::uint64_t dataset, const LoaderNextUse* loader);
+  // Returns null if the dataset has no loader.
+  std::shared_ptr<const Loaders> Of(std::uint64_t dataset) const;
+
+  mutable base::Mutex mutex_;
+  // The lists are replaced, never changed: Ask uses one without the lock.
+  absl::flat_hash_map<std::uint64_t, std::shared_ptr<const Loaders>> datasets_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::cache
+
+#endif  // FOREBAY_SERVER_CACHE_NEXT_USE_REGISTRY_H_

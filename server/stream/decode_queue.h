@@ -1,0 +1,56 @@
+#ifndef FOREBAY_SERVER_STREAM_DECODE_QUEUE_H_
+#define FOREBAY_SERVER_STREAM_DECODE_QUEUE_H_
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/base/bytes.h"
+#include "server/stream/batch.h"
+
+namespace forebay::stream {
+
+// A sample that was read.
+struct ReadSample {
+  Place* place = nullptr;
+  base::Bytes bytes;
+  bool made = false;       // or not, because nobody wants it any more
+  bool too_large = false;  // for the worker's workspace
+  absl::Status status;     // of making it
+};
+
+// Samples that were read and wait for a worker, and the tasks that were
+// submitted for them. A task takes several samples, to pay the cost of
+// scheduling once; where workers are idle, each sample gets a task of its own.
+//
+// While samples wait, a task is on its way. Not thread-safe: the stream guards
+// it. Never blocks; no errors.
+class DecodeQueue {
+ public:
+  explicit DecodeQueue(int workers) : workers_(workers) {}
+
+  void Add(ReadSample sample) { samples_.push_back(std::move(sample)); }
+  // Whether the caller is to submit one more task, which is counted then. Call
+  // it after Add and after Take. A task takes at most `task_samples`.
+  bool WantsTask(std::size_t task_samples);
+  // The samples for a task that begins: the first ones, perhaps none.
+  std::vector<ReadSample> Take(std::size_t task_samples);
+  // Removes the batch's samples, for another queue.
+  std::vector<ReadSample> TakeOf(const Batch& batch);
+
+  bool empty() const { return samples_.empty(); }
+  // The next sample. The queue must not be empty.
+  const ReadSample& front() const { return samples_.front(); }
+  // Tasks that have not begun.
+  std::size_t tasks() const { return tasks_; }
+
+ private:
+  const std::size_t workers_;
+  std::deque<ReadSample> samples_;
+  std::size_t tasks_ = 0;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_DECODE_QUEUE_H_

@@ -1,0 +1,85 @@
+#include "server/stream/epoch_next_use.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "server/cache/next_use.h"
+
+namespace forebay::stream {
+namespace {
+
+// Until a stream's pace is known, that of a fast trainer: what it wants stands
+// in the right order, and is not given away to the others too soon.
+constexpr std::int64_t kFirstPeriodNanos = 1'000'000;
+
+std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
+  // Far below cache::kNever, so that lateness can be added.
+  constexpr std::int64_t kFar = INT64_MAX / 4;
+  return samples > static_cast<std::uint64_t>(kFar / period_nanos)
+             ? kFar
+             : static_cast<std::int64_t>(samples) * period_nanos;
+}
+
+}  // namespace
+
+void EpochNextUse::Start(std::shared_ptr<const Course> course,
+                         std::uint64_t position, std::int64_t now_nanos) {
+  base::MutexLock lock(&mutex_);
+  progress_.course = std::move(course);
+  progress_.position = position;
+  progress_.step = 0;
+  if (progress_.period_nanos == 0) progress_.period_nanos = kFirstPeriodNanos;
+  progress_.moved_at_nanos = now_nanos;
+}
+
+void EpochNextUse::Advance(std::uint64_t position, std::int64_t period_nanos,
+                           std::int64_t now_nanos) {
+  base::MutexLock lock(&mutex_);
+  // A place that is read once more has been asked for all the same.
+  if (position > progress_.position) {
+    progress_.step = position - progress_.position;
+    progress_.position = position;
+  }
+  if (period_nanos != INT64_MAX) {
+    progress_.period_nanos = std::max<std::int64_t>(1, period_nanos);
+  }
+  progress_.moved_at_nanos = now_nanos;
+}
+
+void EpochNextUse::Pause() {
+  base::MutexLock lock(&mutex_);
+  progress_.course = nullptr;
+}
+
+std::int64_t EpochNextUse::NanosUntil(const Progress& progress,
+                                      std::uint64_t sample) const {
+  if (sample >= dataset_size_) return cache::kNever;
+  const auto samples = progress.course->SamplesUntil(sample, progress.position);
+  return samples.has_value() ? Times(*samples, progress.period_nanos)
+                             : cache::kNever;
+}
+
+void EpochNextUse::Lower(std::int64_t now_nanos,
+                         absl::Span<const std::uint64_t> samples,
+                         absl::Span<std::int64_t> nanos) const {
+  Progress progress;
+  {
+    base::MutexLock lock(&mutex_);
+    progress = progress_;
+  }
+  if (progress.course == nullptr) return;
+  const std::int64_t idle =
+      std::max<std::int64_t>(0, now_nanos - progress.moved_at_nanos);
+  const std::int64_t explained =
+      std::min(idle, Times(progress.step, progress.period_nanos));
+  const std::int64_t late = idle - explained;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::int64_t until = NanosUntil(progress, samples[i]);
+    if (until == cache::kNever) continue;
+    nanos[i] =
+        std::min(nanos[i], std::max<std::int64_t>(0, until - explained) + late);
+  }
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,190 @@
+#include "server/stream/in_flight_batches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/philox.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint32_t kMaxSubstitutions = 16;
+
+// The sample that stands in for a corrupt one: drawn from a stream of random
+// numbers that no op uses.
+std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
+                            std::uint64_t sample, std::uint64_t dataset_size) {
+  constexpr std::uint16_t kSubstitution = 0xFFFF;
+  return base::PhiloxStream(seed, epoch, sample, kSubstitution)
+      .UniformInt(dataset_size);
+}
+
+}  // namespace
+
+InFlightBatches::InFlightBatches(const proto::BatchSpec& batch,
+                                 std::uint64_t seed, std::uint64_t dataset_size)
+    : batch_(batch), seed_(seed), dataset_size_(dataset_size) {
+  FOREBAY_CHECK(batch.batch_size() > 0);
+}
+
+Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
+                              std::shared_ptr<const Course> course,
+                              arena::Holder sponsor, std::uint32_t slot,
+                              std::uint8_t* data) {
+  FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
+  auto batch = std::make_unique<Batch>();
+  batch->key = key;
+  batch->sponsor = sponsor;
+  batch->payers = {sponsor};
+  batch->slot = slot;
+  batch->data = data;
+  batch->remaining = static_cast<std::uint32_t>(samples);
+  batch->places.resize(samples);
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    Place& place = batch->places[i];
+    place.batch = batch.get();
+    place.index = static_cast<std::uint32_t>(i);
+    place.id = course->current.SampleAt(key.first_sample + i);
+    place.repeat = course->current.RepeatsBefore(key.first_sample + i);
+  }
+  batch->course = std::move(course);
+  batches_.push_back(std::move(batch));
+  return batches_.back().get();
+}
+
+const Batch* InFlightBatches::Find(const BatchKey& key) const {
+  const auto found =
+      std::find_if(batches_.begin(), batches_.end(),
+                   [&](const auto& batch) { return batch->key == key; });
+  return found == batches_.end() ? nullptr : found->get();
+}
+
+bool InFlightBatches::Hangs(std::int64_t now_nanos) const {
+  const auto hangs = [&](const std::unique_ptr<Batch>& batch) {
+    return batch->HangsAt(now_nanos);
+  };
+  return !empty() && std::all_of(batches_.begin(), batches_.end(), hangs);
+}
+
+std::uint32_t InFlightBatches::MadeFor(arena::Holder sponsor) const {
+  const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
+    return batch->sponsor == sponsor;
+  };
+  return static_cast<std::uint32_t>(
+      std::count_if(batches_.begin(), batches_.end(), is_its) +
+      std::count_if(abandoned_.begin(), abandoned_.end(), is_its));
+}
+
+std::size_t InFlightBatches::waiting() const {
+  std::size_t waiting = put_back_.size();
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    waiting += batch->places.size() - batch->handed_out;
+  }
+  return waiting;
+}
+
+Place* InFlightBatches::Next(bool capped) {
+  const auto may = [capped](const Batch& batch) {
+    return capped || !batch.capped;
+  };
+  const auto back =
+      std::find_if(put_back_.begin(), put_back_.end(),
+                   [&](const Place* place) { return may(*place->batch); });
+  if (back != put_back_.end()) {
+    Place* const place = *back;
+    put_back_.erase(back);
+    return place;
+  }
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    if (batch->handed_out < batch->places.size() && may(*batch)) {
+      return &batch->places[batch->handed_out++];
+    }
+  }
+  return nullptr;
+}
+
+void InFlightBatches::PutBack(Place* place) { put_back_.push_front(place); }
+
+bool InFlightBatches::Substitute(Place& place, const absl::Status& status) {
+  if (batch_.on_error() != proto::BatchSpec::SUBSTITUTE ||
+      place.batch->abandoned) {
+    return false;
+  }
+  // Only what the bytes themselves are to blame for: corrupt ones, and images
+  // larger than the limits. Neither a passing fault, nor a file that changed,
+  // nor an op that does not fit the data.
+  if (!absl::IsDataLoss(status) && !absl::IsResourceExhausted(status)) {
+    return false;
+  }
+  if (place.substitutions == kMaxSubstitutions) return false;
+  ++place.substitutions;
+  // A list may leave out what is not to be seen: validation samples, say.
+  const sampler::EpochOrder& order = place.batch->course->current;
+  const std::uint64_t choice =
+      order.is_listed() ? order.samples() : dataset_size_;
+  const std::uint64_t chosen =
+      SubstituteFor(seed_, place.batch->key.epoch, place.id, choice);
+  place.id = order.is_listed() ? order.SampleAt(chosen) : chosen;
+  put_back_.push_back(&place);
+  return true;
+}
+
+std::unique_ptr<Batch> InFlightBatches::Finish(const Place& place,
+                                               const absl::Status& status,
+                                               arena::SlotPool& pool) {
+  Batch& batch = *place.batch;
+  if (!status.ok() && (batch.status.ok() || place.index < batch.failed_place)) {
+    batch.status = status;
+    batch.failed_place = place.index;
+  }
+  if (--batch.remaining > 0) return nullptr;
+  const auto is_it = [&](const std::unique_ptr<Batch>& other) {
+    return other.get() == &batch;
+  };
+  if (batch.abandoned) {
+    pool.Abandon(batch.slot);
+    std::erase_if(abandoned_, is_it);
+    return nullptr;
+  }
+  const auto found = std::find_if(batches_.begin(), batches_.end(), is_it);
+  std::unique_ptr<Batch> complete = std::move(*found);
+  batches_.erase(found);
+  return complete;
+}
+
+void InFlightBatches::Retire(
+    arena::Holder sponsor,
+    const std::function<std::optional<arena::Holder>(const BatchKey&)>& heir,
+    arena::SlotPool& pool) {
+  std::deque<std::unique_ptr<Batch>> kept;
+  for (std::unique_ptr<Batch>& batch : batches_) {
+    const auto heir_of = batch->sponsor == sponsor
+                             ? heir(batch->key)
+                             : std::optional(batch->sponsor);
+    if (heir_of.has_value()) {
+      batch->sponsor = *heir_of;
+      kept.push_back(std::move(batch));
+    } else {
+      Abandon(std::move(batch), pool);
+    }
+  }
+  batches_ = std::move(kept);
+}
+
+void InFlightBatches::Abandon(std::unique_ptr<Batch> batch,
+                              arena::SlotPool& pool) {
+  batch->abandoned = true;
+  batch->remaining -= static_cast<std::uint32_t>(std::erase_if(
+      put_back_,
+      [&](const Place* place) { return place->batch == batch.get(); }));
+  const auto count = static_cast<std::uint32_t>(batch->places.size());
+  batch->remaining -= count - std::exchange(batch->handed_out, count);
+  if (batch->remaining == 0) {
+    pool.Abandon(batch->slot);
+  } else {
+    abandoned_.push_back(std::move(batch));
+  }
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,86 @@
+#ifndef FOREBAY_SERVER_STREAM_IN_FLIGHT_BATCHES_H_
+#define FOREBAY_SERVER_STREAM_IN_FLIGHT_BATCHES_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/job.pb.h"
+#include "server/arena/slot_pool.h"
+#include "server/stream/batch.h"
+
+namespace forebay::stream {
+
+// The batches in flight, in the order in which they were begun: their places
+// are handed out in that order. A batch leaves when all of its places are done.
+//
+// A batch that no member wants any more is abandoned: places that were not
+// handed out are dropped, the others finish in vain, and the last frees the
+// slot.
+//
+// Not thread-safe: the stream guards it. Owns the batches: a place is there
+// until it is finished. Slots belong to the pool that calls pass. Never
+// blocks; no errors.
+class InFlightBatches {
+ public:
+  InFlightBatches(const proto::BatchSpec& batch, std::uint64_t seed,
+                  std::uint64_t dataset_size);
+
+  // Begins the batch of `key`, which has so many samples (at least one), in a
+  // slot that was taken for it. It is booked to its sponsor, until the caller
+  // adds others.
+  Batch* Begin(const BatchKey& key, std::uint64_t samples,
+               std::shared_ptr<const Course> course, arena::Holder sponsor,
+               std::uint32_t slot, std::uint8_t* data);
+
+  // Returns null if the batch of that key is not in flight.
+  const Batch* Find(const BatchKey& key) const;
+  bool empty() const { return batches_.empty(); }
+  // Whether there are batches, and all of them hang in reads.
+  bool Hangs(std::int64_t now_nanos) const;
+  // Counts the batches that are made for the member, abandoned ones too.
+  std::uint32_t MadeFor(arena::Holder sponsor) const;
+
+  const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
+
+  // Places to be read.
+  std::size_t waiting() const;
+  // The place to be read next, `capped`: also of a batch that is made for jobs
+  // with caps alone. PutBack undoes it. Null if there is none.
+  Place* Next(bool capped);
+  void PutBack(Place* place);
+  // Whether a failed place is to be read once more, with another sample in it:
+  // where its bytes are corrupt and corrupt samples are to be substituted.
+  bool Substitute(Place& place, const absl::Status& status);
+  // A place that was handed out is done, well or not. Returns its batch, if
+  // that is complete: it leaves. The status of a batch is that of its
+  // first place that failed.
+  std::unique_ptr<Batch> Finish(const Place& place, const absl::Status& status,
+                                arena::SlotPool& pool);
+
+  // A member that wants nothing more: what is made for it goes to its heir, if
+  // the batch has one, or is abandoned.
+  void Retire(
+      arena::Holder sponsor,
+      const std::function<std::optional<arena::Holder>(const BatchKey&)>& heir,
+      arena::SlotPool& pool);
+
+ private:
+  void Abandon(std::unique_ptr<Batch> batch, arena::SlotPool& pool);
+
+  const proto::BatchSpec batch_;
+  const std::uint64_t seed_;
+  const std::uint64_t dataset_size_;
+
+  std::deque<std::unique_ptr<Batch>> batches_;
+  std::deque<Place*> put_back_;
+  std::vector<std::unique_ptr<Batch>> abandoned_;  // with places to finish
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_IN_FLIGHT_BATCHES_H_

@@ -1,0 +1,141 @@
+#include "server/stream/member_set.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "server/cache/next_use.h"
+
+namespace forebay::stream {
+
+Member& MemberSet::Join(arena::Channel* channel, const Member::Terms& terms) {
+  members_.push_back(std::make_unique<Member>(++last_, channel, terms, batch_,
+                                              next_use_deps_));
+  return *members_.back();
+}
+
+void MemberSet::Remove(arena::Holder member) {
+  std::erase_if(members_, [&](const std::unique_ptr<Member>& m) {
+    return m->holder() == member;
+  });
+}
+
+Member* MemberSet::Find(arena::Holder member) const {
+  const auto found =
+      std::find_if(members_.begin(), members_.end(),
+                   [&](const auto& m) { return m->holder() == member; });
+  return found == members_.end() ? nullptr : found->get();
+}
+
+void MemberSet::Start(Member& member, std::shared_ptr<const Course> course,
+                      std::uint64_t first_sample, std::int64_t now_nanos) {
+  // Who was away has no claim to what was made meanwhile.
+  std::optional<double> least_served;
+  for (const std::unique_ptr<Member>& other : members_) {
+    if (!other->cursor().running()) continue;
+    was_shared_ = true;
+    least_served =
+        std::min(least_served.value_or(other->served), other->served);
+  }
+  member.served = std::max(member.served, least_served.value_or(0));
+  member.Start(std::move(course), first_sample, now_nanos);
+}
+
+std::size_t MemberSet::Running() const {
+  return static_cast<std::size_t>(std::count_if(
+      members_.begin(), members_.end(),
+      [](const auto& member) { return member->cursor().running(); }));
+}
+
+bool MemberSet::AnyPaying() const {
+  return std::any_of(members_.begin(), members_.end(), [](const auto& member) {
+    return member->terms().slots > 0;
+  });
+}
+
+template <typename Is>
+std::vector<schedule::Flow> MemberSet::FlowsOf(const Is& is) const {
+  std::vector<schedule::Flow> flows;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const schedule::Flow flow = member->terms().flow;
+    if (is(*member) &&
+        std::find(flows.begin(), flows.end(), flow) == flows.end())
+      flows.push_back(flow);
+  }
+  return flows;
+}
+
+std::vector<schedule::Flow> MemberSet::Flows() const {
+  return FlowsOf(
+      [](const Member& member) { return member.cursor().running(); });
+}
+
+std::vector<schedule::Flow> MemberSet::CappedFlows(const BatchKey& key) const {
+  const auto is_capped = [](const auto& member) { return member->capped; };
+  if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};
+  const std::vector<arena::Holder> readers = ReadersOf(key);
+  const auto comes = [&](const Member& member) {
+    return std::find(readers.begin(), readers.end(), member.holder()) !=
+           readers.end();
+  };
+  for (const auto& member : members_) {
+    if (comes(*member) && !member->capped) return {};
+  }
+  return FlowsOf(comes);
+}
+
+bool MemberSet::AnyUncapped(const std::vector<schedule::Flow>& flows) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return !member->capped && std::find(flows.begin(), flows.end(),
+                                        member->terms().flow) != flows.end();
+  });
+}
+
+std::int64_t MemberSet::NanosUntil(const BatchKey& key,
+                                   std::int64_t now_nanos) const {
+  std::int64_t first = cache::kNever;
+  for (const std::unique_ptr<Member>& member : members_)
+    first = std::min(first, member->NanosUntil(key, now_nanos));
+  return first;
+}
+
+std::vector<arena::Holder> MemberSet::ReadersOf(const BatchKey& key) const {
+  std::vector<arena::Holder> readers;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const auto batches = member->cursor().BatchesUntil(key);
+    if (batches.has_value() && *batches <= member->terms().slots)
+      readers.push_back(member->holder());
+  }
+  return readers;
+}
+
+bool MemberSet::AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return member->cursor().BatchesUntil(key).has_value() &&
+           !member->StandsStill(now_nanos);
+  });
+}
+
+bool MemberSet::SetLooking(bool at_work) {
+  bool ended = false;
+  for (const auto& member : members_) {
+    const bool looks = at_work && member->cursor().running();
+    ended |= member->is_looked_at() && !looks;
+    member->SetLooking(looks);
+  }
+  return ended;
+}
+
+void MemberSet::TakeReleases(arena::SlotPool& pool) {
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (!member->TakeReleases(pool).ok()) member->channel()->RaiseEvent();
+  }
+}
+
+std::uint64_t MemberSet::Heard() const {
+  std::uint64_t heard = 0;
+  for (const auto& member : members_) heard += member->heard();
+  return heard;
+}
+
+}  // namespace forebay::stream

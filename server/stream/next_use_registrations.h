@@ -1,0 +1,32 @@
+#ifndef FOREBAY_SERVER_STREAM_NEXT_USE_REGISTRATIONS_H_
+#define FOREBAY_SERVER_STREAM_NEXT_USE_REGISTRATIONS_H_
+
+#include <memory>
+#include <vector>
+
+#include "server/cache/next_use_registry.h"
+#include "server/dataset/dataset.h"
+#include "server/stream/epoch_next_use.h"
+
+namespace forebay::stream {
+
+// Keeps a member's next use registered, until this is destroyed: a registration
+// for each dataset that its samples come from, by the numbers that they have
+// there.
+//
+// Thread-safe. Owned by the stream; shares dataset and next use; the
+// registry (null: there is none) outlives it. Never blocks; no errors.
+class NextUseRegistrations {
+ public:
+  NextUseRegistrations(cache::NextUseRegistry* next_use_registry,
+                       const std::shared_ptr<const dataset::Dataset>& dataset,
+                       const std::shared_ptr<const EpochNextUse>& next_use);
+
+ private:
+  std::vector<std::unique_ptr<cache::NextUseRegistry::Registration>>
+      registrations_;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_NEXT_USE_REGISTRATIONS_H_

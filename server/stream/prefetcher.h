@@ -1,0 +1,100 @@
+#ifndef FOREBAY_SERVER_STREAM_PREFETCHER_H_
+#define FOREBAY_SERVER_STREAM_PREFETCHER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "server/arena/slot_pool.h"
+#include "server/base/memory_budget.h"
+#include "server/storage/byte_source.h"
+#include "server/stream/batch.h"
+#include "server/stream/in_flight_batches.h"
+#include "server/stream/member.h"
+#include "server/stream/read_budget.h"
+#include "server/stream/read_request_builder.h"
+#include "server/stream/read_window.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::stream {
+
+// The reads of a stream that are in flight.
+struct PrefetchSnapshot {
+  std::uint64_t window = 0;  // bytes that may be in flight
+  std::uint32_t reads_in_flight = 0;
+  std::uint64_t bytes_in_flight = 0;  // until they are decoded
+};
+
+// Requests the samples of the batches in flight, in order, while the read
+// window (ReadWindow) and the memory budget have room. Samples that caps may
+// hold up get at most half as much room, in memory of their own where the
+// budget has some to spare, so that other samples can overtake them.
+//
+// Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
+// memory for bytes in flight. Never blocks. Errors: Open.
+class Prefetcher {
+ public:
+  struct Read {
+    Place* place;
+    storage::ReadRequest request;  // lacks its `done`
+  };
+  // Finds a member. Returns null if it has left; the sponsor of a batch never
+  // has.
+  using Members = std::function<const Member*(arena::Holder)>;
+
+  // `form`: the form in which samples are preferred.
+  Prefetcher(const Recipe* recipe, storage::Form form,
+             base::MemoryBudget* budget, base::MemoryReservation read_window);
+
+  void StartEpoch() { window_.StartEpoch(); }
+
+  // Whether there is room enough to request more.
+  bool HasRoom() const;
+  // Call Ask, then Next until it returns nullopt: each result is a read that
+  // there is room for.
+  void Ask(std::int64_t now_nanos);
+  std::optional<Read> Next(InFlightBatches& in_flight, const Members& members);
+
+  // The same read once more, for other members. Needs no room of its own.
+  std::optional<storage::ReadRequest> RequestAgain(
+      const Place& place, const Member& sponsor) const {
+    return request_builder_.RequestAgain(place, sponsor);
+  }
+
+  // A place's bytes have arrived, or will not.
+  void Arrived(Place& place);
+  // The place's bytes are needed no longer.
+  void Leave(Place& place);
+  // Gives back memory while nothing is in flight.
+  void Rest();
+  // Gives back the read window, until Open: no epoch is expected any more.
+  void Close() { read_budget_.Close(); }
+  // RESOURCE_EXHAUSTED: no memory for the read window.
+  absl::Status Open() { return read_budget_.Open(); }
+
+  std::uint32_t reads_in_flight() const { return reads_in_flight_; }
+  PrefetchSnapshot Snapshot() const;
+
+ private:
+  std::uint64_t Window() const;
+  void Asked(bool full);
+  // Whether the samples that caps may hold up have all the room that they get.
+  bool IsFullOfCapped(const Place& place) const;
+
+  ReadRequestBuilder request_builder_;
+  base::MemoryBudget* const budget_;
+  ReadWindow window_;
+  ReadBudget read_budget_;
+  std::uint32_t reads_in_flight_ = 0;
+  std::uint64_t own_ = 0;      // bytes in flight that are not in the window
+  std::uint64_t reading_ = 0;  // bytes on their way
+  std::uint64_t capped_ = 0;   // bytes in flight that caps may hold up
+  bool capped_too_ = true;     // whether more of those are asked for just now
+  std::uint64_t arrived_ = 0;  // and that have come, ever
+  std::int64_t asked_at_nanos_ = 0;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_PREFETCHER_H_

@@ -1,0 +1,56 @@
+#ifndef FOREBAY_SERVER_STREAM_READ_REQUEST_BUILDER_H_
+#define FOREBAY_SERVER_STREAM_READ_REQUEST_BUILDER_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "server/sampler/sampler.h"
+#include "server/storage/byte_source.h"
+#include "server/stream/batch.h"
+#include "server/stream/block_neighbourhood.h"
+#include "server/stream/member.h"
+#include "server/stream/provenance.h"
+#include "server/stream/recipe.h"
+
+namespace forebay::stream {
+
+// Builds the read request of a place: the extent, the jobs, the urgency, and
+// the samples beside it that are wanted soon, too. Not thread-safe: the stream
+// guards it. The recipe belongs to the stream, which outlives it. Never blocks;
+// no errors.
+class ReadRequestBuilder {
+ public:
+  // `form`: the form in which samples are preferred.
+  ReadRequestBuilder(const Recipe* recipe, storage::Form form)
+      : recipe_(recipe), form_(form), provenance_(recipe->dataset.get()) {}
+
+  // Fills in what the dataset says of the place's sample, which is read for its
+  // batch's sponsor. The request lacks its `done`.
+  storage::ReadRequest RequestFor(Place* place, const Member& sponsor);
+  // The same request once more, while the first is in flight, for members that
+  // came later: a cache joins the two, and the caller drops this one's result.
+  // Returns nullopt if no cache keeps that root, so that it would be read
+  // twice.
+  std::optional<storage::ReadRequest> RequestAgain(const Place& place,
+                                                   const Member& sponsor) const;
+
+ private:
+  // The place's bytes, by themselves.
+  storage::ReadRequest BytesOf(const Place& place, const Member& sponsor) const;
+  // Adds the place's neighbours, where the order has blocks.
+  void Introduce(const Place& place, storage::ReadRequest* request);
+  std::shared_ptr<const BlockNeighbourhood> NeighbourhoodOf(
+      const sampler::EpochOrder& order);
+
+  const Recipe* const recipe_;
+  const storage::Form form_;
+  const Provenance provenance_;
+  // Of the last two epochs.
+  std::array<std::shared_ptr<const BlockNeighbourhood>, 2> neighbourhoods_;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_READ_REQUEST_BUILDER_H_

@@ -1,0 +1,18 @@
+#ifndef FOREBAY_SERVER_STREAM_SHARING_STATE_H_
+#define FOREBAY_SERVER_STREAM_SHARING_STATE_H_
+
+namespace forebay::stream {
+
+// What a member shares with the other members of its stream.
+enum class SharingState {
+  kAlone,     // no other has an epoch under way
+  kTogether,  // others read the same batches at the same time
+  kTrailing,  // behind, and reads kept batches
+  kCatching,  // behind, and all batches are made for it until it has caught up
+  kYielding,  // ahead, and waits for a member that catches up
+  kApart,     // has batches made for itself alone
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_SHARING_STATE_H_

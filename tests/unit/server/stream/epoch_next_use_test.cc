@@ -1,0 +1,142 @@
+#include "server/stream/epoch_next_use.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "proto/job.pb.h"
+#include "tests/unit/server/base/sealed_numbers.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::int64_t kNever = INT64_MAX;
+constexpr std::int64_t kPeriod = 1000;
+
+sampler::Sampler MakeSampler(std::uint64_t size, std::uint64_t seed,
+                             std::uint32_t world_size = 1) {
+  proto::SamplerSpec spec;
+  spec.set_order(proto::SamplerSpec::SHUFFLE);
+  spec.set_seed(seed);
+  spec.set_world_size(world_size);
+  return *sampler::Sampler::Create(spec, size);
+}
+
+std::vector<std::int64_t> AskAll(const EpochNextUse& next_use,
+                                 std::uint64_t size, std::int64_t now) {
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t i = 0; i < size; ++i) samples.push_back(i);
+  std::vector<std::int64_t> nanos(size, kNever);
+  next_use.Lower(now, samples, absl::MakeSpan(nanos));
+  return nanos;
+}
+
+// The sampler's own order, walked.
+TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    const std::uint64_t size = 1 + random() % 200;
+    const std::uint32_t world_size = 1 + random() % 3;
+    const std::uint64_t epoch = random() % 5;
+    const sampler::Sampler sampler = MakeSampler(size, random(), world_size);
+    const std::uint64_t length = sampler.samples_per_epoch();
+    const std::uint64_t position = random() % (length + 1);
+    EpochNextUse next_use(size);
+    next_use.Start(Course::Of(sampler, epoch), position, 0);
+    next_use.Advance(position, kPeriod, 0);
+    std::vector<std::int64_t> expected(size, kNever);
+    for (std::uint64_t at = 2 * length; at-- > position;) {
+      expected[sampler.SampleAt(epoch + at / length, at % length)] =
+          static_cast<std::int64_t>(at - position) * kPeriod;
+    }
+    EXPECT_EQ(AskAll(next_use, size, 0), expected);
+  }
+}
+
+TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
+  proto::SamplerSpec spec;
+  spec.set_order(proto::SamplerSpec::LISTED);
+  base::MemoryBudget budget(1 << 20);
+  EpochNextUse next_use(5);
+  next_use.Start(Course::Of(*sampler::Sampler::Create(spec, 5), 0,
+                            base::MakeList({3, 1, 3, 0}, 5, &budget)),
+                 0, 0);
+  next_use.Advance(0, kPeriod, 0);
+  // What is not in it may be in the next: half way, as far as one can tell.
+  EXPECT_EQ(AskAll(next_use, 5, 0),
+            (std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000}));
+  next_use.Advance(1, kPeriod, 0);
+  EXPECT_EQ(AskAll(next_use, 5, 0),
+            (std::vector<std::int64_t>{2000, 0, 5000, 1000, 5000}));
+}
+
+TEST(EpochNextUseTest, OnlyLowers) {
+  EpochNextUse next_use(10);
+  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  const std::vector<std::uint64_t> samples = {0, 1};
+  std::vector<std::int64_t> nanos = {0, kNever};
+  next_use.Lower(0, samples, absl::MakeSpan(nanos));
+  EXPECT_EQ(nanos[0], 0);
+  EXPECT_LT(nanos[1], kNever);
+}
+
+TEST(EpochNextUseTest, OneThatIsPausedWantsNothing) {
+  EpochNextUse next_use(10);
+  const std::vector<std::int64_t> nothing(10, kNever);
+  EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
+  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  EXPECT_NE(AskAll(next_use, 10, 0), nothing);
+  next_use.Pause();
+  EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
+}
+
+TEST(EpochNextUseTest, DoesNotKnowSamplesOfOthers) {
+  EpochNextUse next_use(10);
+  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  const std::vector<std::uint64_t> samples = {10, UINT64_MAX};
+  std::vector<std::int64_t> nanos(2, kNever);
+  next_use.Lower(0, samples, absl::MakeSpan(nanos));
+  EXPECT_EQ(nanos, std::vector<std::int64_t>(2, kNever));
+}
+
+TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
+  const sampler::Sampler sampler = MakeSampler(100, 1);
+  EpochNextUse next_use(100);
+  next_use.Start(Course::Of(sampler, 0), 0, 0);
+  next_use.Advance(10, kPeriod, 0);
+  const std::uint64_t sample = sampler.SampleAt(0, 50);
+  EXPECT_EQ(AskAll(next_use, 100, 0)[sample], 40 * kPeriod);
+  EXPECT_EQ(AskAll(next_use, 100, 6 * kPeriod)[sample], 34 * kPeriod);
+  EXPECT_EQ(AskAll(next_use, 100, 10 * kPeriod)[sample], 30 * kPeriod);
+  // Five periods late: it may be as late again.
+  EXPECT_EQ(AskAll(next_use, 100, 15 * kPeriod)[sample], 35 * kPeriod);
+}
+
+TEST(EpochNextUseTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
+  const sampler::Sampler sampler = MakeSampler(100, 1);
+  EpochNextUse next_use(100);
+  next_use.Start(Course::Of(sampler, 0), 0, 0);
+  next_use.Advance(0, INT64_MAX, 0);
+  const std::vector<std::int64_t> nanos = AskAll(next_use, 100, 0);
+  for (std::uint64_t i = 1; i < 100; ++i) {
+    EXPECT_LT(nanos[sampler.SampleAt(0, i - 1)], nanos[sampler.SampleAt(0, i)]);
+  }
+}
+
+TEST(EpochNextUseTest, FarAwayIsNotNever) {
+  EpochNextUse next_use(100);
+  next_use.Start(Course::Of(MakeSampler(100, 1), 0), 0, 0);
+  next_use.Advance(0, INT64_MAX - 1, 0);
+  for (const std::int64_t nanos : AskAll(next_use, 100, INT64_MAX / 4)) {
+    EXPECT_GE(nanos, 0);
+    EXPECT_LT(nanos, kNever);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::stream
