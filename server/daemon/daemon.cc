@@ -189,19 +189,19 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   front_.Add(&storage::memory::MemorySource::Leads, &memory_);
   registry_ = std::make_unique<job::Registry>(
       &catalog_,
-      stream::Machinery{.source = &front_,
-                        .executor = &executor_,
-                        .workspaces = &workspaces_,
-                        .shared_workspace = shared_workspace_.get(),
-                        .budget = &budget_,
-                        .clock = base::Clock::Monotonic(),
-                        .form_keeper = config_.cache().decoded() == "off"
-                                           ? nullptr
-                                           : cache_.get(),
-                        .next_use_registry = &next_use_registry_,
-                        .on_changed = [this](const dataset::Dataset& dataset) {
-                          catalog_.MarkStale(dataset);
-                        }});
+      stream::StreamDeps{.source = &front_,
+                         .executor = &executor_,
+                         .workspaces = &workspaces_,
+                         .shared_workspace = shared_workspace_.get(),
+                         .budget = &budget_,
+                         .clock = base::Clock::Monotonic(),
+                         .form_keeper = config_.cache().decoded() == "off"
+                                            ? nullptr
+                                            : cache_.get(),
+                         .next_use_registry = &next_use_registry_,
+                         .on_changed = [this](const dataset::Dataset& dataset) {
+                           catalog_.MarkStale(dataset);
+                         }});
   return absl::OkStatus();
 }
 

@@ -6,12 +6,12 @@
 namespace forebay::job {
 
 std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
-    std::uint32_t uid, const stream::Recipe& recipe, std::uint64_t room,
-    base::MemoryBudget* budget) {
-  const std::uint64_t dataset = stream::DatasetNumber(*recipe.dataset);
+    std::uint32_t uid, const stream::StreamSpec& stream_spec,
+    std::uint64_t room, base::MemoryBudget* budget) {
+  const std::uint64_t dataset = stream::DatasetNumber(*stream_spec.dataset);
   const auto make = [&] {
-    return std::make_shared<stream::Coordinator>(recipe.dataset->size(), room,
-                                                 recipe.seed, budget);
+    return std::make_shared<stream::Coordinator>(
+        stream_spec.dataset->size(), room, stream_spec.seed, budget);
   };
   // What has no name is nobody else's.
   if (dataset == 0) return make();
@@ -19,7 +19,7 @@ std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
   std::erase_if(coordinators_,
                 [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<stream::Coordinator>& known =
-      coordinators_[{uid, dataset, stream::FormNumber(recipe)}];
+      coordinators_[{uid, dataset, stream::FormNumber(stream_spec)}];
   std::shared_ptr<stream::Coordinator> coordinator = known.lock();
   if (coordinator == nullptr) known = coordinator = make();
   return coordinator;

@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
 #include "server/stream/coordinator.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::job {
 
@@ -19,12 +19,11 @@ namespace forebay::job {
 // errors.
 class CoordinatorDirectory {
  public:
-  // The one for the recipe's loader; makes it where it is the first. `room`:
-  // bytes that forms may take. The budget outlives it.
-  std::shared_ptr<stream::Coordinator> For(std::uint32_t uid,
-                                           const stream::Recipe& recipe,
-                                           std::uint64_t room,
-                                           base::MemoryBudget* budget);
+  // The one for the loader of the stream; makes it where it is the first.
+  // `room`: bytes that forms may take. The budget outlives it.
+  std::shared_ptr<stream::Coordinator> For(
+      std::uint32_t uid, const stream::StreamSpec& stream_spec,
+      std::uint64_t room, base::MemoryBudget* budget);
 
  private:
   // uid, the dataset's number, the form's.

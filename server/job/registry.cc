@@ -105,24 +105,25 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
       PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::vector<stream::FieldType> fields,
-      TypesOf(*dataset, pipeline.get(), *registry_->machinery_.source,
-              job_->flow(), stop));
+      TypesOf(*dataset, pipeline.get(), *registry_->deps_.source, job_->flow(),
+              stop));
   if (spec.name().empty()) spec.set_name(job_->NextLoaderName());
-  stream::Recipe recipe{.dataset = std::move(dataset),
-                        .sampler = sampler,
-                        .pipeline = std::move(pipeline),
-                        .fields = std::move(fields),
-                        .batch = spec.batch(),
-                        .seed = spec.sampler().seed(),
-                        .seat = nullptr};
+  stream::StreamSpec stream_spec{.dataset = std::move(dataset),
+                                 .sampler = sampler,
+                                 .pipeline = std::move(pipeline),
+                                 .fields = std::move(fields),
+                                 .batch = spec.batch(),
+                                 .seed = spec.sampler().seed(),
+                                 .seat = nullptr};
   if (sampler.is_drawn())
-    FOREBAY_RETURN_IF_ERROR(registry_->Coordinate(job_->uid(), &recipe));
-  dataset = recipe.dataset;
+    FOREBAY_RETURN_IF_ERROR(registry_->Coordinate(job_->uid(), &stream_spec));
+  dataset = stream_spec.dataset;
   FOREBAY_ASSIGN_OR_RETURN(
-      auto stream, registry_->StreamFor(job_->uid(), spec, std::move(recipe)));
+      auto stream,
+      registry_->StreamFor(job_->uid(), spec, std::move(stream_spec)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<Loader> loader,
-      Loader::Create(spec, std::move(dataset), registry_->machinery_.budget,
+      Loader::Create(spec, std::move(dataset), registry_->deps_.budget,
                      std::move(stream), job_->flow()));
   job_->AddLoader(loader);
   registry_->TellCapped(*job_);
@@ -130,10 +131,11 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
 }
 
 absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
-    std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe) {
-  const auto key = StreamKey(uid, spec, *recipe.dataset);
+    std::uint32_t uid, const proto::LoaderSpec& spec,
+    stream::StreamSpec stream_spec) {
+  const auto key = StreamKey(uid, spec, *stream_spec.dataset);
   const auto make = [&] {
-    return stream::Stream::Create(std::move(recipe), machinery_,
+    return stream::Stream::Create(std::move(stream_spec), deps_,
                                   spec.sharing() == proto::LoaderSpec::LOCKSTEP
                                       ? stream::SharingMode::kLockstep
                                       : stream::SharingMode::kElastic);
@@ -141,18 +143,20 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
   return key.has_value() ? streams_.Find(*key, make) : make();
 }
 
-absl::Status Registry::Coordinate(std::uint32_t uid, stream::Recipe* recipe) {
+absl::Status Registry::Coordinate(std::uint32_t uid,
+                                  stream::StreamSpec* stream_spec) {
   const std::uint64_t bytes =
-      stream::Coordinator::BytesOfSeat(recipe->dataset->size());
-  auto held = machinery_.budget->Reserve(bytes, "the coordinated order");
-  if (!held.ok()) return base::Annotate(held.status(), recipe->dataset->uri());
-  const cache::FormKeeper* const keeper = machinery_.form_keeper;
+      stream::Coordinator::BytesOfSeat(stream_spec->dataset->size());
+  auto held = deps_.budget->Reserve(bytes, "the coordinated order");
+  if (!held.ok())
+    return base::Annotate(held.status(), stream_spec->dataset->uri());
+  const cache::FormKeeper* const keeper = deps_.form_keeper;
   // Some are on their way in or out, and some larger than others.
   const std::uint64_t room =
       keeper == nullptr ? 0 : keeper->form_capacity() / 16 * 15;
-  recipe->seat = coordinators_.For(uid, *recipe, room, machinery_.budget)
-                     ->Join(*std::move(held));
-  recipe->sampler = recipe->sampler.With(recipe->seat);
+  stream_spec->seat = coordinators_.For(uid, *stream_spec, room, deps_.budget)
+                          ->Join(*std::move(held));
+  stream_spec->sampler = stream_spec->sampler.With(stream_spec->seat);
   return absl::OkStatus();
 }
 
@@ -173,18 +177,17 @@ absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
   FOREBAY_RETURN_IF_ERROR(
       PipelineFor(*dataset, spec.pipeline(), pipeline).status());
   return std::make_unique<stream::SampleReader>(
-      stream::ReaderRecipe{.dataset = std::move(dataset),
-                           .decode = decode,
-                           .pipeline = std::move(pipeline)},
-      registry_->machinery_, job_->flow());
+      stream::ReaderSpec{.dataset = std::move(dataset),
+                         .decode = decode,
+                         .pipeline = std::move(pipeline)},
+      registry_->deps_, job_->flow());
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
     const dataset::composed::Supplies& supplies, const proto::DatasetSpec& spec,
     const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset =
-      datasets_.Open(supplies, spec, *machinery_.source, &warnings, stop);
+  auto dataset = datasets_.Open(supplies, spec, *deps_.source, &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);
@@ -218,8 +221,8 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
 void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   base::MutexLock lock(&mutex_);
   if (!job->RemoveProcess(pid)) return;
-  machinery_.executor->Forget(job->flow());
-  machinery_.source->Forget(job->flow());
+  deps_.executor->Forget(job->flow());
+  deps_.source->Forget(job->flow());
   jobs_.erase({job->uid(), job->key()});
 }
 
@@ -231,8 +234,8 @@ std::vector<std::shared_ptr<Job>> Registry::Jobs() const {
 }
 
 void Registry::ApplyWeight(const Job& job, double weight) {
-  machinery_.executor->SetWeight(job.flow(), weight);
-  machinery_.source->SetWeight(job.flow(), weight);
+  deps_.executor->SetWeight(job.flow(), weight);
+  deps_.source->SetWeight(job.flow(), weight);
 }
 
 absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
@@ -268,9 +271,9 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
     found->Change(change);
     if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
     if (change.max_read.has_value())
-      machinery_.source->SetCap(found->flow(), *change.max_read);
+      deps_.source->SetCap(found->flow(), *change.max_read);
     if (change.max_cpus.has_value())
-      machinery_.executor->SetCap(found->flow(), *change.max_cpus);
+      deps_.executor->SetCap(found->flow(), *change.max_cpus);
   }
   TellCapped(*found);
   return absl::OkStatus();

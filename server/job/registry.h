@@ -25,8 +25,8 @@
 #include "server/job/snapshot.h"
 #include "server/job/stream_directory.h"
 #include "server/storage/byte_source.h"
-#include "server/stream/recipe.h"
 #include "server/stream/sample_reader.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::job {
 
@@ -67,14 +67,13 @@ class Attachment {
 
 // All jobs of the host. A job lives as long as an attachment to it does.
 // Thread-safe. Owns nothing but the books: attachments and loaders belong to
-// sessions; catalog and machinery to the daemon, and outlive it. Attach,
+// sessions; catalog and deps to the daemon, and outlive it. Attach,
 // Introspection and Control do not block. Errors: INVALID_ARGUMENT (an identity
 // that is none), and those of Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
-  Registry(dataset::Catalog* catalog, stream::Machinery machinery)
-      : machinery_(std::move(machinery)),
-        datasets_(catalog, machinery_.budget) {}
+  Registry(dataset::Catalog* catalog, stream::StreamDeps deps)
+      : deps_(std::move(deps)), datasets_(catalog, deps_.budget) {}
 
   // A job is known by uid and key. Its weight is that of the last who attached,
   // unless it was set.
@@ -82,7 +81,7 @@ class Registry final : public Introspection, public Control {
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
   // The budget that counts all that it hands out.
-  base::MemoryBudget* budget() const { return machinery_.budget; }
+  base::MemoryBudget* budget() const { return deps_.budget; }
 
   // Gives back the slots of streams that have run no epoch for so long. May
   // block a little.
@@ -108,10 +107,11 @@ class Registry final : public Introspection, public Control {
       const dataset::composed::Supplies& supplies,
       const proto::DatasetSpec& spec, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
-      std::uint32_t uid, const proto::LoaderSpec& spec, stream::Recipe recipe);
-  // Gives the loader that will be made of the recipe a seat at the coordinator
-  // of its kind. RESOURCE_EXHAUSTED: no memory for it.
-  absl::Status Coordinate(std::uint32_t uid, stream::Recipe* recipe);
+      std::uint32_t uid, const proto::LoaderSpec& spec,
+      stream::StreamSpec stream_spec);
+  // Gives the loader that the stream is for a seat at the
+  // coordinator of its kind. RESOURCE_EXHAUSTED: no memory for it.
+  absl::Status Coordinate(std::uint32_t uid, stream::StreamSpec* stream_spec);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.
@@ -122,7 +122,7 @@ class Registry final : public Introspection, public Control {
   // when one was opened.
   void TellCapped(const Job& job);
 
-  const stream::Machinery machinery_;
+  const stream::StreamDeps deps_;
   StreamDirectory streams_;
   dataset::composed::Composer datasets_;
   CoordinatorDirectory coordinators_;

@@ -12,7 +12,7 @@
 #include "server/base/memory_budget.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
-#include "server/stream/course.h"
+#include "server/stream/epoch_pair.h"
 
 namespace forebay::stream {
 
@@ -53,10 +53,10 @@ using Position = unsigned __int128;
 // to the one read or task that it was handed to.
 struct Batch {
   BatchKey key;
-  std::shared_ptr<const Course> course;  // of its epoch
-  arena::Holder sponsor = 0;             // the member for whom it is made
-  std::vector<arena::Holder> payers;     // and all that it is booked to
-  std::vector<schedule::Flow> charged;   // whom its reads and tasks are
+  std::shared_ptr<const EpochPair> epochs;  // of its epoch
+  arena::Holder sponsor = 0;                // the member for whom it is made
+  std::vector<arena::Holder> payers;        // and all that it is booked to
+  std::vector<schedule::Flow> charged;      // whom its reads and tasks are
   // Whether all that come to it have caps, which then hold it up.
   bool capped = false;
   std::uint32_t slot = 0;

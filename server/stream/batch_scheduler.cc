@@ -48,7 +48,7 @@ std::optional<BatchRequest> BatchScheduler::RequestOf(
   return BatchRequest{.member = member.holder(),
                       .key = key,
                       .position = cursor.PositionOf(key),
-                      .left = cursor.course()->samples() - key.first_sample,
+                      .left = cursor.epochs()->samples() - key.first_sample,
                       .open = open,
                       .hungry = hungry,
                       .has_nothing = ready + ahead == 0,
@@ -70,7 +70,7 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
                              std::int64_t now_nanos) {
   const Cursor& cursor = members_->Find(request.member)->cursor();
   Batch* const batch = in_flight_->Begin(
-      request.key, cursor.SamplesOf(request.key), cursor.course(),
+      request.key, cursor.SamplesOf(request.key), cursor.epochs(),
       request.member, slot, batch_cache_->pool().data(slot));
   batch->moved_at_nanos = now_nanos;
   // All who soon come to it have their part of it.

@@ -7,16 +7,16 @@
 
 namespace forebay::stream {
 
-void Cursor::Start(std::shared_ptr<const Course> course,
+void Cursor::Start(std::shared_ptr<const EpochPair> epochs,
                    std::uint64_t first_sample) {
-  FOREBAY_CHECK(!running_ && first_sample <= course->samples());
-  course_ = std::move(course);
+  FOREBAY_CHECK(!running_ && first_sample <= epochs->samples());
+  epochs_ = std::move(epochs);
   next_sample_ = first_sample;
   running_ = true;
 }
 
 std::uint64_t Cursor::SamplesOf(const BatchKey& key) const {
-  const std::uint64_t samples = course_->samples();
+  const std::uint64_t samples = epochs_->samples();
   if (key.first_sample >= samples) return 0;
   const std::uint64_t left = samples - key.first_sample;
   if (left < batch_size_ && drop_last_) return 0;

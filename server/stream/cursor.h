@@ -7,7 +7,7 @@
 
 #include "proto/job.pb.h"
 #include "server/stream/batch.h"
-#include "server/stream/course.h"
+#include "server/stream/epoch_pair.h"
 
 namespace forebay::stream {
 
@@ -18,14 +18,15 @@ class Cursor {
   explicit Cursor(const proto::BatchSpec& batch)
       : batch_size_(batch.batch_size()), drop_last_(batch.drop_last()) {}
 
-  void Start(std::shared_ptr<const Course> course, std::uint64_t first_sample);
+  void Start(std::shared_ptr<const EpochPair> epochs,
+             std::uint64_t first_sample);
   void Stop() { running_ = false; }
 
   bool running() const { return running_; }
   // Of the epoch that was started last; null: none was.
-  const std::shared_ptr<const Course>& course() const { return course_; }
+  const std::shared_ptr<const EpochPair>& epochs() const { return epochs_; }
   std::uint64_t epoch() const {
-    return course_ == nullptr ? 0 : course_->epoch();
+    return epochs_ == nullptr ? 0 : epochs_->epoch();
   }
 
   // Of the batch to be had next, which Advance passes over; behind the end of
@@ -40,7 +41,7 @@ class Cursor {
   std::uint64_t SamplesOf(const BatchKey& key) const;
 
   Position PositionOf(const BatchKey& key) const {
-    return Position{key.epoch} * course_->samples() + key.first_sample;
+    return Position{key.epoch} * epochs_->samples() + key.first_sample;
   }
   // Batches from the next one until that of `key`, if the cursor comes to it.
   std::optional<std::uint64_t> BatchesUntil(const BatchKey& key) const;
@@ -49,7 +50,7 @@ class Cursor {
   const std::uint64_t batch_size_;
   const bool drop_last_;
   bool running_ = false;
-  std::shared_ptr<const Course> course_;
+  std::shared_ptr<const EpochPair> epochs_;
   std::uint64_t next_sample_ = 0;
 };
 

@@ -23,10 +23,10 @@ std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
 
 }  // namespace
 
-void EpochNextUse::Start(std::shared_ptr<const Course> course,
+void EpochNextUse::Start(std::shared_ptr<const EpochPair> epochs,
                          std::uint64_t position, std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
-  progress_.course = std::move(course);
+  progress_.epochs = std::move(epochs);
   progress_.position = position;
   progress_.step = 0;
   if (progress_.period_nanos == 0) progress_.period_nanos = kFirstPeriodNanos;
@@ -49,13 +49,13 @@ void EpochNextUse::Advance(std::uint64_t position, std::int64_t period_nanos,
 
 void EpochNextUse::Pause() {
   base::MutexLock lock(&mutex_);
-  progress_.course = nullptr;
+  progress_.epochs = nullptr;
 }
 
 std::int64_t EpochNextUse::NanosUntil(const Progress& progress,
                                       std::uint64_t sample) const {
   if (sample >= dataset_size_) return cache::kNever;
-  const auto samples = progress.course->SamplesUntil(sample, progress.position);
+  const auto samples = progress.epochs->SamplesUntil(sample, progress.position);
   return samples.has_value() ? Times(*samples, progress.period_nanos)
                              : cache::kNever;
 }
@@ -68,7 +68,7 @@ void EpochNextUse::Lower(std::int64_t now_nanos,
     base::MutexLock lock(&mutex_);
     progress = progress_;
   }
-  if (progress.course == nullptr) return;
+  if (progress.epochs == nullptr) return;
   const std::int64_t idle =
       std::max<std::int64_t>(0, now_nanos - progress.moved_at_nanos);
   const std::int64_t explained =

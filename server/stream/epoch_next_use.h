@@ -7,7 +7,7 @@
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
 #include "server/cache/loader_next_use.h"
-#include "server/stream/course.h"
+#include "server/stream/epoch_pair.h"
 
 namespace forebay::stream {
 
@@ -27,7 +27,7 @@ class EpochNextUse final : public cache::LoaderNextUse {
       : dataset_size_(dataset_size) {}
 
   // The member reads the current epoch from `position` on.
-  void Start(std::shared_ptr<const Course> course, std::uint64_t position,
+  void Start(std::shared_ptr<const EpochPair> epochs, std::uint64_t position,
              std::int64_t now_nanos);
   // All before `position` has been asked for (never less than was before); a
   // sample takes `period_nanos`, or INT64_MAX if that cannot be told yet. Where
@@ -41,7 +41,7 @@ class EpochNextUse final : public cache::LoaderNextUse {
 
  private:
   struct Progress {
-    std::shared_ptr<const Course> course;  // null: paused
+    std::shared_ptr<const EpochPair> epochs;  // null: paused
     std::uint64_t position = 0;
     std::uint64_t step = 0;  // samples that the last move went
     std::int64_t period_nanos = 0;

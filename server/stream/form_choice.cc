@@ -17,12 +17,12 @@ namespace {
 std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
 
 // Whether a field besides the image is read from a sample's bytes.
-bool HasOtherParts(const Recipe& recipe) {
+bool HasOtherParts(const StreamSpec& spec) {
   std::array<dataset::FieldValue, dataset::kMostFields> values;
-  const std::size_t fields = recipe.fields.size();
-  recipe.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
+  const std::size_t fields = spec.fields.size();
+  spec.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
   for (std::size_t i = 0; i < fields; ++i) {
-    if (recipe.fields[i].kind != proto::FieldKind::kImage &&
+    if (spec.fields[i].kind != proto::FieldKind::kImage &&
         std::holds_alternative<dataset::Part>(values[i])) {
       return true;
     }
@@ -33,34 +33,34 @@ bool HasOtherParts(const Recipe& recipe) {
 }  // namespace
 
 // Says which image of a sample's bytes it is of, too.
-storage::Form FormNumber(const Recipe& recipe) {
+storage::Form FormNumber(const StreamSpec& spec) {
   const auto image = std::find_if(
-      recipe.fields.begin(), recipe.fields.end(), [](const FieldType& field) {
+      spec.fields.begin(), spec.fields.end(), [](const FieldType& field) {
         return field.kind == proto::FieldKind::kImage;
       });
-  if (image == recipe.fields.end() || recipe.pipeline == nullptr ||
-      recipe.dataset->size() == 0) {
+  if (image == spec.fields.end() || spec.pipeline == nullptr ||
+      spec.dataset->size() == 0) {
     return storage::kEncoded;
   }
   const std::uint64_t number = XXH3_64bits_withSeed(
       image->name.data(), image->name.size(),
-      recipe.pipeline->form() * 2 + (HasOtherParts(recipe) ? 1 : 0));
+      spec.pipeline->form() * 2 + (HasOtherParts(spec) ? 1 : 0));
   return number == storage::kEncoded ? 1 : number;
 }
 
-FormChoice::FormChoice(const Recipe* recipe, cache::FormKeeper* keeper)
-    : recipe_(recipe), keeper_(keeper), provenance_(recipe->dataset.get()) {
-  if (keeper == nullptr || recipe->pipeline == nullptr ||
-      recipe->dataset->size() == 0) {
+FormChoice::FormChoice(const StreamSpec* spec, cache::FormKeeper* keeper)
+    : spec_(spec), keeper_(keeper), provenance_(spec->dataset.get()) {
+  if (keeper == nullptr || spec->pipeline == nullptr ||
+      spec->dataset->size() == 0) {
     return;
   }
-  if (DatasetNumber(*recipe->dataset) == 0) return;
-  has_other_parts_ = HasOtherParts(*recipe);
-  form_ = FormNumber(*recipe);
+  if (DatasetNumber(*spec->dataset) == 0) return;
+  has_other_parts_ = HasOtherParts(*spec);
+  form_ = FormNumber(*spec);
 }
 
 storage::ReadRequest FormChoice::RequestOf(std::uint64_t sample) const {
-  dataset::Sample source = recipe_->dataset->At(sample);
+  dataset::Sample source = spec_->dataset->At(sample);
   storage::ReadRequest request;
   request.root = provenance_.RootOf(sample);
   request.object = std::move(source.object);
@@ -72,14 +72,14 @@ storage::ReadRequest FormChoice::RequestOf(std::uint64_t sample) const {
 }
 
 void FormChoice::TellKept(const Place& place, std::uint64_t bytes) const {
-  if (recipe_->seat == nullptr) return;
-  for (const std::uint64_t sample : recipe_->seat->Kept(place.id, bytes)) {
+  if (spec_->seat == nullptr) return;
+  for (const std::uint64_t sample : spec_->seat->Kept(place.id, bytes)) {
     keeper_->Drop(RequestOf(sample), form_);
   }
 }
 
 void FormChoice::TellMissed(const Place& place) const {
-  if (recipe_->seat != nullptr) recipe_->seat->Missed(place.id);
+  if (spec_->seat != nullptr) spec_->seat->Missed(place.id);
 }
 
 // A form on its way into the cache.
@@ -114,7 +114,7 @@ class FormChoice::Offer final : public pipeline::FormTarget {
 
  private:
   bool IsAwaited() const {
-    const auto& seat = choice_->recipe_->seat;
+    const auto& seat = choice_->spec_->seat;
     return seat != nullptr && seat->IsAwaited(place_->id);
   }
 
@@ -132,7 +132,7 @@ absl::Status FormChoice::Make(const Place& place,
                               const dataset::Part& image,
                               pipeline::Workspace& workspace,
                               absl::Span<std::uint8_t> room) {
-  const pipeline::Pipeline& pipeline = *recipe_->pipeline;
+  const pipeline::Pipeline& pipeline = *spec_->pipeline;
   const std::int64_t started = CpuNanos();
   if (place.form != storage::kEncoded) {
     const std::size_t before = has_other_parts_ ? place.length : 0;
@@ -140,7 +140,7 @@ absl::Status FormChoice::Make(const Place& place,
         bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
     if (workspace.WantsLarger()) return status;
     costs_.AddFromForm(CpuNanos() - started);
-    if (recipe_->seat != nullptr) recipe_->seat->Found(place.id);
+    if (spec_->seat != nullptr) spec_->seat->Found(place.id);
     return status;
   }
   const auto encoded = bytes.subspan(image.offset, image.length);

@@ -13,12 +13,12 @@
 #include "server/stream/batch.h"
 #include "server/stream/form_costs.h"
 #include "server/stream/provenance.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
-// Names the form of its images that a recipe can use; kEncoded: none.
-storage::Form FormNumber(const Recipe& recipe);
+// The number of the form of its images that a stream can use; kEncoded: none.
+storage::Form FormNumber(const StreamSpec& spec);
 
 // Makes a stream's images, from their form where the cache has that, and offers
 // it the form where it has not: then more is decoded than this stream needs,
@@ -28,13 +28,13 @@ storage::Form FormNumber(const Recipe& recipe);
 // In that form, a sample's bytes are the image's raw form; if other fields are
 // read from them too, behind all that was read.
 //
-// Thread-safe, each caller with a workspace of its own. The recipe belongs to
+// Thread-safe, each caller with a workspace of its own. The spec belongs to
 // the stream, which outlives it, as the keeper does. Make computes for as long
 // as decoding takes. Errors: those of Pipeline::Run.
 class FormChoice {
  public:
   // `keeper` null: nothing is kept but what was read.
-  FormChoice(const Recipe* recipe, cache::FormKeeper* keeper);
+  FormChoice(const StreamSpec* spec, cache::FormKeeper* keeper);
 
   // What requests prefer; kEncoded where there is no choice.
   storage::Form form() const { return form_; }
@@ -54,7 +54,7 @@ class FormChoice {
   void TellMissed(const Place& place) const;
   void TellKept(const Place& place, std::uint64_t bytes) const;
 
-  const Recipe* const recipe_;
+  const StreamSpec* const spec_;
   cache::FormKeeper* const keeper_;
   const Provenance provenance_;
   bool has_other_parts_ = false;

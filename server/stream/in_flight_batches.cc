@@ -29,7 +29,7 @@ InFlightBatches::InFlightBatches(const proto::BatchSpec& batch,
 }
 
 Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
-                              std::shared_ptr<const Course> course,
+                              std::shared_ptr<const EpochPair> epochs,
                               arena::Holder sponsor, std::uint32_t slot,
                               std::uint8_t* data) {
   FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
@@ -45,10 +45,10 @@ Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
     Place& place = batch->places[i];
     place.batch = batch.get();
     place.index = static_cast<std::uint32_t>(i);
-    place.id = course->current.SampleAt(key.first_sample + i);
-    place.repeat = course->current.RepeatsBefore(key.first_sample + i);
+    place.id = epochs->current.SampleAt(key.first_sample + i);
+    place.repeat = epochs->current.RepeatsBefore(key.first_sample + i);
   }
-  batch->course = std::move(course);
+  batch->epochs = std::move(epochs);
   batches_.push_back(std::move(batch));
   return batches_.back().get();
 }
@@ -120,7 +120,7 @@ bool InFlightBatches::Substitute(Place& place, const absl::Status& status) {
   if (place.substitutions == kMaxSubstitutions) return false;
   ++place.substitutions;
   // A list may leave out what is not to be seen: validation samples, say.
-  const sampler::EpochOrder& order = place.batch->course->current;
+  const sampler::EpochOrder& order = place.batch->epochs->current;
   const std::uint64_t choice =
       order.is_listed() ? order.samples() : dataset_size_;
   const std::uint64_t chosen =

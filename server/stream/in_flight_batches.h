@@ -34,7 +34,7 @@ class InFlightBatches {
   // slot that was taken for it. It is booked to its sponsor, until the caller
   // adds others.
   Batch* Begin(const BatchKey& key, std::uint64_t samples,
-               std::shared_ptr<const Course> course, arena::Holder sponsor,
+               std::shared_ptr<const EpochPair> epochs, arena::Holder sponsor,
                std::uint32_t slot, std::uint8_t* data);
 
   // Returns null if the batch of that key is not in flight.

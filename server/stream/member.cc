@@ -20,13 +20,13 @@ Member::Member(arena::Holder holder, arena::Channel* channel,
       registrations_(next_use_deps.next_use_registry, next_use_deps.dataset,
                      next_use_) {}
 
-void Member::Start(std::shared_ptr<const Course> course,
+void Member::Start(std::shared_ptr<const EpochPair> epochs,
                    std::uint64_t first_sample, std::int64_t now_nanos) {
   Account();  // what was taken of the epoch before
   for (PublishedEntry& entry : untaken_) entry.earlier = true;
   counters_.position = first_sample;
-  next_use_->Start(course, first_sample, now_nanos);
-  cursor_.Start(std::move(course), first_sample);
+  next_use_->Start(epochs, first_sample, now_nanos);
+  cursor_.Start(std::move(epochs), first_sample);
   pace_.StartEpoch();
   depth_.StartEpoch();
   starves_ = true;

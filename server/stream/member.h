@@ -81,8 +81,8 @@ class Member {
   // Whether its job has a cap, which holds up what is made for it alone.
   bool capped = false;
 
-  void Start(std::shared_ptr<const Course> course, std::uint64_t first_sample,
-             std::int64_t now_nanos);
+  void Start(std::shared_ptr<const EpochPair> epochs,
+             std::uint64_t first_sample, std::int64_t now_nanos);
   // It wants nothing more of the epoch.
   void Stop();
   // The slots were given back, and so no epoch is expected soon.

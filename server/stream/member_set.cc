@@ -27,7 +27,7 @@ Member* MemberSet::Find(arena::Holder member) const {
   return found == members_.end() ? nullptr : found->get();
 }
 
-void MemberSet::Start(Member& member, std::shared_ptr<const Course> course,
+void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,
                       std::uint64_t first_sample, std::int64_t now_nanos) {
   // Who was away has no claim to what was made meanwhile.
   std::optional<double> least_served;
@@ -38,7 +38,7 @@ void MemberSet::Start(Member& member, std::shared_ptr<const Course> course,
         std::min(least_served.value_or(other->served), other->served);
   }
   member.served = std::max(member.served, least_served.value_or(0));
-  member.Start(std::move(course), first_sample, now_nanos);
+  member.Start(std::move(epochs), first_sample, now_nanos);
 }
 
 std::size_t MemberSet::Running() const {

@@ -11,7 +11,7 @@
 #include "server/arena/slot_pool.h"
 #include "server/schedule/flow.h"
 #include "server/stream/batch.h"
-#include "server/stream/course.h"
+#include "server/stream/epoch_pair.h"
 #include "server/stream/member.h"
 
 namespace forebay::stream {
@@ -30,7 +30,7 @@ class MemberSet {
   // Returns null if there is no such member, or it was removed.
   Member* Find(arena::Holder member) const;
   // The member starts an epoch, as Member::Start.
-  void Start(Member& member, std::shared_ptr<const Course> course,
+  void Start(Member& member, std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample, std::int64_t now_nanos);
 
   auto begin() const { return members_.begin(); }

@@ -10,11 +10,11 @@ namespace forebay::stream {
 namespace {
 
 // What all samples may hold that are ever in the making, at least `least`.
-std::uint64_t MostBytes(const Recipe& recipe, std::uint64_t least) {
+std::uint64_t MostBytes(const StreamSpec& spec, std::uint64_t least) {
   const std::uint64_t sample =
-      storage::HeldBytes(recipe.dataset->largest_sample());
+      storage::HeldBytes(spec.dataset->largest_sample());
   const std::uint64_t samples =
-      std::uint64_t{proto::kMaxSlots} * recipe.batch.batch_size();
+      std::uint64_t{proto::kMaxSlots} * spec.batch.batch_size();
   constexpr auto kLimit = std::numeric_limits<std::int64_t>::max();
   if (samples > 0 && sample > kLimit / samples) return kLimit;
   return std::max(least, sample * samples);
@@ -22,12 +22,12 @@ std::uint64_t MostBytes(const Recipe& recipe, std::uint64_t least) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(const Recipe* recipe, storage::Form form,
+Prefetcher::Prefetcher(const StreamSpec* spec, storage::Form form,
                        base::MemoryBudget* budget,
                        base::MemoryReservation read_window)
-    : request_builder_(recipe, form),
+    : request_builder_(spec, form),
       budget_(budget),
-      window_(read_window.bytes(), MostBytes(*recipe, read_window.bytes())),
+      window_(read_window.bytes(), MostBytes(*spec, read_window.bytes())),
       read_budget_(budget, std::move(read_window)) {}
 
 std::uint64_t Prefetcher::Window() const {

@@ -15,7 +15,7 @@
 #include "server/stream/read_budget.h"
 #include "server/stream/read_request_builder.h"
 #include "server/stream/read_window.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
@@ -31,8 +31,8 @@ struct PrefetchSnapshot {
 // hold up get at most half as much room, in memory of their own where the
 // budget has some to spare, so that other samples can overtake them.
 //
-// Not thread-safe: the stream guards it. Recipe and budget outlive it. Owns the
-// memory for bytes in flight. Never blocks. Errors: Open.
+// Not thread-safe: the stream guards it. Spec and budget outlive it. Owns
+// the memory for bytes in flight. Never blocks. Errors: Open.
 class Prefetcher {
  public:
   struct Read {
@@ -44,7 +44,7 @@ class Prefetcher {
   using Members = std::function<const Member*(arena::Holder)>;
 
   // `form`: the form in which samples are preferred.
-  Prefetcher(const Recipe* recipe, storage::Form form,
+  Prefetcher(const StreamSpec* spec, storage::Form form,
              base::MemoryBudget* budget, base::MemoryReservation read_window);
 
   void StartEpoch() { window_.StartEpoch(); }

@@ -57,12 +57,11 @@ void Stream::Execute(Plan plan) {
     constexpr schedule::Flow kNobody = 0;
     constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
                                           .urgency = 0};
-    machinery_.executor->Submit(
-        kNobody, kMaking,
-        [self = shared_from_this()](int) { self->MakeSlot(); });
+    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
+      self->MakeSlot();
+    });
   }
-  if (!plan.requests.empty())
-    machinery_.source->Read(absl::MakeSpan(plan.requests));
+  if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (Task& task : plan.tasks) Submit(std::move(task));
 }
 
@@ -206,7 +205,7 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
 }
 
 DecodeQueue& Stream::QueueLocked(const Flows& charged) {
-  return decode_queues_.try_emplace(charged, machinery_.executor->workers())
+  return decode_queues_.try_emplace(charged, deps_.executor->workers())
       .first->second;
 }
 
@@ -237,7 +236,7 @@ executor::Demand Stream::DemandLocked(const Place& first,
 void Stream::Submit(std::optional<Task> task) {
   if (!task.has_value()) return;
   const absl::Span<const schedule::Flow> flows = task->flows;
-  machinery_.executor->SubmitFor(
+  deps_.executor->SubmitFor(
       flows, task->demand,
       [self = shared_from_this(), charged = std::move(task->flows)](
           int worker) { self->RunTask(worker, charged); });
@@ -256,7 +255,7 @@ void Stream::RunTask(int worker, const Flows& charged) {
   Submit(std::move(task));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   for (ReadSample& sample : samples)
-    Make(&sample, *(*machinery_.workspaces)[worker]);
+    Make(&sample, *(*deps_.workspaces)[worker]);
   const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
   const auto large = std::partition(
       samples.begin(), samples.end(),
@@ -306,7 +305,7 @@ void Stream::Finish(absl::Span<const ReadSample> samples,
   for (const ReadSample& sample : samples) {
     if (absl::IsFailedPrecondition(sample.status) ||
         absl::IsNotFound(sample.status)) {
-      machinery_.on_changed(*recipe_.dataset);
+      deps_.on_changed(*spec_.dataset);
     }
   }
   Plan plan;

@@ -31,7 +31,7 @@ std::optional<storage::ReadRequest> ReadRequestBuilder::RequestAgain(
 
 storage::ReadRequest ReadRequestBuilder::BytesOf(const Place& place,
                                                  const Member& sponsor) const {
-  dataset::Sample source = recipe_->dataset->At(place.id);
+  dataset::Sample source = spec_->dataset->At(place.id);
   storage::ReadRequest request;
   request.root = provenance_.RootOf(place.id);
   request.object = std::move(source.object);
@@ -46,7 +46,7 @@ storage::ReadRequest ReadRequestBuilder::BytesOf(const Place& place,
   request.purpose.urgency = sponsor.UrgencyAt(begin);
   // Not in this batch, but after it.
   const auto samples =
-      batch.course->SamplesUntil(place.id, begin + batch.places.size());
+      batch.epochs->SamplesUntil(place.id, begin + batch.places.size());
   if (samples.has_value())
     request.purpose.next_use_nanos = sponsor.pace().TimeOf(*samples);
   return request;
@@ -54,7 +54,7 @@ storage::ReadRequest ReadRequestBuilder::BytesOf(const Place& place,
 
 void ReadRequestBuilder::Introduce(const Place& place,
                                    storage::ReadRequest* request) {
-  const sampler::EpochOrder& order = place.batch->course->current;
+  const sampler::EpochOrder& order = place.batch->epochs->current;
   if (!order.BlockOf(place.id).has_value()) return;
   // What stands side by side in one that is made of others need not lie so.
   if (!provenance_.is_own()) return;
@@ -71,7 +71,7 @@ std::shared_ptr<const BlockNeighbourhood> ReadRequestBuilder::NeighbourhoodOf(
   auto& kept = neighbourhoods_[order.epoch() % neighbourhoods_.size()];
   if (kept == nullptr || kept->epoch() != order.epoch()) {
     kept = std::make_shared<const BlockNeighbourhood>(
-        recipe_->dataset, provenance_.number(0), order);
+        spec_->dataset, provenance_.number(0), order);
   }
   return kept;
 }

@@ -12,19 +12,19 @@
 #include "server/stream/block_neighbourhood.h"
 #include "server/stream/member.h"
 #include "server/stream/provenance.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
 // Builds the read request of a place: the extent, the jobs, the urgency, and
 // the samples beside it that are wanted soon, too. Not thread-safe: the stream
-// guards it. The recipe belongs to the stream, which outlives it. Never blocks;
+// guards it. The spec belongs to the stream, which outlives it. Never blocks;
 // no errors.
 class ReadRequestBuilder {
  public:
   // `form`: the form in which samples are preferred.
-  ReadRequestBuilder(const Recipe* recipe, storage::Form form)
-      : recipe_(recipe), form_(form), provenance_(recipe->dataset.get()) {}
+  ReadRequestBuilder(const StreamSpec* spec, storage::Form form)
+      : spec_(spec), form_(form), provenance_(spec->dataset.get()) {}
 
   // Fills in what the dataset says of the place's sample, which is read for its
   // batch's sponsor. The request lacks its `done`.
@@ -44,7 +44,7 @@ class ReadRequestBuilder {
   std::shared_ptr<const BlockNeighbourhood> NeighbourhoodOf(
       const sampler::EpochOrder& order);
 
-  const Recipe* const recipe_;
+  const StreamSpec* const spec_;
   const storage::Form form_;
   const Provenance provenance_;
   // Of the last two epochs.

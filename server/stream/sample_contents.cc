@@ -65,13 +65,13 @@ absl::Status SetArray(const dataset::Field& field,
   return absl::OkStatus();
 }
 
-absl::Status SetImage(const ReaderRecipe& recipe,
+absl::Status SetImage(const ReaderSpec& spec,
                       absl::Span<const std::uint8_t> bytes,
                       pipeline::Workspace& workspace, Content* content) {
   SetBytes(bytes, content);
-  if (!recipe.decode) return absl::OkStatus();
-  if (recipe.pipeline != nullptr) {
-    SetType(recipe.pipeline->output(), &content->field);
+  if (!spec.decode) return absl::OkStatus();
+  if (spec.pipeline != nullptr) {
+    SetType(spec.pipeline->output(), &content->field);
     return absl::OkStatus();
   }
   FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType type,
@@ -80,13 +80,12 @@ absl::Status SetImage(const ReaderRecipe& recipe,
   return absl::OkStatus();
 }
 
-absl::Status MeasurePart(const ReaderRecipe& recipe,
-                         const dataset::Field& field,
+absl::Status MeasurePart(const ReaderSpec& spec, const dataset::Field& field,
                          absl::Span<const std::uint8_t> bytes,
                          pipeline::Workspace& workspace, Content* content) {
   switch (field.kind) {
     case FieldKind::kImage:
-      return SetImage(recipe, bytes, workspace, content);
+      return SetImage(spec, bytes, workspace, content);
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
                                pipeline::decode::DecodeInteger(bytes));
@@ -107,7 +106,7 @@ absl::Status MeasurePart(const ReaderRecipe& recipe,
   return absl::InternalError("is a field that no dataset has");
 }
 
-absl::Status Measure(const ReaderRecipe& recipe, const dataset::Field& field,
+absl::Status Measure(const ReaderSpec& spec, const dataset::Field& field,
                      const dataset::FieldValue& value,
                      absl::Span<const std::uint8_t> encoded,
                      pipeline::Workspace& workspace, Content* content) {
@@ -128,45 +127,44 @@ absl::Status Measure(const ReaderRecipe& recipe, const dataset::Field& field,
                                             part.offset + part.length,
                                             " bytes"));
   }
-  return MeasurePart(recipe, field, encoded.subspan(part.offset, part.length),
+  return MeasurePart(spec, field, encoded.subspan(part.offset, part.length),
                      workspace, content);
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<Content>> MeasureSample(
-    const ReaderRecipe& recipe, std::uint64_t id,
+    const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> encoded, pipeline::Workspace& workspace) {
-  const dataset::Dataset& dataset = *recipe.dataset;
+  const dataset::Dataset& dataset = *spec.dataset;
   const std::vector<dataset::Field>& fields = dataset.fields();
   std::vector<dataset::FieldValue> values(fields.size());
   dataset.ValuesOf(id, absl::MakeSpan(values));
   std::vector<Content> contents(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const absl::Status status =
-        Measure(recipe, fields[i], values[i], encoded, workspace, &contents[i]);
+        Measure(spec, fields[i], values[i], encoded, workspace, &contents[i]);
     if (!status.ok()) return BlameField(dataset, id, i, status);
   }
   return contents;
 }
 
-bool IsDecoded(const ReaderRecipe& recipe, const Content& content) {
-  return recipe.decode && content.field.kind == FieldKind::kImage;
+bool IsDecoded(const ReaderSpec& spec, const Content& content) {
+  return spec.decode && content.field.kind == FieldKind::kImage;
 }
 
-absl::Status MakeContent(const ReaderRecipe& recipe, std::uint64_t id,
+absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          std::size_t field, const Content& content,
                          pipeline::Workspace& workspace,
                          absl::Span<std::uint8_t> out) {
-  if (IsDecoded(recipe, content)) {
+  if (IsDecoded(spec, content)) {
     const absl::Status status =
-        recipe.pipeline != nullptr
-            ? recipe.pipeline->Run(content.bytes,
-                                   {.seed = 0, .epoch = 0, .sample = id},
-                                   workspace, out)
+        spec.pipeline != nullptr
+            ? spec.pipeline->Run(content.bytes,
+                                 {.seed = 0, .epoch = 0, .sample = id},
+                                 workspace, out)
             : pipeline::DecodeWholeImage(content.bytes, workspace, out);
-    return status.ok() ? status
-                       : BlameField(*recipe.dataset, id, field, status);
+    return status.ok() ? status : BlameField(*spec.dataset, id, field, status);
   }
   if (content.field.kind == FieldKind::kLabel) {
     std::memcpy(out.data(), &content.number, sizeof(content.number));

@@ -17,7 +17,7 @@
 namespace forebay::stream {
 
 // How a reader's samples are made.
-struct ReaderRecipe {
+struct ReaderSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
   // Whether images are decoded: by the pipeline, or whole if that is null.
   bool decode = false;
@@ -37,15 +37,15 @@ struct Content {
 // Thread-safe, each caller with a workspace of its own; does not block. Errors
 // name sample, object and field: those of the fields' decoders.
 absl::StatusOr<std::vector<Content>> MeasureSample(
-    const ReaderRecipe& recipe, std::uint64_t id,
+    const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> encoded, pipeline::Workspace& workspace);
 
 // Whether making it takes the time of decoding.
-bool IsDecoded(const ReaderRecipe& recipe, const Content& content);
+bool IsDecoded(const ReaderSpec& spec, const Content& content);
 
 // Makes field number `field` of sample `id` in `out`, which is as long as was
 // measured. As MeasureSample.
-absl::Status MakeContent(const ReaderRecipe& recipe, std::uint64_t id,
+absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          std::size_t field, const Content& content,
                          pipeline::Workspace& workspace,
                          absl::Span<std::uint8_t> out);

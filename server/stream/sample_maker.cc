@@ -43,8 +43,8 @@ absl::Status SampleMaker::Make(const Place& place,
                                absl::Span<const std::uint8_t> bytes,
                                pipeline::Workspace& workspace) const {
   std::array<dataset::FieldValue, dataset::kMostFields> values;
-  const dataset::Dataset& dataset = *recipe_->dataset;
-  const std::size_t fields = recipe_->fields.size();
+  const dataset::Dataset& dataset = *spec_->dataset;
+  const std::size_t fields = spec_->fields.size();
   dataset.ValuesOf(place.id, absl::MakeSpan(values.data(), fields));
   std::uint8_t* const slot = place.batch->data;
   layout_->SetSampleId(slot, place.index, static_cast<std::int64_t>(place.id));
@@ -66,7 +66,7 @@ absl::Status SampleMaker::Make(const Place& place,
 
 // A sample that an epoch has more than once looks different each time.
 pipeline::SampleKey SampleMaker::KeyOf(const Place& place) const {
-  return {.seed = recipe_->seed + place.repeat * 0x9E3779B97F4A7C15,
+  return {.seed = spec_->seed + place.repeat * 0x9E3779B97F4A7C15,
           .epoch = place.batch->key.epoch,
           .sample = place.id};
 }
@@ -76,7 +76,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
                                     absl::Span<const std::uint8_t> read,
                                     pipeline::Workspace& workspace) const {
   const Batch& batch = *place.batch;
-  if (recipe_->fields[field].kind == FieldKind::kImage &&
+  if (spec_->fields[field].kind == FieldKind::kImage &&
       place.form != storage::kEncoded) {
     return forms_->Make(place, KeyOf(place), read, part, workspace,
                         layout_->Room(batch.data, field, place.index));
@@ -86,7 +86,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
         "has only ", read.size(), " of ", part.offset + part.length, " bytes"));
   }
   const auto bytes = read.subspan(part.offset, part.length);
-  switch (const FieldType& type = recipe_->fields[field]; type.kind) {
+  switch (const FieldType& type = spec_->fields[field]; type.kind) {
     case FieldKind::kImage:
       return forms_->Make(place, KeyOf(place), read, part, workspace,
                           layout_->Room(batch.data, field, place.index));
@@ -119,7 +119,7 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
 
 absl::Status SampleMaker::Blame(const Place& place,
                                 const absl::Status& status) const {
-  return BlameSample(*recipe_->dataset, place.id, status);
+  return BlameSample(*spec_->dataset, place.id, status);
 }
 
 }  // namespace forebay::stream

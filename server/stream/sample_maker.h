@@ -11,21 +11,22 @@
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/form_choice.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
 // Makes the samples of a stream: what was read becomes an image and other
 // fields in their place of the slot. Immutable and thread-safe, each caller
-// with a workspace of its own. Recipe, layout and the choice of forms belong to
-// the stream, which outlives it. Make computes for as long as decoding takes.
-// Errors name the sample, the object and the reason: those of Pipeline::Run and
-// of the other fields' decoders; INVALID_ARGUMENT: an array unlike sample 0's.
+// with a workspace of its own. Spec, layout and the choice of forms
+// belong to the stream, which outlives it. Make computes for as long as
+// decoding takes. Errors name the sample, the object and the reason: those of
+// Pipeline::Run and of the other fields' decoders; INVALID_ARGUMENT: an array
+// unlike sample 0's.
 class SampleMaker {
  public:
-  SampleMaker(const Recipe* recipe, const BatchLayout* layout,
+  SampleMaker(const StreamSpec* spec, const BatchLayout* layout,
               FormChoice* forms)
-      : recipe_(recipe), layout_(layout), forms_(forms) {}
+      : spec_(spec), layout_(layout), forms_(forms) {}
 
   // `bytes` are what was read, in the place's form.
   absl::Status Make(const Place& place, absl::Span<const std::uint8_t> bytes,
@@ -41,7 +42,7 @@ class SampleMaker {
                          absl::Span<const std::uint8_t> read,
                          pipeline::Workspace& workspace) const;
 
-  const Recipe* const recipe_;
+  const StreamSpec* const spec_;
   const BatchLayout* const layout_;
   FormChoice* const forms_;
 };

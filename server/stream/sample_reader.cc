@@ -45,7 +45,7 @@ struct SampleReader::Work {
     std::vector<Content> contents;
   };
 
-  std::shared_ptr<const ReaderRecipe> recipe;
+  std::shared_ptr<const ReaderSpec> spec;
   base::MemoryReservation reservation;  // of what is read
   std::vector<Piece> pieces;
   std::shared_ptr<arena::SharedMemory> window;
@@ -59,7 +59,7 @@ struct SampleReader::Work {
     for (std::size_t i = 0; i < piece->contents.size(); ++i) {
       const Content& content = piece->contents[i];
       const absl::Status status = MakeContent(
-          *recipe, piece->id, i, content, workspace,
+          *spec, piece->id, i, content, workspace,
           {window->data() + content.field.offset, content.field.bytes});
       if (absl::IsResourceExhausted(status) && workspace.WantsLarger())
         return false;
@@ -69,15 +69,15 @@ struct SampleReader::Work {
   }
 };
 
-SampleReader::SampleReader(ReaderRecipe recipe, Machinery machinery,
+SampleReader::SampleReader(ReaderSpec spec, StreamDeps deps,
                            schedule::Flow flow)
-    : recipe_(std::make_shared<const ReaderRecipe>(std::move(recipe))),
-      machinery_(std::move(machinery)),
+    : spec_(std::make_shared<const ReaderSpec>(std::move(spec))),
+      deps_(std::move(deps)),
       flow_(flow),
-      provenance_(recipe_->dataset.get()),
-      large_(std::make_shared<LargeSamples>(machinery_.executor,
-                                            machinery_.shared_workspace)),
-      measuring_(machinery_.workspaces->front()->limits()) {}
+      provenance_(spec_->dataset.get()),
+      large_(std::make_shared<LargeSamples>(deps_.executor,
+                                            deps_.shared_workspace)),
+      measuring_(deps_.workspaces->front()->limits()) {}
 
 absl::StatusOr<Fetched> SampleReader::Fetch(
     absl::Span<const std::uint64_t> samples, const std::stop_token& stop) {
@@ -94,7 +94,7 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
     const absl::Status& status = work->pieces[i].status;
     if (status.ok()) continue;
     if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status)) {
-      machinery_.on_changed(*recipe_->dataset);
+      deps_.on_changed(*spec_->dataset);
     }
     fetched.failed.push_back({i, status});
   }
@@ -110,7 +110,7 @@ absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
                      "not ",
                      samples.size()));
   }
-  const dataset::Dataset& dataset = *recipe_->dataset;
+  const dataset::Dataset& dataset = *spec_->dataset;
   std::uint64_t held = 0;
   for (const std::uint64_t id : samples) {
     if (id >= dataset.size()) {
@@ -122,10 +122,10 @@ absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
         {.id = id, .bytes = {}, .status = {}, .contents = {}});
     held += storage::HeldBytes(dataset.At(id).length);
   }
-  work->recipe = recipe_;
+  work->spec = spec_;
   FOREBAY_ASSIGN_OR_RETURN(
       work->reservation,
-      machinery_.budget->Reserve(
+      deps_.budget->Reserve(
           held, absl::StrCat("fetching ", samples.size(), " samples at once")));
   return absl::OkStatus();
 }
@@ -136,7 +136,7 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
   std::vector<storage::ReadRequest> requests;
   requests.reserve(work->pieces.size());
   for (Work::Piece& piece : work->pieces) {
-    dataset::Sample sample = recipe_->dataset->At(piece.id);
+    dataset::Sample sample = spec_->dataset->At(piece.id);
     storage::ReadRequest& request = requests.emplace_back();
     request.root = provenance_.RootOf(piece.id);
     request.object = std::move(sample.object);
@@ -151,24 +151,24 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
       if (bytes.ok()) {
         p->bytes = *std::move(bytes);
       } else {
-        p->status = BlameSample(*work->recipe->dataset, p->id, bytes.status());
+        p->status = BlameSample(*work->spec->dataset, p->id, bytes.status());
       }
       countdown->Done();
     };
   }
-  machinery_.source->Read(absl::MakeSpan(requests));
+  deps_.source->Read(absl::MakeSpan(requests));
   const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
   return countdown->Await() ? absl::OkStatus() : Stopped();
 }
 
 std::uint64_t SampleReader::LayOut(Work* work) {
-  const std::size_t fields = recipe_->dataset->fields().size();
+  const std::size_t fields = spec_->dataset->fields().size();
   std::uint64_t end =
       Aligned(proto::FetchedFieldOffset(work->pieces.size(), 0, fields));
   for (Work::Piece& piece : work->pieces) {
     if (!piece.status.ok()) continue;
     auto contents =
-        MeasureSample(*recipe_, piece.id, piece.bytes.span(), measuring_);
+        MeasureSample(*spec_, piece.id, piece.bytes.span(), measuring_);
     if (!contents.ok()) {
       piece.status = contents.status();
       continue;
@@ -196,7 +196,7 @@ absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
   reservation_.Release();
   FOREBAY_ASSIGN_OR_RETURN(
       reservation_,
-      machinery_.budget->Reserve(wanted, "a window for fetched samples"));
+      deps_.budget->Reserve(wanted, "a window for fetched samples"));
   FOREBAY_ASSIGN_OR_RETURN(
       arena::SharedMemory made,
       arena::SharedMemory::Create("forebay-window", wanted,
@@ -211,9 +211,9 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
                                 const std::stop_token& stop) {
   std::vector<Work::Piece*> decoded;
   for (Work::Piece& piece : work->pieces) {
-    const bool is_decoded = std::any_of(
-        piece.contents.begin(), piece.contents.end(),
-        [this](const Content& c) { return IsDecoded(*recipe_, c); });
+    const bool is_decoded =
+        std::any_of(piece.contents.begin(), piece.contents.end(),
+                    [this](const Content& c) { return IsDecoded(*spec_, c); });
     if (is_decoded) {
       decoded.push_back(&piece);
     } else {
@@ -229,10 +229,10 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
       return true;
     };
     const executor::Demand demand = {.cpu_nanos = kDecodeNanos, .urgency = 0};
-    machinery_.executor->Submit(
+    deps_.executor->Submit(
         flow_, demand,
         [make, countdown, demand, flow = flow_, large = large_,
-         all = machinery_.workspaces](int worker) {
+         all = deps_.workspaces](int worker) {
           if (!make(*(*all)[static_cast<std::size_t>(worker)]) &&
               !countdown->off())
             large->Add({flow}, {nullptr, demand, make});
@@ -241,7 +241,7 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
   if (!countdown->Await()) return Stopped();
 
-  const std::size_t fields = recipe_->dataset->fields().size();
+  const std::size_t fields = spec_->dataset->fields().size();
   std::uint8_t* const window = work->window->data();
   const proto::FetchHeader header = {
       .magic = proto::kFetchMagic,

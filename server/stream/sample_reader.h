@@ -16,8 +16,8 @@
 #include "server/schedule/flow.h"
 #include "server/stream/large_samples.h"
 #include "server/stream/provenance.h"
-#include "server/stream/recipe.h"
 #include "server/stream/sample_contents.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
@@ -39,15 +39,15 @@ struct Fetched {
 // need it. The samples of a fetch are read at once, through the same source as
 // those of streams, and decoded side by side by the same executor.
 //
-// Used by one thread at a time. Owned by the session; all of the machinery
+// Used by one thread at a time. Owned by the session; all of the deps
 // outlives it. Fetch blocks until the samples are there, but not for long once
 // `stop` is requested. Errors: INVALID_ARGUMENT, what was asked for is none;
 // RESOURCE_EXHAUSTED, no memory for so much at once; CANCELLED, stopped.
 class SampleReader {
  public:
-  SampleReader(ReaderRecipe recipe, Machinery machinery, schedule::Flow flow);
+  SampleReader(ReaderSpec spec, StreamDeps deps, schedule::Flow flow);
 
-  const dataset::Dataset& dataset() const { return *recipe_->dataset; }
+  const dataset::Dataset& dataset() const { return *spec_->dataset; }
 
   absl::StatusOr<Fetched> Fetch(absl::Span<const std::uint64_t> samples,
                                 const std::stop_token& stop);
@@ -64,8 +64,8 @@ class SampleReader {
   absl::Status Make(const std::shared_ptr<Work>& work,
                     const std::stop_token& stop);
 
-  const std::shared_ptr<const ReaderRecipe> recipe_;
-  const Machinery machinery_;
+  const std::shared_ptr<const ReaderSpec> spec_;
+  const StreamDeps deps_;
   const schedule::Flow flow_;
   const Provenance provenance_;
   const std::shared_ptr<LargeSamples> large_;

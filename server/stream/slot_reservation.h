@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 

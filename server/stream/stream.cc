@@ -22,47 +22,44 @@ constexpr std::uint32_t kMostDescriptors = 250;
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
-    Recipe recipe, Machinery machinery, SharingMode sharing_mode) {
+    StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
   FOREBAY_RETURN_IF_ERROR(
-      BatchLayout::CheckSize(recipe.fields, recipe.batch.batch_size()));
-  const BatchLayout layout(recipe.fields, recipe.batch.batch_size());
-  FOREBAY_ASSIGN_OR_RETURN(
-      auto read_window, ReserveReadWindow(machinery.budget, *recipe.dataset));
-  return std::shared_ptr<Stream>(new Stream(std::move(recipe),
-                                            std::move(machinery), sharing_mode,
-                                            layout, std::move(read_window)));
+      BatchLayout::CheckSize(spec.fields, spec.batch.batch_size()));
+  const BatchLayout layout(spec.fields, spec.batch.batch_size());
+  FOREBAY_ASSIGN_OR_RETURN(auto read_window,
+                           ReserveReadWindow(deps.budget, *spec.dataset));
+  return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
+                                            sharing_mode, layout,
+                                            std::move(read_window)));
 }
 
-Stream::Stream(Recipe recipe, Machinery machinery, SharingMode sharing_mode,
+Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                const BatchLayout& layout, base::MemoryReservation read_window)
-    : recipe_(std::move(recipe)),
-      machinery_(std::move(machinery)),
+    : spec_(std::move(spec)),
+      deps_(std::move(deps)),
       layout_(layout),
-      forms_(&recipe_, machinery_.form_keeper),
-      maker_(&recipe_, &layout_, &forms_),
-      large_(std::make_shared<LargeSamples>(machinery_.executor,
-                                            machinery_.shared_workspace)),
-      prefetcher_(&recipe_, forms_.form(), machinery_.budget,
-                  std::move(read_window)),
-      batch_cache_(machinery_.budget, layout_.slot_bytes()),
-      members_(recipe_.batch,
-               {.next_use_registry = machinery_.next_use_registry,
-                .dataset = recipe_.dataset}),
-      in_flight_(recipe_.batch, recipe_.seed, recipe_.dataset->size()),
+      forms_(&spec_, deps_.form_keeper),
+      maker_(&spec_, &layout_, &forms_),
+      large_(std::make_shared<LargeSamples>(deps_.executor,
+                                            deps_.shared_workspace)),
+      prefetcher_(&spec_, forms_.form(), deps_.budget, std::move(read_window)),
+      batch_cache_(deps_.budget, layout_.slot_bytes()),
+      members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
+                             .dataset = spec_.dataset}),
+      in_flight_(spec_.batch, spec_.seed, spec_.dataset->size()),
       scheduler_(sharing_mode, &members_, &batch_cache_, &in_flight_),
       publisher_(&members_, &batch_cache_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
-  if (!recipe_.sampler.is_listed()) return recipe_.sampler.samples_per_epoch();
+  if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
   base::MutexLock lock(&mutex_);
   return courses_.empty() ? 0 : courses_.back()->samples();
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
   const std::uint64_t samples = samples_per_epoch();
-  const std::uint64_t size = recipe_.batch.batch_size();
-  return recipe_.batch.drop_last() ? samples / size
-                                   : (samples + size - 1) / size;
+  const std::uint64_t size = spec_.batch.batch_size();
+  return spec_.batch.drop_last() ? samples / size : (samples + size - 1) / size;
 }
 
 absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
@@ -147,9 +144,9 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
     const std::shared_ptr<const base::IndexList>& list) {
   FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(epoch));
-  const auto order = recipe_.seat == nullptr ? list : nullptr;
-  FOREBAY_RETURN_IF_ERROR(recipe_.sampler.CheckList(order.get()));
-  const std::uint64_t samples = recipe_.sampler.Epoch(epoch, order).samples();
+  const auto order = spec_.seat == nullptr ? list : nullptr;
+  FOREBAY_RETURN_IF_ERROR(spec_.sampler.CheckList(order.get()));
+  const std::uint64_t samples = spec_.sampler.Epoch(epoch, order).samples();
   if (first_sample > samples) {
     return absl::OutOfRangeError(absl::StrCat(
         "sample ", first_sample, " of an epoch that has ", samples));
@@ -178,11 +175,11 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
     // The last that may fail: an epoch that cannot be started leaves the order
     // of the others' samples as it was.
-    if (recipe_.seat != nullptr) {
-      FOREBAY_RETURN_IF_ERROR(recipe_.seat->Start(first_sample, list.get()));
+    if (spec_.seat != nullptr) {
+      FOREBAY_RETURN_IF_ERROR(spec_.seat->Start(first_sample, list.get()));
     }
     if (members_.Running() == 0) prefetcher_.StartEpoch();
-    members_.Start(*members_.Find(member), CourseLocked(epoch, order),
+    members_.Start(*members_.Find(member), EpochsLocked(epoch, order),
                    first_sample, Now());
     flows_ = members_.Flows();
     plan = PlanLocked();
@@ -191,21 +188,21 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
   return fds;
 }
 
-std::shared_ptr<const Course> Stream::CourseLocked(
+std::shared_ptr<const EpochPair> Stream::EpochsLocked(
     std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list) {
-  if (recipe_.sampler.is_listed() || recipe_.sampler.is_drawn()) {
+  if (spec_.sampler.is_listed() || spec_.sampler.is_drawn()) {
     // The same epoch may be another one now: nothing of it is kept.
     batch_cache_.Forget(epoch);
-    courses_ = {Course::Of(recipe_.sampler, epoch, list)};
+    courses_ = {EpochPair::Of(spec_.sampler, epoch, list)};
     return courses_.back();
   }
-  std::erase_if(courses_, [&](const std::shared_ptr<const Course>& course) {
-    return course.use_count() == 1 && course->epoch() != epoch;
+  std::erase_if(courses_, [&](const std::shared_ptr<const EpochPair>& epochs) {
+    return epochs.use_count() == 1 && epochs->epoch() != epoch;
   });
-  for (const std::shared_ptr<const Course>& course : courses_) {
-    if (course->epoch() == epoch) return course;
+  for (const std::shared_ptr<const EpochPair>& epochs : courses_) {
+    if (epochs->epoch() == epoch) return epochs;
   }
-  courses_.push_back(Course::Of(recipe_.sampler, epoch));
+  courses_.push_back(EpochPair::Of(spec_.sampler, epoch));
   return courses_.back();
 }
 
@@ -318,7 +315,7 @@ StreamSnapshot Stream::Snapshot(arena::Holder member) {
 absl::StatusOr<SlotCopy> Stream::Peek() {
   SlotCopy copy;
   FOREBAY_ASSIGN_OR_RETURN(copy.reservation,
-                           machinery_.budget->Reserve(slot_bytes(), "a peek"));
+                           deps_.budget->Reserve(slot_bytes(), "a peek"));
   const std::uint8_t* data;
   std::uint32_t slot;
   std::uint32_t generation;

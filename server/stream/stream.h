@@ -26,12 +26,12 @@
 #include "server/stream/member_set.h"
 #include "server/stream/prefetcher.h"
 #include "server/stream/publisher.h"
-#include "server/stream/recipe.h"
 #include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
 #include "server/stream/sharing_mode.h"
 #include "server/stream/sharing_state.h"
 #include "server/stream/slot_reservation.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
@@ -58,12 +58,11 @@ struct SlotCopy {
   std::vector<std::uint8_t> bytes;
 };
 
-// Produces one sequence of batches, for all of its members: each batch once for
-// as many as want it. Every member goes through its epoch at its own pace: what
-// is made is kept in its slot as long as that is not needed otherwise, for
-// those who come to it later; what is gone by then is made again (BatchCache,
-// and Agenda on who is served first). A free slot is the credit to read: no
-// slot, no read.
+// Makes the batches of one order for all of its members, each batch once for
+// all that want it. Each member goes through its epoch at its own pace. A batch
+// stays in its slot, for members that come to it later, until the slot is
+// needed; then it is made again for them (BatchCache; BatchScheduler says whose
+// turn it is). A free slot is the credit to read: no slot, no read.
 //
 // The least memory for that is reserved as long as the members are there; slots
 // exist from the first Start to Reclaim.
@@ -77,7 +76,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // RESOURCE_EXHAUSTED: no memory for reads, or batches beyond all measure.
   static absl::StatusOr<std::shared_ptr<Stream>> Create(
-      Recipe recipe, Machinery machinery,
+      StreamSpec spec, StreamDeps deps,
       SharingMode sharing_mode = SharingMode::kElastic);
 
   std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
@@ -149,16 +148,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
     bool grows = false;  // one more slot is to be made
   };
 
-  Stream(Recipe recipe, Machinery machinery, SharingMode sharing_mode,
+  Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
          const BatchLayout& layout, base::MemoryReservation read_window);
 
-  std::int64_t Now() const { return machinery_.clock->NowNanos(); }
+  std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
   // Sees to it that there are slots, so many if there are none.
   absl::Status MakeSlots(std::uint32_t slots);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<const Course> CourseLocked(
+  std::shared_ptr<const EpochPair> EpochsLocked(
       std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What is made for the member is made for others that want it, or for nobody.
@@ -218,8 +217,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StoreLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const Recipe recipe_;
-  const Machinery machinery_;
+  const StreamSpec spec_;
+  const StreamDeps deps_;
   const BatchLayout layout_;
   FormChoice forms_;
   const SampleMaker maker_;
@@ -237,7 +236,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
   Flows flows_ ABSL_GUARDED_BY(mutex_);  // of those that run, or ran last
-  std::vector<std::shared_ptr<const Course>> courses_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const EpochPair>> courses_
+      ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that look
   // What was heard of the members when a plan was made last.

@@ -80,7 +80,7 @@ struct Daemon {
   forebay::executor::ThreadPoolExecutor executor{1};
   forebay::storage::local::LocalSource source{{.threads = 1}};
   job::Registry registry{
-      &catalog, forebay::stream::Machinery{
+      &catalog, forebay::stream::StreamDeps{
                     .source = &source,
                     .executor = &executor,
                     .workspaces = &workspaces,

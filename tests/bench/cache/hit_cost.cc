@@ -158,7 +158,7 @@ class Bench {
       spec.set_seed(i);
       const auto sampler = *sampler::Sampler::Create(spec, kSamples);
       auto next_use = std::make_shared<stream::EpochNextUse>(kSamples);
-      next_use->Start(stream::Course::Of(sampler, 0), kSamples / 5 * i, 0);
+      next_use->Start(stream::EpochPair::Of(sampler, 0), kSamples / 5 * i, 0);
       registrations_.push_back(std::make_unique<NextUseRegistry::Registration>(
           &next_use_registry_, 1, next_use));
     }

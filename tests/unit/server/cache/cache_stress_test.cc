@@ -64,7 +64,7 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
         const NextUseRegistry::Registration registration(&next_use_registry, 1,
                                                          next_use);
         for (int batch = 0; batch < kBatches; ++batch) {
-          next_use->Start(stream::Course::Of(sampler, batch), 0, batch);
+          next_use->Start(stream::EpochPair::Of(sampler, batch), 0, batch);
           std::vector<storage::ReadRequest> requests;
           for (int i = 0; i < kBatch; ++i) {
             const auto object = static_cast<int>(random() % kObjects);

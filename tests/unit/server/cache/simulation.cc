@@ -186,8 +186,8 @@ class SimulatedLoader {
     const std::int64_t now = step.at_nanos;
     if (samples_ > 0) pace_.Published(samples_, now);
     if (!samples_ || step.position == 0) {
-      next_use_->Start(stream::Course::Of(sampler_, step.epoch), step.position,
-                       now);
+      next_use_->Start(stream::EpochPair::Of(sampler_, step.epoch),
+                       step.position, now);
     }
     samples_ = step.samples.size();
     next_use_->Advance(step.position + samples_, pace_.TimeOf(1), now);

@@ -177,8 +177,8 @@ class StreamDirectoryTest : public ::testing::Test {
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key) {
     return directory_.Find(key, [this] {
       ++made_;
-      return stream::Stream::Create(stream::FakeRecipe(100, 10),
-                                    production_.machinery());
+      return stream::Stream::Create(stream::FakeStreamSpec(100, 10),
+                                    production_.deps());
     });
   }
 

@@ -85,12 +85,12 @@ void ServerTest::StartServer() {
   source_.emplace();
   registry_.emplace(
       &catalog_,
-      stream::Machinery{.source = &*source_,
-                        .executor = &*executor_,
-                        .workspaces = &workspaces_,
-                        .budget = &budget_,
-                        .clock = &start_gate_,
-                        .on_changed = [](const dataset::Dataset&) {}});
+      stream::StreamDeps{.source = &*source_,
+                         .executor = &*executor_,
+                         .workspaces = &workspaces_,
+                         .budget = &budget_,
+                         .clock = &start_gate_,
+                         .on_changed = [](const dataset::Dataset&) {}});
   auto loop = base::EventLoop::Create();
   ASSERT_TRUE(loop.ok()) << loop.status();
   loop_ = *std::move(loop);

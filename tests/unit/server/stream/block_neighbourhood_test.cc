@@ -133,15 +133,16 @@ TEST(BlockNeighbourhoodTest, HugeBlocksAreListedInParts) {
 
 class ReadRequestBuilderTest : public ::testing::Test {
  protected:
-  std::vector<storage::ReadRequest> RequestsOf(const Recipe& recipe) {
-    ReadRequestBuilder builder(&recipe, form_);
+  std::vector<storage::ReadRequest> RequestsOf(const StreamSpec& stream_spec) {
+    ReadRequestBuilder builder(&stream_spec, form_);
     const auto channel = *arena::Channel::Create();
     const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
-                         recipe.batch, {nullptr, recipe.dataset});
-    InFlightBatches in_flight(recipe.batch, 0, recipe.dataset->size());
-    const auto course = Course::Of(recipe.sampler, 3);
-    in_flight.Begin({3, 0}, std::min<std::uint64_t>(course->samples(), 10),
-                    course, sponsor.holder(), 0, nullptr);
+                         stream_spec.batch, {nullptr, stream_spec.dataset});
+    InFlightBatches in_flight(stream_spec.batch, 0,
+                              stream_spec.dataset->size());
+    const auto epochs = EpochPair::Of(stream_spec.sampler, 3);
+    in_flight.Begin({3, 0}, std::min<std::uint64_t>(epochs->samples(), 10),
+                    epochs, sponsor.holder(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
     while (Place* const place = in_flight.Next(/*capped=*/true)) {
       if (substituted_ == requests.size()) place->id = (place->id + 1) % 100;
@@ -158,7 +159,7 @@ class ReadRequestBuilderTest : public ::testing::Test {
 
 TEST_F(ReadRequestBuilderTest, WhoAsksAgainWouldTakeTheSameForm) {
   form_ = 7;
-  const auto requests = RequestsOf(FakeRecipe(100, 10));
+  const auto requests = RequestsOf(FakeStreamSpec(100, 10));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EXPECT_EQ(again_[i]->object, requests[i].object);
     EXPECT_EQ(again_[i]->form, 7);
@@ -170,7 +171,7 @@ TEST_F(ReadRequestBuilderTest, WhoAsksAgainWouldTakeTheSameForm) {
 TEST_F(ReadRequestBuilderTest, ShufflesInBlocksHaveNeighbours) {
   substituted_ = 4;
   const auto requests =
-      RequestsOf(FakeRecipe(100, 10, [](proto::LoaderSpec& spec) {
+      RequestsOf(FakeStreamSpec(100, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
         spec.mutable_sampler()->set_block_samples(2);
       }));
@@ -191,7 +192,8 @@ TEST_F(ReadRequestBuilderTest, ShufflesInBlocksHaveNeighbours) {
 }
 
 TEST_F(ReadRequestBuilderTest, OtherOrdersHaveNone) {
-  for (const storage::ReadRequest& request : RequestsOf(FakeRecipe(100, 10))) {
+  for (const storage::ReadRequest& request :
+       RequestsOf(FakeStreamSpec(100, 10))) {
     EXPECT_EQ(request.neighbourhood, nullptr);
     EXPECT_FALSE(request.neighbours_due);
   }
@@ -200,7 +202,7 @@ TEST_F(ReadRequestBuilderTest, OtherOrdersHaveNone) {
 // Behind the end of an epoch padding repeats its begin, which has passed.
 TEST_F(ReadRequestBuilderTest, NothingComesAfterPadding) {
   const auto requests =
-      RequestsOf(FakeRecipe(7, 10, [](proto::LoaderSpec& spec) {
+      RequestsOf(FakeStreamSpec(7, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
         spec.mutable_sampler()->set_block_samples(2);
         spec.mutable_sampler()->set_rank(3);

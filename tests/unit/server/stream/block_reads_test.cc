@@ -122,7 +122,7 @@ class Rank {
     neighbourhood_ =
         std::make_shared<const BlockNeighbourhood>(shard, kDataset, *order_);
     position_ = 0;
-    next_use_->Start(Course::Of(sampler_, epoch), 0, now);
+    next_use_->Start(EpochPair::Of(sampler_, epoch), 0, now);
   }
   // False: the epoch is over.
   bool Step(cache::Cache& cache, std::int64_t now, int* good) {

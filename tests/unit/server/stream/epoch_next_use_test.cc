@@ -47,7 +47,7 @@ TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
     const std::uint64_t length = sampler.samples_per_epoch();
     const std::uint64_t position = random() % (length + 1);
     EpochNextUse next_use(size);
-    next_use.Start(Course::Of(sampler, epoch), position, 0);
+    next_use.Start(EpochPair::Of(sampler, epoch), position, 0);
     next_use.Advance(position, kPeriod, 0);
     std::vector<std::int64_t> expected(size, kNever);
     for (std::uint64_t at = 2 * length; at-- > position;) {
@@ -63,8 +63,8 @@ TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
   spec.set_order(proto::SamplerSpec::LISTED);
   base::MemoryBudget budget(1 << 20);
   EpochNextUse next_use(5);
-  next_use.Start(Course::Of(*sampler::Sampler::Create(spec, 5), 0,
-                            base::MakeList({3, 1, 3, 0}, 5, &budget)),
+  next_use.Start(EpochPair::Of(*sampler::Sampler::Create(spec, 5), 0,
+                               base::MakeList({3, 1, 3, 0}, 5, &budget)),
                  0, 0);
   next_use.Advance(0, kPeriod, 0);
   // What is not in it may be in the next: half way, as far as one can tell.
@@ -77,7 +77,7 @@ TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
 
 TEST(EpochNextUseTest, OnlyLowers) {
   EpochNextUse next_use(10);
-  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {0, 1};
   std::vector<std::int64_t> nanos = {0, kNever};
   next_use.Lower(0, samples, absl::MakeSpan(nanos));
@@ -89,7 +89,7 @@ TEST(EpochNextUseTest, OneThatIsPausedWantsNothing) {
   EpochNextUse next_use(10);
   const std::vector<std::int64_t> nothing(10, kNever);
   EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
-  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
   EXPECT_NE(AskAll(next_use, 10, 0), nothing);
   next_use.Pause();
   EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
@@ -97,7 +97,7 @@ TEST(EpochNextUseTest, OneThatIsPausedWantsNothing) {
 
 TEST(EpochNextUseTest, DoesNotKnowSamplesOfOthers) {
   EpochNextUse next_use(10);
-  next_use.Start(Course::Of(MakeSampler(10, 1), 0), 0, 0);
+  next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {10, UINT64_MAX};
   std::vector<std::int64_t> nanos(2, kNever);
   next_use.Lower(0, samples, absl::MakeSpan(nanos));
@@ -107,7 +107,7 @@ TEST(EpochNextUseTest, DoesNotKnowSamplesOfOthers) {
 TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
   EpochNextUse next_use(100);
-  next_use.Start(Course::Of(sampler, 0), 0, 0);
+  next_use.Start(EpochPair::Of(sampler, 0), 0, 0);
   next_use.Advance(10, kPeriod, 0);
   const std::uint64_t sample = sampler.SampleAt(0, 50);
   EXPECT_EQ(AskAll(next_use, 100, 0)[sample], 40 * kPeriod);
@@ -120,7 +120,7 @@ TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
 TEST(EpochNextUseTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
   const sampler::Sampler sampler = MakeSampler(100, 1);
   EpochNextUse next_use(100);
-  next_use.Start(Course::Of(sampler, 0), 0, 0);
+  next_use.Start(EpochPair::Of(sampler, 0), 0, 0);
   next_use.Advance(0, INT64_MAX, 0);
   const std::vector<std::int64_t> nanos = AskAll(next_use, 100, 0);
   for (std::uint64_t i = 1; i < 100; ++i) {
@@ -130,7 +130,7 @@ TEST(EpochNextUseTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
 
 TEST(EpochNextUseTest, FarAwayIsNotNever) {
   EpochNextUse next_use(100);
-  next_use.Start(Course::Of(MakeSampler(100, 1), 0), 0, 0);
+  next_use.Start(EpochPair::Of(MakeSampler(100, 1), 0), 0, 0);
   next_use.Advance(0, INT64_MAX - 1, 0);
   for (const std::int64_t nanos : AskAll(next_use, 100, INT64_MAX / 4)) {
     EXPECT_GE(nanos, 0);

@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/stream/field_type.h"
-#include "server/stream/recipe.h"
+#include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
@@ -144,7 +144,7 @@ class FakeProduction final : public storage::ByteSource,
       tasks_.push_back(std::move(task));
   }
 
-  Machinery machinery() {
+  StreamDeps deps() {
     return {.source = this,
             .executor = this,
             .workspaces = &workspaces_,
@@ -295,7 +295,7 @@ class FakeProduction final : public storage::ByteSource,
   int changes_ = 0;
 };
 
-inline Recipe FakeRecipe(
+inline StreamSpec FakeStreamSpec(
     std::uint64_t dataset_size, std::uint32_t batch_size,
     const std::function<void(proto::LoaderSpec&)>& change =
         [](proto::LoaderSpec&) {},

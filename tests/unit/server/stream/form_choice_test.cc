@@ -136,18 +136,18 @@ class FormChoiceTest : public testing::Test {
       : photos_(std::make_shared<Photos>(
             pipeline::decode::GoldenFile("420.jpg"), caption)) {}
 
-  static Recipe RecipeFor(
+  static StreamSpec StreamSpecFor(
       const std::shared_ptr<const dataset::Dataset>& dataset,
       const std::shared_ptr<const pipeline::Pipeline>& pipeline) {
-    Recipe recipe = FakeRecipe(kSize, 4);
-    recipe.dataset = dataset;
-    recipe.fields.clear();
+    StreamSpec stream_spec = FakeStreamSpec(kSize, 4);
+    stream_spec.dataset = dataset;
+    stream_spec.fields.clear();
     for (const dataset::Field& field : dataset->fields()) {
-      recipe.fields.push_back(
+      stream_spec.fields.push_back(
           {.name = field.name, .kind = field.kind, .value = {}});
     }
-    recipe.pipeline = pipeline;
-    return recipe;
+    stream_spec.pipeline = pipeline;
+    return stream_spec;
   }
 
   static pipeline::SampleKey KeyOf(std::uint64_t id) {
@@ -164,7 +164,7 @@ class FormChoiceTest : public testing::Test {
     place.id = id;
     place.form = form;
     place.length = photos_->bytes().size();
-    Bytes made(recipe_.pipeline->output().bytes);
+    Bytes made(spec_.pipeline->output().bytes);
     const absl::Status status =
         choice.Make(place, KeyOf(id), read, photos_->image(), workspace_,
                     absl::MakeSpan(made));
@@ -172,9 +172,9 @@ class FormChoiceTest : public testing::Test {
     return made;
   }
   Bytes Plain(std::uint64_t id) {
-    Bytes made(recipe_.pipeline->output().bytes);
+    Bytes made(spec_.pipeline->output().bytes);
     const dataset::Part image = photos_->image();
-    EXPECT_TRUE(recipe_.pipeline
+    EXPECT_TRUE(spec_.pipeline
                     ->Run(absl::MakeConstSpan(photos_->bytes())
                               .subspan(image.offset, image.length),
                           KeyOf(id), workspace_, absl::MakeSpan(made))
@@ -190,29 +190,29 @@ class FormChoiceTest : public testing::Test {
   }
 
   const std::shared_ptr<const Photos> photos_;
-  Recipe recipe_ = RecipeFor(photos_, Crop(20));
+  StreamSpec spec_ = StreamSpecFor(photos_, Crop(20));
   Keeper keeper_;
   pipeline::Workspace workspace_{pipeline::WorkspaceLimits{}};
 };
 
 TEST_F(FormChoiceTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
-  const storage::Form form = FormNumber(recipe_);
+  const storage::Form form = FormNumber(spec_);
   EXPECT_NE(form, storage::kEncoded);
   // What is random is not part of it.
-  EXPECT_EQ(FormNumber(RecipeFor(photos_, Crop(24))), form);
-  EXPECT_NE(FormNumber(RecipeFor(photos_, Crop(20, 30))), form);
+  EXPECT_EQ(FormNumber(StreamSpecFor(photos_, Crop(24))), form);
+  EXPECT_NE(FormNumber(StreamSpecFor(photos_, Crop(20, 30))), form);
   const Bytes image = photos_->bytes();
-  EXPECT_NE(FormNumber(RecipeFor(std::make_shared<Photos>(image, "", "mask"),
-                                 Crop(20))),
+  EXPECT_NE(FormNumber(StreamSpecFor(
+                std::make_shared<Photos>(image, "", "mask"), Crop(20))),
             form);
-  EXPECT_NE(
-      FormNumber(RecipeFor(std::make_shared<Photos>(image, "a cat"), Crop(20))),
-      form);
-  EXPECT_EQ(FormNumber(RecipeFor(photos_, nullptr)), storage::kEncoded);
+  EXPECT_NE(FormNumber(StreamSpecFor(std::make_shared<Photos>(image, "a cat"),
+                                     Crop(20))),
+            form);
+  EXPECT_EQ(FormNumber(StreamSpecFor(photos_, nullptr)), storage::kEncoded);
 }
 
 TEST_F(FormChoiceTest, WithoutAKeeperNothingIsChosen) {
-  FormChoice choice(&recipe_, nullptr);
+  FormChoice choice(&spec_, nullptr);
   EXPECT_EQ(choice.form(), storage::kEncoded);
   for (std::uint64_t id = 0; id < 2 * kMeasured; ++id) {
     EXPECT_EQ(*Make(choice, id, photos_->bytes()), Plain(id));
@@ -220,8 +220,8 @@ TEST_F(FormChoiceTest, WithoutAKeeperNothingIsChosen) {
 }
 
 TEST_F(FormChoiceTest, WhatIsKeptMakesTheSameImages) {
-  FormChoice choice(&recipe_, &keeper_);
-  EXPECT_EQ(choice.form(), FormNumber(recipe_));
+  FormChoice choice(&spec_, &keeper_);
+  EXPECT_EQ(choice.form(), FormNumber(spec_));
   Measure(choice);
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
   ASSERT_EQ(keeper_.offers, 1);
@@ -237,7 +237,7 @@ TEST_F(FormChoiceTest, WhatIsKeptMakesTheSameImages) {
 }
 
 TEST_F(FormChoiceTest, WhatIsNotKeptIsMadeAllTheSame) {
-  FormChoice choice(&recipe_, &keeper_);
+  FormChoice choice(&spec_, &keeper_);
   Measure(choice);
   keeper_.is_full = true;
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
@@ -246,7 +246,7 @@ TEST_F(FormChoiceTest, WhatIsNotKeptIsMadeAllTheSame) {
 }
 
 TEST_F(FormChoiceTest, ACorruptImageIsAnErrorAndNotKept) {
-  FormChoice choice(&recipe_, &keeper_);
+  FormChoice choice(&spec_, &keeper_);
   Measure(choice);
   EXPECT_TRUE(absl::IsDataLoss(
       Make(choice, 3, Bytes(photos_->bytes().size())).status()));
@@ -258,26 +258,26 @@ TEST_F(FormChoiceTest, ACorruptImageIsAnErrorAndNotKept) {
 TEST_F(FormChoiceTest, TheCoordinatorLearnsWhatBecameOfASample) {
   const auto coordinator = std::make_shared<Coordinator>(
       kSize, keeper_.form_capacity(), 1, base::AmpleBudget());
-  recipe_.seat = coordinator->Join({});
+  spec_.seat = coordinator->Join({});
   const auto other = coordinator->Join({});
-  FormChoice choice(&recipe_, &keeper_);
+  FormChoice choice(&spec_, &keeper_);
   Measure(choice);
 
-  const std::uint64_t sample = recipe_.seat->At(0);
+  const std::uint64_t sample = spec_.seat->At(0);
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
   EXPECT_TRUE(keeper_.last.is_awaited);
-  EXPECT_EQ(recipe_.seat->PositionOf(sample), kSize + 1);  // kept
+  EXPECT_EQ(spec_.seat->PositionOf(sample), kSize + 1);  // kept
   EXPECT_EQ(other->At(0), sample);
 
   const Bytes form = keeper_.kept.at(std::to_string(sample));
   EXPECT_TRUE(Make(choice, sample, form, choice.form()).ok());
-  EXPECT_EQ(recipe_.seat->PositionOf(sample), kSize + 1);
+  EXPECT_EQ(spec_.seat->PositionOf(sample), kSize + 1);
 
   // It was there, and is there no longer.
   keeper_.is_full = true;
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
   other->Missed(sample);
-  EXPECT_EQ(recipe_.seat->PositionOf(sample), std::nullopt);
+  EXPECT_EQ(spec_.seat->PositionOf(sample), std::nullopt);
 }
 
 TEST_F(FormChoiceTest, WhatLeavesTheShelfIsDropped) {
@@ -285,14 +285,14 @@ TEST_F(FormChoiceTest, WhatLeavesTheShelfIsDropped) {
   constexpr std::size_t kShelved = 16;
   const auto coordinator =
       std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
-  recipe_.seat = coordinator->Join({});
+  spec_.seat = coordinator->Join({});
   const auto other = coordinator->Join({});
-  FormChoice choice(&recipe_, &keeper_);
+  FormChoice choice(&spec_, &keeper_);
   Measure(choice);
   for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {
-    const std::uint64_t sample = recipe_.seat->At(i);
+    const std::uint64_t sample = spec_.seat->At(i);
     // Whatever is measured: it is the others that want it.
-    FormChoice fresh(&recipe_, &keeper_);
+    FormChoice fresh(&spec_, &keeper_);
     const int offers = keeper_.offers;
     while (keeper_.offers == offers) {
       ASSERT_TRUE(Make(fresh, sample, photos_->bytes()).ok());
@@ -308,7 +308,7 @@ class CaptionedTest : public FormChoiceTest {
 };
 
 TEST_F(CaptionedTest, WhatElseWasReadStandsBeforeTheForm) {
-  FormChoice choice(&recipe_, &keeper_);
+  FormChoice choice(&spec_, &keeper_);
   Measure(choice);
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
   const Bytes& kept = keeper_.kept.at("3");

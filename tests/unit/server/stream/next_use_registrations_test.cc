@@ -46,8 +46,8 @@ TEST(NextUseRegistrationsTest, ASampleIsWantedWhereverItIsPartOf) {
   const std::int64_t never = cache::kNever;
   {
     const NextUseRegistrations registrations(&next_use_registry, all, next_use);
-    next_use->Start(Course::Of(*sampler::Sampler::Create({}, all->size()), 0),
-                    0, 0);
+    next_use->Start(
+        EpochPair::Of(*sampler::Sampler::Create({}, all->size()), 0), 0, 0);
     next_use->Advance(1, kPeriod, 0);
     EXPECT_EQ(Ask(next_use_registry, *a),
               (std::vector<std::int64_t>{never, 0, never, 1 * kPeriod}));

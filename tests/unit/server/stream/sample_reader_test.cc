@@ -139,10 +139,10 @@ class SampleReaderTest : public testing::Test {
 
   std::unique_ptr<SampleReader> Open(bool decode, std::uint64_t size = 100) {
     return std::make_unique<SampleReader>(
-        ReaderRecipe{.dataset = std::make_shared<const RawDataset>(size),
-                     .decode = decode,
-                     .pipeline = nullptr},
-        Machinery{
+        ReaderSpec{.dataset = std::make_shared<const RawDataset>(size),
+                   .decode = decode,
+                   .pipeline = nullptr},
+        StreamDeps{
             .source = &source_,
             .executor = &telling_,
             .workspaces = &workspaces_,

@@ -25,9 +25,9 @@ class StreamCapsTest : public ::testing::Test {
   void Make(std::uint64_t sample_bytes = 100) {
     free_ = nullptr;
     capped_ = nullptr;
-    recipe_.emplace(FakeRecipe(
+    spec_.emplace(FakeStreamSpec(
         kSamples, kBatch, [](proto::LoaderSpec&) {}, sample_bytes));
-    stream_ = *Stream::Create(*recipe_, production_.machinery());
+    stream_ = *Stream::Create(*spec_, production_.deps());
     free_ = std::make_unique<FakeClient>(stream_.get(), kFree);
     capped_ = std::make_unique<FakeClient>(stream_.get(), kCapped);
     stream_->SetCapped(capped_->member(), true);
@@ -52,7 +52,7 @@ class StreamCapsTest : public ::testing::Test {
 
   FakeProduction production_{7};
   base::MemoryReservation others_;
-  std::optional<Recipe> recipe_;
+  std::optional<StreamSpec> spec_;
   std::shared_ptr<Stream> stream_;
   std::unique_ptr<FakeClient> free_;
   std::unique_ptr<FakeClient> capped_;
@@ -102,10 +102,10 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
   for (const bool named : {true, false}) {
     SCOPED_TRACE(named);
     FakeProduction production{7};
-    Recipe recipe = FakeRecipe(kSamples, kBatch);
-    recipe.dataset = std::make_shared<FakeDataset>(
+    StreamSpec stream_spec = FakeStreamSpec(kSamples, kBatch);
+    stream_spec.dataset = std::make_shared<FakeDataset>(
         kSamples, /*bytes=*/100, std::make_shared<FakeRoot>(named));
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient free(stream.get(), kFree);
     FakeClient capped(stream.get(), kCapped);
     stream->SetCapped(capped.member(), true);

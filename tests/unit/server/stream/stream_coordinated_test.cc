@@ -20,19 +20,20 @@ constexpr std::uint64_t kSamples = 100;
 TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
   base::MemoryBudget budget(1 << 20);
   FakeProduction production(1);
-  Recipe recipe = FakeRecipe(kSamples, 10, [](proto::LoaderSpec& spec) {
-    spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
-  });
-  recipe.seat =
+  StreamSpec stream_spec =
+      FakeStreamSpec(kSamples, 10, [](proto::LoaderSpec& spec) {
+        spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
+      });
+  stream_spec.seat =
       std::make_shared<Coordinator>(kSamples, /*room=*/0, /*seed=*/7, &budget)
           ->Join({});
-  recipe.sampler = recipe.sampler.With(recipe.seat);
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  stream_spec.sampler = stream_spec.sampler.With(stream_spec.seat);
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   const auto seen = [&] {
     std::vector<bool> seen;
     for (std::uint64_t sample = 0; sample < kSamples; ++sample)
-      seen.push_back(!recipe.seat->PositionOf(sample).has_value());
+      seen.push_back(!stream_spec.seat->PositionOf(sample).has_value());
     return seen;
   };
   // Epochs of which all was seen. It takes nothing, not even that they are

@@ -16,7 +16,7 @@ constexpr std::uint32_t kSlots = 2 + kLeaseQuota;
 TEST(StreamEpochsTest, EpochsThatHaveNoEndAreRefused) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(100, 10), production.deps());
   FakeClient client(stream.get());
   constexpr std::uint64_t kFirst = std::uint64_t{1} << 63;
   for (const std::uint64_t epoch : {kFirst, kFirst + 1, UINT64_MAX})
@@ -37,7 +37,7 @@ TEST(StreamEpochsTest, EpochsThatHaveNoEndAreRefused) {
 TEST(StreamEpochsTest, WhatIsTakenLateIsOfTheEpochBefore) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(1000, 10), production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   production.RunAll();

@@ -80,17 +80,18 @@ class StreamLargeTest : public testing::Test {
         .scratch_bytes = kOwnBytes, .larger_scratch_bytes = kSharedBytes}));
   }
 
-  std::shared_ptr<Stream> Open(FakeProduction& production, Recipe recipe) {
-    Machinery machinery = production.machinery();
-    machinery.workspaces = &own_;
-    machinery.shared_workspace = &shared_;
-    return *Stream::Create(std::move(recipe), std::move(machinery));
+  std::shared_ptr<Stream> Open(FakeProduction& production,
+                               StreamSpec stream_spec) {
+    StreamDeps deps = production.deps();
+    deps.workspaces = &own_;
+    deps.shared_workspace = &shared_;
+    return *Stream::Create(std::move(stream_spec), std::move(deps));
   }
 
-  static Recipe LargeRecipe() {
-    Recipe recipe = FakeRecipe(60, 10);
-    recipe.pipeline = std::make_shared<LargePipeline>();
-    return recipe;
+  static StreamSpec LargeStreamSpec() {
+    StreamSpec stream_spec = FakeStreamSpec(60, 10);
+    stream_spec.pipeline = std::make_shared<LargePipeline>();
+    return stream_spec;
   }
 
   // The ids that the rest of the epoch has.
@@ -123,11 +124,11 @@ class StreamLargeTest : public testing::Test {
     EXPECT_TRUE(client.Release(*entry).ok());
   }
 
-  static std::vector<std::uint64_t> Expected(const Recipe& recipe,
+  static std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
                                              std::uint64_t epoch) {
     std::vector<std::uint64_t> ids;
-    for (std::uint64_t i = 0; i < recipe.sampler.samples_per_epoch(); ++i)
-      ids.push_back(recipe.sampler.SampleAt(epoch, i));
+    for (std::uint64_t i = 0; i < stream_spec.sampler.samples_per_epoch(); ++i)
+      ids.push_back(stream_spec.sampler.SampleAt(epoch, i));
     return ids;
   }
 
@@ -138,12 +139,12 @@ class StreamLargeTest : public testing::Test {
 TEST_F(StreamLargeTest, AreMadeInTheSharedWorkspace) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     FakeProduction production(seed);
-    const Recipe recipe = LargeRecipe();
-    const auto stream = Open(production, recipe);
+    const StreamSpec stream_spec = LargeStreamSpec();
+    const auto stream = Open(production, stream_spec);
     FakeClient client(stream.get());
     for (const std::uint64_t epoch : {0, 1}) {
       ASSERT_TRUE(client.Start(epoch, 0).ok());
-      EXPECT_EQ(Drain(client, production), Expected(recipe, epoch));
+      EXPECT_EQ(Drain(client, production), Expected(stream_spec, epoch));
     }
     EXPECT_EQ(stream->Snapshot(client.member()).made.samples_decoded, 120);
     EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
@@ -152,10 +153,10 @@ TEST_F(StreamLargeTest, AreMadeInTheSharedWorkspace) {
 
 TEST_F(StreamLargeTest, WaitForOneAnotherAndForNobodyElse) {
   FakeProduction production(1);
-  const Recipe recipe = LargeRecipe();
-  const auto stream = Open(production, recipe);
-  const auto other = Open(production, recipe);
-  const auto plain = Open(production, FakeRecipe(60, 10));
+  const StreamSpec stream_spec = LargeStreamSpec();
+  const auto stream = Open(production, stream_spec);
+  const auto other = Open(production, stream_spec);
+  const auto plain = Open(production, FakeStreamSpec(60, 10));
   FakeClient client(stream.get());
   FakeClient other_client(other.get());
   FakeClient plain_client(plain.get());
@@ -164,18 +165,18 @@ TEST_F(StreamLargeTest, WaitForOneAnotherAndForNobodyElse) {
   ASSERT_TRUE(other_client.Start(0, 0).ok());
   ASSERT_TRUE(plain_client.Start(0, 0).ok());
   // No task is left while the workspace is lent.
-  EXPECT_EQ(Drain(plain_client, production), Expected(recipe, 0));
+  EXPECT_EQ(Drain(plain_client, production), Expected(stream_spec, 0));
   EXPECT_EQ(production.tasks(), 0);
   EXPECT_FALSE(client.Take().has_value());
   loan.reset();
-  EXPECT_EQ(Drain(client, production), Expected(recipe, 0));
-  EXPECT_EQ(Drain(other_client, production), Expected(recipe, 0));
+  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 0));
+  EXPECT_EQ(Drain(other_client, production), Expected(stream_spec, 0));
 }
 
 TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
   FakeProduction production(1);
-  const Recipe recipe = LargeRecipe();
-  const auto stream = Open(production, recipe);
+  const StreamSpec stream_spec = LargeStreamSpec();
+  const auto stream = Open(production, stream_spec);
   FakeClient client(stream.get());
   auto loan = shared_.Borrow([] {});
   ASSERT_TRUE(client.Start(0, 0).ok());
@@ -187,14 +188,14 @@ TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
   EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
   EXPECT_LT(stream->Snapshot(client.member()).made.samples_decoded, 60);
   ASSERT_TRUE(client.Start(1, 0).ok());
-  EXPECT_EQ(Drain(client, production), Expected(recipe, 1));
+  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 1));
 }
 
 // However they wait when it comes to them, and it to the others.
 TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
   FakeProduction production(1);
-  const Recipe recipe = LargeRecipe();
-  const auto stream = Open(production, recipe);
+  const StreamSpec stream_spec = LargeStreamSpec();
+  const auto stream = Open(production, stream_spec);
   FakeClient capped(stream.get(), kCapped);
   stream->SetCapped(capped.member(), true);
   auto loan = shared_.Borrow([] {});
@@ -213,13 +214,13 @@ TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
     TakeBatch(client, &ids);
     TakeBatch(capped, &of_capped);
   }
-  EXPECT_EQ(ids, Expected(recipe, 0));
+  EXPECT_EQ(ids, Expected(stream_spec, 0));
 }
 
 TEST_F(StreamLargeTest, ACapHoldsUpWhatIsItsAlone) {
   FakeProduction production(1);
-  const Recipe recipe = LargeRecipe();
-  const auto stream = Open(production, recipe);
+  const StreamSpec stream_spec = LargeStreamSpec();
+  const auto stream = Open(production, stream_spec);
   FakeClient client(stream.get(), kFree);
   FakeClient capped(stream.get(), kCapped);
   stream->SetCapped(capped.member(), true);
@@ -229,17 +230,17 @@ TEST_F(StreamLargeTest, ACapHoldsUpWhatIsItsAlone) {
   production.RunAll();
   production.CapTasks(kCapped);
   loan.reset();
-  EXPECT_EQ(Drain(client, production), Expected(recipe, 1));
+  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 1));
   EXPECT_FALSE(capped.Take().has_value());
   production.LiftCaps();
-  EXPECT_EQ(Drain(capped, production), Expected(recipe, 0));
+  EXPECT_EQ(Drain(capped, production), Expected(stream_spec, 0));
 }
 
 TEST_F(StreamLargeTest, GoWithTheirStream) {
   FakeProduction production(1);
   auto loan = shared_.Borrow([] {});
   {
-    const auto stream = Open(production, LargeRecipe());
+    const auto stream = Open(production, LargeStreamSpec());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     production.RunAll();
@@ -252,10 +253,10 @@ TEST_F(StreamLargeTest, GoWithTheirStream) {
 TEST_F(StreamLargeTest, FailTheEpochIfEvenThatIsTooSmall) {
   FakeProduction production(1);
   pipeline::SharedWorkspace small{{.scratch_bytes = kOwnBytes + 1}};
-  Machinery machinery = production.machinery();
-  machinery.workspaces = &own_;
-  machinery.shared_workspace = &small;
-  const auto stream = *Stream::Create(LargeRecipe(), std::move(machinery));
+  StreamDeps deps = production.deps();
+  deps.workspaces = &own_;
+  deps.shared_workspace = &small;
+  const auto stream = *Stream::Create(LargeStreamSpec(), std::move(deps));
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   std::optional<proto::ReadyEntry> entry;

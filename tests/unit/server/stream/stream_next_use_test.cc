@@ -12,10 +12,10 @@ namespace forebay::stream {
 namespace {
 
 std::vector<std::int64_t> Ask(const FakeProduction& production,
-                              const Recipe& recipe) {
+                              const StreamSpec& stream_spec) {
   std::vector<storage::SampleRef> samples;
-  for (std::uint64_t i = 0; i < recipe.dataset->size(); ++i) {
-    samples.push_back({DatasetNumber(*recipe.dataset), i});
+  for (std::uint64_t i = 0; i < stream_spec.dataset->size(); ++i) {
+    samples.push_back({DatasetNumber(*stream_spec.dataset), i});
   }
   std::vector<std::int64_t> nanos(samples.size());
   production.next_use_registry().Ask(0, samples, absl::MakeSpan(nanos));
@@ -24,31 +24,31 @@ std::vector<std::int64_t> Ask(const FakeProduction& production,
 
 TEST(StreamNextUseTest, WhatWasAskedForIsWantedAfterAllElse) {
   FakeProduction production(1);
-  const Recipe recipe = FakeRecipe(1000, 10);
+  const StreamSpec stream_spec = FakeStreamSpec(1000, 10);
   const std::vector<std::int64_t> never(1000, cache::kNever);
   {
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
-    EXPECT_EQ(Ask(production, recipe), never);
+    EXPECT_EQ(Ask(production, stream_spec), never);
     ASSERT_TRUE(client.Start(3, 100).ok());
     const std::uint64_t asked = 100 + production.reads();
-    const std::vector<std::int64_t> nanos = Ask(production, recipe);
-    EXPECT_EQ(nanos[recipe.sampler.SampleAt(3, asked)], 0);
-    const std::int64_t last = nanos[recipe.sampler.SampleAt(3, 999)];
+    const std::vector<std::int64_t> nanos = Ask(production, stream_spec);
+    EXPECT_EQ(nanos[stream_spec.sampler.SampleAt(3, asked)], 0);
+    const std::int64_t last = nanos[stream_spec.sampler.SampleAt(3, 999)];
     for (std::uint64_t i = 0; i < asked; ++i) {
-      EXPECT_GT(nanos[recipe.sampler.SampleAt(3, i)], last);
+      EXPECT_GT(nanos[stream_spec.sampler.SampleAt(3, i)], last);
     }
     client.Stop();
-    EXPECT_EQ(Ask(production, recipe), never);
+    EXPECT_EQ(Ask(production, stream_spec), never);
     production.RunAll();
   }
-  EXPECT_EQ(Ask(production, recipe), never);
+  EXPECT_EQ(Ask(production, stream_spec), never);
 }
 
 TEST(StreamNextUseTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
   FakeProduction production(2);
-  const Recipe recipe = FakeRecipe(100, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  const StreamSpec stream_spec = FakeStreamSpec(100, 10);
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   while (true) {
@@ -58,25 +58,25 @@ TEST(StreamNextUseTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
     if (entry->kind != proto::ReadyKind::kBatch) break;
     ASSERT_TRUE(client.Release(*entry).ok());
   }
-  const std::vector<std::int64_t> nanos = Ask(production, recipe);
+  const std::vector<std::int64_t> nanos = Ask(production, stream_spec);
   for (std::uint64_t i = 1; i < 100; ++i) {
-    EXPECT_LT(nanos[recipe.sampler.SampleAt(1, i - 1)],
-              nanos[recipe.sampler.SampleAt(1, i)]);
+    EXPECT_LT(nanos[stream_spec.sampler.SampleAt(1, i - 1)],
+              nanos[stream_spec.sampler.SampleAt(1, i)]);
   }
   ASSERT_TRUE(stream->Reclaim(0));
-  EXPECT_EQ(Ask(production, recipe),
+  EXPECT_EQ(Ask(production, stream_spec),
             std::vector<std::int64_t>(100, cache::kNever));
 }
 
 TEST(StreamNextUseTest, ReadsSayWhichSampleTheyAreOf) {
   FakeProduction production(3);
-  const Recipe recipe = FakeRecipe(100, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  const StreamSpec stream_spec = FakeStreamSpec(100, 10);
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get(), /*flow=*/7);
   ASSERT_TRUE(client.Start(0, 0).ok());
   const storage::ReadRequest& request = production.first_read();
-  EXPECT_EQ(request.sample.dataset, DatasetNumber(*recipe.dataset));
-  EXPECT_EQ(request.sample.sample, recipe.sampler.SampleAt(0, 0));
+  EXPECT_EQ(request.sample.dataset, DatasetNumber(*stream_spec.dataset));
+  EXPECT_EQ(request.sample.sample, stream_spec.sampler.SampleAt(0, 0));
   EXPECT_EQ(request.purpose.job, 7);
 }
 

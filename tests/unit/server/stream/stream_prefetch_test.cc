@@ -21,16 +21,15 @@ constexpr std::uint32_t kDepth = 8;
 constexpr std::uint32_t kSlots = kDepth + kLeaseQuota;
 constexpr std::int64_t kMilli = 1'000'000;
 
-Recipe DeepRecipe(std::uint64_t sample_bytes = 100) {
-  return FakeRecipe(
+StreamSpec DeepStreamSpec(std::uint64_t sample_bytes = 100) {
+  return FakeStreamSpec(
       100'000, 10, [](proto::LoaderSpec&) {}, sample_bytes);
 }
 
 class StreamPrefetchTest : public ::testing::Test {
  protected:
   void Make(std::uint64_t sample_bytes = 100) {
-    stream_ =
-        *Stream::Create(DeepRecipe(sample_bytes), production_.machinery());
+    stream_ = *Stream::Create(DeepStreamSpec(sample_bytes), production_.deps());
     client_.emplace(stream_.get(), 1, kDepth);
     ASSERT_TRUE(client_->Start(0, 0).ok());
   }
@@ -170,8 +169,8 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
     FakeProduction production(seed);
     base::MemoryBudget& budget = production.budget();
     {
-      const auto stream = *Stream::Create(DeepRecipe(std::uint64_t{1} << 20),
-                                          production.machinery());
+      const auto stream = *Stream::Create(
+          DeepStreamSpec(std::uint64_t{1} << 20), production.deps());
       FakeClient client(stream.get(), 1, kDepth);
       const std::uint64_t reserved = budget.used();
       base::MemoryReservation others;

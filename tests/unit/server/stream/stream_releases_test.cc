@@ -37,14 +37,14 @@ class StreamReleasesTest : public ::testing::Test {
   void Make(std::uint32_t seed) {
     stream_ = nullptr;
     production_ = std::make_unique<FakeProduction>(seed);
-    recipe_.emplace(FakeRecipe(1000, 10));
+    spec_.emplace(FakeStreamSpec(1000, 10));
     pipeline_ = std::make_shared<InterruptedPipeline>();
-    recipe_->pipeline = pipeline_;
-    stream_ = *Stream::Create(*recipe_, production_->machinery());
+    spec_->pipeline = pipeline_;
+    stream_ = *Stream::Create(*spec_, production_->deps());
   }
 
   std::unique_ptr<FakeProduction> production_;
-  std::optional<Recipe> recipe_;
+  std::optional<StreamSpec> spec_;
   std::shared_ptr<InterruptedPipeline> pipeline_;
   std::shared_ptr<Stream> stream_;
 };
@@ -78,7 +78,7 @@ TEST_F(StreamReleasesTest, FindsReleasesWhileItIsAtWork) {
       ++told;
       ASSERT_TRUE(stream_->TakeReleases(client.member()).ok());
     }
-    EXPECT_EQ(samples, recipe_->dataset->size());
+    EXPECT_EQ(samples, spec_->dataset->size());
     EXPECT_LT(told, 50);
   }
 }
@@ -165,7 +165,7 @@ TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
 TEST_F(StreamReleasesTest, WhileReadsHangItMustBeTold) {
   Make(1);
   FakeClient client(stream_.get());
-  const std::uint64_t hangs = recipe_->sampler.SampleAt(0, 19);
+  const std::uint64_t hangs = spec_->sampler.SampleAt(0, 19);
   production_->hangs.insert(std::to_string(hangs));
   ASSERT_TRUE(client.Start(0, 0).ok());
   production_->RunAll();

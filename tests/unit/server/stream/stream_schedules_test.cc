@@ -39,11 +39,11 @@ class Schedule {
   explicit Schedule(std::uint32_t seed)
       : random_(seed),
         production_(seed),
-        recipe_(FakeRecipe(Draw(1, 200), kBatch,
-                           [this](proto::LoaderSpec& spec) {
-                             spec.mutable_batch()->set_drop_last(Draw(0, 3) ==
-                                                                 0);
-                           })),
+        spec_(FakeStreamSpec(Draw(1, 200), kBatch,
+                             [this](proto::LoaderSpec& spec) {
+                               spec.mutable_batch()->set_drop_last(Draw(0, 3) ==
+                                                                   0);
+                             })),
         trainers_(Draw(1, 5)) {
     if (Draw(0, 1) == 0) {  // little memory
       base::MemoryBudget& budget = production_.budget();
@@ -71,7 +71,7 @@ class Schedule {
     production_.RunAll();
     sharing_mode_ =
         Draw(0, 4) == 0 ? SharingMode::kLockstep : SharingMode::kElastic;
-    stream_ = *Stream::Create(recipe_, production_.machinery(), sharing_mode_);
+    stream_ = *Stream::Create(spec_, production_.deps(), sharing_mode_);
     for (Trainer& trainer : trainers_) Join(trainer);
   }
   void Join(Trainer& trainer) {
@@ -97,7 +97,7 @@ class Schedule {
         if (!trainer.running) {
           trainer.epoch = Draw(0, 2);
           trainer.position =
-              Draw(0, 2) == 0 ? Draw(0, recipe_.dataset->size()) : 0;
+              Draw(0, 2) == 0 ? Draw(0, spec_.dataset->size()) : 0;
           Start(trainer);
         }
         break;
@@ -161,15 +161,15 @@ class Schedule {
     if (entry->kind != proto::ReadyKind::kBatch) {
       EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch);
       EXPECT_TRUE(trainer.running);
-      const std::uint64_t left = recipe_.dataset->size() - trainer.position;
-      EXPECT_TRUE(left == 0 || (recipe_.batch.drop_last() && left < kBatch))
+      const std::uint64_t left = spec_.dataset->size() - trainer.position;
+      EXPECT_TRUE(left == 0 || (spec_.batch.drop_last() && left < kBatch))
           << left;
       trainer.running = false;
       return true;
     }
     EXPECT_EQ(entry->epoch, trainer.epoch);
     for (const std::uint64_t id : trainer.client->Read(*entry)) {
-      EXPECT_EQ(id, recipe_.sampler.SampleAt(trainer.epoch, trainer.position));
+      EXPECT_EQ(id, spec_.sampler.SampleAt(trainer.epoch, trainer.position));
       ++trainer.position;
     }
     trainer.held.push_back(*entry);
@@ -222,7 +222,7 @@ class Schedule {
   std::mt19937 random_;
   FakeProduction production_;
   base::MemoryReservation others_;
-  const Recipe recipe_;
+  const StreamSpec spec_;
   std::vector<Trainer> trainers_;
   std::shared_ptr<Stream> stream_;
   SharingMode sharing_mode_ = SharingMode::kElastic;

@@ -23,8 +23,8 @@ constexpr std::int64_t kMilli = 1'000'000;
 class StreamSharingTest : public ::testing::Test {
  protected:
   void Make(SharingMode sharing_mode, int clients) {
-    recipe_.emplace(FakeRecipe(kSamples, kBatch));
-    stream_ = *Stream::Create(*recipe_, production_.machinery(), sharing_mode);
+    spec_.emplace(FakeStreamSpec(kSamples, kBatch));
+    stream_ = *Stream::Create(*spec_, production_.deps(), sharing_mode);
     for (int i = 0; i < clients; ++i) Join();
   }
   FakeClient& Join() {
@@ -39,7 +39,7 @@ class StreamSharingTest : public ::testing::Test {
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
       return false;
     for (const std::uint64_t id : client.Read(*entry))
-      EXPECT_EQ(id, recipe_->sampler.SampleAt(epoch, (*next)++));
+      EXPECT_EQ(id, spec_->sampler.SampleAt(epoch, (*next)++));
     EXPECT_TRUE(client.Release(*entry).ok());
     return true;
   }
@@ -55,7 +55,7 @@ class StreamSharingTest : public ::testing::Test {
   }
 
   FakeProduction production_{7};
-  std::optional<Recipe> recipe_;
+  std::optional<StreamSpec> spec_;
   std::shared_ptr<Stream> stream_;
   std::vector<std::unique_ptr<FakeClient>> clients_;
   std::uint64_t gone_ = 0;
@@ -230,7 +230,7 @@ TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
   Join();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
-  production_.hangs.insert(std::to_string(recipe_->sampler.SampleAt(0, 35)));
+  production_.hangs.insert(std::to_string(spec_->sampler.SampleAt(0, 35)));
   ASSERT_TRUE(client(1).Start(0, 0).ok());
   std::uint64_t behind = 0;
   for (int i = 0; i < 10'000 && ahead < kSamples; ++i) {
@@ -295,7 +295,7 @@ TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
 
 TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
   Make(SharingMode::kElastic, 2);
-  const std::uint64_t bad = recipe_->sampler.SampleAt(0, 25);
+  const std::uint64_t bad = spec_->sampler.SampleAt(0, 25);
   production_.answers[std::to_string(bad)] = base::Bytes();
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(1).Start(0, 10).ok());

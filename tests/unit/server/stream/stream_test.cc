@@ -17,11 +17,12 @@ namespace {
 
 constexpr std::uint32_t kDefaultSlots = 2 + kLeaseQuota;
 
-std::vector<std::uint64_t> Expected(const Recipe& recipe, std::uint64_t epoch,
+std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
+                                    std::uint64_t epoch,
                                     std::uint64_t first = 0) {
   std::vector<std::uint64_t> ids;
-  for (auto i = first; i < recipe.sampler.samples_per_epoch(); ++i) {
-    ids.push_back(recipe.sampler.SampleAt(epoch, i));
+  for (auto i = first; i < stream_spec.sampler.samples_per_epoch(); ++i) {
+    ids.push_back(stream_spec.sampler.SampleAt(epoch, i));
   }
   return ids;
 }
@@ -47,15 +48,15 @@ TEST(StreamTest, DeliversAnEpochInItsOrderWhateverTheOrderOfCompletion) {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
-    const Recipe recipe = FakeRecipe(103, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const StreamSpec stream_spec = FakeStreamSpec(103, 10);
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
     for (const std::uint64_t epoch : {0, 1, 5}) {
       ASSERT_TRUE(client.Start(epoch, 0).ok());
       std::vector<std::uint64_t> ids;
       const auto end = Drain(client, production, &ids);
       EXPECT_EQ(end.kind, proto::ReadyKind::kEndOfEpoch);
-      EXPECT_EQ(ids, Expected(recipe, epoch));
+      EXPECT_EQ(ids, Expected(stream_spec, epoch));
     }
     EXPECT_EQ(stream->Snapshot(client.member()).taken.samples_delivered,
               3 * 103);
@@ -68,12 +69,12 @@ TEST(StreamTest, DeliversTheSamplesOfAList) {
   FakeProduction production(1);
   base::MemoryBudget budget(1 << 20);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 3,
-                                 [](proto::LoaderSpec& spec) {
-                                   spec.mutable_sampler()->set_order(
-                                       proto::SamplerSpec::LISTED);
-                                 }),
-                      production.machinery());
+      *Stream::Create(FakeStreamSpec(100, 3,
+                                     [](proto::LoaderSpec& spec) {
+                                       spec.mutable_sampler()->set_order(
+                                           proto::SamplerSpec::LISTED);
+                                     }),
+                      production.deps());
   FakeClient client(stream.get());
   // Of another length each time, and with repeats.
   const std::vector<std::uint64_t> lists[] = {
@@ -100,7 +101,7 @@ TEST(StreamTest, DeliversTheSamplesOfAList) {
 TEST(StreamTest, ReadsNothingWithoutAFreeSlot) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(1000, 10), production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   EXPECT_EQ(production.reads(), kDefaultSlots * 10);
@@ -119,7 +120,7 @@ TEST(StreamTest, MakesNothingTwice) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
     const auto stream =
-        *Stream::Create(FakeRecipe(300, 10), production.machinery());
+        *Stream::Create(FakeStreamSpec(300, 10), production.deps());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     std::deque<proto::ReadyEntry> held;
@@ -143,7 +144,7 @@ TEST(StreamTest, MakesNothingTwice) {
 TEST(StreamTest, ATaskMakesSeveralSamples) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(1000, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(1000, 10), production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   production.CompleteReads();
@@ -156,14 +157,14 @@ TEST(StreamTest, ATaskMakesSeveralSamples) {
 
 TEST(StreamTest, PassesOverTheFirstSamples) {
   FakeProduction production(2);
-  const Recipe recipe = FakeRecipe(103, 10);
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  const StreamSpec stream_spec = FakeStreamSpec(103, 10);
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   for (const std::uint64_t first : {37, 103, 102}) {
     ASSERT_TRUE(client.Start(4, first).ok());
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
-    EXPECT_EQ(ids, Expected(recipe, 4, first));
+    EXPECT_EQ(ids, Expected(stream_spec, 4, first));
     EXPECT_EQ(stream->Snapshot(client.member()).taken.position, 103);
   }
   EXPECT_TRUE(absl::IsOutOfRange(client.Start(4, 104)));
@@ -171,10 +172,11 @@ TEST(StreamTest, PassesOverTheFirstSamples) {
 
 TEST(StreamTest, LeavesOutASmallerLastBatchWhereAsked) {
   FakeProduction production(3);
-  const Recipe recipe = FakeRecipe(25, 10, [](proto::LoaderSpec& spec) {
-    spec.mutable_batch()->set_drop_last(true);
-  });
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  const StreamSpec stream_spec =
+      FakeStreamSpec(25, 10, [](proto::LoaderSpec& spec) {
+        spec.mutable_batch()->set_drop_last(true);
+      });
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   EXPECT_EQ(stream->batches_per_epoch(), 2);
   ASSERT_TRUE(client.Start(0, 0).ok());
@@ -188,8 +190,8 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     FakeProduction production(seed);
-    const Recipe recipe = FakeRecipe(200, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const StreamSpec stream_spec = FakeStreamSpec(200, 10);
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
     for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
       ASSERT_TRUE(client.Start(epoch, 0).ok());
@@ -207,7 +209,7 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
     ASSERT_TRUE(client.Start(9, 0).ok());
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
-    EXPECT_EQ(ids, Expected(recipe, 9));
+    EXPECT_EQ(ids, Expected(stream_spec, 9));
     EXPECT_TRUE(stream->Reclaim(0));
   }
 }
@@ -216,11 +218,11 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
-    const Recipe recipe = FakeRecipe(100, 10);
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const StreamSpec stream_spec = FakeStreamSpec(100, 10);
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
-    const std::uint64_t bad = recipe.sampler.SampleAt(0, 34);
-    const std::uint64_t worse = recipe.sampler.SampleAt(0, 37);
+    const std::uint64_t bad = stream_spec.sampler.SampleAt(0, 34);
+    const std::uint64_t worse = stream_spec.sampler.SampleAt(0, 37);
     production.answers[std::to_string(bad)] = base::Bytes();
     production.answers[std::to_string(worse)] =
         absl::UnavailableError("the disk is away");
@@ -231,7 +233,7 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     EXPECT_EQ(client.error(), "sample " + std::to_string(bad) +
                                   " of /data: " + std::to_string(bad) +
                                   ": has only 0 of 100 bytes");
-    std::vector<std::uint64_t> before = Expected(recipe, 0);
+    std::vector<std::uint64_t> before = Expected(stream_spec, 0);
     before.resize(30);
     EXPECT_EQ(ids, before);
     production.RunAll();
@@ -244,13 +246,14 @@ TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     FakeProduction production(seed);
-    const Recipe recipe = FakeRecipe(100, 10, [](proto::LoaderSpec& spec) {
-      spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
-    });
+    const StreamSpec stream_spec =
+        FakeStreamSpec(100, 10, [](proto::LoaderSpec& spec) {
+          spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+        });
     for (const int bad : {3, 14, 15, 92}) {
       production.answers[std::to_string(bad)] = base::Bytes();
     }
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
@@ -260,7 +263,7 @@ TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
     EXPECT_EQ(ids, first_run);
     EXPECT_EQ(std::count(ids.begin(), ids.end(), 14), 0);
     EXPECT_GE(stream->Snapshot(1).made.samples_substituted, 4);
-    const std::vector<std::uint64_t> plain = Expected(recipe, 0);
+    const std::vector<std::uint64_t> plain = Expected(stream_spec, 0);
     int differing = 0;
     for (std::size_t i = 0; i < ids.size(); ++i)
       differing += ids[i] != plain[i];
@@ -275,11 +278,12 @@ TEST(StreamTest, NeverSubstitutesAPassingFaultOrAChangedFile) {
         absl::NotFoundError("5: no such file"),
         absl::InvalidArgumentError("5: is a FIFO, not a regular file")}) {
     FakeProduction production(1);
-    const Recipe recipe = FakeRecipe(10, 10, [](proto::LoaderSpec& spec) {
-      spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
-    });
+    const StreamSpec stream_spec =
+        FakeStreamSpec(10, 10, [](proto::LoaderSpec& spec) {
+          spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+        });
     production.answers["5"] = fault;
-    const auto stream = *Stream::Create(recipe, production.machinery());
+    const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
     ASSERT_TRUE(client.Start(0, 0).ok());
     std::vector<std::uint64_t> ids;
@@ -292,11 +296,12 @@ TEST(StreamTest, NeverSubstitutesAPassingFaultOrAChangedFile) {
 
 TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
   FakeProduction production(1);
-  const Recipe recipe = FakeRecipe(3, 1, [](proto::LoaderSpec& spec) {
-    spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
-  });
+  const StreamSpec stream_spec =
+      FakeStreamSpec(3, 1, [](proto::LoaderSpec& spec) {
+        spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
+      });
   for (const char* id : {"0", "1", "2"}) production.answers[id] = base::Bytes();
-  const auto stream = *Stream::Create(recipe, production.machinery());
+  const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   std::vector<std::uint64_t> ids;
@@ -306,7 +311,7 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
 TEST(StreamTest, RefusesReleasesOfWhatIsNotHeld) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(100, 10), production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());
   production.RunAll();
@@ -324,13 +329,13 @@ TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
   auto hog =
       production.budget().Reserve(production.budget().limit() - 1000, "others");
   const auto refused =
-      Stream::Create(FakeRecipe(100, 10), production.machinery());
+      Stream::Create(FakeStreamSpec(100, 10), production.deps());
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   EXPECT_EQ(production.budget().used(), hog->bytes()) << "nothing is kept";
   hog->Release();
   {
     const auto stream =
-        Stream::Create(FakeRecipe(100, 10), production.machinery());
+        Stream::Create(FakeStreamSpec(100, 10), production.deps());
     ASSERT_TRUE(stream.ok()) << stream.status();
     const std::uint64_t before = production.budget().used();
     const std::uint64_t slots = kDefaultSlots * (*stream)->slot_bytes();
@@ -354,7 +359,7 @@ TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
 TEST(StreamTest, StartsNoMoreEpochsForAMemberThatTakesNothing) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(100, 10), production.deps());
   FakeClient client(stream.get());
   absl::Status status;
   std::uint32_t started = 0;
@@ -371,7 +376,7 @@ TEST(StreamTest, StartsNoMoreEpochsForAMemberThatTakesNothing) {
 TEST(StreamTest, PeeksAtTheBatchPublishedLastAndHoldsNothing) {
   FakeProduction production(1);
   const auto stream =
-      *Stream::Create(FakeRecipe(100, 10), production.machinery());
+      *Stream::Create(FakeStreamSpec(100, 10), production.deps());
   FakeClient client(stream.get());
   EXPECT_TRUE(absl::IsUnavailable(stream->Peek().status()));
   ASSERT_TRUE(client.Start(0, 0).ok());

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_RECIPE_H_
-#define FOREBAY_SERVER_STREAM_RECIPE_H_
+#ifndef FOREBAY_SERVER_STREAM_STREAM_SPEC_H_
+#define FOREBAY_SERVER_STREAM_STREAM_SPEC_H_
 
 #include <cstdint>
 #include <functional>
@@ -24,9 +24,9 @@
 
 namespace forebay::stream {
 
-// All that decides what a stream's batches contain: equal recipes make equal
+// All that decides what a stream's batches contain: equal specs make equal
 // batches.
-struct Recipe {
+struct StreamSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
   sampler::Sampler sampler;
   std::shared_ptr<const pipeline::Pipeline> pipeline;  // null: no image
@@ -38,8 +38,8 @@ struct Recipe {
   std::shared_ptr<Coordinator::Seat> seat;
 };
 
-// The host's means of production, shared by every stream; outlives them all.
-struct Machinery {
+// The collaborators that all streams share; outlives them all.
+struct StreamDeps {
   storage::ByteSource* source = nullptr;
   executor::Executor* executor = nullptr;
   // One a worker of the executor, used by it alone.
@@ -59,4 +59,4 @@ struct Machinery {
 
 }  // namespace forebay::stream
 
-#endif  // FOREBAY_SERVER_STREAM_RECIPE_H_
+#endif  // FOREBAY_SERVER_STREAM_STREAM_SPEC_H_

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_COURSE_H_
-#define FOREBAY_SERVER_STREAM_COURSE_H_
+#ifndef FOREBAY_SERVER_STREAM_EPOCH_PAIR_H_
+#define FOREBAY_SERVER_STREAM_EPOCH_PAIR_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,13 +13,14 @@ namespace forebay::stream {
 
 // An epoch's order and the next one's, whose keys are costly enough to be
 // shared. Immutable value, thread-safe, never blocks, has no errors.
-struct Course {
+struct EpochPair {
   // `list`: as Sampler::Epoch's.
-  static std::shared_ptr<const Course> Of(
+  static std::shared_ptr<const EpochPair> Of(
       const sampler::Sampler& sampler, std::uint64_t epoch,
       std::shared_ptr<const base::IndexList> list = nullptr) {
     const sampler::EpochOrder order = sampler.Epoch(epoch, std::move(list));
-    return std::make_shared<const Course>(Course{order, sampler.After(order)});
+    return std::make_shared<const EpochPair>(
+        EpochPair{order, sampler.After(order)});
   }
 
   sampler::EpochOrder current;
@@ -44,4 +45,4 @@ struct Course {
 
 }  // namespace forebay::stream
 
-#endif  // FOREBAY_SERVER_STREAM_COURSE_H_
+#endif  // FOREBAY_SERVER_STREAM_EPOCH_PAIR_H_
