@@ -4,7 +4,7 @@
 // answer: then the request goes below alone, and is not kept. A hit is given
 // out if the root can tell at once that the object is what it was when its
 // bytes were read; else the source is asked to read it anew unless it is. Who
-// misses makes room before the read is sent: the landlord draws candidates from
+// misses makes room before the read is sent: the evictor draws candidates from
 // a shard and, where it has too few, from those after it; those that are wanted
 // later than the newcomer go. Where none are, the read goes below all the same
 // and is answered, but not kept. Then what lies beside it and is wanted soon is
@@ -71,9 +71,9 @@ Cache::Cache(const Options& options, const Surroundings& surroundings,
       forms_(std::make_shared<Ledger>(
           std::min(options.form_capacity, options.capacity))),
       shards_(kShards),
-      landlord_(&shards_, ledger_, forms_, surroundings.next_use, &form_yield_,
-                options.seed),
-      read_ahead_(&shards_, &landlord_, surroundings.next_use) {}
+      evictor_(&shards_, ledger_, forms_, surroundings.next_use, &form_yield_,
+               options.seed),
+      read_ahead_(&shards_, &evictor_, surroundings.next_use) {}
 
 Cache::~Cache() {
   base::MutexLock lock(&mutex_);
@@ -147,7 +147,8 @@ bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
     findings->hits.push_back(HitOf(request, std::move(found.hit)));
   } else if (found.missed != nullptr) {
     findings->misses.push_back({shard, std::move(found.missed),
-                                std::move(request), Holding{.sample = {}}});
+                                std::move(request),
+                                EntryMetadata{.sample = {}}});
   } else if (found.joined != 0) {
     around_.below->Share(found.joined, request.purpose);
   }
@@ -163,16 +164,16 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request);
   const std::size_t shard = extent.hash % kShards;
-  const Holding holding = {.sample = request.sample,
-                           .bytes = MemoryFor(request),
-                           .used_at_nanos = now_nanos,
-                           .wanted_at_nanos = INT64_MAX};
+  const EntryMetadata metadata = {.sample = request.sample,
+                                  .bytes = MemoryFor(request),
+                                  .used_at_nanos = now_nanos,
+                                  .wanted_at_nanos = INT64_MAX};
   Shard::Found found =
-      shards_[shard].Look(extent, root, request, holding.bytes, now_nanos);
+      shards_[shard].Look(extent, root, request, metadata.bytes, now_nanos);
   if (found.hit != nullptr &&
       (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
     found =
-        shards_[shard].Doubt(extent, root, request, holding.bytes, now_nanos,
+        shards_[shard].Doubt(extent, root, request, metadata.bytes, now_nanos,
                              /*saves_nanos=*/0);
   }
   if (request.neighbourhood != nullptr) {
@@ -186,7 +187,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     findings->hits.push_back(HitOf(request, std::move(found.hit)));
   } else if (found.missed != nullptr) {
     findings->misses.push_back(
-        {shard, std::move(found.missed), std::move(request), holding});
+        {shard, std::move(found.missed), std::move(request), metadata});
   } else if (found.apart) {
     PassBelow(std::move(request), findings);
   } else if (found.joined != 0) {
@@ -195,12 +196,12 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
 }
 
 void Cache::MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses) {
-  Landlord::Draw draw;
+  Evictor::Draw draw;
   for (Miss& miss : *misses) {
     if (miss.flight->confirms != nullptr) {
       miss.request.unless = miss.flight->confirms->revision;
     } else if (auto charge =
-                   landlord_.MakeRoom(miss.holding, now_nanos, &draw)) {
+                   evictor_.MakeRoom(miss.metadata, now_nanos, &draw)) {
       miss.flight->charge = *std::move(charge);
     }
   }
@@ -268,12 +269,13 @@ void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
 
 class Cache::Room final : public FormRoom {
  public:
-  Room(const Offer& offer, const Holding& holding, Landlord::FormRent rent)
+  Room(const Offer& offer, const EntryMetadata& metadata,
+       Evictor::FormCharges cost)
       : read_(*offer.read),
         form_(offer.form),
         revision_(offer.revision),
-        holding_(holding),
-        rent_(std::move(rent)),
+        metadata_(metadata),
+        cost_(std::move(cost)),
         memory_(std::make_shared_for_overwrite<std::uint8_t[]>(offer.bytes)),
         bytes_(offer.bytes) {}
 
@@ -281,11 +283,11 @@ class Cache::Room final : public FormRoom {
 
   const storage::ReadRequest& read() const { return read_; }
   storage::Form form() const { return form_; }
-  const Holding& holding() const { return holding_; }
+  const EntryMetadata& metadata() const { return metadata_; }
   std::shared_ptr<const Held> Take() {
     return std::make_shared<const Held>(
-        Held{.charge = std::move(rent_.charge),
-             .form_charge = std::move(rent_.form_charge),
+        Held{.charge = std::move(cost_.charge),
+             .form_charge = std::move(cost_.form_charge),
              .cover = std::make_shared<const char>(),
              .revision = revision_,
              .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
@@ -295,8 +297,8 @@ class Cache::Room final : public FormRoom {
   const storage::ReadRequest read_;
   const storage::Form form_;
   const storage::Revision revision_;
-  const Holding holding_;
-  Landlord::FormRent rent_;
+  const EntryMetadata metadata_;
+  Evictor::FormCharges cost_;
   const std::shared_ptr<std::uint8_t[]> memory_;
   const std::uint64_t bytes_;
 };
@@ -313,16 +315,16 @@ std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
     return nullptr;
   }
   const std::int64_t now = around_.clock->NowNanos();
-  const Holding holding = {
+  const EntryMetadata metadata = {
       .sample = read.sample,
       .bytes = cache::MemoryFor(read, offer.bytes),
       .saves_nanos = offer.saves_nanos,
       .saves_bytes = static_cast<double>(offer.saves_nanos) / cpus_ /
                      read_cost_.NanosPerByte(),
       .used_at_nanos = now};
-  auto rent = landlord_.MakeRoomForOffer(holding, now);
-  if (!rent.has_value()) return nullptr;
-  return std::make_unique<Room>(offer, holding, *std::move(rent));
+  auto cost = evictor_.MakeRoomForOffer(metadata, now);
+  if (!cost.has_value()) return nullptr;
+  return std::make_unique<Room>(offer, metadata, *std::move(cost));
 }
 
 void Cache::Keep(std::unique_ptr<FormRoom> room) {
@@ -331,7 +333,7 @@ void Cache::Keep(std::unique_ptr<FormRoom> room) {
   const ExtentView extent = ViewOf(*root, own.read(), own.form());
   // Let go of after the shard's lock is, where it is there already.
   std::shared_ptr<const Held> held = own.Take();
-  shards_[extent.hash % kShards].Keep(extent, root, own.holding(), held);
+  shards_[extent.hash % kShards].Keep(extent, root, own.metadata(), held);
   const ExtentView read = ViewOf(*root, own.read());
   shards_[read.hash % kShards].Cover(read, held->cover);
 }

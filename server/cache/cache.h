@@ -13,9 +13,9 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/evictor.h"
 #include "server/cache/form_keeper.h"
 #include "server/cache/form_yield.h"
-#include "server/cache/landlord.h"
 #include "server/cache/ledger.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
@@ -145,7 +145,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   const std::shared_ptr<Ledger> forms_;  // what they take of it
   std::vector<Shard> shards_;            // kShards of them
   FormYield form_yield_;
-  Landlord landlord_;
+  Evictor evictor_;
   ReadAhead read_ahead_;
   std::atomic<std::uint64_t> last_ticket_ = 0;
   std::atomic<std::int64_t> cpu_nanos_ = 0;

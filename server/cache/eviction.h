@@ -6,49 +6,49 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "server/cache/candidate_set.h"
 #include "server/cache/next_use.h"
-#include "server/cache/roster.h"
 
 namespace forebay::cache {
 
 // Bytes that could be read in the time that a request takes besides.
 inline constexpr double kRequestBytes = 128 << 10;
 
-// What keeping a holding costs (its bytes, for as long as they lie idle) over
-// what it saves: the less, the better it is kept. What was read saves a read:
-// its bytes and a constant. Another form of it saves the CPU time of making it
-// (what was read is there besides, or is weighed against others by itself),
-// which counts as the bytes that could be read meanwhile. Among holdings of one
-// form and size the rent gives the order of their next use.
+// The cost of keeping an entry (its bytes, for as long as they lie idle), over
+// what that saves: the less, the better the entry is kept. An entry of read
+// bytes saves a read: its bytes and a constant. An entry of another form saves
+// the CPU time of making it, counted as the bytes that could be read meanwhile;
+// the bytes that it was made of are weighed by themselves. Among entries of one
+// form and size, the cost orders them by their next use.
 //
-// What is covered by another form is done without: its rent is infinite.
+// An entry that another form covers is not needed: its cost is infinite.
 //
-// `next_use_nanos` is what NextUse says. Of what nobody can tell: when its
-// reader said that it wants it again, and where that is past or was not said,
-// as long from now as it has lain unused. So the least recently used goes
-// first, and a stale holding loses against one that is known to be wanted soon.
-double Rent(const Holding& holding, std::int64_t next_use_nanos,
-            std::int64_t now_nanos);
+// `next_use_nanos` is what NextUse says. Where that is unknown, the reader's
+// own hint counts. Where that is past, or was not given, the entry is taken to
+// be wanted as long from now as it has lain unused. So the least recently used
+// is evicted first, and such an entry loses against one that is wanted soon.
+double EvictionCost(const EntryMetadata& metadata, std::int64_t next_use_nanos,
+                    std::int64_t now_nanos);
 
-// The same, of a holding that `next_use` is asked about.
-double RentOf(const Holding& holding, const NextUse& next_use,
-              std::int64_t now_nanos);
+// The same, of an entry that `next_use` is asked about.
+double EvictionCostOf(const EntryMetadata& metadata, const NextUse& next_use,
+                      std::int64_t now_nanos);
 
 // What one of several candidates for eviction costs.
-struct Bid {
-  double rent = 0;
+struct ScoredCandidate {
+  double cost = 0;
   std::int64_t next_use_nanos = 0;  // as NextUse says
   std::size_t candidate = 0;        // its place among them
 };
 
-// All of `candidates`, in the order in which they should make room: the highest
-// rent goes first, and of those that nobody wants the least recently used. Who
-// is not above the newcomer's own rent should stay: then it is the newcomer
-// that should not be kept. Pure functions of their arguments and of what
-// `next_use` says.
-std::vector<Bid> OrderOfLeaving(absl::Span<const Roster::Candidate> candidates,
-                                const NextUse& next_use,
-                                std::int64_t now_nanos);
+// All of `candidates`, in the order in which to evict them: the highest cost
+// first, and of those that no loader wants the least recently used. A candidate
+// whose cost is not above the newcomer's should stay, and the newcomer should
+// not be kept then. Pure functions of their arguments and of what `next_use`
+// says.
+std::vector<ScoredCandidate> OrderOfLeaving(
+    absl::Span<const CandidateSet::Candidate> candidates,
+    const NextUse& next_use, std::int64_t now_nanos);
 
 }  // namespace forebay::cache
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/cache/roster.h"
+#include "server/cache/candidate_set.h"
 #include "server/cache/shard.h"
 #include "server/storage/byte_source.h"
 
@@ -16,7 +16,7 @@ struct Miss {
   std::size_t shard = 0;
   std::shared_ptr<Flight> flight;
   storage::ReadRequest request;  // without its `done`
-  Holding holding;               // what it would be kept as
+  EntryMetadata metadata;        // what it would be kept as
   std::uint64_t ticket = 0;      // below
 };
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "server/cache/candidate_set.h"
 #include "server/cache/extent.h"
-#include "server/cache/roster.h"
 
 namespace forebay::cache {
 namespace {
@@ -15,8 +15,8 @@ constexpr int kPassed = 32;
 // Within what time all are wanted that the reader wants, and those that others
 // want about as soon. Of some the oracle says what others want of them, or that
 // they were asked for just now: the median of the reader's paces is its own.
-Landlord::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
-                            const std::vector<std::int64_t>& nanos) {
+Evictor::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
+                           const std::vector<std::int64_t>& nanos) {
   std::vector<double> paces;
   std::uint64_t farthest = 0;
   for (std::size_t i = 0; i < nanos.size(); ++i) {
@@ -44,7 +44,7 @@ void ReadAhead::Begin(const std::vector<Occasion>& occasions,
                       std::int64_t now_nanos, std::vector<Miss>* misses) {
   // Of one number the first has all that the others have.
   std::set<std::pair<const storage::Neighbourhood*, std::uint64_t>> begun;
-  Landlord::Draw draw;
+  Evictor::Draw draw;
   for (const Occasion& occasion : occasions) {
     if (passing_ > 0) {
       --passing_;
@@ -69,10 +69,10 @@ void ReadAhead::Begin(const std::vector<Occasion>& occasions,
 }
 
 bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
-                         std::int64_t now_nanos, Landlord::Draw* draw,
+                         std::int64_t now_nanos, Evictor::Draw* draw,
                          std::vector<Miss>* misses) {
   std::vector<std::int64_t> nanos;
-  const Landlord::Horizon horizon = KeepWanted(&neighbours, now_nanos, &nanos);
+  const Evictor::Horizon horizon = KeepWanted(&neighbours, now_nanos, &nanos);
   const std::shared_ptr<const std::string> root = occasion.root->identity();
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
     storage::ReadRequest request;
@@ -92,22 +92,23 @@ bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
     const ExtentView extent = ViewOf(*root, request);
     Shard& shard = (*shards_)[extent.hash % shards_->size()];
     if (shard.Knows(extent)) continue;
-    Holding holding = {.sample = request.sample, .bytes = MemoryFor(request)};
-    Touch(&holding, now_nanos, request.purpose.next_use_nanos);
-    holding.is_ahead = true;
-    auto charge = landlord_->MakeRoom(holding, now_nanos, draw, horizon);
+    EntryMetadata metadata = {.sample = request.sample,
+                              .bytes = MemoryFor(request)};
+    Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
+    metadata.is_ahead = true;
+    auto charge = evictor_->MakeRoom(metadata, now_nanos, draw, horizon);
     if (!charge.has_value()) return false;
-    auto flight = shard.BeginAhead(extent, root, request, holding, &*charge);
+    auto flight = shard.BeginAhead(extent, root, request, metadata, &*charge);
     if (flight == nullptr) continue;  // somebody has begun to, meanwhile
     misses->push_back({extent.hash % shards_->size(), std::move(flight),
-                       std::move(request), holding});
+                       std::move(request), metadata});
   }
   return true;
 }
 
-Landlord::Horizon ReadAhead::KeepWanted(
-    Neighbours* neighbours, std::int64_t now_nanos,
-    std::vector<std::int64_t>* nanos) const {
+Evictor::Horizon ReadAhead::KeepWanted(Neighbours* neighbours,
+                                       std::int64_t now_nanos,
+                                       std::vector<std::int64_t>* nanos) const {
   std::vector<storage::SampleRef> samples;
   samples.reserve(neighbours->size());
   for (const storage::Neighbour& each : *neighbours) {
@@ -115,7 +116,7 @@ Landlord::Horizon ReadAhead::KeepWanted(
   }
   nanos->resize(samples.size());
   next_use_->Ask(now_nanos, samples, absl::MakeSpan(*nanos));
-  const Landlord::Horizon horizon = HorizonOf(*neighbours, *nanos);
+  const Evictor::Horizon horizon = HorizonOf(*neighbours, *nanos);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nanos->size(); ++i) {
     const bool is_own = (*neighbours)[i].distance > 0;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/cache/landlord.h"
+#include "server/cache/evictor.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
 #include "server/cache/shard.h"
@@ -43,9 +43,9 @@ class ReadAhead {
     bool is_due = false;     // as the request's neighbours_due
   };
 
-  ReadAhead(std::vector<Shard>* shards, Landlord* landlord,
+  ReadAhead(std::vector<Shard>* shards, Evictor* evictor,
             const NextUse* next_use)
-      : shards_(shards), landlord_(landlord), next_use_(next_use) {}
+      : shards_(shards), evictor_(evictor), next_use_(next_use) {}
 
   // Adds to `misses` the flights that it began, with their charges. Occasions
   // come in the order in which their samples are wanted.
@@ -57,15 +57,15 @@ class ReadAhead {
 
   // False: there was no room for one.
   bool BeginAll(const Occasion& occasion, Neighbours neighbours,
-                std::int64_t now_nanos, Landlord::Draw* draw,
+                std::int64_t now_nanos, Evictor::Draw* draw,
                 std::vector<Miss>* misses);
   // When each is wanted; shortens the list by who is not wanted soon. Returns
   // within what time all are that stay.
-  Landlord::Horizon KeepWanted(Neighbours* neighbours, std::int64_t now_nanos,
-                               std::vector<std::int64_t>* nanos) const;
+  Evictor::Horizon KeepWanted(Neighbours* neighbours, std::int64_t now_nanos,
+                              std::vector<std::int64_t>* nanos) const;
 
   std::vector<Shard>* const shards_;
-  Landlord* const landlord_;
+  Evictor* const evictor_;
   const NextUse* const next_use_;
   // Occasions that are let pass: where there was no room, there is none for a
   // while, and it takes time to find that out.

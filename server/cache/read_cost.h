@@ -11,8 +11,8 @@ namespace forebay::cache {
 // What a read below costs, so that it can be compared with CPU time: the time
 // during which the source is busy, over what it reads then, when it goes
 // fastest of late: at other times it is not the source that is waited for. Each
-// read counts as its bytes and a constant, as Rent has it. Until anything was
-// read, a fast disk is assumed.
+// read counts as its bytes and a constant, as EvictionCost has it. Until
+// anything was read, a fast disk is assumed.
 //
 // Thread-safe; never blocks; no errors. Time is an argument.
 class ReadCost {

@@ -40,16 +40,16 @@ Shard::Found Shard::Look(const ExtentView& extent,
     return JoinedLocked(*entry.flight, request, now_nanos);
   }
   Found found;
-  Holding& holding = roster_.At(entry.handle);
-  Touch(&holding, now_nanos, request.purpose.next_use_nanos);
-  if (request.sample.dataset != 0) holding.sample = request.sample;
-  holding.is_ahead = false;
-  holding.cover.reset();
-  ++holding.uses;
+  EntryMetadata& metadata = candidates_.At(entry.handle);
+  Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
+  if (request.sample.dataset != 0) metadata.sample = request.sample;
+  metadata.is_ahead = false;
+  metadata.cover.reset();
+  ++metadata.uses;
   jobs_[request.purpose.job].memory.Add(extent.length);
-  if (extent.form != storage::kEncoded) decoded_.AddHit(holding.saves_nanos);
+  if (extent.form != storage::kEncoded) decoded_.AddHit(metadata.saves_nanos);
   found.hit = entry.held;
-  found.saves_nanos = holding.saves_nanos;
+  found.saves_nanos = metadata.saves_nanos;
   return found;
 }
 
@@ -74,7 +74,7 @@ Shard::Found Shard::Doubt(const ExtentView& extent,
   auto flight = std::make_shared<Flight>();
   flight->extent = &known->first;
   flight->wanted = request.version.revision;
-  flight->holding = roster_.At(entry.handle);
+  flight->metadata = candidates_.At(entry.handle);
   flight->confirms = GiveUpLocked(entry);
   entry.flight = flight;
   JoinLocked(*flight, request, now_nanos);
@@ -99,7 +99,7 @@ bool Shard::Knows(const ExtentView& extent) const {
 
 std::shared_ptr<Flight> Shard::BeginAhead(
     const ExtentView& extent, const std::shared_ptr<const std::string>& root,
-    const storage::ReadRequest& request, const Holding& holding,
+    const storage::ReadRequest& request, const EntryMetadata& metadata,
     Charge* charge) {
   base::MutexLock lock(&mutex_);
   if (table_.contains(extent)) return nullptr;
@@ -107,7 +107,7 @@ std::shared_ptr<Flight> Shard::BeginAhead(
   flight->charge = std::move(*charge);
   flight->wanted = request.version.revision;
   flight->ahead = request.purpose;
-  flight->holding = holding;
+  flight->metadata = metadata;
   InsertLocked(extent, root, flight);
   jobs_.try_emplace(request.purpose.job);
   return flight;
@@ -125,7 +125,7 @@ Shard::Found Shard::MissLocked(const ExtentView& extent,
   if (request.given != nullptr) *request.given = storage::kEncoded;
   auto flight = std::make_shared<Flight>();
   flight->wanted = request.version.revision;
-  flight->holding.bytes = memory;
+  flight->metadata.bytes = memory;
   InsertLocked(extent, root, flight);
   JoinLocked(*flight, request, now_nanos);
   found.missed = std::move(flight);
@@ -149,9 +149,9 @@ Shard::Found Shard::JoinedLocked(Flight& flight, storage::ReadRequest& request,
 
 void Shard::JoinLocked(Flight& flight, storage::ReadRequest& request,
                        std::int64_t now_nanos) {
-  Touch(&flight.holding, now_nanos, request.purpose.next_use_nanos);
-  if (request.sample.dataset != 0) flight.holding.sample = request.sample;
-  flight.holding.is_ahead = false;
+  Touch(&flight.metadata, now_nanos, request.purpose.next_use_nanos);
+  if (request.sample.dataset != 0) flight.metadata.sample = request.sample;
+  flight.metadata.is_ahead = false;
   jobs_.try_emplace(request.purpose.job);
   flight.waiters.push_back(
       {request.purpose, std::move(request.done), request.given, request.seen});
@@ -213,46 +213,47 @@ std::vector<Flight::Waiter> Shard::Land(Flight& flight,
     table_.erase(known);
     return waiters;
   }
-  flight.holding.used_at_nanos = now_nanos;
-  flight.holding.uses += static_cast<std::uint32_t>(waiters.size());
-  HoldLocked(entry, flight.extent, flight.holding, std::move(kept));
+  flight.metadata.used_at_nanos = now_nanos;
+  flight.metadata.uses += static_cast<std::uint32_t>(waiters.size());
+  HoldLocked(entry, flight.extent, flight.metadata, std::move(kept));
   return waiters;
 }
 
 void Shard::HoldLocked(Entry& entry, const Extent* extent,
-                       const Holding& holding,
+                       const EntryMetadata& metadata,
                        std::shared_ptr<const Held> held) {
-  entry.handle = roster_.Add(holding);
+  entry.handle = candidates_.Add(metadata);
   if (entry.handle >= extents_.size()) extents_.resize(entry.handle + 1);
   extents_[entry.handle] = extent;
-  entry_bytes_ += holding.bytes;
-  if (extent->form != storage::kEncoded) decoded_.Add(holding.bytes);
+  entry_bytes_ += metadata.bytes;
+  if (extent->form != storage::kEncoded) decoded_.Add(metadata.bytes);
   entry.held = std::move(held);
 }
 
 void Shard::Keep(const ExtentView& extent,
                  const std::shared_ptr<const std::string>& root,
-                 const Holding& holding, std::shared_ptr<const Held> held) {
+                 const EntryMetadata& metadata,
+                 std::shared_ptr<const Held> held) {
   base::MutexLock lock(&mutex_);
   if (table_.contains(extent)) return;
   const auto inserted = table_.emplace(Owned(extent, root), Entry());
   ++decoded_.made;
-  HoldLocked(inserted.first->second, &inserted.first->first, holding,
+  HoldLocked(inserted.first->second, &inserted.first->first, metadata,
              std::move(held));
 }
 
-std::optional<Holding> Shard::Drop(const ExtentView& extent) {
+std::optional<EntryMetadata> Shard::Drop(const ExtentView& extent) {
   std::shared_ptr<const Held> dropped;  // let go of after the lock is
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end() || known->second.held == nullptr) {
     return std::nullopt;
   }
-  const Holding holding = roster_.At(known->second.handle);
+  const EntryMetadata metadata = candidates_.At(known->second.handle);
   evicted_.Add(extent.length);
   dropped = GiveUpLocked(known->second);
   table_.erase(known);
-  return holding;
+  return metadata;
 }
 
 void Shard::Cover(const ExtentView& extent,
@@ -260,7 +261,7 @@ void Shard::Cover(const ExtentView& extent,
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end() || known->second.held == nullptr) return;
-  roster_.At(known->second.handle).cover = cover;
+  candidates_.At(known->second.handle).cover = cover;
 }
 
 Traffic& Shard::TrafficLocked(std::uint64_t job) {
@@ -280,7 +281,7 @@ void Shard::CountLocked(const Flight& flight, bool confirmed) {
   }
   if (confirmed && flight.extent->form != storage::kEncoded) {
     for (std::size_t i = 0; i < flight.waiters.size(); ++i) {
-      decoded_.AddHit(flight.holding.saves_nanos);
+      decoded_.AddHit(flight.metadata.saves_nanos);
     }
   }
   for (const Flight::Waiter& waiter : flight.waiters) {
@@ -295,14 +296,15 @@ void Shard::CountLocked(const Flight& flight, bool confirmed) {
 }
 
 void Shard::Draw(std::size_t count, base::PhiloxStream& random,
-                 std::vector<Roster::Candidate>* drawn) const {
+                 std::vector<CandidateSet::Candidate>* drawn) const {
   base::MutexLock lock(&mutex_);
-  roster_.Draw(count, random, drawn);
+  candidates_.Draw(count, random, drawn);
 }
 
-std::shared_ptr<const Held> Shard::Evict(const Roster::Candidate& candidate) {
+std::shared_ptr<const Held> Shard::Evict(
+    const CandidateSet::Candidate& candidate) {
   base::MutexLock lock(&mutex_);
-  if (!roster_.Has(candidate)) return nullptr;
+  if (!candidates_.Has(candidate)) return nullptr;
   const auto known = table_.find(*extents_[candidate.handle]);
   FOREBAY_CHECK(known != table_.end());
   // Nobody but us can make it two again while the lock is held.
@@ -314,10 +316,10 @@ std::shared_ptr<const Held> Shard::Evict(const Roster::Candidate& candidate) {
 }
 
 std::shared_ptr<const Held> Shard::GiveUpLocked(Entry& entry) {
-  const std::uint64_t bytes = roster_.At(entry.handle).bytes;
+  const std::uint64_t bytes = candidates_.At(entry.handle).bytes;
   entry_bytes_ -= bytes;
   if (extents_[entry.handle]->form != storage::kEncoded) decoded_.Remove(bytes);
-  roster_.Remove(entry.handle);
+  candidates_.Remove(entry.handle);
   extents_[entry.handle] = nullptr;
   return std::exchange(entry.held, nullptr);
 }
@@ -332,10 +334,10 @@ void Shard::Forget(std::uint64_t job) {
 
 void Shard::AddTo(Snapshot* snapshot) const {
   base::MutexLock lock(&mutex_);
-  snapshot->entries += roster_.size();
+  snapshot->entries += candidates_.size();
   snapshot->entry_bytes += entry_bytes_;
   snapshot->decoded.Add(decoded_);
-  snapshot->reads_in_flight += table_.size() - roster_.size();
+  snapshot->reads_in_flight += table_.size() - candidates_.size();
   snapshot->total.Add(forgotten_);
   for (const auto& [job, traffic] : jobs_) {
     snapshot->jobs[job].Add(traffic);

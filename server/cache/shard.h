@@ -15,9 +15,9 @@
 #include "server/base/bytes.h"
 #include "server/base/mutex.h"
 #include "server/base/philox.h"
+#include "server/cache/candidate_set.h"
 #include "server/cache/extent.h"
 #include "server/cache/ledger.h"
-#include "server/cache/roster.h"
 #include "server/cache/snapshot.h"
 #include "server/storage/byte_source.h"
 
@@ -61,7 +61,7 @@ struct Flight {
   // The shard's mutex guards these.
   std::vector<Waiter> waiters;  // who began it comes first, unless `ahead`
   std::size_t lead = 0;         // the waiter for whom it was sent
-  Holding holding;              // what it is to be kept as
+  EntryMetadata metadata;       // what it is to be kept as
   std::uint64_t ticket = 0;     // below; 0: not there yet
 };
 
@@ -75,7 +75,7 @@ class Shard {
  public:
   struct Found {
     std::shared_ptr<const Held> hit;
-    std::int64_t saves_nanos = 0;    // as the holding's
+    std::int64_t saves_nanos = 0;    // as EntryMetadata's
     std::shared_ptr<Flight> missed;  // the caller is to read, and then to Land
     // The read that was joined, if it is under way below; 0: none.
     std::uint64_t joined = 0;
@@ -108,7 +108,7 @@ class Shard {
   // to read what it got, and then to Land.
   std::shared_ptr<Flight> BeginAhead(
       const ExtentView& extent, const std::shared_ptr<const std::string>& root,
-      const storage::ReadRequest& request, const Holding& holding,
+      const storage::ReadRequest& request, const EntryMetadata& metadata,
       Charge* charge);
   // The flight is about to be sent below: for whom that is.
   storage::ReadPurpose Depart(Flight& flight);
@@ -124,20 +124,20 @@ class Shard {
   // Keeps another form of what was read, unless it is there.
   void Keep(const ExtentView& extent,
             const std::shared_ptr<const std::string>& root,
-            const Holding& holding, std::shared_ptr<const Held> held);
+            const EntryMetadata& metadata, std::shared_ptr<const Held> held);
   // Lets go of it, if it is held: as what it was kept; nullopt if not.
-  std::optional<Holding> Drop(const ExtentView& extent);
+  std::optional<EntryMetadata> Drop(const ExtentView& extent);
   // Another form of it is kept as long as `cover` is there. Ends with the next
   // that wants what was read all the same.
   void Cover(const ExtentView& extent,
              const std::shared_ptr<const void>& cover);
 
-  // As Roster's.
+  // As CandidateSet's.
   void Draw(std::size_t count, base::PhiloxStream& random,
-            std::vector<Roster::Candidate>* drawn) const;
+            std::vector<CandidateSet::Candidate>* drawn) const;
   // Gives the candidate up, if it is still there and no reader holds it: then
   // letting go of what is returned makes room. Null if not.
-  std::shared_ptr<const Held> Evict(const Roster::Candidate& candidate);
+  std::shared_ptr<const Held> Evict(const CandidateSet::Candidate& candidate);
 
   // From now on the job counts among the total only, with the reads that it
   // still waits for.
@@ -149,7 +149,7 @@ class Shard {
   struct Entry {
     std::shared_ptr<Flight> flight;
     std::shared_ptr<const Held> held;
-    Roster::Handle handle = 0;  // of what is held
+    CandidateSet::Handle handle = 0;  // of what is held
   };
   using Table = absl::node_hash_map<Extent, Entry, ExtentHash, ExtentEqual>;
 
@@ -169,7 +169,8 @@ class Shard {
   void JoinLocked(Flight& flight, storage::ReadRequest& request,
                   std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The entry, whose extent `extent` is the table's, holds it from now on.
-  void HoldLocked(Entry& entry, const Extent* extent, const Holding& holding,
+  void HoldLocked(Entry& entry, const Extent* extent,
+                  const EntryMetadata& metadata,
                   std::shared_ptr<const Held> held)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives up what the entry holds; the entry stays.
@@ -184,8 +185,8 @@ class Shard {
 
   mutable base::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
-  Roster roster_ ABSL_GUARDED_BY(mutex_);
-  // By the roster's handles; null: free.
+  CandidateSet candidates_ ABSL_GUARDED_BY(mutex_);
+  // By candidates_'s handles; null: free.
   std::vector<const Extent*> extents_ ABSL_GUARDED_BY(mutex_);
   // Of jobs that were forgotten.
   Traffic forgotten_ ABSL_GUARDED_BY(mutex_);

@@ -196,9 +196,9 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     while (held.size() > 8) held.pop_back();
     ASSERT_LE(cache->Snapshot().used, kCapacity);
     // Besides what is kept: what passed by and is held.
-    std::uint64_t holding = 0;
-    for (const base::Bytes& bytes : held) holding += bytes.size();
-    ASSERT_LE(source.live(), kCapacity + holding);
+    std::uint64_t metadata = 0;
+    for (const base::Bytes& bytes : held) metadata += bytes.size();
+    ASSERT_LE(source.live(), kCapacity + metadata);
   }
   while (source.pending() > 0) source.Answer(0, true);
   EXPECT_EQ(answered, asked);

@@ -28,29 +28,31 @@ class Told final : public NextUse {
   const std::vector<std::int64_t> nanos_;
 };
 
-Holding Of(std::uint64_t sample, std::int64_t used_at_nanos = 0) {
-  Holding holding;
-  holding.sample = {1, sample};
-  holding.bytes = 100'000;
-  holding.used_at_nanos = used_at_nanos;
-  return holding;
+EntryMetadata Of(std::uint64_t sample, std::int64_t used_at_nanos = 0) {
+  EntryMetadata metadata;
+  metadata.sample = {1, sample};
+  metadata.bytes = 100'000;
+  metadata.used_at_nanos = used_at_nanos;
+  return metadata;
 }
 
-std::vector<Roster::Candidate> Candidates(
-    const std::vector<Holding>& holdings) {
-  std::vector<Roster::Candidate> candidates;
-  for (const Holding& holding : holdings) candidates.push_back({holding});
+std::vector<CandidateSet::Candidate> Candidates(
+    const std::vector<EntryMetadata>& entries) {
+  std::vector<CandidateSet::Candidate> candidates;
+  for (const EntryMetadata& metadata : entries)
+    candidates.push_back({metadata});
   return candidates;
 }
 
 // The places of those that should make room.
-std::vector<std::size_t> Leaving(const Holding& newcomer,
-                                 const std::vector<Holding>& holdings,
+std::vector<std::size_t> Leaving(const EntryMetadata& newcomer,
+                                 const std::vector<EntryMetadata>& entries,
                                  const NextUse& next_use) {
   std::vector<std::size_t> leaving;
-  for (const Bid& bid : OrderOfLeaving(Candidates(holdings), next_use, kNow)) {
-    if (bid.rent > RentOf(newcomer, next_use, kNow))
-      leaving.push_back(bid.candidate);
+  for (const ScoredCandidate& scored :
+       OrderOfLeaving(Candidates(entries), next_use, kNow)) {
+    if (scored.cost > EvictionCostOf(newcomer, next_use, kNow))
+      leaving.push_back(scored.candidate);
   }
   return leaving;
 }
@@ -76,35 +78,40 @@ TEST(EvictionTest, WhatNobodyWantsGoesFirstTheLeastRecentlyUsedBeforeOthers) {
 
 TEST(EvictionTest, WhatNobodyCanTellOfGoesByWhatItsReaderSaid) {
   const Told told({kUnknown});
-  Holding soon = Of(0);
+  EntryMetadata soon = Of(0);
   Touch(&soon, kNow, 10);
-  Holding late = Of(0);
+  EntryMetadata late = Of(0);
   Touch(&late, kNow, 1'000);
-  EXPECT_LT(Rent(soon, kUnknown, kNow), Rent(late, kUnknown, kNow));
-  EXPECT_EQ(Rent(late, kUnknown, kNow), Rent(late, 1'000, kNow));
+  EXPECT_LT(EvictionCost(soon, kUnknown, kNow),
+            EvictionCost(late, kUnknown, kNow));
+  EXPECT_EQ(EvictionCost(late, kUnknown, kNow),
+            EvictionCost(late, 1'000, kNow));
 }
 
 TEST(EvictionTest, WhatNobodySaidAnythingOfGoesByItsAge) {
   const Told told({kUnknown, 500, 1'500});
-  const Holding fresh = Of(0, kNow);
-  const Holding old = Of(0, kNow - 1'000);
+  const EntryMetadata fresh = Of(0, kNow);
+  const EntryMetadata old = Of(0, kNow - 1'000);
   EXPECT_THAT(Leaving(fresh, {Of(1), old, Of(2)}, told), ElementsAre(2, 1, 0));
-  Holding past = Of(0, kNow - 1'000);
+  EntryMetadata past = Of(0, kNow - 1'000);
   past.wanted_at_nanos = kNow;
-  EXPECT_EQ(Rent(past, kUnknown, kNow), Rent(old, kUnknown, kNow));
+  EXPECT_EQ(EvictionCost(past, kUnknown, kNow),
+            EvictionCost(old, kUnknown, kNow));
 }
 
 TEST(EvictionTest, OfOneNextUseTheLargestGoesFirstButNotBySizeAlone) {
-  Holding small = Of(0);
+  EntryMetadata small = Of(0);
   small.bytes = 10'000;
-  Holding large = Of(0);
+  EntryMetadata large = Of(0);
   large.bytes = 1'000'000;
-  Holding huge = Of(0);
+  EntryMetadata huge = Of(0);
   huge.bytes = 100'000'000;
-  EXPECT_LT(Rent(small, 100, kNow), Rent(large, 100, kNow));
+  EXPECT_LT(EvictionCost(small, 100, kNow), EvictionCost(large, 100, kNow));
   // What a large read costs is its bytes.
-  EXPECT_NEAR(Rent(huge, 100, kNow) / Rent(large, 100, kNow), 1, 0.15);
-  EXPECT_EQ(Rent(small, kNever, kNow), std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(EvictionCost(huge, 100, kNow) / EvictionCost(large, 100, kNow), 1,
+              0.15);
+  EXPECT_EQ(EvictionCost(small, kNever, kNow),
+            std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

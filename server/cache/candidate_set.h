@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_CACHE_ROSTER_H_
-#define FOREBAY_SERVER_CACHE_ROSTER_H_
+#ifndef FOREBAY_SERVER_CACHE_CANDIDATE_SET_H_
+#define FOREBAY_SERVER_CACHE_CANDIDATE_SET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace forebay::cache {
 
-// What eviction needs to know of bytes that are kept, or are to be.
-struct Holding {
+// What eviction needs to know of an entry of the cache, or of one to be.
+struct EntryMetadata {
   storage::SampleRef sample;
   std::uint64_t bytes = 0;  // of memory
   // CPU time that a use of it saves, where it is another form of what was read,
@@ -34,31 +34,33 @@ struct Holding {
 // Bytes that were just used at `now_nanos`, by a reader that wants them again
 // in `next_use_nanos`. Of several readers' hopes the soonest counts until it is
 // past.
-void Touch(Holding* holding, std::int64_t now_nanos,
+void Touch(EntryMetadata* metadata, std::int64_t now_nanos,
            std::int64_t next_use_nanos);
 
-// The holdings of one part of the cache, from which candidates for eviction are
+// The entries of one part of the cache, from which candidates for eviction are
 // drawn at random. Every call takes O(1) time, or O(1) a candidate. Not
 // thread-safe. Never blocks; no errors.
-class Roster {
+class CandidateSet {
  public:
-  // Names a holding until it is removed; then perhaps another one.
+  // Names an entry until it is removed, and perhaps another one after that.
   using Handle = std::uint32_t;
 
   struct Candidate {
-    Holding holding;
+    EntryMetadata metadata;
     Handle handle = 0;
     std::uint64_t serial = 0;
   };
 
-  Handle Add(const Holding& holding);
+  Handle Add(const EntryMetadata& metadata);
   void Remove(Handle handle);
-  Holding& At(Handle handle) { return candidates_[places_[handle]].holding; }
-  // Whether what was drawn is still there.
+  EntryMetadata& At(Handle handle) {
+    return candidates_[places_[handle]].metadata;
+  }
+  // Whether the entry that was drawn is still there.
   bool Has(const Candidate& candidate) const;
   std::size_t size() const { return candidates_.size(); }
 
-  // Adds `count` of them to `drawn`, some perhaps more than once; all of them,
+  // Adds `count` entries to `drawn`, some perhaps more than once; all of them,
   // each once, if there are no more than that.
   void Draw(std::size_t count, base::PhiloxStream& random,
             std::vector<Candidate>* drawn) const;
@@ -74,4 +76,4 @@ class Roster {
 
 }  // namespace forebay::cache
 
-#endif  // FOREBAY_SERVER_CACHE_ROSTER_H_
+#endif  // FOREBAY_SERVER_CACHE_CANDIDATE_SET_H_

@@ -1,4 +1,4 @@
-#include "server/cache/landlord.h"
+#include "server/cache/evictor.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,15 +19,15 @@ constexpr std::size_t kEvictionsOfADraw = 4;
 constexpr int kAttempts = 4;
 // Of these, the forms are candidates where forms have to make room for one.
 constexpr std::size_t kDrawnForForms = 4 * kCandidates;
-// An offer whose rent is above all that were drawn last is declined unseen, but
+// An offer whose cost is above all that were drawn last is declined unseen, but
 // for one in so many: those may be gone.
 constexpr std::uint64_t kUnseenOffers = 16;
 
 }  // namespace
 
-std::optional<Charge> Landlord::MakeRoom(const Holding& newcomer,
-                                         std::int64_t now_nanos, Draw* draw,
-                                         Horizon horizon) {
+std::optional<Charge> Evictor::MakeRoom(const EntryMetadata& newcomer,
+                                        std::int64_t now_nanos, Draw* draw,
+                                        Horizon horizon) {
   if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
@@ -36,21 +36,21 @@ std::optional<Charge> Landlord::MakeRoom(const Holding& newcomer,
   return ledger_->Take(newcomer.bytes);
 }
 
-std::optional<Landlord::FormRent> Landlord::MakeRoomForOffer(
-    const Holding& newcomer, std::int64_t now_nanos) {
+std::optional<Evictor::FormCharges> Evictor::MakeRoomForOffer(
+    const EntryMetadata& newcomer, std::int64_t now_nanos) {
   if (newcomer.bytes > forms_->capacity()) return std::nullopt;
-  const double own_rent = RentOf(newcomer, *next_use_, now_nanos);
-  if (own_rent == std::numeric_limits<double>::infinity()) return std::nullopt;
+  const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
+  if (own_cost == std::numeric_limits<double>::infinity()) return std::nullopt;
   auto form_charge = forms_->Take(newcomer.bytes);
   std::optional<LeavingForms> leaving;
   if (!form_charge.has_value()) {
-    leaving = FormsToLeave(newcomer.bytes, own_rent, now_nanos);
+    leaving = FormsToLeave(newcomer.bytes, own_cost, now_nanos);
     if (!leaving.has_value()) return std::nullopt;
   }
   std::optional<Charge> charge;
   // What leaves the forms leaves room among all, too.
   if (!leaving.has_value() || leaving->bytes < newcomer.bytes) {
-    charge = MakeRoomAmongAll(newcomer, own_rent, now_nanos);
+    charge = MakeRoomAmongAll(newcomer, own_cost, now_nanos);
     if (!charge.has_value()) return std::nullopt;
   }
   if (leaving.has_value()) {
@@ -59,32 +59,32 @@ std::optional<Landlord::FormRent> Landlord::MakeRoomForOffer(
     if (!charge.has_value()) charge = ledger_->Take(newcomer.bytes);
   }
   if (!charge.has_value() || !form_charge.has_value()) return std::nullopt;
-  return FormRent{*std::move(charge), *std::move(form_charge)};
+  return FormCharges{*std::move(charge), *std::move(form_charge)};
 }
 
-std::optional<Landlord::LeavingForms> Landlord::FormsToLeave(
-    std::uint64_t bytes, double own_rent, std::int64_t now_nanos) {
+std::optional<Evictor::LeavingForms> Evictor::FormsToLeave(
+    std::uint64_t bytes, double own_cost, std::int64_t now_nanos) {
   Draw all = DrawUnordered(kDrawnForForms);
   LeavingForms leaving;
   Draw& draw = leaving.draw;
   for (std::size_t i = 0; i < all.candidates_.size(); ++i) {
-    if (all.candidates_[i].holding.saves_nanos <= 0) continue;
+    if (all.candidates_[i].metadata.saves_nanos <= 0) continue;
     draw.candidates_.push_back(all.candidates_[i]);
     draw.shards_.push_back(all.shards_[i]);
   }
   draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
   const std::uint64_t used = std::min(forms_->used(), forms_->capacity());
   const std::uint64_t free = forms_->capacity() - used;
-  for (const Bid& bid : draw.order_) {
-    if (leaving.bytes + free >= bytes || bid.rent <= own_rent) break;
-    leaving.bytes += draw.candidates_[bid.candidate].holding.bytes;
+  for (const ScoredCandidate& scored : draw.order_) {
+    if (leaving.bytes + free >= bytes || scored.cost <= own_cost) break;
+    leaving.bytes += draw.candidates_[scored.candidate].metadata.bytes;
     ++leaving.count;
   }
   if (leaving.bytes + free < bytes) return std::nullopt;
   return leaving;
 }
 
-void Landlord::Evict(const LeavingForms& leaving) {
+void Evictor::Evict(const LeavingForms& leaving) {
   // Freed by no lock's holder.
   std::vector<std::shared_ptr<const Held>> evicted;
   for (std::size_t i = 0; i < leaving.count; ++i) {
@@ -92,64 +92,65 @@ void Landlord::Evict(const LeavingForms& leaving) {
   }
 }
 
-std::optional<Charge> Landlord::MakeRoomAmongAll(const Holding& newcomer,
-                                                 double own_rent,
-                                                 std::int64_t now_nanos) {
+std::optional<Charge> Evictor::MakeRoomAmongAll(const EntryMetadata& newcomer,
+                                                double own_cost,
+                                                std::int64_t now_nanos) {
   if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
-  if (own_rent >= highest_rent_.load(std::memory_order_relaxed) &&
+  if (own_cost >= highest_cost_.load(std::memory_order_relaxed) &&
       ++offers_ % kUnseenOffers != 0) {
     return std::nullopt;
   }
   Draw draw = DrawCandidates(now_nanos);
   std::uint64_t leaving = 0;
-  for (const Bid& bid : draw.order_) {
-    if (bid.rent <= own_rent) break;
-    leaving += draw.candidates_[bid.candidate].holding.bytes;
+  for (const ScoredCandidate& scored : draw.order_) {
+    if (scored.cost <= own_cost) break;
+    leaving += draw.candidates_[scored.candidate].metadata.bytes;
   }
   if (leaving < newcomer.bytes) return std::nullopt;
   if (!Evict(newcomer, now_nanos, &draw, /*horizon=*/-1)) return std::nullopt;
   return ledger_->Take(newcomer.bytes);
 }
 
-bool Landlord::Evict(const Holding& newcomer, std::int64_t now_nanos,
-                     Draw* draw, Horizon horizon) {
+bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
+                    Draw* draw, Horizon horizon) {
   if (draw->next_ >= kEvictionsOfADraw) *draw = {};
-  const double own_rent = RentOf(newcomer, *next_use_, now_nanos);
+  const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
   if (draw->next_ == draw->order_.size() ||
-      (draw->next_ > 0 && draw->order_[draw->next_].rent <= own_rent)) {
+      (draw->next_ > 0 && draw->order_[draw->next_].cost <= own_cost)) {
     *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t made = 0;
   // Freed by no lock's holder.
   std::vector<std::shared_ptr<const Held>> evicted;
   while (made < newcomer.bytes && draw->next_ < draw->order_.size()) {
-    const Bid& bid = draw->order_[draw->next_];
-    if (bid.rent <= own_rent) break;
+    const ScoredCandidate& scored = draw->order_[draw->next_];
+    if (scored.cost <= own_cost) break;
     ++draw->next_;
-    const Roster::Candidate& candidate = draw->candidates_[bid.candidate];
+    const CandidateSet::Candidate& candidate =
+        draw->candidates_[scored.candidate];
     const bool is_due =
-        bid.next_use_nanos != kUnknown && bid.next_use_nanos <= horizon;
-    if (candidate.holding.is_ahead && is_due) continue;
-    made += GiveUp(*draw, bid, &evicted);
+        scored.next_use_nanos != kUnknown && scored.next_use_nanos <= horizon;
+    if (candidate.metadata.is_ahead && is_due) continue;
+    made += GiveUp(*draw, scored, &evicted);
   }
   return !evicted.empty();
 }
 
-std::uint64_t Landlord::GiveUp(
-    const Draw& draw, const Bid& bid,
+std::uint64_t Evictor::GiveUp(
+    const Draw& draw, const ScoredCandidate& scored,
     std::vector<std::shared_ptr<const Held>>* evicted) {
-  const Roster::Candidate& candidate = draw.candidates_[bid.candidate];
-  auto held = (*shards_)[draw.shards_[bid.candidate]].Evict(candidate);
+  const CandidateSet::Candidate& candidate = draw.candidates_[scored.candidate];
+  auto held = (*shards_)[draw.shards_[scored.candidate]].Evict(candidate);
   if (held == nullptr) return 0;
-  const Holding& holding = candidate.holding;
-  if (holding.saves_nanos > 0) {
-    yield_->Left(holding.sample.dataset, holding.uses);
+  const EntryMetadata& metadata = candidate.metadata;
+  if (metadata.saves_nanos > 0) {
+    yield_->Left(metadata.sample.dataset, metadata.uses);
   }
   evicted->push_back(std::move(held));
-  return holding.bytes;
+  return metadata.bytes;
 }
 
-Landlord::Draw Landlord::DrawUnordered(std::size_t count) {
+Evictor::Draw Evictor::DrawUnordered(std::size_t count) {
   const std::uint64_t number = ++draws_;
   base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
   Draw draw;
@@ -164,11 +165,11 @@ Landlord::Draw Landlord::DrawUnordered(std::size_t count) {
   return draw;
 }
 
-Landlord::Draw Landlord::DrawCandidates(std::int64_t now_nanos) {
+Evictor::Draw Evictor::DrawCandidates(std::int64_t now_nanos) {
   Draw draw = DrawUnordered(kCandidates);
   draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
   if (!draw.order_.empty()) {
-    highest_rent_.store(draw.order_.front().rent, std::memory_order_relaxed);
+    highest_cost_.store(draw.order_.front().cost, std::memory_order_relaxed);
   }
   return draw;
 }

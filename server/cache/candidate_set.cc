@@ -1,4 +1,4 @@
-#include "server/cache/roster.h"
+#include "server/cache/candidate_set.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,18 +7,18 @@
 
 namespace forebay::cache {
 
-void Touch(Holding* holding, std::int64_t now_nanos,
+void Touch(EntryMetadata* metadata, std::int64_t now_nanos,
            std::int64_t next_use_nanos) {
   const std::int64_t wanted_at = next_use_nanos > INT64_MAX - now_nanos
                                      ? INT64_MAX
                                      : now_nanos + next_use_nanos;
-  const bool is_past = holding->wanted_at_nanos <= now_nanos;
-  holding->used_at_nanos = now_nanos;
-  holding->wanted_at_nanos =
-      is_past ? wanted_at : std::min(wanted_at, holding->wanted_at_nanos);
+  const bool is_past = metadata->wanted_at_nanos <= now_nanos;
+  metadata->used_at_nanos = now_nanos;
+  metadata->wanted_at_nanos =
+      is_past ? wanted_at : std::min(wanted_at, metadata->wanted_at_nanos);
 }
 
-Roster::Handle Roster::Add(const Holding& holding) {
+CandidateSet::Handle CandidateSet::Add(const EntryMetadata& metadata) {
   FOREBAY_CHECK(candidates_.size() < kNowhere);
   if (free_.empty()) {
     free_.push_back(static_cast<Handle>(places_.size()));
@@ -27,11 +27,11 @@ Roster::Handle Roster::Add(const Holding& holding) {
   const Handle handle = free_.back();
   free_.pop_back();
   places_[handle] = static_cast<std::uint32_t>(candidates_.size());
-  candidates_.push_back({holding, handle, ++last_serial_});
+  candidates_.push_back({metadata, handle, ++last_serial_});
   return handle;
 }
 
-void Roster::Remove(Handle handle) {
+void CandidateSet::Remove(Handle handle) {
   const std::uint32_t place = std::exchange(places_[handle], kNowhere);
   FOREBAY_CHECK(place != kNowhere);
   if (place + 1 < candidates_.size()) {
@@ -42,13 +42,13 @@ void Roster::Remove(Handle handle) {
   free_.push_back(handle);
 }
 
-bool Roster::Has(const Candidate& candidate) const {
+bool CandidateSet::Has(const Candidate& candidate) const {
   const std::uint32_t place = places_[candidate.handle];
   return place != kNowhere && candidates_[place].serial == candidate.serial;
 }
 
-void Roster::Draw(std::size_t count, base::PhiloxStream& random,
-                  std::vector<Candidate>* drawn) const {
+void CandidateSet::Draw(std::size_t count, base::PhiloxStream& random,
+                        std::vector<Candidate>* drawn) const {
   if (candidates_.size() <= count) {
     drawn->insert(drawn->end(), candidates_.begin(), candidates_.end());
     return;
