@@ -36,7 +36,7 @@ namespace forebay::cache {
 // What readers made of what they read is kept too, where they offer it, beside
 // the bytes that it was made of and weighed against them and all others.
 //
-// Thread-safe. Owned by the daemon; the budget, the clock and the oracle
+// Thread-safe. Owned by the daemon; the budget, the clock and NextUse
 // outlive it, and so does the source below as long as anybody reads. What it
 // handed out outlives it too, and counts among its memory for that long. Read
 // does not block, but for what a root's StillHas takes: a hit is answered

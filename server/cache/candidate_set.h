@@ -11,7 +11,7 @@
 
 namespace forebay::cache {
 
-// What eviction needs to know of an entry of the cache, or of one to be.
+// Describes an entry of the cache, or a new one, to eviction.
 struct EntryMetadata {
   storage::SampleRef sample;
   std::uint64_t bytes = 0;  // of memory

@@ -24,8 +24,8 @@ namespace forebay::cache {
 // they were used, or removed, meanwhile.
 //
 // Thread-safe. Owned by the cache; what it is made with outlives it, and
-// charges may outlive it. Never blocks; asks, and frees what it evicts, without
-// any lock. No errors.
+// charges may outlive it. Never blocks; asks NextUse, and frees what it
+// evicts, without any lock. No errors.
 class Evictor {
  public:
   // Candidates for eviction that were drawn together. A caller that needs room

@@ -23,7 +23,7 @@ class FormRoom {
 // (storage::ReadRequest::form), where they save more than what they would
 // displace.
 //
-// Thread-safe; never blocks; calls the oracle of next uses without any lock.
+// Thread-safe; never blocks; calls NextUse without any lock.
 // No errors: what is not kept is made anew.
 class FormKeeper {
  public:

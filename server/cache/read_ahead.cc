@@ -13,7 +13,7 @@ namespace {
 constexpr int kPassed = 32;
 
 // Within what time all are wanted that the reader wants, and those that others
-// want about as soon. Of some the oracle says what others want of them, or that
+// want about as soon. Of some NextUse says what others want of them, or that
 // they were asked for just now: the median of the reader's paces is its own.
 Evictor::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
                            const std::vector<std::int64_t>& nanos) {

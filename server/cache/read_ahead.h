@@ -28,7 +28,7 @@ namespace forebay::cache {
 // small, what has no room is left to be read when it is wanted.
 //
 // Thread-safe. Owned by the cache; all that it is made with outlives it. Never
-// blocks; asks neighbourhoods and the oracle without any lock. No errors.
+// blocks; asks neighbourhoods and NextUse without any lock. No errors.
 class ReadAhead {
  public:
   // One whose neighbours are to be read.

@@ -73,14 +73,14 @@ class BatchCache {
 
   void Put(CompletedBatch batch);
   const CompletedBatch* Find(const BatchKey& key) const;
-  // Drops the epoch's batches, because no member can read them any more. Leased
-  // ones go when their leases end.
+  // Hides the epoch's batches from Find: its order may be another one now.
+  // Their slots can be evicted, those of leased batches once the leases end.
   void Forget(std::uint64_t epoch);
   // Drops the failures that `wanted` returns false for.
   void DropFailures(const std::function<bool(const BatchKey&)>& wanted);
 
   // Gives back the last slots beyond those that members pay for, if they are
-  // free or hold kept batches. Only while no member has mapped them.
+  // free or hold kept batches. Only while no member has an epoch under way.
   void Trim();
   // Hands over all slots, which are free or hold kept batches. The caller
   // destroys them.

@@ -18,7 +18,7 @@ struct BatchRequest {
   Position position = 0;
   std::uint64_t left = 0;    // samples of its epoch, from there on
   bool open = false;         // the member may have one more batch in flight
-  bool hungry = false;       // its trainer waits for this batch
+  bool hungry = false;       // its trainer waits for a batch
   bool has_nothing = false;  // it has no batch to take, and none in flight
   bool claims = false;       // members ahead of it may give way to it
   double served = 0;         // batches that were made for the member so far

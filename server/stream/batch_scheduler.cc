@@ -20,7 +20,7 @@ bool BatchScheduler::Begin(std::int64_t now_nanos) {
 
 std::optional<BatchRequest> BatchScheduler::RequestOf(
     Member& member, std::int64_t now_nanos) const {
-  // Who has so many needs no more, and what comes after does not matter yet.
+  // A member with so many batches ahead needs no more for now.
   constexpr std::uint32_t kPlenty = 32;
   const Cursor& cursor = member.cursor();
   if (!cursor.running()) return std::nullopt;
@@ -42,8 +42,8 @@ std::optional<BatchRequest> BatchScheduler::RequestOf(
   const bool open = ready + ahead < member.depth().target() &&
                     leases + in_flight_->MadeFor(member.holder()) < slots;
   const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
-  // For whose sake workers would idle, nobody gives way to it: whose reads
-  // hang, and whom a cap may hold up.
+  // No member gives way to one whose reads hang, or that a cap may hold up:
+  // workers would idle meanwhile.
   const bool idles = member.capped || (!open && hanging > 0 && moving == 0);
   return BatchRequest{.member = member.holder(),
                       .key = key,

@@ -9,7 +9,7 @@
 namespace forebay::stream {
 namespace {
 
-// What all samples may hold that are ever in the making, at least `least`.
+// The most bytes that the samples of all slots hold, at least `least`.
 std::uint64_t MostBytes(const StreamSpec& spec, std::uint64_t least) {
   const std::uint64_t sample =
       storage::HeldBytes(spec.dataset->largest_sample());

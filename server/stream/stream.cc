@@ -53,7 +53,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
 std::uint64_t Stream::samples_per_epoch() const {
   if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
   base::MutexLock lock(&mutex_);
-  return courses_.empty() ? 0 : courses_.back()->samples();
+  return epoch_pairs_.empty() ? 0 : epoch_pairs_.back()->samples();
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
@@ -193,17 +193,18 @@ std::shared_ptr<const EpochPair> Stream::EpochsLocked(
   if (spec_.sampler.is_listed() || spec_.sampler.is_drawn()) {
     // The same epoch may be another one now: nothing of it is kept.
     batch_cache_.Forget(epoch);
-    courses_ = {EpochPair::Of(spec_.sampler, epoch, list)};
-    return courses_.back();
+    epoch_pairs_ = {EpochPair::Of(spec_.sampler, epoch, list)};
+    return epoch_pairs_.back();
   }
-  std::erase_if(courses_, [&](const std::shared_ptr<const EpochPair>& epochs) {
-    return epochs.use_count() == 1 && epochs->epoch() != epoch;
-  });
-  for (const std::shared_ptr<const EpochPair>& epochs : courses_) {
+  std::erase_if(epoch_pairs_,
+                [&](const std::shared_ptr<const EpochPair>& epochs) {
+                  return epochs.use_count() == 1 && epochs->epoch() != epoch;
+                });
+  for (const std::shared_ptr<const EpochPair>& epochs : epoch_pairs_) {
     if (epochs->epoch() == epoch) return epochs;
   }
-  courses_.push_back(EpochPair::Of(spec_.sampler, epoch));
-  return courses_.back();
+  epoch_pairs_.push_back(EpochPair::Of(spec_.sampler, epoch));
+  return epoch_pairs_.back();
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(

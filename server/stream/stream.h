@@ -236,7 +236,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
   Flows flows_ ABSL_GUARDED_BY(mutex_);  // of those that run, or ran last
-  std::vector<std::shared_ptr<const EpochPair>> courses_
+  std::vector<std::shared_ptr<const EpochPair>> epoch_pairs_
       ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that look

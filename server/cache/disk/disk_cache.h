@@ -33,7 +33,7 @@ namespace forebay::cache::disk {
 // is while the disk is slower than that by far: then it is left alone for a
 // time, as one that fails is.
 //
-// Thread-safe. Owned by the daemon; the source below, the budget, the oracle
+// Thread-safe. Owned by the daemon; the source below, the budget, NextUse
 // and the clock outlive it, as does what it handed out. Read does not block,
 // but for what a root's StillHas takes.
 // Create and destruction block for the disk; destruction waits for the reads

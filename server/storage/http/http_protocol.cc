@@ -40,7 +40,7 @@ absl::Status HttpProtocol::Judge(const ReadRequest& read,
                                  const ByteRange& range,
                                  const Answer& answer) const {
   absl::Status in_range = CheckRange(answer, range, read.version.size);
-  // What a server compresses for an answer has an entity tag of its own.
+  // A compressed answer has an entity tag of its own.
   if (absl::IsUnimplemented(in_range)) return in_range;
   if (StampOf(answer) != read.version.stamp)
     return absl::FailedPreconditionError(
