@@ -80,24 +80,24 @@ void SlotPool::Free(std::uint32_t slot) {
   slots_[slot].state = State::kFree;
 }
 
-bool SlotPool::Lease(std::uint32_t slot, Holder holder) {
+bool SlotPool::Lease(std::uint32_t slot, MemberId holder) {
   if (slots_[slot].state != State::kFinished) return false;
   slots_[slot].holders.push_back(holder);
   return true;
 }
 
 bool SlotPool::Release(std::uint32_t slot, std::uint32_t generation,
-                       Holder holder) {
+                       MemberId holder) {
   if (slot >= slots_.size()) return false;
   if (slots_[slot].generation != generation) return false;
   return EndLease(slots_[slot], holder);
 }
 
-void SlotPool::ReleaseAll(Holder holder) {
+void SlotPool::ReleaseAll(MemberId holder) {
   for (Slot& slot : slots_) std::erase(slot.holders, holder);
 }
 
-bool SlotPool::EndLease(Slot& slot, Holder holder) {
+bool SlotPool::EndLease(Slot& slot, MemberId holder) {
   const auto lease =
       std::find(slot.holders.begin(), slot.holders.end(), holder);
   if (lease == slot.holders.end()) return false;
@@ -105,7 +105,7 @@ bool SlotPool::EndLease(Slot& slot, Holder holder) {
   return true;
 }
 
-std::uint32_t SlotPool::Leases(Holder holder) const {
+std::uint32_t SlotPool::Leases(MemberId holder) const {
   std::uint32_t leases = 0;
   for (const Slot& slot : slots_) {
     leases += static_cast<std::uint32_t>(

@@ -12,7 +12,7 @@
 namespace forebay::arena {
 
 // Who can hold a lease: the members of a stream, numbered by it.
-using Holder = std::uint32_t;
+using MemberId = std::uint32_t;
 
 struct SlotCounts {
   std::uint32_t free = 0;
@@ -63,18 +63,18 @@ class SlotPool {
   void Free(std::uint32_t slot);
 
   // One more lease on a finished slot; false if it is not.
-  bool Lease(std::uint32_t slot, Holder holder);
+  bool Lease(std::uint32_t slot, MemberId holder);
   // Whether anybody has leased it.
   bool IsLeased(std::uint32_t slot) const {
     return !slots_[slot].holders.empty();
   }
   // Ends one lease. False if `holder` has none on this generation of this slot:
   // any numbers may be passed.
-  bool Release(std::uint32_t slot, std::uint32_t generation, Holder holder);
+  bool Release(std::uint32_t slot, std::uint32_t generation, MemberId holder);
   // Ends all leases of a holder.
-  void ReleaseAll(Holder holder);
+  void ReleaseAll(MemberId holder);
   // How many the holder has.
-  std::uint32_t Leases(Holder holder) const;
+  std::uint32_t Leases(MemberId holder) const;
 
  private:
   enum class State { kFree, kFilling, kFinished };
@@ -82,10 +82,10 @@ class SlotPool {
     SharedMemory memory;
     State state = State::kFree;
     std::uint32_t generation = 0;
-    std::vector<Holder> holders;
+    std::vector<MemberId> holders;
   };
 
-  static bool EndLease(Slot& slot, Holder holder);
+  static bool EndLease(Slot& slot, MemberId holder);
 
   std::vector<Slot> slots_;
   std::uint64_t slot_bytes_;

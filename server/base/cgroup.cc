@@ -24,7 +24,7 @@
 namespace forebay::base {
 namespace {
 
-constexpr int kMostCpus = 8192;
+constexpr int kMaxCpus = 8192;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -79,7 +79,7 @@ void Lower(std::optional<Limit>& limit, Limit found) {
 }
 
 int AffinityCpus() {
-  std::vector<cpu_set_t> set(kMostCpus / CPU_SETSIZE);
+  std::vector<cpu_set_t> set(kMaxCpus / CPU_SETSIZE);
   const std::size_t bytes = set.size() * sizeof(cpu_set_t);
   if (sched_getaffinity(0, bytes, set.data()) == 0)
     return CPU_COUNT_S(bytes, set.data());

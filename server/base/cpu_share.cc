@@ -8,8 +8,8 @@
 namespace forebay::base {
 namespace {
 
-constexpr double kMostCpus = 1024;
-constexpr double kMostPercent = 100;
+constexpr double kMaxCpus = 1024;
+constexpr double kMaxPercent = 100;
 
 }  // namespace
 
@@ -30,9 +30,9 @@ absl::StatusOr<double> ParseCpuShare(std::string_view text, double total) {
         "is neither CPUs, such as \"6\" or \"1.5\", nor a part of "
         "all, such as \"75%\"");
   if (number <= 0) return refuse("is no CPU time at all");
-  if (number > (unit.empty() ? kMostCpus : kMostPercent))
+  if (number > (unit.empty() ? kMaxCpus : kMaxPercent))
     return refuse("is more CPU time than there can be");
-  return unit.empty() ? number : number / kMostPercent * total;
+  return unit.empty() ? number : number / kMaxPercent * total;
 }
 
 }  // namespace forebay::base

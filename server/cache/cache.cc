@@ -1,16 +1,16 @@
-// How the cache works. The extent's hash names a shard, whose table says
+// How the cache works. The extent's hash names a stripe, whose table says
 // whether the bytes are there (a hit), on their way (join whoever waits for
 // them), or neither (a miss). What is on its way for another revision is no
 // answer: then the request goes below alone, and is not kept. A hit is given
 // out if the root can tell at once that the object is what it was when its
 // bytes were read; else the source is asked to read it anew unless it is. Who
 // misses makes room before the read is sent: the evictor draws candidates from
-// a shard and, where it has too few, from those after it; those that are wanted
-// later than the newcomer go. Where none are, the read goes below all the same
-// and is answered, but not kept. Then what lies beside it and is wanted soon is
-// looked at: what is missing and finds room goes below with it, as a flight
-// that nobody waits for yet. Bytes of which another form is kept are the first
-// to go, unless somebody wants them since.
+// a stripe and, where it has too few, from those after it; those that are
+// wanted later than the newcomer go. Where none are, the read goes below all
+// the same and is answered, but not kept. Then what lies beside it and is
+// wanted soon is looked at: what is missing and finds room goes below with it,
+// as a read in flight that nobody waits for yet. Bytes of which another variant
+// is kept are the first to go, unless somebody wants them since.
 #include "server/cache/cache.h"
 
 #include <algorithm>
@@ -26,25 +26,25 @@ namespace {
 // it costs to measure that to be nothing, few enough for no worker to wait.
 constexpr std::size_t kRunReads = 16;
 
-// Whether what is held may be given out unasked: the object is what it was when
-// that was read.
-bool IsCurrent(const storage::ReadRequest& request, const Held& held) {
+// Whether what is cached may be given out unasked: the object is what it was
+// when that was read.
+bool IsCurrent(const storage::ReadRequest& request, const CachedBytes& cached) {
   storage::ObjectVersion version = request.version;
-  version.revision = held.revision;
+  version.revision = cached.revision;
   return request.root->StillHas(request.object, version);
 }
 
 // Whether it is what the request is for, if it is current: bytes of another
 // revision than the reader's index knows may have another layout.
-bool Suits(const storage::ReadRequest& request, const Held& held) {
+bool Suits(const storage::ReadRequest& request, const CachedBytes& cached) {
   const storage::Revision& wanted = request.version.revision;
-  return wanted == storage::Revision() || wanted == held.revision;
+  return wanted == storage::Revision() || wanted == cached.revision;
 }
 
 ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
                                bool is_missed) {
   return {.root = request.root,
-          .neighbourhood = request.neighbourhood,
+          .read_ahead_hints = request.read_ahead_hints,
           .sample = request.sample.sample,
           .job = request.purpose.job,
           .payers = request.purpose.payers,
@@ -68,12 +68,12 @@ Cache::Cache(const Options& options, const Surroundings& surroundings,
     : around_(surroundings),
       cpus_(options.cpus),
       ledger_(std::make_shared<Ledger>(std::move(capacity))),
-      forms_(std::make_shared<Ledger>(
-          std::min(options.form_capacity, options.capacity))),
-      shards_(kShards),
-      evictor_(&shards_, ledger_, forms_, surroundings.next_use, &form_yield_,
+      variants_(std::make_shared<Ledger>(
+          std::min(options.variant_capacity, options.capacity))),
+      stripes_(kStripes),
+      evictor_(&stripes_, ledger_, variants_, surroundings.next_use, &reuse_,
                options.seed),
-      read_ahead_(&shards_, &evictor_, surroundings.next_use) {}
+      read_ahead_(&stripes_, &evictor_, surroundings.next_use) {}
 
 Cache::~Cache() {
   base::MutexLock lock(&mutex_);
@@ -100,10 +100,10 @@ void Cache::Read(absl::Span<storage::ReadRequest> requests) {
 }
 
 Cache::Hit Cache::HitOf(storage::ReadRequest& request,
-                        std::shared_ptr<const Held> held) {
-  if (request.seen != nullptr) *request.seen = held->revision;
-  const absl::Span<const std::uint8_t> span = held->bytes.span();
-  return {std::move(request.done), base::Bytes(std::move(held), span)};
+                        std::shared_ptr<const CachedBytes> cached) {
+  if (request.seen != nullptr) *request.seen = cached->revision;
+  const absl::Span<const std::uint8_t> span = cached->bytes.span();
+  return {std::move(request.done), base::Bytes(std::move(cached), span)};
 }
 
 void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
@@ -127,26 +127,26 @@ void Cache::PassBelow(storage::ReadRequest request, Findings* findings) {
   findings->below.push_back(std::move(request));
 }
 
-bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
-                       Findings* findings) {
+bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
+                          Findings* findings) {
   const std::shared_ptr<const std::string> root = request.root->identity();
-  const ExtentView extent = ViewOf(*root, request, request.form);
-  const std::size_t shard = extent.hash % kShards;
-  Shard::Found found =
-      shards_[shard].Look(extent, root, request, /*memory=*/0, now_nanos);
+  const ExtentView extent = ViewOf(*root, request, request.variant);
+  const std::size_t stripe = extent.hash % kStripes;
+  Stripe::Found found =
+      stripes_[stripe].Look(extent, root, request, /*memory=*/0, now_nanos);
   if (found.hit != nullptr &&
       (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
-    found = shards_[shard].Doubt(extent, root, request, /*memory=*/0, now_nanos,
-                                 found.saves_nanos);
+    found = stripes_[stripe].CheckStaleness(extent, root, request, /*memory=*/0,
+                                            now_nanos, found.saves_nanos);
   }
   if (found.absent) return false;
-  if (request.neighbourhood != nullptr && request.neighbours_due) {
+  if (request.read_ahead_hints != nullptr && request.neighbours_due) {
     findings->occasions.push_back(OccasionOf(request, /*is_missed=*/false));
   }
   if (found.hit != nullptr) {
     findings->hits.push_back(HitOf(request, std::move(found.hit)));
   } else if (found.missed != nullptr) {
-    findings->misses.push_back({shard, std::move(found.missed),
+    findings->misses.push_back({stripe, std::move(found.missed),
                                 std::move(request),
                                 EntryMetadata{.sample = {}}});
   } else if (found.joined != 0) {
@@ -157,26 +157,26 @@ bool Cache::LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
 
 void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                    Findings* findings) {
-  if (request.form != storage::kEncoded && request.given != nullptr &&
-      LookUpForm(request, now_nanos, findings)) {
+  if (request.variant != storage::kEncoded && request.given != nullptr &&
+      LookUpVariant(request, now_nanos, findings)) {
     return;
   }
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request);
-  const std::size_t shard = extent.hash % kShards;
+  const std::size_t stripe = extent.hash % kStripes;
   const EntryMetadata metadata = {.sample = request.sample,
                                   .bytes = MemoryFor(request),
                                   .used_at_nanos = now_nanos,
                                   .wanted_at_nanos = INT64_MAX};
-  Shard::Found found =
-      shards_[shard].Look(extent, root, request, metadata.bytes, now_nanos);
+  Stripe::Found found =
+      stripes_[stripe].Look(extent, root, request, metadata.bytes, now_nanos);
   if (found.hit != nullptr &&
       (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
-    found =
-        shards_[shard].Doubt(extent, root, request, metadata.bytes, now_nanos,
-                             /*saves_nanos=*/0);
+    found = stripes_[stripe].CheckStaleness(extent, root, request,
+                                            metadata.bytes, now_nanos,
+                                            /*saves_nanos=*/0);
   }
-  if (request.neighbourhood != nullptr) {
+  if (request.read_ahead_hints != nullptr) {
     const bool is_missed =
         found.missed != nullptr && found.missed->confirms == nullptr;
     if (is_missed || request.neighbours_due) {
@@ -187,7 +187,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     findings->hits.push_back(HitOf(request, std::move(found.hit)));
   } else if (found.missed != nullptr) {
     findings->misses.push_back(
-        {shard, std::move(found.missed), std::move(request), metadata});
+        {stripe, std::move(found.missed), std::move(request), metadata});
   } else if (found.apart) {
     PassBelow(std::move(request), findings);
   } else if (found.joined != 0) {
@@ -198,11 +198,11 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
 void Cache::MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses) {
   Evictor::Draw draw;
   for (Miss& miss : *misses) {
-    if (miss.flight->confirms != nullptr) {
-      miss.request.unless = miss.flight->confirms->revision;
+    if (miss.in_flight->confirms != nullptr) {
+      miss.request.unless = miss.in_flight->confirms->revision;
     } else if (auto charge =
                    evictor_.MakeRoom(miss.metadata, now_nanos, &draw)) {
-      miss.flight->charge = *std::move(charge);
+      miss.in_flight->charge = *std::move(charge);
     }
   }
 }
@@ -211,20 +211,20 @@ void Cache::SendBelow(std::vector<Miss> misses,
                       std::vector<storage::ReadRequest> below) {
   for (Miss& miss : misses) {
     storage::ReadRequest& request = miss.request;
-    CountFlight();
-    if (miss.flight->confirms == nullptr) {
+    CountRead();
+    if (miss.in_flight->confirms == nullptr) {
       read_cost_.Began(around_.clock->NowNanos());
     }
     miss.ticket = request.ticket = ++last_ticket_;
-    request.purpose = shards_[miss.shard].Depart(*miss.flight);
-    request.neighbourhood = nullptr;
-    request.form = storage::kEncoded;
+    request.purpose = stripes_[miss.stripe].BeginSending(*miss.in_flight);
+    request.read_ahead_hints = nullptr;
+    request.variant = storage::kEncoded;
     request.given = nullptr;
-    request.origin = &miss.flight->origin;
-    request.seen = &miss.flight->seen;
-    request.done = [this, shard = miss.shard,
-                    flight = miss.flight](absl::StatusOr<base::Bytes> bytes) {
-      Land(shard, flight, std::move(bytes));
+    request.origin = &miss.in_flight->origin;
+    request.seen = &miss.in_flight->seen;
+    request.done = [this, stripe = miss.stripe, in_flight = miss.in_flight](
+                       absl::StatusOr<base::Bytes> bytes) {
+      Complete(stripe, in_flight, std::move(bytes));
     };
     below.push_back(std::move(request));
   }
@@ -232,47 +232,47 @@ void Cache::SendBelow(std::vector<Miss> misses,
   // Who came before the reads were there to be shared.
   for (const Miss& miss : misses) {
     for (const storage::ReadPurpose& purpose :
-         shards_[miss.shard].Follow(*miss.flight, miss.ticket)) {
+         stripes_[miss.stripe].NoteSent(*miss.in_flight, miss.ticket)) {
       around_.below->Share(miss.ticket, purpose);
     }
   }
 }
 
-void Cache::Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
-                 absl::StatusOr<base::Bytes> bytes) {
-  if (flight->confirms == nullptr) {
-    read_cost_.Landed(around_.clock->NowNanos(),
-                      bytes.ok() ? bytes->size() : 0);
+void Cache::Complete(std::size_t stripe,
+                     const std::shared_ptr<InFlightRead>& in_flight,
+                     absl::StatusOr<base::Bytes> bytes) {
+  if (in_flight->confirms == nullptr) {
+    read_cost_.Ended(around_.clock->NowNanos(), bytes.ok() ? bytes->size() : 0);
   }
-  std::shared_ptr<const Held> kept;
-  if (bytes.ok() && flight->confirms != nullptr) {
-    if (bytes->size() < flight->extent->length) kept = flight->confirms;
-  } else if (bytes.ok() && flight->charge.bytes() > 0) {
-    kept =
-        std::make_shared<const Held>(Held{.charge = std::move(flight->charge),
-                                          .form_charge = {},
-                                          .cover = {},
-                                          .revision = flight->seen,
-                                          .bytes = *bytes});
+  std::shared_ptr<const CachedBytes> kept;
+  if (bytes.ok() && in_flight->confirms != nullptr) {
+    if (bytes->size() < in_flight->extent->length) kept = in_flight->confirms;
+  } else if (bytes.ok() && in_flight->charge.bytes() > 0) {
+    kept = std::make_shared<const CachedBytes>(
+        CachedBytes{.charge = std::move(in_flight->charge),
+                    .variant_charge = {},
+                    .cover = {},
+                    .revision = in_flight->seen,
+                    .bytes = *bytes});
   }
   if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
-  flight->charge.Release();
-  std::vector<Flight::Waiter> waiters = shards_[shard].Land(
-      *flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
-  const storage::Revision seen = flight->seen;
-  for (Flight::Waiter& waiter : waiters) {
+  in_flight->charge.Release();
+  std::vector<InFlightRead::Waiter> waiters = stripes_[stripe].Complete(
+      *in_flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
+  const storage::Revision seen = in_flight->seen;
+  for (InFlightRead::Waiter& waiter : waiters) {
     if (bytes.ok() && waiter.seen != nullptr) *waiter.seen = seen;
     std::exchange(waiter.done, nullptr)(bytes);
   }
   FlightDone();
 }
 
-class Cache::Room final : public FormRoom {
+class Cache::Room final : public VariantBuffer {
  public:
   Room(const Offer& offer, const EntryMetadata& metadata,
-       Evictor::FormCharges cost)
+       Evictor::VariantCharges cost)
       : read_(*offer.read),
-        form_(offer.form),
+        variant_(offer.variant),
         revision_(offer.revision),
         metadata_(metadata),
         cost_(std::move(cost)),
@@ -282,36 +282,35 @@ class Cache::Room final : public FormRoom {
   absl::Span<std::uint8_t> span() override { return {memory_.get(), bytes_}; }
 
   const storage::ReadRequest& read() const { return read_; }
-  storage::Form form() const { return form_; }
+  storage::Variant variant() const { return variant_; }
   const EntryMetadata& metadata() const { return metadata_; }
-  std::shared_ptr<const Held> Take() {
-    return std::make_shared<const Held>(
-        Held{.charge = std::move(cost_.charge),
-             .form_charge = std::move(cost_.form_charge),
-             .cover = std::make_shared<const char>(),
-             .revision = revision_,
-             .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
+  std::shared_ptr<const CachedBytes> Take() {
+    return std::make_shared<const CachedBytes>(
+        CachedBytes{.charge = std::move(cost_.charge),
+                    .variant_charge = std::move(cost_.variant_charge),
+                    .cover = std::make_shared<const char>(),
+                    .revision = revision_,
+                    .bytes = base::Bytes(memory_, {memory_.get(), bytes_})});
   }
 
  private:
   const storage::ReadRequest read_;
-  const storage::Form form_;
+  const storage::Variant variant_;
   const storage::Revision revision_;
   const EntryMetadata metadata_;
-  Evictor::FormCharges cost_;
+  Evictor::VariantCharges cost_;
   const std::shared_ptr<std::uint8_t[]> memory_;
   const std::uint64_t bytes_;
 };
 
-std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
+std::unique_ptr<VariantBuffer> Cache::RoomFor(const Offer& offer) {
   const storage::ReadRequest& read = *offer.read;
   const std::shared_ptr<const std::string> root = read.root->identity();
   if (root == nullptr || offer.saves_nanos <= 0) return nullptr;
-  const ExtentView extent = ViewOf(*root, read, offer.form);
-  if (shards_[extent.hash % kShards].Knows(extent)) return nullptr;
+  const ExtentView extent = ViewOf(*root, read, offer.variant);
+  if (stripes_[extent.hash % kStripes].Knows(extent)) return nullptr;
   if (!offer.is_awaited &&
-      !form_yield_.Pays(read.sample.dataset, offer.costs_nanos,
-                        offer.saves_nanos)) {
+      !reuse_.Pays(read.sample.dataset, offer.costs_nanos, offer.saves_nanos)) {
     return nullptr;
   }
   const std::int64_t now = around_.clock->NowNanos();
@@ -327,28 +326,28 @@ std::unique_ptr<FormRoom> Cache::RoomFor(const Offer& offer) {
   return std::make_unique<Room>(offer, metadata, *std::move(cost));
 }
 
-void Cache::Keep(std::unique_ptr<FormRoom> room) {
+void Cache::Keep(std::unique_ptr<VariantBuffer> room) {
   auto& own = static_cast<Room&>(*room);
   const std::shared_ptr<const std::string> root = own.read().root->identity();
-  const ExtentView extent = ViewOf(*root, own.read(), own.form());
-  // Let go of after the shard's lock is, where it is there already.
-  std::shared_ptr<const Held> held = own.Take();
-  shards_[extent.hash % kShards].Keep(extent, root, own.metadata(), held);
+  const ExtentView extent = ViewOf(*root, own.read(), own.variant());
+  // Let go of after the stripe's lock is, where it is there already.
+  std::shared_ptr<const CachedBytes> cached = own.Take();
+  stripes_[extent.hash % kStripes].Keep(extent, root, own.metadata(), cached);
   const ExtentView read = ViewOf(*root, own.read());
-  shards_[read.hash % kShards].Cover(read, held->cover);
+  stripes_[read.hash % kStripes].Cover(read, cached->cover);
 }
 
-void Cache::Drop(const storage::ReadRequest& read, storage::Form form) {
+void Cache::Drop(const storage::ReadRequest& read, storage::Variant variant) {
   const std::shared_ptr<const std::string> root = read.root->identity();
   if (root == nullptr) return;
-  const ExtentView extent = ViewOf(*root, read, form);
-  const auto dropped = shards_[extent.hash % kShards].Drop(extent);
+  const ExtentView extent = ViewOf(*root, read, variant);
+  const auto dropped = stripes_[extent.hash % kStripes].Drop(extent);
   if (dropped.has_value()) {
-    form_yield_.Left(dropped->sample.dataset, dropped->uses);
+    reuse_.Left(dropped->sample.dataset, dropped->uses);
   }
 }
 
-void Cache::CountFlight() {
+void Cache::CountRead() {
   base::MutexLock lock(&mutex_);
   ++flights_;
 }
@@ -367,7 +366,7 @@ void Cache::SetCap(std::uint64_t job, double bytes_per_second) {
 }
 
 void Cache::Forget(std::uint64_t job) {
-  for (Shard& shard : shards_) shard.Forget(job);
+  for (Stripe& stripe : stripes_) stripe.Forget(job);
   around_.below->Forget(job);
 }
 
@@ -375,7 +374,7 @@ cache::Snapshot Cache::Snapshot() const {
   cache::Snapshot snapshot;
   snapshot.capacity = ledger_->capacity();
   snapshot.used = ledger_->used();
-  for (const Shard& shard : shards_) shard.AddTo(&snapshot);
+  for (const Stripe& stripe : stripes_) stripe.AddTo(&snapshot);
   return snapshot;
 }
 

@@ -14,15 +14,15 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/cache/evictor.h"
-#include "server/cache/form_keeper.h"
-#include "server/cache/form_yield.h"
 #include "server/cache/ledger.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
 #include "server/cache/read_ahead.h"
 #include "server/cache/read_cost.h"
-#include "server/cache/shard.h"
+#include "server/cache/reuse_estimator.h"
 #include "server/cache/snapshot.h"
+#include "server/cache/stripe.h"
+#include "server/cache/variant_store.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::cache {
@@ -40,21 +40,22 @@ namespace forebay::cache {
 // outlive it, and so does the source below as long as anybody reads. What it
 // handed out outlives it too, and counts among its memory for that long. Read
 // does not block, but for what a root's StillHas takes: a hit is answered
-// before it returns. No lock is held while anybody is called. Destruction waits
-// for the reads that are under way below. Errors are those of the source below:
-// they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED, the
-// budget has no room for the cache. Tickets of its callers mean nothing to it.
-class Cache final : public storage::ByteSource, public FormKeeper {
+// before it returns. No lock is held while anybody is called. Destruction
+// waits for the reads that are under way below. Errors are those of the source
+// below: they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED,
+// the budget has no room for the cache. Tickets of its callers mean nothing to
+// it.
+class Cache final : public storage::ByteSource, public VariantStore {
  public:
   struct Options {
     // Bytes. Counts what is kept, what is being read to be kept, and what
     // readers hold of either. Reads that are not kept count among what their
     // readers reserved.
     std::uint64_t capacity = 0;
-    // And of these, what other forms of what was read may take.
-    std::uint64_t form_capacity = UINT64_MAX;
+    // And of these, what other variants of what was read may take.
+    std::uint64_t variant_capacity = UINT64_MAX;
     std::uint64_t seed = 0;  // of the draws for eviction
-    // CPUs that readers make other forms with: what one of them saves is
+    // CPUs that readers make other variants with: what one of them saves is
     // weighed against time of the source, of which there is one.
     double cpus = 1;
   };
@@ -79,12 +80,15 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  std::unique_ptr<FormRoom> RoomFor(const Offer& offer) override;
-  void Keep(std::unique_ptr<FormRoom> room) override;
-  void Drop(const storage::ReadRequest& read, storage::Form form) override;
+  std::unique_ptr<VariantBuffer> RoomFor(const Offer& offer) override;
+  void Keep(std::unique_ptr<VariantBuffer> room) override;
+  void Drop(const storage::ReadRequest& read,
+            storage::Variant variant) override;
 
   std::uint64_t capacity() const { return ledger_->capacity(); }
-  std::uint64_t form_capacity() const override { return forms_->capacity(); }
+  std::uint64_t variant_capacity() const override {
+    return variants_->capacity();
+  }
   // CPU time that looking for what was asked took, without what the readers do
   // with it.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
@@ -92,7 +96,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
   cache::Snapshot Snapshot() const;
 
  private:
-  static constexpr std::size_t kShards = 16;
+  static constexpr std::size_t kStripes = 16;
 
   Cache(const Options& options, const Surroundings& surroundings,
         base::MemoryReservation capacity);
@@ -102,9 +106,9 @@ class Cache final : public storage::ByteSource, public FormKeeper {
     std::function<void(absl::StatusOr<base::Bytes>)> done;
     base::Bytes bytes;
   };
-  // Of what the request asks for, or of another form of it.
+  // Of what the request asks for, or of another variant of it.
   static Hit HitOf(storage::ReadRequest& request,
-                   std::shared_ptr<const Held> held);
+                   std::shared_ptr<const CachedBytes> cached);
   // What comes of the requests of one Read.
   struct Findings {
     std::vector<Hit> hits;  // not yet answered
@@ -113,7 +117,7 @@ class Cache final : public storage::ByteSource, public FormKeeper {
     std::vector<storage::ReadRequest> below;  // as they came
   };
 
-  // A form that was offered, and its place among the shards' entries.
+  // A variant that was offered, and its place among the stripes' entries.
   class Room;
 
   // Looks up all of them, which are few, and then answers those that were
@@ -122,29 +126,30 @@ class Cache final : public storage::ByteSource, public FormKeeper {
                  std::int64_t now_nanos, Findings* findings);
   // To be read for the request alone, and not to be kept.
   void PassBelow(storage::ReadRequest request, Findings* findings);
-  // Finds the form that the request prefers, or has the request wait for that.
-  // False: it is not there.
-  bool LookUpForm(storage::ReadRequest& request, std::int64_t now_nanos,
-                  Findings* findings);
+  // Finds the variant that the request prefers, or has the request wait for
+  // that. False: it is not there.
+  bool LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
+                     Findings* findings);
   // Finds what the request asks for, or has it wait.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
               Findings* findings);
   void MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses);
   void SendBelow(std::vector<Miss> misses,
                  std::vector<storage::ReadRequest> below);
-  void Land(std::size_t shard, const std::shared_ptr<Flight>& flight,
-            absl::StatusOr<base::Bytes> bytes);
+  void Complete(std::size_t stripe,
+                const std::shared_ptr<InFlightRead>& in_flight,
+                absl::StatusOr<base::Bytes> bytes);
 
-  void CountFlight();
+  void CountRead();
   void FlightDone();
 
   const Surroundings around_;
   const double cpus_;
   ReadCost read_cost_;
   const std::shared_ptr<Ledger> ledger_;
-  const std::shared_ptr<Ledger> forms_;  // what they take of it
-  std::vector<Shard> shards_;            // kShards of them
-  FormYield form_yield_;
+  const std::shared_ptr<Ledger> variants_;  // what they take of it
+  std::vector<Stripe> stripes_;             // kStripes of them
+  ReuseEstimator reuse_;
   Evictor evictor_;
   ReadAhead read_ahead_;
   std::atomic<std::uint64_t> last_ticket_ = 0;

@@ -15,9 +15,9 @@ namespace forebay::cache {
 struct EntryMetadata {
   storage::SampleRef sample;
   std::uint64_t bytes = 0;  // of memory
-  // CPU time that a use of it saves, where it is another form of what was read,
-  // and as how many read bytes that counts (see eviction.h). 0: it is what was
-  // read.
+  // CPU time that a use of it saves, where it is another variant of what was
+  // read, and as how many read bytes that counts (see eviction.h). 0: it is
+  // what was read.
   std::int64_t saves_nanos = 0;
   double saves_bytes = 0;
   std::uint32_t uses = 0;  // since it is kept
@@ -26,7 +26,7 @@ struct EntryMetadata {
   std::int64_t wanted_at_nanos = INT64_MAX;
   // Whether it was read before anybody wanted it, and nobody has since.
   bool is_ahead = false;
-  // While that is there, another form of it is kept, which all have used who
+  // While that is there, another variant of it is kept, which all have used who
   // wanted it since.
   std::weak_ptr<const void> cover = {};
 };

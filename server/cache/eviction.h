@@ -16,12 +16,12 @@ inline constexpr double kRequestBytes = 128 << 10;
 
 // The cost of keeping an entry (its bytes, for as long as they lie idle), over
 // what that saves: the less, the better the entry is kept. An entry of read
-// bytes saves a read: its bytes and a constant. An entry of another form saves
-// the CPU time of making it, counted as the bytes that could be read meanwhile;
-// the bytes that it was made of are weighed by themselves. Among entries of one
-// form and size, the cost orders them by their next use.
+// bytes saves a read: its bytes and a constant. An entry of another variant
+// saves the CPU time of making it, counted as the bytes that could be read
+// meanwhile; the bytes that it was made of are weighed by themselves. Among
+// entries of one variant and size, the cost orders them by their next use.
 //
-// An entry that another form covers is not needed: its cost is infinite.
+// An entry that another variant covers is not needed: its cost is infinite.
 //
 // `next_use_nanos` is what NextUse says. Where that is unknown, the reader's
 // own hint counts. Where that is past, or was not given, the entry is taken to

@@ -17,8 +17,9 @@ constexpr std::size_t kCandidates = 96;
 constexpr std::size_t kEvictionsOfADraw = 4;
 // Rooms are made for one newcomer before it is given up: others may take them.
 constexpr int kAttempts = 4;
-// Of these, the forms are candidates where forms have to make room for one.
-constexpr std::size_t kDrawnForForms = 4 * kCandidates;
+// Of these, the variants are candidates where variants have to make room for
+// one.
+constexpr std::size_t kDrawnForVariants = 4 * kCandidates;
 // An offer whose cost is above all that were drawn last is declined unseen, but
 // for one in so many: those may be gone.
 constexpr std::uint64_t kUnseenOffers = 16;
@@ -36,45 +37,45 @@ std::optional<Charge> Evictor::MakeRoom(const EntryMetadata& newcomer,
   return ledger_->Take(newcomer.bytes);
 }
 
-std::optional<Evictor::FormCharges> Evictor::MakeRoomForOffer(
+std::optional<Evictor::VariantCharges> Evictor::MakeRoomForOffer(
     const EntryMetadata& newcomer, std::int64_t now_nanos) {
-  if (newcomer.bytes > forms_->capacity()) return std::nullopt;
+  if (newcomer.bytes > variants_->capacity()) return std::nullopt;
   const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
   if (own_cost == std::numeric_limits<double>::infinity()) return std::nullopt;
-  auto form_charge = forms_->Take(newcomer.bytes);
-  std::optional<LeavingForms> leaving;
-  if (!form_charge.has_value()) {
-    leaving = FormsToLeave(newcomer.bytes, own_cost, now_nanos);
+  auto variant_charge = variants_->Take(newcomer.bytes);
+  std::optional<EvictedVariants> leaving;
+  if (!variant_charge.has_value()) {
+    leaving = VariantsToEvict(newcomer.bytes, own_cost, now_nanos);
     if (!leaving.has_value()) return std::nullopt;
   }
   std::optional<Charge> charge;
-  // What leaves the forms leaves room among all, too.
+  // What leaves the variants leaves room among all, too.
   if (!leaving.has_value() || leaving->bytes < newcomer.bytes) {
     charge = MakeRoomAmongAll(newcomer, own_cost, now_nanos);
     if (!charge.has_value()) return std::nullopt;
   }
   if (leaving.has_value()) {
     Evict(*leaving);
-    form_charge = forms_->Take(newcomer.bytes);
+    variant_charge = variants_->Take(newcomer.bytes);
     if (!charge.has_value()) charge = ledger_->Take(newcomer.bytes);
   }
-  if (!charge.has_value() || !form_charge.has_value()) return std::nullopt;
-  return FormCharges{*std::move(charge), *std::move(form_charge)};
+  if (!charge.has_value() || !variant_charge.has_value()) return std::nullopt;
+  return VariantCharges{*std::move(charge), *std::move(variant_charge)};
 }
 
-std::optional<Evictor::LeavingForms> Evictor::FormsToLeave(
+std::optional<Evictor::EvictedVariants> Evictor::VariantsToEvict(
     std::uint64_t bytes, double own_cost, std::int64_t now_nanos) {
-  Draw all = DrawUnordered(kDrawnForForms);
-  LeavingForms leaving;
+  Draw all = DrawUnordered(kDrawnForVariants);
+  EvictedVariants leaving;
   Draw& draw = leaving.draw;
   for (std::size_t i = 0; i < all.candidates_.size(); ++i) {
     if (all.candidates_[i].metadata.saves_nanos <= 0) continue;
     draw.candidates_.push_back(all.candidates_[i]);
-    draw.shards_.push_back(all.shards_[i]);
+    draw.stripes_.push_back(all.stripes_[i]);
   }
   draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
-  const std::uint64_t used = std::min(forms_->used(), forms_->capacity());
-  const std::uint64_t free = forms_->capacity() - used;
+  const std::uint64_t used = std::min(variants_->used(), variants_->capacity());
+  const std::uint64_t free = variants_->capacity() - used;
   for (const ScoredCandidate& scored : draw.order_) {
     if (leaving.bytes + free >= bytes || scored.cost <= own_cost) break;
     leaving.bytes += draw.candidates_[scored.candidate].metadata.bytes;
@@ -84,9 +85,9 @@ std::optional<Evictor::LeavingForms> Evictor::FormsToLeave(
   return leaving;
 }
 
-void Evictor::Evict(const LeavingForms& leaving) {
+void Evictor::Evict(const EvictedVariants& leaving) {
   // Freed by no lock's holder.
-  std::vector<std::shared_ptr<const Held>> evicted;
+  std::vector<std::shared_ptr<const CachedBytes>> evicted;
   for (std::size_t i = 0; i < leaving.count; ++i) {
     GiveUp(leaving.draw, leaving.draw.order_[i], &evicted);
   }
@@ -121,7 +122,7 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
   }
   std::uint64_t made = 0;
   // Freed by no lock's holder.
-  std::vector<std::shared_ptr<const Held>> evicted;
+  std::vector<std::shared_ptr<const CachedBytes>> evicted;
   while (made < newcomer.bytes && draw->next_ < draw->order_.size()) {
     const ScoredCandidate& scored = draw->order_[draw->next_];
     if (scored.cost <= own_cost) break;
@@ -138,15 +139,15 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
 
 std::uint64_t Evictor::GiveUp(
     const Draw& draw, const ScoredCandidate& scored,
-    std::vector<std::shared_ptr<const Held>>* evicted) {
+    std::vector<std::shared_ptr<const CachedBytes>>* evicted) {
   const CandidateSet::Candidate& candidate = draw.candidates_[scored.candidate];
-  auto held = (*shards_)[draw.shards_[scored.candidate]].Evict(candidate);
-  if (held == nullptr) return 0;
+  auto cached = (*stripes_)[draw.stripes_[scored.candidate]].Evict(candidate);
+  if (cached == nullptr) return 0;
   const EntryMetadata& metadata = candidate.metadata;
   if (metadata.saves_nanos > 0) {
     yield_->Left(metadata.sample.dataset, metadata.uses);
   }
-  evicted->push_back(std::move(held));
+  evicted->push_back(std::move(cached));
   return metadata.bytes;
 }
 
@@ -155,11 +156,11 @@ Evictor::Draw Evictor::DrawUnordered(std::size_t count) {
   base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
   Draw draw;
   draw.candidates_.reserve(count);
-  for (std::size_t i = 0; i < shards_->size(); ++i) {
-    const std::size_t shard = (number + i) % shards_->size();
-    (*shards_)[shard].Draw(count - draw.candidates_.size(), random,
-                           &draw.candidates_);
-    draw.shards_.resize(draw.candidates_.size(), shard);
+  for (std::size_t i = 0; i < stripes_->size(); ++i) {
+    const std::size_t stripe = (number + i) % stripes_->size();
+    (*stripes_)[stripe].Draw(count - draw.candidates_.size(), random,
+                             &draw.candidates_);
+    draw.stripes_.resize(draw.candidates_.size(), stripe);
     if (draw.candidates_.size() >= count) break;
   }
   return draw;

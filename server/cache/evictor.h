@@ -12,10 +12,10 @@
 
 #include "server/cache/candidate_set.h"
 #include "server/cache/eviction.h"
-#include "server/cache/form_yield.h"
 #include "server/cache/ledger.h"
 #include "server/cache/next_use.h"
-#include "server/cache/shard.h"
+#include "server/cache/reuse_estimator.h"
+#include "server/cache/stripe.h"
 
 namespace forebay::cache {
 
@@ -34,7 +34,7 @@ class Evictor {
    private:
     friend class Evictor;
     std::vector<CandidateSet::Candidate> candidates_;
-    std::vector<std::size_t> shards_;  // of each
+    std::vector<std::size_t> stripes_;  // of each
     std::vector<ScoredCandidate> order_;
     std::size_t next_ = 0;  // in the order
   };
@@ -43,19 +43,19 @@ class Evictor {
   // are not evicted. Negative: they are treated like the rest.
   using Horizon = std::int64_t;
 
-  // Room for a form: among all entries, and among the forms.
-  struct FormCharges {
+  // Room for a variant: among all entries, and among the variants.
+  struct VariantCharges {
     Charge charge;
-    Charge form_charge;
+    Charge variant_charge;
   };
 
-  // `yield` is told of the forms that are evicted.
-  Evictor(std::vector<Shard>* shards, std::shared_ptr<Ledger> ledger,
-          std::shared_ptr<Ledger> forms, const NextUse* next_use,
-          FormYield* yield, std::uint64_t seed)
-      : shards_(shards),
+  // `yield` is told of the variants that are evicted.
+  Evictor(std::vector<Stripe>* stripes, std::shared_ptr<Ledger> ledger,
+          std::shared_ptr<Ledger> variants, const NextUse* next_use,
+          ReuseEstimator* yield, std::uint64_t seed)
+      : stripes_(stripes),
         ledger_(std::move(ledger)),
-        forms_(std::move(forms)),
+        variants_(std::move(variants)),
         next_use_(next_use),
         yield_(yield),
         seed_(seed) {}
@@ -64,11 +64,11 @@ class Evictor {
   std::optional<Charge> MakeRoom(const EntryMetadata& newcomer,
                                  std::int64_t now_nanos, Draw* draw,
                                  Horizon horizon = -1);
-  // Room for a form that is offered, as MakeRoom. Offers are many: most that
+  // Room for a variant that is offered, as MakeRoom. Offers are many: most that
   // are rejected cost next to nothing, and a rejected offer evicts nothing,
   // unless others take the room meanwhile.
-  std::optional<FormCharges> MakeRoomForOffer(const EntryMetadata& newcomer,
-                                              std::int64_t now_nanos);
+  std::optional<VariantCharges> MakeRoomForOffer(const EntryMetadata& newcomer,
+                                                 std::int64_t now_nanos);
 
  private:
   // Evicts entries for the new one. Returns false if none should or can go.
@@ -78,28 +78,30 @@ class Evictor {
   std::optional<Charge> MakeRoomAmongAll(const EntryMetadata& newcomer,
                                          double own_cost,
                                          std::int64_t now_nanos);
-  // The forms to evict for the new one: those whose cost is above its own.
+  // The variants to evict for the new one: those whose cost is above its own.
   // Nullopt: they are too few.
-  struct LeavingForms {
+  struct EvictedVariants {
     Draw draw;
     std::size_t count = 0;  // the first so many in its order
     std::uint64_t bytes = 0;
   };
-  std::optional<LeavingForms> FormsToLeave(std::uint64_t bytes, double own_cost,
-                                           std::int64_t now_nanos);
-  void Evict(const LeavingForms& leaving);
+  std::optional<EvictedVariants> VariantsToEvict(std::uint64_t bytes,
+                                                 double own_cost,
+                                                 std::int64_t now_nanos);
+  void Evict(const EvictedVariants& leaving);
   // Returns the bytes that were freed; 0: the entry was used, or removed.
-  std::uint64_t GiveUp(const Draw& draw, const ScoredCandidate& scored,
-                       std::vector<std::shared_ptr<const Held>>* evicted);
+  std::uint64_t GiveUp(
+      const Draw& draw, const ScoredCandidate& scored,
+      std::vector<std::shared_ptr<const CachedBytes>>* evicted);
   // Candidates in no order.
   Draw DrawUnordered(std::size_t count);
   Draw DrawCandidates(std::int64_t now_nanos);
 
-  std::vector<Shard>* const shards_;
+  std::vector<Stripe>* const stripes_;
   const std::shared_ptr<Ledger> ledger_;
-  const std::shared_ptr<Ledger> forms_;
+  const std::shared_ptr<Ledger> variants_;
   const NextUse* const next_use_;
-  FormYield* const yield_;
+  ReuseEstimator* const yield_;
   const std::uint64_t seed_;
   std::atomic<std::uint64_t> draws_ = 0;
   // The highest cost among those who were drawn last.

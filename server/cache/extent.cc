@@ -21,25 +21,25 @@ std::uint64_t MemoryFor(const storage::ReadRequest& request) {
 }
 
 std::uint64_t MemoryFor(const storage::ReadRequest& request,
-                        std::uint64_t form_bytes) {
-  return form_bytes + kPieceBytes + request.object.size() + kEntryBytes;
+                        std::uint64_t variant_bytes) {
+  return variant_bytes + kPieceBytes + request.object.size() + kEntryBytes;
 }
 
 ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
-                  storage::Form form) {
+                  storage::Variant variant) {
   const std::array<std::uint64_t, 6> numbers = {
       XXH3_64bits(root.data(), root.size()),
       request.version.size,
       static_cast<std::uint64_t>(request.version.stamp),
       request.offset,
       request.length,
-      form};
+      variant};
   return {.root = &root,
           .object = request.object,
           .version = request.version,
           .offset = request.offset,
           .length = request.length,
-          .form = form,
+          .variant = variant,
           .hash = XXH3_64bits_withSeed(
               request.object.data(), request.object.size(),
               XXH3_64bits(numbers.data(), sizeof(numbers)))};
@@ -47,7 +47,7 @@ ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
 
 bool operator==(const ExtentView& a, const ExtentView& b) {
   return a.hash == b.hash && a.offset == b.offset && a.length == b.length &&
-         a.form == b.form && a.version.size == b.version.size &&
+         a.variant == b.variant && a.version.size == b.version.size &&
          a.version.stamp == b.version.stamp && a.object == b.object &&
          (a.root == b.root || *a.root == *b.root);
 }

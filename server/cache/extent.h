@@ -13,32 +13,32 @@ namespace forebay::cache {
 
 // Bytes of memory that keeping what is asked for takes.
 std::uint64_t MemoryFor(const storage::ReadRequest& request);
-// The same, of another form of it that is so long.
+// The same, of another variant of it that is so long.
 std::uint64_t MemoryFor(const storage::ReadRequest& request,
-                        std::uint64_t form_bytes);
+                        std::uint64_t variant_bytes);
 
 // What the cache knows bytes by, without what it takes to keep that: to look
 // them up costs no allocation. Valid as long as what it was made of. A
-// version's revision does not count: which one is kept, what is held says, and
-// which one is on its way, the flight.
+// version's revision does not count: which one is kept, what is cached says,
+// and which one is on its way, the read in flight.
 struct ExtentView {
   const std::string* root = nullptr;  // its identity
   std::string_view object;
   storage::ObjectVersion version;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  storage::Form form = storage::kEncoded;
+  storage::Variant variant = storage::kEncoded;
   std::size_t hash = 0;  // of all of it
 };
 
 // `root` is the identity of the request's root.
 ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
-                  storage::Form form = storage::kEncoded);
+                  storage::Variant variant = storage::kEncoded);
 
 // The same, to be kept.
 struct Extent {
   ExtentView view() const {
-    return {root.get(), object, version, offset, length, form, hash};
+    return {root.get(), object, version, offset, length, variant, hash};
   }
 
   std::shared_ptr<const std::string> root;
@@ -46,7 +46,7 @@ struct Extent {
   storage::ObjectVersion version;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  storage::Form form = storage::kEncoded;
+  storage::Variant variant = storage::kEncoded;
   std::size_t hash = 0;
 };
 

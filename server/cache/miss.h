@@ -6,15 +6,15 @@
 #include <memory>
 
 #include "server/cache/candidate_set.h"
-#include "server/cache/shard.h"
+#include "server/cache/stripe.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::cache {
 
-// A flight on its way below.
+// A read in flight on its way below.
 struct Miss {
-  std::size_t shard = 0;
-  std::shared_ptr<Flight> flight;
+  std::size_t stripe = 0;
+  std::shared_ptr<InFlightRead> in_flight;
   storage::ReadRequest request;  // without its `done`
   EntryMetadata metadata;        // what it would be kept as
   std::uint64_t ticket = 0;      // below

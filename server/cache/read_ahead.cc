@@ -15,8 +15,9 @@ constexpr int kPassed = 32;
 // Within what time all are wanted that the reader wants, and those that others
 // want about as soon. Of some NextUse says what others want of them, or that
 // they were asked for just now: the median of the reader's paces is its own.
-Evictor::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
-                           const std::vector<std::int64_t>& nanos) {
+Evictor::Horizon HorizonOf(
+    const std::vector<storage::ReadAheadHint>& neighbours,
+    const std::vector<std::int64_t>& nanos) {
   std::vector<double> paces;
   std::uint64_t farthest = 0;
   for (std::size_t i = 0; i < nanos.size(); ++i) {
@@ -43,14 +44,14 @@ Evictor::Horizon HorizonOf(const std::vector<storage::Neighbour>& neighbours,
 void ReadAhead::Begin(const std::vector<Occasion>& occasions,
                       std::int64_t now_nanos, std::vector<Miss>* misses) {
   // Of one number the first has all that the others have.
-  std::set<std::pair<const storage::Neighbourhood*, std::uint64_t>> begun;
+  std::set<std::pair<const storage::ReadAheadHints*, std::uint64_t>> begun;
   Evictor::Draw draw;
   for (const Occasion& occasion : occasions) {
     if (passing_ > 0) {
       --passing_;
       continue;
     }
-    const storage::Neighbourhood& all = *occasion.neighbourhood;
+    const storage::ReadAheadHints& all = *occasion.read_ahead_hints;
     bool has_room = true;
     if (occasion.is_missed &&
         begun.emplace(&all, all.NumberOf(occasion.sample)).second) {
@@ -90,17 +91,18 @@ bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
         static_cast<std::uint64_t>(nanos[i] < 0 ? INT64_MAX : nanos[i]);
     request.purpose.next_use_nanos = nanos[i] < 0 ? INT64_MAX : nanos[i];
     const ExtentView extent = ViewOf(*root, request);
-    Shard& shard = (*shards_)[extent.hash % shards_->size()];
-    if (shard.Knows(extent)) continue;
+    Stripe& stripe = (*stripes_)[extent.hash % stripes_->size()];
+    if (stripe.Knows(extent)) continue;
     EntryMetadata metadata = {.sample = request.sample,
                               .bytes = MemoryFor(request)};
     Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
     metadata.is_ahead = true;
     auto charge = evictor_->MakeRoom(metadata, now_nanos, draw, horizon);
     if (!charge.has_value()) return false;
-    auto flight = shard.BeginAhead(extent, root, request, metadata, &*charge);
-    if (flight == nullptr) continue;  // somebody has begun to, meanwhile
-    misses->push_back({extent.hash % shards_->size(), std::move(flight),
+    auto in_flight =
+        stripe.BeginAhead(extent, root, request, metadata, &*charge);
+    if (in_flight == nullptr) continue;  // somebody has begun to, meanwhile
+    misses->push_back({extent.hash % stripes_->size(), std::move(in_flight),
                        std::move(request), metadata});
   }
   return true;
@@ -111,7 +113,7 @@ Evictor::Horizon ReadAhead::KeepWanted(Neighbours* neighbours,
                                        std::vector<std::int64_t>* nanos) const {
   std::vector<storage::SampleRef> samples;
   samples.reserve(neighbours->size());
-  for (const storage::Neighbour& each : *neighbours) {
+  for (const storage::ReadAheadHint& each : *neighbours) {
     samples.push_back(each.sample);
   }
   nanos->resize(samples.size());

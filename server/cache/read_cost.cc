@@ -31,7 +31,7 @@ void ReadCost::Began(std::int64_t now_nanos) {
   ++under_way_;
 }
 
-void ReadCost::Landed(std::int64_t now_nanos, std::uint64_t bytes) {
+void ReadCost::Ended(std::int64_t now_nanos, std::uint64_t bytes) {
   base::MutexLock lock(&mutex_);
   AdvanceLocked(now_nanos);
   --under_way_;

@@ -19,7 +19,7 @@ class ReadCost {
  public:
   // A read was sent below, and is done: `bytes` long, 0 if it failed.
   void Began(std::int64_t now_nanos);
-  void Landed(std::int64_t now_nanos, std::uint64_t bytes);
+  void Ended(std::int64_t now_nanos, std::uint64_t bytes);
 
   double NanosPerByte() const;
 

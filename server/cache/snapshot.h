@@ -51,7 +51,7 @@ struct Traffic {
 
 // Forms of what was read other than the bytes themselves. `entries` and
 // `entry_bytes` are of now, the rest are totals.
-struct FormTally {
+struct VariantTally {
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
   std::uint64_t made = 0;
@@ -74,7 +74,7 @@ struct FormTally {
     --hits;
     saved_nanos -= nanos;
   }
-  void Add(const FormTally& other) {
+  void Add(const VariantTally& other) {
     entries += other.entries;
     entry_bytes += other.entry_bytes;
     made += other.made;
@@ -90,7 +90,7 @@ struct Snapshot {
   std::uint64_t used = 0;
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
-  FormTally decoded;  // of these entries
+  VariantTally decoded;  // of these entries
   std::uint64_t reads_in_flight = 0;
 
   Traffic total;

@@ -64,11 +64,11 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
   FOREBAY_ASSIGN_OR_RETURN(
       resources.cache, CacheMemory(config.cache().memory(), resources.memory));
-  resources.forms = resources.cache;
-  if (const std::string& forms = config.cache().decoded();
-      forms != "auto" && forms != "off") {
-    FOREBAY_ASSIGN_OR_RETURN(resources.forms,
-                             base::ParseByteSize(forms, resources.cache));
+  resources.variants = resources.cache;
+  if (const std::string& variants = config.cache().decoded();
+      variants != "auto" && variants != "off") {
+    FOREBAY_ASSIGN_OR_RETURN(resources.variants,
+                             base::ParseByteSize(variants, resources.cache));
   }
   if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
     resources.warnings.push_back(
@@ -178,7 +178,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache,
-                            .form_capacity = resources.forms,
+                            .variant_capacity = resources.variants,
                             .seed = kCacheSeed,
                             .cpus = static_cast<double>(resources.workers)},
                            {.below = disk_tier_->source(),
@@ -195,9 +195,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                          .shared_workspace = shared_workspace_.get(),
                          .budget = &budget_,
                          .clock = base::Clock::Monotonic(),
-                         .form_keeper = config_.cache().decoded() == "off"
-                                            ? nullptr
-                                            : cache_.get(),
+                         .variant_store = config_.cache().decoded() == "off"
+                                              ? nullptr
+                                              : cache_.get(),
                          .next_use_registry = &next_use_registry_,
                          .on_changed = [this](const dataset::Dataset& dataset) {
                            catalog_.MarkStale(dataset);

@@ -51,9 +51,9 @@ class Daemon {
  private:
   // What the limits come to on this host.
   struct Resources {
-    std::uint64_t memory = 0;  // bytes
-    std::uint64_t cache = 0;   // bytes, of them
-    std::uint64_t forms = 0;   // of it
+    std::uint64_t memory = 0;    // bytes
+    std::uint64_t cache = 0;     // bytes, of them
+    std::uint64_t variants = 0;  // of it
     std::uint64_t scratch = 0;
     int workers = 0;
     double max_cpus = 0;                  // of all workers

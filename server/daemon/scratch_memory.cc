@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kPart = 4;
 // A 24-megapixel photograph that is jittered before it is resized fits in.
-constexpr std::uint64_t kMostOfAWorker = std::uint64_t{128} << 20;
+constexpr std::uint64_t kMaxOfAWorker = std::uint64_t{128} << 20;
 
 }  // namespace
 
@@ -16,10 +16,10 @@ ScratchMemory ShareOutScratch(std::uint64_t image_limit,
   const std::uint64_t all = memory_limit / kPart;
   const auto count = static_cast<std::uint64_t>(workers);
   if (workers == 1) return {.worker = std::min(image_limit, all), .shared = 0};
-  if (image_limit <= std::min(kMostOfAWorker, all / count))
+  if (image_limit <= std::min(kMaxOfAWorker, all / count))
     return {.worker = image_limit, .shared = 0};
   const std::uint64_t shared = std::min(image_limit, all / 2);
-  return {.worker = std::min(kMostOfAWorker, (all - shared) / count),
+  return {.worker = std::min(kMaxOfAWorker, (all - shared) / count),
           .shared = shared};
 }
 

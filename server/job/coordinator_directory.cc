@@ -1,7 +1,7 @@
 #include "server/job/coordinator_directory.h"
 
-#include "server/stream/form_choice.h"
-#include "server/stream/provenance.h"
+#include "server/stream/cached_decoder.h"
+#include "server/stream/sample_identity.h"
 
 namespace forebay::job {
 
@@ -19,7 +19,7 @@ std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
   std::erase_if(coordinators_,
                 [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<stream::Coordinator>& known =
-      coordinators_[{uid, dataset, stream::FormNumber(stream_spec)}];
+      coordinators_[{uid, dataset, stream::VariantNumber(stream_spec)}];
   std::shared_ptr<stream::Coordinator> coordinator = known.lock();
   if (coordinator == nullptr) known = coordinator = make();
   return coordinator;

@@ -14,19 +14,19 @@
 namespace forebay::job {
 
 // The coordinators of loaders with a coordinated order: one for all loaders of
-// a user that read the same dataset and can use the same form of its images. It
-// is there as long as one of them holds it. Thread-safe; never blocks; no
+// a user that read the same dataset and can use the same variant of its images.
+// It is there as long as one of them holds it. Thread-safe; never blocks; no
 // errors.
 class CoordinatorDirectory {
  public:
   // The one for the loader of the stream; makes it where it is the first.
-  // `room`: bytes that forms may take. The budget outlives it.
+  // `room`: bytes that variants may take. The budget outlives it.
   std::shared_ptr<stream::Coordinator> For(
       std::uint32_t uid, const stream::StreamSpec& stream_spec,
       std::uint64_t room, base::MemoryBudget* budget);
 
  private:
-  // uid, the dataset's number, the form's.
+  // uid, the dataset's number, the variant's.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
 
   base::Mutex mutex_;

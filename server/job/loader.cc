@@ -32,7 +32,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     std::shared_ptr<stream::Stream> stream, schedule::Flow flow) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
-      const arena::Holder member,
+      const arena::MemberId member,
       stream->Join(channel.get(), flow, spec.batch().depth()));
   return std::shared_ptr<Loader>(new Loader(spec, std::move(dataset), budget,
                                             std::move(channel),
@@ -43,7 +43,7 @@ Loader::Loader(proto::LoaderSpec spec,
                std::shared_ptr<const dataset::Dataset> dataset,
                base::MemoryBudget* budget,
                std::unique_ptr<arena::Channel> channel,
-               std::shared_ptr<stream::Stream> stream, arena::Holder member)
+               std::shared_ptr<stream::Stream> stream, arena::MemberId member)
     : uri_(NameOf(spec.dataset())),
       spec_(WithoutDataset(std::move(spec))),
       dataset_(std::move(dataset)),

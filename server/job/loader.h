@@ -87,7 +87,7 @@ class Loader {
   Loader(proto::LoaderSpec spec,
          std::shared_ptr<const dataset::Dataset> dataset,
          base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
-         std::shared_ptr<stream::Stream> stream, arena::Holder member);
+         std::shared_ptr<stream::Stream> stream, arena::MemberId member);
 
   const std::string uri_;         // for people
   const proto::LoaderSpec spec_;  // but for the dataset's, which may be long
@@ -95,7 +95,7 @@ class Loader {
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
   const std::shared_ptr<stream::Stream> stream_;
-  const arena::Holder member_;
+  const arena::MemberId member_;
 
   base::Mutex control_;  // held while an epoch starts or stops
 };

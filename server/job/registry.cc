@@ -15,7 +15,7 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/read_now.h"
 #include "server/stream/field_type.h"
-#include "server/stream/provenance.h"
+#include "server/stream/sample_identity.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   if (stream::NeedsFirstSample(dataset)) {
     dataset::Sample sample = dataset.At(0);
     storage::ReadRequest request;
-    request.root = stream::Provenance(&dataset).RootOf(0);
+    request.root = stream::SampleIdentity(&dataset).RootOf(0);
     request.object = std::move(sample.object);
     request.version = sample.version;
     request.layout = std::move(sample.layout);
@@ -114,7 +114,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                                  .fields = std::move(fields),
                                  .batch = spec.batch(),
                                  .seed = spec.sampler().seed(),
-                                 .seat = nullptr};
+                                 .order_member = nullptr};
   if (sampler.is_drawn())
     FOREBAY_RETURN_IF_ERROR(registry_->Coordinate(job_->uid(), &stream_spec));
   dataset = stream_spec.dataset;
@@ -146,17 +146,18 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> Registry::StreamFor(
 absl::Status Registry::Coordinate(std::uint32_t uid,
                                   stream::StreamSpec* stream_spec) {
   const std::uint64_t bytes =
-      stream::Coordinator::BytesOfSeat(stream_spec->dataset->size());
+      stream::Coordinator::BytesOfMember(stream_spec->dataset->size());
   auto held = deps_.budget->Reserve(bytes, "the coordinated order");
   if (!held.ok())
     return base::Annotate(held.status(), stream_spec->dataset->uri());
-  const cache::FormKeeper* const keeper = deps_.form_keeper;
+  const cache::VariantStore* const keeper = deps_.variant_store;
   // Some are on their way in or out, and some larger than others.
   const std::uint64_t room =
-      keeper == nullptr ? 0 : keeper->form_capacity() / 16 * 15;
-  stream_spec->seat = coordinators_.For(uid, *stream_spec, room, deps_.budget)
-                          ->Join(*std::move(held));
-  stream_spec->sampler = stream_spec->sampler.With(stream_spec->seat);
+      keeper == nullptr ? 0 : keeper->variant_capacity() / 16 * 15;
+  stream_spec->order_member =
+      coordinators_.For(uid, *stream_spec, room, deps_.budget)
+          ->Join(*std::move(held));
+  stream_spec->sampler = stream_spec->sampler.With(stream_spec->order_member);
   return absl::OkStatus();
 }
 

@@ -109,7 +109,7 @@ class Registry final : public Introspection, public Control {
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec,
       stream::StreamSpec stream_spec);
-  // Gives the loader that the stream is for a seat at the
+  // Gives the loader that the stream is for a member at the
   // coordinator of its kind. RESOURCE_EXHAUSTED: no memory for it.
   absl::Status Coordinate(std::uint32_t uid, stream::StreamSpec* stream_spec);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);

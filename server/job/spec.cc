@@ -15,7 +15,7 @@ constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
 constexpr double kLeastRead = 1000;  // bytes a second
 constexpr double kLeastCpus = 0.01;
-constexpr double kMostCpus = 1024;
+constexpr double kMaxCpus = 1024;
 
 // NaN is not.
 bool IsWithin(double value, double least, double most) {
@@ -58,9 +58,9 @@ absl::Status CheckChange(const JobChange& change) {
                      " bytes a second and more, not to ", *change.max_read));
   }
   if (change.max_cpus.has_value() && *change.max_cpus != kNoCap &&
-      !IsWithin(*change.max_cpus, kLeastCpus, kMostCpus)) {
+      !IsWithin(*change.max_cpus, kLeastCpus, kMaxCpus)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a job may be kept to ", kLeastCpus, " to ", kMostCpus,
+        absl::StrCat("a job may be kept to ", kLeastCpus, " to ", kMaxCpus,
                      " CPUs, not to ", *change.max_cpus));
   }
   return absl::OkStatus();

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
-#include "server/pipeline/form_writer.h"
 #include "server/pipeline/prefix.h"
 #include "server/pipeline/program.h"
 #include "server/pipeline/sample_view.h"
 #include "server/pipeline/tensor_writer.h"
+#include "server/pipeline/variant_writer.h"
 #include "server/pipeline/workspace_parts.h"
 
 namespace forebay::pipeline {
@@ -38,28 +38,29 @@ class CompiledPipeline final : public Pipeline {
     return RunFrom(/*first_op=*/0, encoded, key, workspace.parts(), out);
   }
 
-  std::uint64_t form() const override { return prefix_.form; }
+  std::uint64_t variant() const override { return prefix_.variant; }
 
-  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
-                           const SampleKey& key, Workspace& workspace,
-                           absl::Span<std::uint8_t> out) const override {
-    return RunFrom(prefix_.ops, form, key, workspace.parts(), out);
+  absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
+                              const SampleKey& key, Workspace& workspace,
+                              absl::Span<std::uint8_t> out) const override {
+    return RunFrom(prefix_.ops, variant, key, workspace.parts(), out);
   }
 
   absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                           const SampleKey& key, Workspace& workspace,
                           absl::Span<std::uint8_t> out,
-                          FormTarget& target) const override {
+                          VariantTarget& target) const override {
     FOREBAY_CHECK(out.size() == output_.bytes);
     Workspace::Parts& parts = workspace.parts();
     FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(encoded));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
     FOREBAY_RETURN_IF_ERROR(ApplyOps(sample, 0, prefix_.ops, key));
-    const absl::Span<std::uint8_t> form =
-        target.RoomFor(FormBytes(sample.view()));
-    if (form.empty()) return FinishFrom(sample, prefix_.ops, key, parts, out);
-    if (absl::Status status =
-            WriteForm(sample, info, prefix_.ops == 0, parts.decoder, form);
+    const absl::Span<std::uint8_t> variant =
+        target.RoomFor(VariantBytes(sample.view()));
+    if (variant.empty())
+      return FinishFrom(sample, prefix_.ops, key, parts, out);
+    if (absl::Status status = WriteVariant(sample, info, prefix_.ops == 0,
+                                           parts.decoder, variant);
         !status.ok()) {
       if (workspace.WantsLarger()) return status;
       // Damage that the sample's own part of the image does not show is none of
@@ -67,7 +68,7 @@ class CompiledPipeline final : public Pipeline {
       return Run(encoded, key, workspace, out);
     }
     target.Filled();
-    return RunFromForm(form, key, workspace, out);
+    return RunFromVariant(variant, key, workspace, out);
   }
 
  private:

@@ -30,10 +30,10 @@ struct TensorType {
 
 // Where the pixels that a pipeline makes first may be kept. Asked and filled on
 // the thread that runs the pipeline. Must not block for long; no errors.
-class FormTarget {
+class VariantTarget {
  public:
-  virtual ~FormTarget() = default;
-  // Room for a form that is so long; empty: it is not wanted.
+  virtual ~VariantTarget() = default;
+  // Room for a variant that is so long; empty: it is not wanted.
   virtual absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) = 0;
   // The room that was given is filled.
   virtual void Filled() = 0;
@@ -41,11 +41,11 @@ class FormTarget {
 
 // Turns one encoded image into one tensor, straight in its place. Of the ops
 // that come first, those that do the same to a sample whatever its key are the
-// *prefix*: what it makes of an image, the image's *form*, serves every sample
-// key, and every pipeline that begins so.
-// Immutable and thread-safe; each thread brings its own Workspace. Does not
-// block. Create fails with INVALID_ARGUMENT, naming the op and, where the
-// output's shape would vary from sample to sample, the op to add.
+// *prefix*: what it makes of an image, the image's *variant*, serves every
+// sample key, and every pipeline that begins so. Immutable and thread-safe;
+// each thread brings its own Workspace. Does not block. Create fails with
+// INVALID_ARGUMENT, naming the op and, where the output's shape would vary from
+// sample to sample, the op to add.
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
@@ -67,17 +67,18 @@ class Pipeline {
   // Names what the prefix, decoding at least, makes of an image: a raw image
   // (proto/raw_image.h). Equal numbers mean equal pixels, in all pipelines; 0
   // is none of them.
-  virtual std::uint64_t form() const = 0;
-  // As Run, from that form of the image: gives the same bytes.
-  virtual absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
-                                   const SampleKey& key, Workspace& workspace,
-                                   absl::Span<std::uint8_t> out) const = 0;
-  // As Run, and puts the form into `target` if that has room for it. It is not
-  // filled where the image is too damaged to be decoded as a whole.
+  virtual std::uint64_t variant() const = 0;
+  // As Run, from that variant of the image: gives the same bytes.
+  virtual absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
+                                      const SampleKey& key,
+                                      Workspace& workspace,
+                                      absl::Span<std::uint8_t> out) const = 0;
+  // As Run, and puts the variant into `target` if that has room for it. It is
+  // not filled where the image is too damaged to be decoded as a whole.
   virtual absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                                   const SampleKey& key, Workspace& workspace,
                                   absl::Span<std::uint8_t> out,
-                                  FormTarget& target) const = 0;
+                                  VariantTarget& target) const = 0;
 };
 
 }  // namespace forebay::pipeline

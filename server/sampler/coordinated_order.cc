@@ -13,7 +13,7 @@ namespace {
 // another, and cost more decodes.
 constexpr std::uint64_t kDrawnWithoutNeed = 17;
 
-// Samples that are looked at for one that will do, of each reader's.
+// Samples that are looked at for one that will do, of each member's.
 constexpr int kTries = 16;
 
 // The op of the random numbers that orders are drawn from.
@@ -23,50 +23,50 @@ constexpr std::uint16_t kCoordinated = 0xFFFD;
 
 CoordinatedOrder::CoordinatedOrder(std::uint64_t size, std::size_t capacity,
                                    std::uint64_t seed)
-    : size_(size), seed_(seed), shelf_(capacity) {
+    : size_(size), seed_(seed), decoded_(capacity) {
   FOREBAY_CHECK(size > 0);
 }
 
-CoordinatedOrder::Reader CoordinatedOrder::Join() {
-  const auto free = std::find(readers_.begin(), readers_.end(), nullptr);
-  const Reader reader = free - readers_.begin();
-  if (free == readers_.end()) readers_.emplace_back();
-  readers_[reader] = std::make_unique<Epoch>(size_);
-  shelf_.Restart(reader, &readers_[reader]->seen);
-  return reader;
+CoordinatedOrder::Member CoordinatedOrder::Join() {
+  const auto free = std::find(members_.begin(), members_.end(), nullptr);
+  const Member member = free - members_.begin();
+  if (free == members_.end()) members_.emplace_back();
+  members_[member] = std::make_unique<Epoch>(size_);
+  decoded_.Restart(member, &members_[member]->seen);
+  return member;
 }
 
-void CoordinatedOrder::Leave(Reader reader) {
-  readers_[reader] = nullptr;
-  shelf_.Restart(reader, nullptr);
+void CoordinatedOrder::Leave(Member member) {
+  members_[member] = nullptr;
+  decoded_.Restart(member, nullptr);
 }
 
-void CoordinatedOrder::StartEpoch(Reader reader) {
-  SampleSet& seen = readers_[reader]->seen;
+void CoordinatedOrder::StartEpoch(Member member) {
+  SampleSet& seen = members_[member]->seen;
   seen.Clear();
-  shelf_.Restart(reader, &seen);
+  decoded_.Restart(member, &seen);
 }
 
-absl::Status CoordinatedOrder::Resume(Reader reader,
+absl::Status CoordinatedOrder::Resume(Member member,
                                       absl::Span<const std::uint8_t> seen) {
-  SampleSet& own = readers_[reader]->seen;
+  SampleSet& own = members_[member]->seen;
   absl::Status status = own.Assign(seen);
-  if (status.ok()) shelf_.Restart(reader, &own);
+  if (status.ok()) decoded_.Restart(member, &own);
   return status;
 }
 
-std::vector<std::uint8_t> CoordinatedOrder::Seen(Reader reader) const {
-  return readers_[reader]->seen.ToBytes();
+std::vector<std::uint8_t> CoordinatedOrder::Seen(Member member) const {
+  return members_[member]->seen.ToBytes();
 }
 
-std::uint64_t CoordinatedOrder::Left(Reader reader) const {
-  return readers_[reader]->seen.lacking();
+std::uint64_t CoordinatedOrder::Left(Member member) const {
+  return members_[member]->seen.lacking();
 }
 
-bool CoordinatedOrder::IsLackedByOthers(Reader reader,
+bool CoordinatedOrder::IsLackedByOthers(Member member,
                                         std::uint64_t sample) const {
-  for (Reader other = 0; other < readers_.size(); ++other) {
-    if (other == reader || readers_[other] == nullptr) continue;
+  for (Member other = 0; other < members_.size(); ++other) {
+    if (other == member || members_[other] == nullptr) continue;
     if (!HasSeen(other, sample)) return true;
   }
   return false;
@@ -74,83 +74,83 @@ bool CoordinatedOrder::IsLackedByOthers(Reader reader,
 
 bool CoordinatedOrder::Moves(const Epoch& epoch) const {
   return epoch.moved_at.has_value() &&
-         drawn_anew_ - *epoch.moved_at <= shelf_.capacity();
+         drawn_anew_ - *epoch.moved_at <= decoded_.capacity();
 }
 
-bool CoordinatedOrder::HasMostLeft(Reader reader) const {
+bool CoordinatedOrder::HasMostLeft(Member member) const {
   bool is_alone = true;
-  for (Reader other = 0; other < readers_.size(); ++other) {
-    const Epoch* const epoch = readers_[other].get();
-    if (epoch == nullptr || other == reader || !Moves(*epoch)) continue;
+  for (Member other = 0; other < members_.size(); ++other) {
+    const Epoch* const epoch = members_[other].get();
+    if (epoch == nullptr || other == member || !Moves(*epoch)) continue;
     is_alone = false;
     // Of two that have the same left, the first has more.
-    if (Left(other) > Left(reader) ||
-        (Left(other) == Left(reader) && other < reader)) {
+    if (Left(other) > Left(member) ||
+        (Left(other) == Left(member) && other < member)) {
       return false;
     }
   }
   return !is_alone;
 }
 
-CoordinatedOrder::Reader CoordinatedOrder::LeastLeft(Reader reader) const {
-  Reader least = reader;
-  for (Reader other = 0; other < readers_.size(); ++other) {
-    const Epoch* const epoch = readers_[other].get();
+CoordinatedOrder::Member CoordinatedOrder::LeastLeft(Member member) const {
+  Member least = member;
+  for (Member other = 0; other < members_.size(); ++other) {
+    const Epoch* const epoch = members_[other].get();
     if (epoch == nullptr || !Moves(*epoch) || Left(other) == 0) continue;
     if (Left(other) < Left(least)) least = other;
   }
   return least;
 }
 
-std::uint64_t CoordinatedOrder::DrawAnew(Reader reader, Reader like,
+std::uint64_t CoordinatedOrder::DrawAnew(Member member, Member like,
                                          base::PhiloxStream& random) const {
-  const SampleSet& own = readers_[reader]->seen;
-  for (const Reader whose : {like, reader}) {
-    const SampleSet& seen = readers_[whose]->seen;
+  const SampleSet& own = members_[member]->seen;
+  for (const Member whose : {like, member}) {
+    const SampleSet& seen = members_[whose]->seen;
     for (int i = 0; i < kTries; ++i) {
       const std::uint64_t sample =
           seen.Lacking(random.UniformInt(seen.lacking()));
-      if (!own.Has(sample) && !IsInTheMaking(sample)) return sample;
+      if (!own.Has(sample) && !IsInFlight(sample)) return sample;
     }
   }
   return own.Lacking(random.UniformInt(own.lacking()));
 }
 
-std::uint64_t CoordinatedOrder::Next(Reader reader) {
-  Epoch& epoch = *readers_[reader];
+std::uint64_t CoordinatedOrder::Next(Member member) {
+  Epoch& epoch = *members_[member];
   FOREBAY_CHECK(epoch.seen.lacking() > 0);
   base::PhiloxStream random(seed_, /*epoch=*/0, ++draws_, kCoordinated);
   const bool without_need =
-      random.UniformInt(100) < kDrawnWithoutNeed && HasMostLeft(reader);
+      random.UniformInt(100) < kDrawnWithoutNeed && HasMostLeft(member);
   std::optional<std::uint64_t> sample;
-  if (!without_need) sample = shelf_.Draw(reader, random);
+  if (!without_need) sample = decoded_.Draw(member, random);
   if (!sample.has_value()) {
-    const Reader like = without_need ? reader : LeastLeft(reader);
-    sample = DrawAnew(reader, like, random);
+    const Member like = without_need ? member : LeastLeft(member);
+    sample = DrawAnew(member, like, random);
     ++drawn_anew_;
   }
   epoch.moved_at = drawn_anew_;
   epoch.seen.Add(*sample);
-  shelf_.Take(reader, *sample);
-  ++making_[*sample];
+  decoded_.Take(member, *sample);
+  ++in_flight_[*sample];
   return *sample;
 }
 
-void CoordinatedOrder::Made(std::uint64_t sample) {
-  const auto known = making_.find(sample);
-  FOREBAY_CHECK(known != making_.end());
-  if (--known->second == 0) making_.erase(known);
+void CoordinatedOrder::Done(std::uint64_t sample) {
+  const auto known = in_flight_.find(sample);
+  FOREBAY_CHECK(known != in_flight_.end());
+  if (--known->second == 0) in_flight_.erase(known);
 }
 
 void CoordinatedOrder::Put(std::uint64_t sample) {
   FOREBAY_CHECK(sample < size_);
-  shelf_.Put(sample, Sets());
+  decoded_.Put(sample, Sets());
 }
 
 std::vector<const SampleSet*> CoordinatedOrder::Sets() const {
   std::vector<const SampleSet*> sets;
-  sets.reserve(readers_.size());
-  for (const auto& epoch : readers_) {
+  sets.reserve(members_.size());
+  for (const auto& epoch : members_) {
     sets.push_back(epoch == nullptr ? nullptr : &epoch->seen);
   }
   return sets;

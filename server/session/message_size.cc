@@ -21,7 +21,7 @@ using google::protobuf::io::CodedInputStream;
 
 // More than the largest dataset of parts has, each with all its fields, and ops
 // besides.
-constexpr int kMostMessages = 20'000;
+constexpr int kMaxMessages = 20'000;
 constexpr int kDeepest = 100;  // as the parser
 // What a field of numbers takes for each, in an array that grows.
 constexpr std::uint64_t kNumberBytes = 3 * sizeof(std::uint64_t);
@@ -52,9 +52,9 @@ class Walk {
       return absl::InvalidArgumentError(
           absl::StrCat("is nested more than ", kDeepest, " deep"));
     }
-    if (++messages_ > kMostMessages) {
+    if (++messages_ > kMaxMessages) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "is made of more than ", kMostMessages, " parts and ops"));
+          "is made of more than ", kMaxMessages, " parts and ops"));
     }
     bytes_ +=
         base::HeapBytes(google::protobuf::MessageFactory::generated_factory()

@@ -14,7 +14,7 @@
 
 namespace forebay::storage {
 
-class Neighbourhood;
+class ReadAheadHints;
 class ObjectLayout;
 
 // Tells files of one name, size and mtime apart, as far as their file system
@@ -106,8 +106,8 @@ enum class Origin : std::uint8_t {
 
 // What bytes were made into before they were kept, such as an image's pixels:
 // kEncoded, or a number that readers agree on.
-using Form = std::uint64_t;
-inline constexpr Form kEncoded = 0;  // the bytes themselves
+using Variant = std::uint64_t;
+inline constexpr Variant kEncoded = 0;  // the bytes themselves
 
 struct ReadRequest {
   std::shared_ptr<const Root> root;
@@ -125,16 +125,16 @@ struct ReadRequest {
   SampleRef sample;
   // Who is wanted soon after the sample, for whoever keeps bytes: these may
   // then be read with it. Null: nobody knows.
-  std::shared_ptr<const Neighbourhood> neighbourhood;
+  std::shared_ptr<const ReadAheadHints> read_ahead_hints;
   // Whether some are due now, also where the sample's own bytes are there.
   bool neighbours_due = false;
-  // Another form that does as well, and is preferred where a cache has it;
+  // Another variant that does as well, and is preferred where a cache has it;
   // kEncoded: none does.
-  Form form = kEncoded;
-  // Whose `form` is not kEncoded: where to write, before `done` is called, in
-  // which one the bytes are. Null: nobody wants to know; then there is no
+  Variant variant = kEncoded;
+  // Whose `variant` is not kEncoded: where to write, before `done` is called,
+  // in which one the bytes are. Null: nobody wants to know; then there is no
   // other.
-  Form* given = nullptr;
+  Variant* given = nullptr;
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;

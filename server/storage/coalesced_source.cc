@@ -165,12 +165,13 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
     }
   }
   whole.done = [this, range](absl::StatusOr<base::Bytes> bytes) {
-    Land(*range, std::move(bytes));
+    Complete(*range, std::move(bytes));
   };
   return whole;
 }
 
-void CoalescedSource::Land(Range& range, absl::StatusOr<base::Bytes> bytes) {
+void CoalescedSource::Complete(Range& range,
+                               absl::StatusOr<base::Bytes> bytes) {
   if (bytes.ok() && bytes->size() == range.length) {
     Part(range);
     auto copies = HandOut(range, *std::exchange(bytes, base::Bytes()));

@@ -91,7 +91,7 @@ class CoalescedSource final : public ByteSource {
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
   // The one request for all of them, whose contents it takes.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
-  void Land(Range& range, absl::StatusOr<base::Bytes> bytes);
+  void Complete(Range& range, absl::StatusOr<base::Bytes> bytes);
   // Each member's own copy, in order; `bytes` are gone then.
   std::vector<absl::StatusOr<base::Bytes>> HandOut(const Range& range,
                                                    base::Bytes bytes);

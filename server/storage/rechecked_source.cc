@@ -10,7 +10,7 @@ namespace forebay::storage {
 namespace {
 
 // Each is of a revision that is newer than the one before.
-constexpr int kMostTries = 8;
+constexpr int kMaxTries = 8;
 
 }  // namespace
 
@@ -81,15 +81,15 @@ ReadRequest RecheckedSource::RequestFor(
   ReadRequest request = watched->request;
   request.layout = nullptr;
   request.done = [this, watched](absl::StatusOr<base::Bytes> bytes) {
-    Land(watched, std::move(bytes));
+    Complete(watched, std::move(bytes));
   };
   return request;
 }
 
-void RecheckedSource::Land(const std::shared_ptr<Watched>& watched,
-                           absl::StatusOr<base::Bytes> bytes) {
+void RecheckedSource::Complete(const std::shared_ptr<Watched>& watched,
+                               absl::StatusOr<base::Bytes> bytes) {
   const bool touched = absl::IsAborted(bytes.status());
-  if (touched && ++watched->tries < kMostTries) return LookAgain(watched);
+  if (touched && ++watched->tries < kMaxTries) return LookAgain(watched);
   if (touched) {
     bytes = absl::FailedPreconditionError(
         absl::StrCat(watched->request.object, ": is changed again and again"));

@@ -49,8 +49,8 @@ class RecheckedSource final : public ByteSource {
 
   ReadRequest Watch(ReadRequest request);
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
-  void Land(const std::shared_ptr<Watched>& watched,
-            absl::StatusOr<base::Bytes> bytes);
+  void Complete(const std::shared_ptr<Watched>& watched,
+                absl::StatusOr<base::Bytes> bytes);
   void Finish(Watched& watched, absl::StatusOr<base::Bytes> bytes);
   // Has the read wait for a look, which it begins unless others wait for it.
   void LookAgain(const std::shared_ptr<Watched>& watched);

@@ -14,10 +14,10 @@ constexpr double kRefill = 0.75;
 // Of a stretch of time that tells what requests cost.
 constexpr std::int64_t kStretchRequests = 256;
 // Lengths are not checked yet. What is at hand is hardly ever read again.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
 std::uint64_t BytesOf(const ReadRequest& request) {
-  return request.unless.has_value() ? 0 : std::min(request.length, kMostBytes);
+  return request.unless.has_value() ? 0 : std::min(request.length, kMaxBytes);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ bool ScheduledSource::Take(std::vector<ReadRequest>* requests) {
     while (HasRoomLocked(1)) {
       std::optional<Queue::Popped> popped = queue_.Pop(now);
       if (!popped.has_value()) break;
-      requests->push_back(DepartLocked(*std::move(popped)));
+      requests->push_back(BeginLocked(*std::move(popped)));
     }
     if (queue_.NextAt() != INT64_MAX) alarm_.SetFor(queue_.NextAt());
   }
@@ -155,34 +155,34 @@ bool ScheduledSource::HasRoomLocked(double part) const {
          below(bytes_in_flight_, options_.bytes_at_once);
 }
 
-ReadRequest ScheduledSource::DepartLocked(Queue::Popped popped) {
+ReadRequest ScheduledSource::BeginLocked(Queue::Popped popped) {
   ReadRequest request = std::move(popped.item);
-  Flight flight = {.id = popped.id,
-                   .ticket = request.ticket,
-                   .bytes = BytesOf(request),
-                   .done = std::move(request.done)};
+  InFlightRead in_flight = {.id = popped.id,
+                            .ticket = request.ticket,
+                            .bytes = BytesOf(request),
+                            .done = std::move(request.done)};
   ++under_way_;
-  bytes_in_flight_ += flight.bytes;
-  request.done =
-      [this, flight = std::move(flight)](absl::StatusOr<base::Bytes> bytes) {
-        Land(flight, std::move(bytes));
-      };
+  bytes_in_flight_ += in_flight.bytes;
+  request.done = [this, in_flight = std::move(in_flight)](
+                     absl::StatusOr<base::Bytes> bytes) {
+    Complete(in_flight, std::move(bytes));
+  };
   return request;
 }
 
-void ScheduledSource::Land(const Flight& flight,
-                           absl::StatusOr<base::Bytes> bytes) {
+void ScheduledSource::Complete(const InFlightRead& in_flight,
+                               absl::StatusOr<base::Bytes> bytes) {
   {
     base::MutexLock lock(&mutex_);
     const std::int64_t now = Now();
-    const std::uint64_t read = bytes.ok() ? flight.bytes : 0;
+    const std::uint64_t read = bytes.ok() ? in_flight.bytes : 0;
     CountLocked(read, now);
-    queue_.Complete(flight.id, LoadLocked(read), now);
-    if (flight.ticket != 0) tickets_.erase(flight.ticket);
-    bytes_in_flight_ -= flight.bytes;
+    queue_.Complete(in_flight.id, LoadLocked(read), now);
+    if (in_flight.ticket != 0) tickets_.erase(in_flight.ticket);
+    bytes_in_flight_ -= in_flight.bytes;
   }
   Dispatch();
-  flight.done(std::move(bytes));
+  in_flight.done(std::move(bytes));
   base::MutexLock lock(&mutex_);
   if (--under_way_ == 0 && ending_) quiet_.NotifyAll();
 }

@@ -61,7 +61,7 @@ class ScheduledSource final : public ByteSource {
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;
 
-  struct Flight {
+  struct InFlightRead {
     Queue::Id id;
     std::uint64_t ticket;
     std::uint64_t bytes;
@@ -83,9 +83,10 @@ class ScheduledSource final : public ByteSource {
   // more.
   bool Take(std::vector<ReadRequest>* requests);
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  ReadRequest DepartLocked(Queue::Popped popped)
+  ReadRequest BeginLocked(Queue::Popped popped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Land(const Flight& flight, absl::StatusOr<base::Bytes> bytes);
+  void Complete(const InFlightRead& in_flight,
+                absl::StatusOr<base::Bytes> bytes);
   schedule::Load LoadLocked(std::uint64_t bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Learns what requests cost.

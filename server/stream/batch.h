@@ -19,7 +19,7 @@ namespace forebay::stream {
 struct Batch;
 
 // One sample's place in a batch in the making.
-struct Place {
+struct PendingSample {
   Batch* batch = nullptr;
   std::uint32_t index = 0;
   std::uint32_t substitutions = 0;
@@ -29,7 +29,7 @@ struct Place {
   std::uint64_t length = 0;  // bytes to be read
   std::uint64_t held = 0;    // bytes, while it is read and decoded
   // What its bytes are in, once they are there, and of which file they are.
-  storage::Form form = storage::kEncoded;
+  storage::Variant variant = storage::kEncoded;
   storage::Revision revision = {};
   base::MemoryReservation own;  // for them, where not in the read window
   bool reading = false;         // its bytes are on their way
@@ -49,25 +49,25 @@ struct BatchKey {
 using Position = unsigned __int128;
 
 // A batch in the making. The stream guards it, but for the slot's memory and
-// the places: a place that was handed out, and its part of the memory, belong
-// to the one read or task that it was handed to.
+// the samples: a place that was handed out, and its part of the memory,
+// belong to the one read or task that it was handed to.
 struct Batch {
   BatchKey key;
   std::shared_ptr<const EpochPair> epochs;  // of its epoch
-  arena::Holder sponsor = 0;                // the member for whom it is made
-  std::vector<arena::Holder> payers;        // and all that it is booked to
+  arena::MemberId sponsor = 0;              // the member for whom it is made
+  std::vector<arena::MemberId> payers;      // and all that it is booked to
   std::vector<schedule::Flow> charged;      // whom its reads and tasks are
   // Whether all that come to it have caps, which then hold it up.
   bool capped = false;
   std::uint32_t slot = 0;
-  std::uint8_t* data = nullptr;     // the slot's memory
-  std::vector<Place> places;        // never resized
-  std::uint32_t handed_out = 0;     // places before it have been asked for
-  std::uint32_t remaining = 0;      // places that are not done
-  std::uint32_t to_decode = 0;      // of these, those that have been read
-  std::int64_t asked_at_nanos = 0;  // when its first place was
-  std::int64_t moved_at_nanos = 0;  // when one was asked for or done last
-  absl::Status status;              // of the first place that failed
+  std::uint8_t* data = nullptr;        // the slot's memory
+  std::vector<PendingSample> samples;  // never resized
+  std::uint32_t handed_out = 0;        // samples before it have been asked for
+  std::uint32_t remaining = 0;         // samples that are not done
+  std::uint32_t to_decode = 0;         // of these, those that have been read
+  std::int64_t asked_at_nanos = 0;     // when its first place was
+  std::int64_t moved_at_nanos = 0;     // when one was asked for or done last
+  absl::Status status;                 // of the first place that failed
   std::uint32_t failed_place = 0;
   // Set when nobody wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;
@@ -80,9 +80,10 @@ struct Batch {
 };
 
 // To whom of the payers the place is booked: to all of them alike.
-inline arena::Holder PayerOf(const Place& place) {
-  const std::vector<arena::Holder>& payers = place.batch->payers;
-  return payers[(place.batch->key.first_sample + place.index) % payers.size()];
+inline arena::MemberId PayerOf(const PendingSample& pending) {
+  const std::vector<arena::MemberId>& payers = pending.batch->payers;
+  return payers[(pending.batch->key.first_sample + pending.index) %
+                payers.size()];
 }
 
 }  // namespace forebay::stream

@@ -88,12 +88,12 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
 }
 
 // Behind all that is there.
-BatchLayout::Place BatchLayout::Put(const FieldType& type,
-                                    std::uint32_t batch_size) {
+BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
+                                         std::uint32_t batch_size) {
   const std::vector<std::uint64_t>& shape = type.value.shape;
   FOREBAY_CHECK(shape.size() + 1 <= proto::kMaxRank &&
                 type.name.size() < proto::kMaxFieldName);
-  Place place;
+  FieldRange place;
   place.bytes_each = type.value.bytes;
   FieldLayout& field = place.layout;
   field = {};
@@ -119,7 +119,7 @@ BatchLayout::Place BatchLayout::Put(const FieldType& type,
 absl::Span<std::uint8_t> BatchLayout::Room(std::uint8_t* slot,
                                            std::size_t field,
                                            std::uint32_t place) const {
-  const Place& found = places_[field];
+  const FieldRange& found = places_[field];
   return {slot + found.layout.offset + place * found.bytes_each,
           found.bytes_each};
 }
@@ -164,7 +164,7 @@ std::uint64_t BatchLayout::Complete(std::uint8_t* slot,
   header.epoch = batch.epoch;
   header.first_sample = batch.first_sample;
   std::uint64_t bytes = 0;
-  for (const Place& place : places_) {
+  for (const FieldRange& place : places_) {
     FieldLayout& field = header.fields[header.field_count++];
     field = place.layout;
     if (field.row_splits_offset != 0) {

@@ -50,20 +50,20 @@ class BatchLayout {
     std::uint64_t epoch = 0;
     std::uint64_t first_sample = 0;
   };
-  // Once all places are filled: closes up what varies, and writes the header.
+  // Once all samples are filled: closes up what varies, and writes the header.
   // Returns the bytes of the data.
   std::uint64_t Complete(std::uint8_t* slot, const Batch& batch) const;
 
  private:
   // A field as a full batch has it, every sample of the longest.
-  struct Place {
+  struct FieldRange {
     proto::FieldLayout layout;
     std::uint64_t bytes_each = 0;  // one sample's
   };
 
-  Place Put(const FieldType& type, std::uint32_t batch_size);
+  FieldRange Put(const FieldType& type, std::uint32_t batch_size);
 
-  std::vector<Place> places_;  // the last: the samples' numbers
+  std::vector<FieldRange> places_;  // the last: the samples' numbers
   std::uint64_t slot_bytes_ = proto::kSlotHeaderBytes;
 };
 

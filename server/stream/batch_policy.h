@@ -13,7 +13,7 @@ namespace forebay::stream {
 
 // The next batch that one member needs, and that is neither kept nor in flight.
 struct BatchRequest {
-  arena::Holder member = 0;
+  arena::MemberId member = 0;
   BatchKey key;
   Position position = 0;
   std::uint64_t left = 0;    // samples of its epoch, from there on

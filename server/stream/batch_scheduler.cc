@@ -76,7 +76,7 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
   // All who soon come to it have their part of it.
   batch->payers = members_->ReadersOf(request.key);
   const double part = 1.0 / static_cast<double>(batch->payers.size());
-  for (const arena::Holder payer : batch->payers)
+  for (const arena::MemberId payer : batch->payers)
     members_->Find(payer)->served += part;
 }
 

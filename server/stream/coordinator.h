@@ -19,22 +19,22 @@
 namespace forebay::stream {
 
 // Picks the samples of all loaders that read one dataset in a coordinated
-// order, and make the same form of its images: who of them decodes an image
-// keeps its form for the others, who then want it soon.
+// order, and make the same variant of its images: who of them decodes an image
+// keeps its variant for the others, who then want it soon.
 //
-// How many forms are there at a time is found out: there are as many as fit
+// How many variants are there at a time is found out: there are as many as fit
 // into the cache's memory at most, and fewer where some are found missing.
 //
-// Thread-safe. Shared by the loaders' streams; a seat keeps it alive. Never
-// blocks. Errors: those of Seat::Start.
+// Thread-safe. Shared by the loaders' streams; a member keeps it alive.
+// Never blocks. Errors: those of OrderMember::Start.
 class Coordinator : public std::enable_shared_from_this<Coordinator> {
  public:
-  // One loader's, until it is destroyed. Takes BytesOfSeat.
-  class Seat final : public sampler::Draws {
+  // One loader's, until it is destroyed. Takes BytesOfMember.
+  class OrderMember final : public sampler::Draws {
    public:
-    ~Seat() override;
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
+    ~OrderMember() override;
+    OrderMember(const OrderMember&) = delete;
+    OrderMember& operator=(const OrderMember&) = delete;
 
     // Begins an epoch at `position`: so many samples were seen before, which
     // `seen` has, each once (null: none). INVALID_ARGUMENT: it has others.
@@ -48,18 +48,18 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     // Whether another loader lacks the sample in its epoch.
     bool IsAwaited(std::uint64_t sample) const;
 
-    // What became of a sample: its image was made from its form; it was
-    // decoded, and its form, so long, is kept; or it was decoded and is not
-    // kept. Where it is kept, others may have to make room: their forms are to
-    // be dropped, since nobody is sent to them any more.
+    // What became of a sample: its image was made from its variant; it was
+    // decoded, and its variant, so long, is kept; or it was decoded and is not
+    // kept. Where it is kept, others may have to make room: their variants are
+    // to be dropped, since nobody is sent to them any more.
     void Found(std::uint64_t sample);
     std::vector<std::uint64_t> Kept(std::uint64_t sample, std::uint64_t bytes);
     void Missed(std::uint64_t sample);
 
    private:
     friend class Coordinator;
-    Seat(std::shared_ptr<Coordinator> coordinator,
-         base::MemoryReservation held);
+    OrderMember(std::shared_ptr<Coordinator> coordinator,
+                base::MemoryReservation held);
 
     // It makes the sample, if it did, no longer.
     void EndLocked(std::uint64_t sample)
@@ -68,40 +68,40 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
 
     const std::shared_ptr<Coordinator> coordinator_;
     const base::MemoryReservation held_;
-    const sampler::CoordinatedOrder::Reader reader_;
+    const sampler::CoordinatedOrder::Member member_;
     // Where the epoch was started, and what was drawn from there on.
     std::uint64_t begin_ ABSL_GUARDED_BY(coordinator_->mutex_) = 0;
     std::vector<std::uint64_t> drawn_ ABSL_GUARDED_BY(coordinator_->mutex_);
     // Positions of those in the making.
-    absl::flat_hash_map<std::uint64_t, std::uint64_t> making_
+    absl::flat_hash_map<std::uint64_t, std::uint64_t> in_flight_
         ABSL_GUARDED_BY(coordinator_->mutex_);
   };
 
   // `size` samples, at least one. Forms of their images may take `room` bytes.
-  // The budget outlives it; where that has no room, fewer forms are there.
+  // The budget outlives it; where that has no room, fewer variants are there.
   Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed,
               base::MemoryBudget* budget);
 
-  // Bytes of memory that a seat takes for an order of so many samples.
-  static std::uint64_t BytesOfSeat(std::uint64_t size);
+  // Bytes of memory that a member takes for an order of so many samples.
+  static std::uint64_t BytesOfMember(std::uint64_t size);
 
-  // `held` is the seat's: of BytesOfSeat.
-  std::shared_ptr<Seat> Join(base::MemoryReservation held);
+  // `held` is the member's: of BytesOfMember.
+  std::shared_ptr<OrderMember> Join(base::MemoryReservation held);
 
  private:
-  // The forms that are taken to be there proved to be more, or fewer.
+  // The variants that are taken to be there proved to be more, or fewer.
   void AdaptLocked(double factor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether there is memory to know one form more of.
+  // Whether there is memory to know one variant more of.
   bool MakeRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::uint64_t room_;
   base::MemoryBudget* const budget_;
   mutable base::Mutex mutex_;
   sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t seats_ ABSL_GUARDED_BY(mutex_) = 0;
-  // For what is known of forms.
+  std::uint64_t members_ ABSL_GUARDED_BY(mutex_) = 0;
+  // For what is known of variants.
   base::MemoryReservation known_ ABSL_GUARDED_BY(mutex_);
-  double form_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
+  double variant_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // on average; 0: unknown
   // The part of the room that proved to be there.
   double part_ ABSL_GUARDED_BY(mutex_) = 1;
 };

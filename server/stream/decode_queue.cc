@@ -29,7 +29,7 @@ std::vector<ReadSample> DecodeQueue::TakeOf(const Batch& batch) {
   std::vector<ReadSample> taken;
   std::deque<ReadSample> left;
   for (ReadSample& sample : samples_) {
-    if (sample.place->batch == &batch) {
+    if (sample.pending->batch == &batch) {
       taken.push_back(std::move(sample));
     } else {
       left.push_back(std::move(sample));

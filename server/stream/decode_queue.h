@@ -13,7 +13,7 @@ namespace forebay::stream {
 
 // A sample that was read.
 struct ReadSample {
-  Place* place = nullptr;
+  PendingSample* pending = nullptr;
   base::Bytes bytes;
   bool made = false;       // or not, because nobody wants it any more
   bool too_large = false;  // for the worker's workspace

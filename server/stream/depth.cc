@@ -7,7 +7,7 @@ namespace {
 
 // Ready at any time for a trainer that could do with less.
 constexpr std::size_t kPlenty = 2;
-constexpr std::uint32_t kMostPatience = 512;
+constexpr std::uint32_t kMaxPatience = 512;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Depth::SawReady(std::size_t ready) {
   if (ready < kPlenty) calm_ = 0;
   if (ready > 0 || target_ == most_) return;
   target_ = most_;
-  patience_ = std::min(2 * patience_, kMostPatience);
+  patience_ = std::min(2 * patience_, kMaxPatience);
 }
 
 void Depth::Published(std::int64_t made_nanos, std::int64_t now_nanos) {

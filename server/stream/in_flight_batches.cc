@@ -30,7 +30,7 @@ InFlightBatches::InFlightBatches(const proto::BatchSpec& batch,
 
 Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
                               std::shared_ptr<const EpochPair> epochs,
-                              arena::Holder sponsor, std::uint32_t slot,
+                              arena::MemberId sponsor, std::uint32_t slot,
                               std::uint8_t* data) {
   FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
   auto batch = std::make_unique<Batch>();
@@ -40,13 +40,13 @@ Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
   batch->slot = slot;
   batch->data = data;
   batch->remaining = static_cast<std::uint32_t>(samples);
-  batch->places.resize(samples);
+  batch->samples.resize(samples);
   for (std::uint64_t i = 0; i < samples; ++i) {
-    Place& place = batch->places[i];
-    place.batch = batch.get();
-    place.index = static_cast<std::uint32_t>(i);
-    place.id = epochs->current.SampleAt(key.first_sample + i);
-    place.repeat = epochs->current.RepeatsBefore(key.first_sample + i);
+    PendingSample& pending = batch->samples[i];
+    pending.batch = batch.get();
+    pending.index = static_cast<std::uint32_t>(i);
+    pending.id = epochs->current.SampleAt(key.first_sample + i);
+    pending.repeat = epochs->current.RepeatsBefore(key.first_sample + i);
   }
   batch->epochs = std::move(epochs);
   batches_.push_back(std::move(batch));
@@ -67,7 +67,7 @@ bool InFlightBatches::Hangs(std::int64_t now_nanos) const {
   return !empty() && std::all_of(batches_.begin(), batches_.end(), hangs);
 }
 
-std::uint32_t InFlightBatches::MadeFor(arena::Holder sponsor) const {
+std::uint32_t InFlightBatches::MadeFor(arena::MemberId sponsor) const {
   const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
     return batch->sponsor == sponsor;
   };
@@ -79,36 +79,39 @@ std::uint32_t InFlightBatches::MadeFor(arena::Holder sponsor) const {
 std::size_t InFlightBatches::waiting() const {
   std::size_t waiting = put_back_.size();
   for (const std::unique_ptr<Batch>& batch : batches_) {
-    waiting += batch->places.size() - batch->handed_out;
+    waiting += batch->samples.size() - batch->handed_out;
   }
   return waiting;
 }
 
-Place* InFlightBatches::Next(bool capped) {
+PendingSample* InFlightBatches::Next(bool capped) {
   const auto may = [capped](const Batch& batch) {
     return capped || !batch.capped;
   };
-  const auto back =
-      std::find_if(put_back_.begin(), put_back_.end(),
-                   [&](const Place* place) { return may(*place->batch); });
+  const auto back = std::find_if(
+      put_back_.begin(), put_back_.end(),
+      [&](const PendingSample* pending) { return may(*pending->batch); });
   if (back != put_back_.end()) {
-    Place* const place = *back;
+    PendingSample* const pending = *back;
     put_back_.erase(back);
-    return place;
+    return pending;
   }
   for (const std::unique_ptr<Batch>& batch : batches_) {
-    if (batch->handed_out < batch->places.size() && may(*batch)) {
-      return &batch->places[batch->handed_out++];
+    if (batch->handed_out < batch->samples.size() && may(*batch)) {
+      return &batch->samples[batch->handed_out++];
     }
   }
   return nullptr;
 }
 
-void InFlightBatches::PutBack(Place* place) { put_back_.push_front(place); }
+void InFlightBatches::PutBack(PendingSample* pending) {
+  put_back_.push_front(pending);
+}
 
-bool InFlightBatches::Substitute(Place& place, const absl::Status& status) {
+bool InFlightBatches::Substitute(PendingSample& pending,
+                                 const absl::Status& status) {
   if (batch_.on_error() != proto::BatchSpec::SUBSTITUTE ||
-      place.batch->abandoned) {
+      pending.batch->abandoned) {
     return false;
   }
   // Only what the bytes themselves are to blame for: corrupt ones, and images
@@ -117,26 +120,27 @@ bool InFlightBatches::Substitute(Place& place, const absl::Status& status) {
   if (!absl::IsDataLoss(status) && !absl::IsResourceExhausted(status)) {
     return false;
   }
-  if (place.substitutions == kMaxSubstitutions) return false;
-  ++place.substitutions;
+  if (pending.substitutions == kMaxSubstitutions) return false;
+  ++pending.substitutions;
   // A list may leave out what is not to be seen: validation samples, say.
-  const sampler::EpochOrder& order = place.batch->epochs->current;
+  const sampler::EpochOrder& order = pending.batch->epochs->current;
   const std::uint64_t choice =
       order.is_listed() ? order.samples() : dataset_size_;
   const std::uint64_t chosen =
-      SubstituteFor(seed_, place.batch->key.epoch, place.id, choice);
-  place.id = order.is_listed() ? order.SampleAt(chosen) : chosen;
-  put_back_.push_back(&place);
+      SubstituteFor(seed_, pending.batch->key.epoch, pending.id, choice);
+  pending.id = order.is_listed() ? order.SampleAt(chosen) : chosen;
+  put_back_.push_back(&pending);
   return true;
 }
 
-std::unique_ptr<Batch> InFlightBatches::Finish(const Place& place,
+std::unique_ptr<Batch> InFlightBatches::Finish(const PendingSample& pending,
                                                const absl::Status& status,
                                                arena::SlotPool& pool) {
-  Batch& batch = *place.batch;
-  if (!status.ok() && (batch.status.ok() || place.index < batch.failed_place)) {
+  Batch& batch = *pending.batch;
+  if (!status.ok() &&
+      (batch.status.ok() || pending.index < batch.failed_place)) {
     batch.status = status;
-    batch.failed_place = place.index;
+    batch.failed_place = pending.index;
   }
   if (--batch.remaining > 0) return nullptr;
   const auto is_it = [&](const std::unique_ptr<Batch>& other) {
@@ -154,8 +158,8 @@ std::unique_ptr<Batch> InFlightBatches::Finish(const Place& place,
 }
 
 void InFlightBatches::Retire(
-    arena::Holder sponsor,
-    const std::function<std::optional<arena::Holder>(const BatchKey&)>& heir,
+    arena::MemberId sponsor,
+    const std::function<std::optional<arena::MemberId>(const BatchKey&)>& heir,
     arena::SlotPool& pool) {
   std::deque<std::unique_ptr<Batch>> kept;
   for (std::unique_ptr<Batch>& batch : batches_) {
@@ -175,10 +179,11 @@ void InFlightBatches::Retire(
 void InFlightBatches::Abandon(std::unique_ptr<Batch> batch,
                               arena::SlotPool& pool) {
   batch->abandoned = true;
-  batch->remaining -= static_cast<std::uint32_t>(std::erase_if(
-      put_back_,
-      [&](const Place* place) { return place->batch == batch.get(); }));
-  const auto count = static_cast<std::uint32_t>(batch->places.size());
+  batch->remaining -= static_cast<std::uint32_t>(
+      std::erase_if(put_back_, [&](const PendingSample* pending) {
+        return pending->batch == batch.get();
+      }));
+  const auto count = static_cast<std::uint32_t>(batch->samples.size());
   batch->remaining -= count - std::exchange(batch->handed_out, count);
   if (batch->remaining == 0) {
     pool.Abandon(batch->slot);

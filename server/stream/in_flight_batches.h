@@ -15,10 +15,11 @@
 
 namespace forebay::stream {
 
-// The batches in flight, in the order in which they were begun: their places
-// are handed out in that order. A batch leaves when all of its places are done.
+// The batches in flight, in the order in which they were begun: their samples
+// are handed out in that order. A batch leaves when all of its samples are
+// done.
 //
-// A batch that no member wants any more is abandoned: places that were not
+// A batch that no member wants any more is abandoned: samples that were not
 // handed out are dropped, the others finish in vain, and the last frees the
 // slot.
 //
@@ -34,7 +35,7 @@ class InFlightBatches {
   // slot that was taken for it. It is booked to its sponsor, until the caller
   // adds others.
   Batch* Begin(const BatchKey& key, std::uint64_t samples,
-               std::shared_ptr<const EpochPair> epochs, arena::Holder sponsor,
+               std::shared_ptr<const EpochPair> epochs, arena::MemberId sponsor,
                std::uint32_t slot, std::uint8_t* data);
 
   // Returns null if the batch of that key is not in flight.
@@ -43,30 +44,32 @@ class InFlightBatches {
   // Whether there are batches, and all of them hang in reads.
   bool Hangs(std::int64_t now_nanos) const;
   // Counts the batches that are made for the member, abandoned ones too.
-  std::uint32_t MadeFor(arena::Holder sponsor) const;
+  std::uint32_t MadeFor(arena::MemberId sponsor) const;
 
   const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
 
   // Places to be read.
   std::size_t waiting() const;
-  // The place to be read next, `capped`: also of a batch that is made for jobs
-  // with caps alone. PutBack undoes it. Null if there is none.
-  Place* Next(bool capped);
-  void PutBack(Place* place);
-  // Whether a failed place is to be read once more, with another sample in it:
-  // where its bytes are corrupt and corrupt samples are to be substituted.
-  bool Substitute(Place& place, const absl::Status& status);
+  // The place to be read next, `capped`: also of a batch that is made for
+  // jobs with caps alone. PutBack undoes it. Null if there is none.
+  PendingSample* Next(bool capped);
+  void PutBack(PendingSample* pending);
+  // Whether a failed place is to be read once more, with another sample in
+  // it: where its bytes are corrupt and corrupt samples are to be substituted.
+  bool Substitute(PendingSample& pending, const absl::Status& status);
   // A place that was handed out is done, well or not. Returns its batch, if
   // that is complete: it leaves. The status of a batch is that of its
   // first place that failed.
-  std::unique_ptr<Batch> Finish(const Place& place, const absl::Status& status,
+  std::unique_ptr<Batch> Finish(const PendingSample& pending,
+                                const absl::Status& status,
                                 arena::SlotPool& pool);
 
   // A member that wants nothing more: what is made for it goes to its heir, if
   // the batch has one, or is abandoned.
   void Retire(
-      arena::Holder sponsor,
-      const std::function<std::optional<arena::Holder>(const BatchKey&)>& heir,
+      arena::MemberId sponsor,
+      const std::function<std::optional<arena::MemberId>(const BatchKey&)>&
+          heir,
       arena::SlotPool& pool);
 
  private:
@@ -77,8 +80,8 @@ class InFlightBatches {
   const std::uint64_t dataset_size_;
 
   std::deque<std::unique_ptr<Batch>> batches_;
-  std::deque<Place*> put_back_;
-  std::vector<std::unique_ptr<Batch>> abandoned_;  // with places to finish
+  std::deque<PendingSample*> put_back_;
+  std::vector<std::unique_ptr<Batch>> abandoned_;  // with samples to finish
 };
 
 }  // namespace forebay::stream

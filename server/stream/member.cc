@@ -8,7 +8,7 @@
 
 namespace forebay::stream {
 
-Member::Member(arena::Holder holder, arena::Channel* channel,
+Member::Member(arena::MemberId holder, arena::Channel* channel,
                const Terms& terms, const proto::BatchSpec& batch,
                const NextUseDeps& next_use_deps)
     : holder_(holder),

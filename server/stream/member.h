@@ -59,10 +59,10 @@ class Member {
     std::shared_ptr<const dataset::Dataset> dataset;
   };
 
-  Member(arena::Holder holder, arena::Channel* channel, const Terms& terms,
+  Member(arena::MemberId holder, arena::Channel* channel, const Terms& terms,
          const proto::BatchSpec& batch, const NextUseDeps& next_use_deps);
 
-  arena::Holder holder() const { return holder_; }
+  arena::MemberId holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
   // It starts no epoch any more, and pays for nothing. Returns the slots that
@@ -149,7 +149,7 @@ class Member {
     return std::min(INT64_MAX / 4, pace_.TimeOf(samples));
   }
 
-  const arena::Holder holder_;
+  const arena::MemberId holder_;
   arena::Channel* const channel_;
   Terms terms_;
   Cursor cursor_;

@@ -14,13 +14,13 @@ Member& MemberSet::Join(arena::Channel* channel, const Member::Terms& terms) {
   return *members_.back();
 }
 
-void MemberSet::Remove(arena::Holder member) {
+void MemberSet::Remove(arena::MemberId member) {
   std::erase_if(members_, [&](const std::unique_ptr<Member>& m) {
     return m->holder() == member;
   });
 }
 
-Member* MemberSet::Find(arena::Holder member) const {
+Member* MemberSet::Find(arena::MemberId member) const {
   const auto found =
       std::find_if(members_.begin(), members_.end(),
                    [&](const auto& m) { return m->holder() == member; });
@@ -73,7 +73,7 @@ std::vector<schedule::Flow> MemberSet::Flows() const {
 std::vector<schedule::Flow> MemberSet::CappedFlows(const BatchKey& key) const {
   const auto is_capped = [](const auto& member) { return member->capped; };
   if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};
-  const std::vector<arena::Holder> readers = ReadersOf(key);
+  const std::vector<arena::MemberId> readers = ReadersOf(key);
   const auto comes = [&](const Member& member) {
     return std::find(readers.begin(), readers.end(), member.holder()) !=
            readers.end();
@@ -99,8 +99,8 @@ std::int64_t MemberSet::NanosUntil(const BatchKey& key,
   return first;
 }
 
-std::vector<arena::Holder> MemberSet::ReadersOf(const BatchKey& key) const {
-  std::vector<arena::Holder> readers;
+std::vector<arena::MemberId> MemberSet::ReadersOf(const BatchKey& key) const {
+  std::vector<arena::MemberId> readers;
   for (const std::unique_ptr<Member>& member : members_) {
     const auto batches = member->cursor().BatchesUntil(key);
     if (batches.has_value() && *batches <= member->terms().slots)

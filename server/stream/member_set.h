@@ -26,9 +26,9 @@ class MemberSet {
 
   // Members count from 1: 0 is free for the stream's own leases.
   Member& Join(arena::Channel* channel, const Member::Terms& terms);
-  void Remove(arena::Holder member);
+  void Remove(arena::MemberId member);
   // Returns null if there is no such member, or it was removed.
-  Member* Find(arena::Holder member) const;
+  Member* Find(arena::MemberId member) const;
   // The member starts an epoch, as Member::Start.
   void Start(Member& member, std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample, std::int64_t now_nanos);
@@ -55,7 +55,7 @@ class MemberSet {
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
   // The members that will read the batch within the slots that they have.
-  std::vector<arena::Holder> ReadersOf(const BatchKey& key) const;
+  std::vector<arena::MemberId> ReadersOf(const BatchKey& key) const;
   // Whether a member that does not stand still will read the batch.
   bool AwaitsSoon(const BatchKey& key, std::int64_t now_nanos) const;
 
@@ -77,7 +77,7 @@ class MemberSet {
   const proto::BatchSpec batch_;
   const Member::NextUseDeps next_use_deps_;
   std::vector<std::unique_ptr<Member>> members_;
-  arena::Holder last_ = 0;
+  arena::MemberId last_ = 0;
   bool was_shared_ = false;
 };
 

@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "server/cache/loader_next_use.h"
-#include "server/stream/provenance.h"
+#include "server/stream/sample_identity.h"
 
 namespace forebay::stream {
 namespace {
@@ -31,7 +31,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
       ids.clear();
       dataset_->FindSamples({source_, samples[i]}, &ids);
       // It takes the same short time for every sample.
-      ids.resize(std::min(ids.size(), kMostRepeats));
+      ids.resize(std::min(ids.size(), kMaxRepeats));
       soonest.assign(ids.size(), nanos[i]);
       next_use_->Lower(now_nanos, ids, absl::MakeSpan(soonest));
       for (const std::int64_t time : soonest) {
@@ -41,7 +41,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
   }
 
  private:
-  static constexpr std::size_t kMostRepeats = 16;
+  static constexpr std::size_t kMaxRepeats = 16;
 
   const std::shared_ptr<const dataset::Dataset> dataset_;
   const std::size_t source_;
@@ -54,15 +54,15 @@ NextUseRegistrations::NextUseRegistrations(
     cache::NextUseRegistry* next_use_registry,
     const std::shared_ptr<const dataset::Dataset>& dataset,
     const std::shared_ptr<const EpochNextUse>& next_use) {
-  const Provenance provenance(dataset.get());
-  for (std::size_t source = 0; source < provenance.sources(); ++source) {
+  const SampleIdentity identity(dataset.get());
+  for (std::size_t source = 0; source < identity.sources(); ++source) {
     std::shared_ptr<const cache::LoaderNextUse> loader = next_use;
-    if (!provenance.is_own()) {
+    if (!identity.is_own()) {
       loader = std::make_shared<const SourceNextUse>(dataset, source, next_use);
     }
     registrations_.push_back(
         std::make_unique<cache::NextUseRegistry::Registration>(
-            next_use_registry, provenance.number(source), std::move(loader)));
+            next_use_registry, identity.number(source), std::move(loader)));
   }
 }
 

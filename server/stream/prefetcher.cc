@@ -22,10 +22,10 @@ std::uint64_t MostBytes(const StreamSpec& spec, std::uint64_t least) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(const StreamSpec* spec, storage::Form form,
+Prefetcher::Prefetcher(const StreamSpec* spec, storage::Variant variant,
                        base::MemoryBudget* budget,
                        base::MemoryReservation read_window)
-    : request_builder_(spec, form),
+    : request_builder_(spec, variant),
       budget_(budget),
       window_(read_window.bytes(), MostBytes(*spec, read_window.bytes())),
       read_budget_(budget, std::move(read_window)) {}
@@ -51,41 +51,41 @@ void Prefetcher::Ask(std::int64_t now_nanos) {
 
 std::optional<Prefetcher::Read> Prefetcher::Next(InFlightBatches& in_flight,
                                                  const Members& members) {
-  Place* const place = in_flight.Next(capped_too_);
-  if (place == nullptr) {
+  PendingSample* const pending = in_flight.Next(capped_too_);
+  if (pending == nullptr) {
     Asked(false);
     return std::nullopt;
   }
-  Read read = {place, request_builder_.RequestFor(
-                          place, *members(place->batch->sponsor))};
-  if (const Member* const payer = members(PayerOf(*place)))
+  Read read = {pending, request_builder_.RequestFor(
+                            pending, *members(pending->batch->sponsor))};
+  if (const Member* const payer = members(PayerOf(*pending)))
     read.request.purpose.job = payer->terms().flow;
-  place->capped = place->batch->capped;
-  if (place->capped && IsFullOfCapped(*place)) {
-    in_flight.PutBack(place);
+  pending->capped = pending->batch->capped;
+  if (pending->capped && IsFullOfCapped(*pending)) {
+    in_flight.PutBack(pending);
     capped_too_ = false;
     return Next(in_flight, members);
   }
   std::optional<base::MemoryReservation> own;
-  if (place->capped) own = budget_->ReserveSpare(place->held);
+  if (pending->capped) own = budget_->ReserveSpare(pending->held);
   if (!own.has_value() && read_budget_.in_flight() > 0 &&
-      read_budget_.in_flight() + place->held > Window()) {
-    in_flight.PutBack(place);
+      read_budget_.in_flight() + pending->held > Window()) {
+    in_flight.PutBack(pending);
     Asked(true);
     return std::nullopt;
   }
-  if (place->index == 0 && place->substitutions == 0)
-    place->batch->asked_at_nanos = asked_at_nanos_;
-  place->batch->moved_at_nanos = asked_at_nanos_;
-  place->reading = true;
-  if (place->capped) capped_ += place->held;
+  if (pending->index == 0 && pending->substitutions == 0)
+    pending->batch->asked_at_nanos = asked_at_nanos_;
+  pending->batch->moved_at_nanos = asked_at_nanos_;
+  pending->reading = true;
+  if (pending->capped) capped_ += pending->held;
   if (own.has_value()) {
-    place->own = *std::move(own);
-    own_ += place->held;
+    pending->own = *std::move(own);
+    own_ += pending->held;
   } else {
-    read_budget_.Enter(place->held);
+    read_budget_.Enter(pending->held);
   }
-  reading_ += place->held;
+  reading_ += pending->held;
   ++reads_in_flight_;
   return read;
 }
@@ -95,23 +95,23 @@ void Prefetcher::Asked(bool full) {
                 full);
 }
 
-bool Prefetcher::IsFullOfCapped(const Place& place) const {
-  return capped_ > 0 && capped_ + place.held > Window() / 2;
+bool Prefetcher::IsFullOfCapped(const PendingSample& pending) const {
+  return capped_ > 0 && capped_ + pending.held > Window() / 2;
 }
 
-void Prefetcher::Arrived(Place& place) {
-  place.reading = false;
+void Prefetcher::Arrived(PendingSample& pending) {
+  pending.reading = false;
   --reads_in_flight_;
-  reading_ -= place.held;
-  arrived_ += place.held;
+  reading_ -= pending.held;
+  arrived_ += pending.held;
 }
 
-void Prefetcher::Leave(Place& place) {
-  if (place.capped) capped_ -= place.held;
-  const std::uint64_t own = place.own.bytes();
-  if (own == 0) read_budget_.Leave(place.held);
+void Prefetcher::Leave(PendingSample& pending) {
+  if (pending.capped) capped_ -= pending.held;
+  const std::uint64_t own = pending.own.bytes();
+  if (own == 0) read_budget_.Leave(pending.held);
   own_ -= own;
-  place.own.Release();
+  pending.own.Release();
 }
 
 void Prefetcher::Rest() {

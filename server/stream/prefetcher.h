@@ -36,15 +36,15 @@ struct PrefetchSnapshot {
 class Prefetcher {
  public:
   struct Read {
-    Place* place;
+    PendingSample* pending;
     storage::ReadRequest request;  // lacks its `done`
   };
   // Finds a member. Returns null if it has left; the sponsor of a batch never
   // has.
-  using Members = std::function<const Member*(arena::Holder)>;
+  using Members = std::function<const Member*(arena::MemberId)>;
 
-  // `form`: the form in which samples are preferred.
-  Prefetcher(const StreamSpec* spec, storage::Form form,
+  // `variant`: the variant in which samples are preferred.
+  Prefetcher(const StreamSpec* spec, storage::Variant variant,
              base::MemoryBudget* budget, base::MemoryReservation read_window);
 
   void StartEpoch() { window_.StartEpoch(); }
@@ -58,14 +58,14 @@ class Prefetcher {
 
   // The same read once more, for other members. Needs no room of its own.
   std::optional<storage::ReadRequest> RequestAgain(
-      const Place& place, const Member& sponsor) const {
-    return request_builder_.RequestAgain(place, sponsor);
+      const PendingSample& pending, const Member& sponsor) const {
+    return request_builder_.RequestAgain(pending, sponsor);
   }
 
   // A place's bytes have arrived, or will not.
-  void Arrived(Place& place);
+  void Arrived(PendingSample& pending);
   // The place's bytes are needed no longer.
-  void Leave(Place& place);
+  void Leave(PendingSample& pending);
   // Gives back memory while nothing is in flight.
   void Rest();
   // Gives back the read window, until Open: no epoch is expected any more.
@@ -80,7 +80,7 @@ class Prefetcher {
   std::uint64_t Window() const;
   void Asked(bool full);
   // Whether the samples that caps may hold up have all the room that they get.
-  bool IsFullOfCapped(const Place& place) const;
+  bool IsFullOfCapped(const PendingSample& pending) const;
 
   ReadRequestBuilder request_builder_;
   base::MemoryBudget* const budget_;

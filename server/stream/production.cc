@@ -1,6 +1,6 @@
 // How a stream makes its batches. Publisher hands each member the completed
 // batches of its epoch, in order. BatchScheduler begins the batches that are
-// missing, each in a slot. ReadLocked reads their places in order while the
+// missing, each in a slot. ReadLocked reads their samples in order while the
 // read window has room; each sample that finishes makes it look again. Places
 // whose bytes have arrived wait in the queue until a worker's task decodes
 // them, straight into the slot. A complete batch goes into the batch cache.
@@ -116,9 +116,10 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   // A cap may hold up what is being read: whoever asks for it, too, joins those
   // who wait for it, and takes it for all.
   const auto payers = std::make_shared<const Flows>(charged);
-  for (const Place& place : batch.places) {
-    if (!place.reading) continue;
-    auto again = prefetcher_.RequestAgain(place, *members_.Find(batch.sponsor));
+  for (const PendingSample& pending : batch.samples) {
+    if (!pending.reading) continue;
+    auto again =
+        prefetcher_.RequestAgain(pending, *members_.Find(batch.sponsor));
     if (!again.has_value()) continue;
     SetPayers(payers, &*again);
     plan->requests.push_back(*std::move(again));
@@ -134,19 +135,21 @@ void Stream::ReadLocked(Plan* plan) {
   if (members_.Running() == 0 || !prefetcher_.HasRoom()) return;
   plan->requests.reserve(plan->requests.size() + in_flight_.waiting());
   const std::int64_t now = Now();
-  const auto find = [this](arena::Holder holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                        mutex_) { return members_.Find(holder); };
+  const auto find = [this](arena::MemberId holder)
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                          return members_.Find(holder);
+                        };
   Payers payers;
   prefetcher_.Ask(now);
   while (auto read = prefetcher_.Next(in_flight_, find)) {
-    const Flows& charged = read->place->batch->charged;
+    const Flows& charged = read->pending->batch->charged;
     if (payers == nullptr || *payers != charged)
       payers = std::make_shared<const Flows>(charged);
     SetPayers(payers, &read->request);
     // As small as it is, the function needs no memory of its own.
     read->request.done =
-        [this, place = read->place](absl::StatusOr<base::Bytes> bytes) {
-          OnRead(place, std::move(bytes));
+        [this, pending = read->pending](absl::StatusOr<base::Bytes> bytes) {
+          OnRead(pending, std::move(bytes));
         };
     plan->requests.push_back(std::move(read->request));
   }
@@ -157,14 +160,14 @@ void Stream::ReadLocked(Plan* plan) {
 
 std::uint64_t Stream::AskedForLocked(const Member& member) const {
   // Far enough: what is kept beyond does not make way for bytes.
-  constexpr int kMostBatches = 64;
+  constexpr int kMaxBatches = 64;
   const Cursor& cursor = member.cursor();
   BatchKey key = cursor.next();
-  for (int i = 0; i < kMostBatches && cursor.SamplesOf(key) > 0; ++i) {
+  for (int i = 0; i < kMaxBatches && cursor.SamplesOf(key) > 0; ++i) {
     if (batch_cache_.Find(key) == nullptr) {
       const Batch* const batch = in_flight_.Find(key);
       if (batch == nullptr) break;
-      if (batch->handed_out < batch->places.size())
+      if (batch->handed_out < batch->samples.size())
         return key.first_sample + batch->handed_out;
     }
     key = cursor.After(key);
@@ -174,22 +177,22 @@ std::uint64_t Stream::AskedForLocked(const Member& member) const {
 
 // --- From bytes to pixels.
 
-void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
+void Stream::OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes) {
   const absl::Status status = bytes.status();
   std::shared_ptr<Stream> self;  // let go of when all is done
   std::optional<Task> task;
   {
     base::MutexLock lock(&mutex_);
     self = alive_;
-    prefetcher_.Arrived(*place);
+    prefetcher_.Arrived(*pending);
     if (prefetcher_.reads_in_flight() == 0) alive_ = nullptr;
     ++samples_to_decode_;
-    ++place->batch->to_decode;
+    ++pending->batch->to_decode;
     if (status.ok()) {
-      ProductionOfLocked(*place)->bytes_read += place->length;
-      const Flows& charged = place->batch->charged;
+      ProductionOfLocked(*pending)->bytes_read += pending->length;
+      const Flows& charged = pending->batch->charged;
       QueueLocked(charged).Add(
-          {.place = place, .bytes = *std::move(bytes), .status = {}});
+          {.pending = pending, .bytes = *std::move(bytes), .status = {}});
       task = NextTaskLocked(charged);
     } else {
       EnterLocked();
@@ -199,8 +202,9 @@ void Stream::OnRead(Place* place, absl::StatusOr<base::Bytes> bytes) {
     Submit(std::move(task));
     return;
   }
-  const ReadSample failed{
-      .place = place, .bytes = {}, .status = maker_.Blame(*place, status)};
+  const ReadSample failed{.pending = pending,
+                          .bytes = {},
+                          .status = maker_.AnnotateError(*pending, status)};
   Finish({&failed, 1}, 0);
 }
 
@@ -220,10 +224,10 @@ std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
   DecodeQueue& queue = QueueLocked(charged);
   if (!queue.WantsTask(samples)) return std::nullopt;
-  return Task{DemandLocked(*queue.front().place, samples), charged};
+  return Task{DemandLocked(*queue.front().pending, samples), charged};
 }
 
-executor::Demand Stream::DemandLocked(const Place& first,
+executor::Demand Stream::DemandLocked(const PendingSample& first,
                                       std::uint32_t samples) const {
   const Batch& batch = *first.batch;
   const Member* const sponsor = members_.Find(batch.sponsor);
@@ -269,17 +273,18 @@ void Stream::RunTask(int worker, const Flows& charged) {
 }
 
 void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
-  if (sample->place->batch->abandoned.load(std::memory_order_relaxed)) return;
-  sample->status = maker_.Make(*sample->place, sample->bytes.span(), workspace);
+  if (sample->pending->batch->abandoned.load(std::memory_order_relaxed)) return;
+  sample->status =
+      maker_.Make(*sample->pending, sample->bytes.span(), workspace);
   sample->made = true;
   sample->too_large =
       absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
 }
 
 void Stream::MakeInTurn(ReadSample sample) {
-  Place* const place = sample.place;
-  LargeSamples::Sample large{.batch = place->batch, .demand = {}, .make = {}};
-  large.make = [weak = weak_from_this(), place,
+  PendingSample* const pending = sample.pending;
+  LargeSamples::Sample large{.batch = pending->batch, .demand = {}, .make = {}};
+  large.make = [weak = weak_from_this(), pending,
                 bytes = std::move(sample.bytes)](
                    pipeline::Workspace& shared) mutable {
     const std::shared_ptr<Stream> self = weak.lock();
@@ -288,7 +293,8 @@ void Stream::MakeInTurn(ReadSample sample) {
       base::MutexLock lock(&self->mutex_);
       self->EnterLocked();
     }
-    ReadSample again{.place = place, .bytes = std::move(bytes), .status = {}};
+    ReadSample again{
+        .pending = pending, .bytes = std::move(bytes), .status = {}};
     const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
     self->Make(&again, shared);
     again.bytes = {};
@@ -296,8 +302,8 @@ void Stream::MakeInTurn(ReadSample sample) {
     return again.made;
   };
   base::MutexLock lock(&mutex_);
-  large.demand = DemandLocked(*place, /*samples=*/1);
-  large_->Add(place->batch->charged, std::move(large));
+  large.demand = DemandLocked(*pending, /*samples=*/1);
+  large_->Add(pending->batch->charged, std::move(large));
 }
 
 void Stream::Finish(absl::Span<const ReadSample> samples,
@@ -330,37 +336,38 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
   cost_.Measured(cpu_nanos / made);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
-    Production* const production = ProductionOfLocked(*sample.place);
-    if (sample.place->form == storage::kEncoded) ++production->samples_decoded;
+    Production* const production = ProductionOfLocked(*sample.pending);
+    if (sample.pending->variant == storage::kEncoded)
+      ++production->samples_decoded;
     production->cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
   }
 }
 
-Production* Stream::ProductionOfLocked(const Place& place) {
-  Member* const payer = members_.Find(PayerOf(place));
+Production* Stream::ProductionOfLocked(const PendingSample& pending) {
+  Member* const payer = members_.Find(PayerOf(pending));
   return payer == nullptr ? &unpaid_ : &payer->production();
 }
 
 void Stream::FinishSampleLocked(const ReadSample& sample,
                                 std::int64_t now_nanos) {
   --samples_to_decode_;
-  --sample.place->batch->to_decode;
-  sample.place->batch->moved_at_nanos = now_nanos;
-  prefetcher_.Leave(*sample.place);
+  --sample.pending->batch->to_decode;
+  sample.pending->batch->moved_at_nanos = now_nanos;
+  prefetcher_.Leave(*sample.pending);
   if (!sample.status.ok() &&
-      in_flight_.Substitute(*sample.place, sample.status)) {
-    ++ProductionOfLocked(*sample.place)->samples_substituted;
+      in_flight_.Substitute(*sample.pending, sample.status)) {
+    ++ProductionOfLocked(*sample.pending)->samples_substituted;
     return;
   }
   const auto batch =
-      in_flight_.Finish(*sample.place, sample.status, batch_cache_.pool());
+      in_flight_.Finish(*sample.pending, sample.status, batch_cache_.pool());
   if (batch != nullptr) StoreLocked(*batch);
 }
 
 void Stream::StoreLocked(const Batch& batch) {
   CompletedBatch completed{.key = batch.key,
                            .slot = batch.slot,
-                           .samples = batch.places.size(),
+                           .samples = batch.samples.size(),
                            .bytes = 0,
                            .made_nanos = Now() - batch.asked_at_nanos,
                            .status = batch.status};
@@ -369,7 +376,7 @@ void Stream::StoreLocked(const Batch& batch) {
   } else {
     completed.bytes = layout_.Complete(
         batch.data, {.generation = batch_cache_.pool().generation(batch.slot),
-                     .sample_count = batch.places.size(),
+                     .sample_count = batch.samples.size(),
                      .epoch = batch.key.epoch,
                      .first_sample = batch.key.first_sample});
   }

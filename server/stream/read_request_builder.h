@@ -9,9 +9,9 @@
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
-#include "server/stream/block_neighbourhood.h"
+#include "server/stream/block_read_ahead_hints.h"
 #include "server/stream/member.h"
-#include "server/stream/provenance.h"
+#include "server/stream/sample_identity.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
@@ -22,33 +22,35 @@ namespace forebay::stream {
 // no errors.
 class ReadRequestBuilder {
  public:
-  // `form`: the form in which samples are preferred.
-  ReadRequestBuilder(const StreamSpec* spec, storage::Form form)
-      : spec_(spec), form_(form), provenance_(spec->dataset.get()) {}
+  // `variant`: the variant in which samples are preferred.
+  ReadRequestBuilder(const StreamSpec* spec, storage::Variant variant)
+      : spec_(spec), variant_(variant), identity_(spec->dataset.get()) {}
 
-  // Fills in what the dataset says of the place's sample, which is read for its
-  // batch's sponsor. The request lacks its `done`.
-  storage::ReadRequest RequestFor(Place* place, const Member& sponsor);
+  // Fills in what the dataset says of the place's sample, which is read for
+  // its batch's sponsor. The request lacks its `done`.
+  storage::ReadRequest RequestFor(PendingSample* pending,
+                                  const Member& sponsor);
   // The same request once more, while the first is in flight, for members that
   // came later: a cache joins the two, and the caller drops this one's result.
   // Returns nullopt if no cache keeps that root, so that it would be read
   // twice.
-  std::optional<storage::ReadRequest> RequestAgain(const Place& place,
+  std::optional<storage::ReadRequest> RequestAgain(const PendingSample& pending,
                                                    const Member& sponsor) const;
 
  private:
   // The place's bytes, by themselves.
-  storage::ReadRequest BytesOf(const Place& place, const Member& sponsor) const;
+  storage::ReadRequest BytesOf(const PendingSample& pending,
+                               const Member& sponsor) const;
   // Adds the place's neighbours, where the order has blocks.
-  void Introduce(const Place& place, storage::ReadRequest* request);
-  std::shared_ptr<const BlockNeighbourhood> NeighbourhoodOf(
+  void Introduce(const PendingSample& pending, storage::ReadRequest* request);
+  std::shared_ptr<const BlockReadAheadHints> ReadAheadHintsOf(
       const sampler::EpochOrder& order);
 
   const StreamSpec* const spec_;
-  const storage::Form form_;
-  const Provenance provenance_;
+  const storage::Variant variant_;
+  const SampleIdentity identity_;
   // Of the last two epochs.
-  std::array<std::shared_ptr<const BlockNeighbourhood>, 2> neighbourhoods_;
+  std::array<std::shared_ptr<const BlockReadAheadHints>, 2> read_ahead_hints_;
 };
 
 }  // namespace forebay::stream

@@ -13,7 +13,7 @@
 #include "server/pipeline/decode/integer_text.h"
 #include "server/pipeline/decode/utf8_text.h"
 #include "server/pipeline/whole_image.h"
-#include "server/stream/blame.h"
+#include "server/stream/annotate_error.h"
 
 namespace forebay::stream {
 namespace {
@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<Content>> MeasureSample(
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const absl::Status status =
         Measure(spec, fields[i], values[i], encoded, workspace, &contents[i]);
-    if (!status.ok()) return BlameField(dataset, id, i, status);
+    if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
   }
   return contents;
 }
@@ -164,7 +164,8 @@ absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                                  {.seed = 0, .epoch = 0, .sample = id},
                                  workspace, out)
             : pipeline::DecodeWholeImage(content.bytes, workspace, out);
-    return status.ok() ? status : BlameField(*spec.dataset, id, field, status);
+    return status.ok() ? status
+                       : AnnotateFieldError(*spec.dataset, id, field, status);
   }
   if (content.field.kind == FieldKind::kLabel) {
     std::memcpy(out.data(), &content.number, sizeof(content.number));

@@ -21,12 +21,12 @@ class SampleCost {
   // other streams can wait for.
   std::uint32_t task_samples() const {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-        kTaskNanos / std::max<std::int64_t>(cpu_nanos_, 1), 1, kMostSamples));
+        kTaskNanos / std::max<std::int64_t>(cpu_nanos_, 1), 1, kMaxSamples));
   }
 
  private:
   static constexpr std::int64_t kTaskNanos = 8'000'000;
-  static constexpr std::int64_t kMostSamples = 64;
+  static constexpr std::int64_t kMaxSamples = 64;
 
   // Until one is measured, what a photograph of ImageNet's kind takes.
   std::int64_t cpu_nanos_ = 500'000;

@@ -11,7 +11,7 @@
 #include "server/pipeline/array.h"
 #include "server/pipeline/decode/integer_text.h"
 #include "server/pipeline/decode/utf8_text.h"
-#include "server/stream/blame.h"
+#include "server/stream/annotate_error.h"
 
 namespace forebay::stream {
 namespace {
@@ -39,47 +39,49 @@ absl::Status MakeArray(const pipeline::TensorType& type,
 
 }  // namespace
 
-absl::Status SampleMaker::Make(const Place& place,
+absl::Status SampleMaker::Make(const PendingSample& pending,
                                absl::Span<const std::uint8_t> bytes,
                                pipeline::Workspace& workspace) const {
   std::array<dataset::FieldValue, dataset::kMostFields> values;
   const dataset::Dataset& dataset = *spec_->dataset;
   const std::size_t fields = spec_->fields.size();
-  dataset.ValuesOf(place.id, absl::MakeSpan(values.data(), fields));
-  std::uint8_t* const slot = place.batch->data;
-  layout_->SetSampleId(slot, place.index, static_cast<std::int64_t>(place.id));
+  dataset.ValuesOf(pending.id, absl::MakeSpan(values.data(), fields));
+  std::uint8_t* const slot = pending.batch->data;
+  layout_->SetSampleId(slot, pending.index,
+                       static_cast<std::int64_t>(pending.id));
   for (std::size_t i = 0; i < fields; ++i) {
     absl::Status status;
     if (const auto* number = std::get_if<std::int64_t>(&values[i])) {
-      layout_->SetInteger(slot, i, place.index, *number);
+      layout_->SetInteger(slot, i, pending.index, *number);
     } else if (const auto* text = std::get_if<std::string_view>(&values[i])) {
       status = pipeline::decode::DecodeText(BytesOf(*text)).status();
-      layout_->SetBytes(slot, i, place.index, BytesOf(*text));
+      layout_->SetBytes(slot, i, pending.index, BytesOf(*text));
     } else {
-      status = MakeField(place, i, std::get<dataset::Part>(values[i]), bytes,
+      status = MakeField(pending, i, std::get<dataset::Part>(values[i]), bytes,
                          workspace);
     }
-    if (!status.ok()) return BlameField(dataset, place.id, i, status);
+    if (!status.ok()) return AnnotateFieldError(dataset, pending.id, i, status);
   }
   return absl::OkStatus();
 }
 
 // A sample that an epoch has more than once looks different each time.
-pipeline::SampleKey SampleMaker::KeyOf(const Place& place) const {
-  return {.seed = spec_->seed + place.repeat * 0x9E3779B97F4A7C15,
-          .epoch = place.batch->key.epoch,
-          .sample = place.id};
+pipeline::SampleKey SampleMaker::KeyOf(const PendingSample& pending) const {
+  return {.seed = spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
+          .epoch = pending.batch->key.epoch,
+          .sample = pending.id};
 }
 
-absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
+absl::Status SampleMaker::MakeField(const PendingSample& pending,
+                                    std::size_t field,
                                     const dataset::Part& part,
                                     absl::Span<const std::uint8_t> read,
                                     pipeline::Workspace& workspace) const {
-  const Batch& batch = *place.batch;
+  const Batch& batch = *pending.batch;
   if (spec_->fields[field].kind == FieldKind::kImage &&
-      place.form != storage::kEncoded) {
-    return forms_->Make(place, KeyOf(place), read, part, workspace,
-                        layout_->Room(batch.data, field, place.index));
+      pending.variant != storage::kEncoded) {
+    return variants_->Make(pending, KeyOf(pending), read, part, workspace,
+                           layout_->Room(batch.data, field, pending.index));
   }
   if (part.offset > read.size() || part.length > read.size() - part.offset) {
     return absl::DataLossError(absl::StrCat(
@@ -88,12 +90,12 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
   const auto bytes = read.subspan(part.offset, part.length);
   switch (const FieldType& type = spec_->fields[field]; type.kind) {
     case FieldKind::kImage:
-      return forms_->Make(place, KeyOf(place), read, part, workspace,
-                          layout_->Room(batch.data, field, place.index));
+      return variants_->Make(pending, KeyOf(pending), read, part, workspace,
+                             layout_->Room(batch.data, field, pending.index));
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
                                pipeline::decode::DecodeInteger(bytes));
-      layout_->SetInteger(batch.data, field, place.index, number);
+      layout_->SetInteger(batch.data, field, pending.index, number);
       return absl::OkStatus();
     }
     case FieldKind::kText:
@@ -102,24 +104,24 @@ absl::Status SampleMaker::MakeField(const Place& place, std::size_t field,
       [[fallthrough]];
     }
     case FieldKind::kBytes:
-      layout_->SetBytes(batch.data, field, place.index, bytes);
+      layout_->SetBytes(batch.data, field, pending.index, bytes);
       return absl::OkStatus();
     case FieldKind::kArray:
       if (type.bare) {
-        layout_->SetElements(batch.data, field, place.index, bytes);
+        layout_->SetElements(batch.data, field, pending.index, bytes);
         return absl::OkStatus();
       }
       return MakeArray(type.value, bytes,
-                       layout_->Room(batch.data, field, place.index));
+                       layout_->Room(batch.data, field, pending.index));
     case FieldKind::kSampleId:
       break;
   }
   return absl::InternalError("is a field that no dataset has");
 }
 
-absl::Status SampleMaker::Blame(const Place& place,
-                                const absl::Status& status) const {
-  return BlameSample(*spec_->dataset, place.id, status);
+absl::Status SampleMaker::AnnotateError(const PendingSample& pending,
+                                        const absl::Status& status) const {
+  return AnnotateSampleError(*spec_->dataset, pending.id, status);
 }
 
 }  // namespace forebay::stream

@@ -13,7 +13,7 @@
 #include "proto/shm_fetch.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/stream/blame.h"
+#include "server/stream/annotate_error.h"
 #include "server/stream/countdown.h"
 
 namespace forebay::stream {
@@ -21,7 +21,7 @@ namespace {
 
 // What a window has at least, and at most.
 constexpr std::uint64_t kLeastWindow = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
 // What decoding an image takes, until it is known better.
 constexpr std::int64_t kDecodeNanos = 2'000'000;
 
@@ -74,7 +74,7 @@ SampleReader::SampleReader(ReaderSpec spec, StreamDeps deps,
     : spec_(std::make_shared<const ReaderSpec>(std::move(spec))),
       deps_(std::move(deps)),
       flow_(flow),
-      provenance_(spec_->dataset.get()),
+      identity_(spec_->dataset.get()),
       large_(std::make_shared<LargeSamples>(deps_.executor,
                                             deps_.shared_workspace)),
       measuring_(deps_.workspaces->front()->limits()) {}
@@ -138,20 +138,21 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
   for (Work::Piece& piece : work->pieces) {
     dataset::Sample sample = spec_->dataset->At(piece.id);
     storage::ReadRequest& request = requests.emplace_back();
-    request.root = provenance_.RootOf(piece.id);
+    request.root = identity_.RootOf(piece.id);
     request.object = std::move(sample.object);
     request.version = sample.version;
     request.layout = std::move(sample.layout);
     request.offset = sample.offset;
     request.length = sample.length;
-    request.sample = provenance_.RefOf(piece.id);
+    request.sample = identity_.RefOf(piece.id);
     request.purpose.job = flow_;
     request.done = [work, countdown,
                     p = &piece](absl::StatusOr<base::Bytes> bytes) {
       if (bytes.ok()) {
         p->bytes = *std::move(bytes);
       } else {
-        p->status = BlameSample(*work->spec->dataset, p->id, bytes.status());
+        p->status =
+            AnnotateSampleError(*work->spec->dataset, p->id, bytes.status());
       }
       countdown->Done();
     };
@@ -184,10 +185,10 @@ std::uint64_t SampleReader::LayOut(Work* work) {
 
 absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
   if (window_ != nullptr && window_->bytes() >= bytes) return absl::OkStatus();
-  if (bytes > kMostWindow) {
+  if (bytes > kMaxWindow) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the samples have ", bytes, " bytes together, more than ",
-                     kMostWindow, ": fetch fewer at once"));
+                     kMaxWindow, ": fetch fewer at once"));
   }
   // Half as much again, so that samples a little larger find room.
   const std::uint64_t wanted = std::max(bytes + bytes / 2, kLeastWindow);

@@ -15,8 +15,8 @@
 #include "server/pipeline/workspace.h"
 #include "server/schedule/flow.h"
 #include "server/stream/large_samples.h"
-#include "server/stream/provenance.h"
 #include "server/stream/sample_contents.h"
+#include "server/stream/sample_identity.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
@@ -67,7 +67,7 @@ class SampleReader {
   const std::shared_ptr<const ReaderSpec> spec_;
   const StreamDeps deps_;
   const schedule::Flow flow_;
-  const Provenance provenance_;
+  const SampleIdentity identity_;
   const std::shared_ptr<LargeSamples> large_;
   pipeline::Workspace measuring_;
   // Tasks of a fetch that was stopped may still write into it.

@@ -14,10 +14,10 @@
 namespace forebay::stream {
 namespace {
 
-// Holder of the lease under which Peek copies; members count from 1.
-constexpr arena::Holder kPeeker = 0;
+// MemberId of the lease under which Peek copies; members count from 1.
+constexpr arena::MemberId kPeeker = 0;
 // Descriptors that go with one message: the kernel takes 253.
-constexpr std::uint32_t kMostDescriptors = 250;
+constexpr std::uint32_t kMaxDescriptors = 250;
 
 }  // namespace
 
@@ -38,11 +38,12 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
     : spec_(std::move(spec)),
       deps_(std::move(deps)),
       layout_(layout),
-      forms_(&spec_, deps_.form_keeper),
-      maker_(&spec_, &layout_, &forms_),
+      variants_(&spec_, deps_.variant_store),
+      maker_(&spec_, &layout_, &variants_),
       large_(std::make_shared<LargeSamples>(deps_.executor,
                                             deps_.shared_workspace)),
-      prefetcher_(&spec_, forms_.form(), deps_.budget, std::move(read_window)),
+      prefetcher_(&spec_, variants_.variant(), deps_.budget,
+                  std::move(read_window)),
       batch_cache_(deps_.budget, layout_.slot_bytes()),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
@@ -62,9 +63,9 @@ std::uint64_t Stream::batches_per_epoch() const {
   return spec_.batch.drop_last() ? samples / size : (samples + size - 1) / size;
 }
 
-absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
-                                           schedule::Flow flow,
-                                           std::uint32_t depth) {
+absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
+                                             schedule::Flow flow,
+                                             std::uint32_t depth) {
   const std::uint32_t slots = SlotsFor(depth);
   base::MutexLock lock(&mutex_);
   FOREBAY_RETURN_IF_ERROR(batch_cache_.Pay(slots));
@@ -75,7 +76,7 @@ absl::StatusOr<arena::Holder> Stream::Join(arena::Channel* channel,
   return members_.Join(channel, {.flow = flow, .slots = slots}).holder();
 }
 
-void Stream::SetCapped(arena::Holder member, bool capped) {
+void Stream::SetCapped(arena::MemberId member, bool capped) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
@@ -86,7 +87,7 @@ void Stream::SetCapped(arena::Holder member, bool capped) {
   Execute(std::move(plan));
 }
 
-void Stream::Forfeit(arena::Holder member) {
+void Stream::Forfeit(arena::MemberId member) {
   Stop(member);
   Plan plan;
   {
@@ -104,7 +105,7 @@ void Stream::Forfeit(arena::Holder member) {
   Execute(std::move(plan));
 }
 
-void Stream::Close(arena::Holder member) {
+void Stream::Close(arena::MemberId member) {
   Stop(member);
   base::MutexLock lock(&mutex_);
   Member* const m = members_.Find(member);
@@ -118,7 +119,7 @@ void Stream::CloseIfNobodyPaysLocked() {
   prefetcher_.Close();
 }
 
-bool Stream::Holds(arena::Holder member) {
+bool Stream::Holds(arena::MemberId member) {
   // A client that released garbage holds the rest for as long as it lives.
   TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
@@ -141,10 +142,10 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(
-    arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
+    arena::MemberId member, std::uint64_t epoch, std::uint64_t first_sample,
     const std::shared_ptr<const base::IndexList>& list) {
   FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(epoch));
-  const auto order = spec_.seat == nullptr ? list : nullptr;
+  const auto order = spec_.order_member == nullptr ? list : nullptr;
   FOREBAY_RETURN_IF_ERROR(spec_.sampler.CheckList(order.get()));
   const std::uint64_t samples = spec_.sampler.Epoch(epoch, order).samples();
   if (first_sample > samples) {
@@ -175,8 +176,9 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
     FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
     // The last that may fail: an epoch that cannot be started leaves the order
     // of the others' samples as it was.
-    if (spec_.seat != nullptr) {
-      FOREBAY_RETURN_IF_ERROR(spec_.seat->Start(first_sample, list.get()));
+    if (spec_.order_member != nullptr) {
+      FOREBAY_RETURN_IF_ERROR(
+          spec_.order_member->Start(first_sample, list.get()));
     }
     if (members_.Running() == 0) prefetcher_.StartEpoch();
     members_.Start(*members_.Find(member), EpochsLocked(epoch, order),
@@ -218,14 +220,14 @@ absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
   std::vector<base::Fd> fds;
   const arena::SlotPool& pool = batch_cache_.pool();
   for (std::uint32_t slot = first;
-       slot < pool.slots() && fds.size() < kMostDescriptors; ++slot) {
+       slot < pool.slots() && fds.size() < kMaxDescriptors; ++slot) {
     FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool.fd(slot)));
     fds.push_back(std::move(fd));
   }
   return fds;
 }
 
-void Stream::Stop(arena::Holder member) {
+void Stream::Stop(arena::MemberId member) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
@@ -241,8 +243,8 @@ void Stream::Stop(arena::Holder member) {
 
 void Stream::RetireLocked(const Member& member) {
   const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                        mutex_) -> std::optional<arena::Holder> {
-    const std::vector<arena::Holder> heirs = members_.ReadersOf(key);
+                        mutex_) -> std::optional<arena::MemberId> {
+    const std::vector<arena::MemberId> heirs = members_.ReadersOf(key);
     if (heirs.empty()) return std::nullopt;
     return heirs.front();
   };
@@ -277,7 +279,7 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
   return true;
 }
 
-absl::Status Stream::TakeReleases(arena::Holder member) {
+absl::Status Stream::TakeReleases(arena::MemberId member) {
   absl::Status status;
   Plan plan;
   {
@@ -291,7 +293,7 @@ absl::Status Stream::TakeReleases(arena::Holder member) {
   return status;
 }
 
-StreamSnapshot Stream::Snapshot(arena::Holder member) {
+StreamSnapshot Stream::Snapshot(arena::MemberId member) {
   base::MutexLock lock(&mutex_);
   StreamSnapshot snapshot;
   snapshot.prefetch = prefetcher_.Snapshot();

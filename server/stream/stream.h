@@ -18,8 +18,8 @@
 #include "server/stream/batch_cache.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/batch_scheduler.h"
+#include "server/stream/cached_decoder.h"
 #include "server/stream/decode_queue.h"
-#include "server/stream/form_choice.h"
 #include "server/stream/in_flight_batches.h"
 #include "server/stream/large_samples.h"
 #include "server/stream/member.h"
@@ -86,20 +86,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // From now on the channel's owner may start epochs; its part of the work is
   // charged to `flow`, and `depth` batches are prepared ahead for it (0: the
   // default). RESOURCE_EXHAUSTED: no memory for its slots.
-  absl::StatusOr<arena::Holder> Join(arena::Channel* channel,
-                                     schedule::Flow flow,
-                                     std::uint32_t depth = 0);
+  absl::StatusOr<arena::MemberId> Join(arena::Channel* channel,
+                                       schedule::Flow flow,
+                                       std::uint32_t depth = 0);
   // Whether the member's job has a cap, of reading or of CPU time: none until
   // set. Caps hold up what is made for jobs with caps alone.
-  void SetCapped(arena::Holder member, bool capped);
+  void SetCapped(arena::MemberId member, bool capped);
   // The member starts no epoch any more, but may hold batches. When no other
   // does, all memory goes back that these do without.
-  void Close(arena::Holder member);
+  void Close(arena::MemberId member);
   // The member is gone: its epoch and its leases end.
-  void Forfeit(arena::Holder member);
+  void Forfeit(arena::MemberId member);
   // Whether the member holds a batch, or could still take one. Takes its
   // releases first, of which nobody may have told.
-  bool Holds(arena::Holder member);
+  bool Holds(arena::MemberId member);
 
   // Starts `epoch` for the member, passing over the first samples. `list`: as
   // Sampler::Epoch's or, where the order is coordinated, what was seen of the
@@ -110,13 +110,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
   // Where it fails, all is as it was.
   absl::StatusOr<std::vector<base::Fd>> Start(
-      arena::Holder member, std::uint64_t epoch, std::uint64_t first_sample,
+      arena::MemberId member, std::uint64_t epoch, std::uint64_t first_sample,
       const std::shared_ptr<const base::IndexList>& list = nullptr);
   // Descriptors of the slots from number `first` on, in order, but not more
   // than a message takes. RESOURCE_EXHAUSTED: no descriptors are left.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const;
   // Publishes nothing more of the member's epoch under way, if any.
-  void Stop(arena::Holder member);
+  void Stop(arena::MemberId member);
   // To be called now and then: gives back memory that it does without just now,
   // and looks for what nobody told it.
   void Rest();
@@ -126,9 +126,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
   // ring.
-  absl::Status TakeReleases(arena::Holder member);
+  absl::Status TakeReleases(arena::MemberId member);
 
-  StreamSnapshot Snapshot(arena::Holder member);
+  StreamSnapshot Snapshot(arena::MemberId member);
   // The slot published last. UNAVAILABLE: there is none to see now;
   // RESOURCE_EXHAUSTED: no memory for the copy.
   absl::StatusOr<SlotCopy> Peek();
@@ -190,7 +190,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Execute(Plan plan);
   void MakeSlot();
 
-  void OnRead(Place* place, absl::StatusOr<base::Bytes> bytes);
+  void OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes);
   // Where the samples of batches wait that are charged to these.
   DecodeQueue& QueueLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -200,7 +200,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::optional<Task> NextTaskLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of a task that makes so many samples, of which `first` is wanted first.
-  executor::Demand DemandLocked(const Place& first, std::uint32_t samples) const
+  executor::Demand DemandLocked(const PendingSample& first,
+                                std::uint32_t samples) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);
@@ -211,7 +212,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Where what is made for the place is booked.
-  Production* ProductionOfLocked(const Place& place)
+  Production* ProductionOfLocked(const PendingSample& pending)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -220,7 +221,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const StreamSpec spec_;
   const StreamDeps deps_;
   const BatchLayout layout_;
-  FormChoice forms_;
+  CachedDecoder variants_;
   const SampleMaker maker_;
   const std::shared_ptr<LargeSamples> large_;
   mutable base::Mutex mutex_;

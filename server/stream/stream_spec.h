@@ -9,8 +9,8 @@
 #include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
-#include "server/cache/form_keeper.h"
 #include "server/cache/next_use_registry.h"
+#include "server/cache/variant_store.h"
 #include "server/dataset/dataset.h"
 #include "server/executor/executor.h"
 #include "server/pipeline/pipeline.h"
@@ -33,9 +33,9 @@ struct StreamSpec {
   std::vector<FieldType> fields;                       // the dataset's
   proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
-  // Where the order is coordinated: the loader's place in it, which its sampler
-  // draws from. Else null.
-  std::shared_ptr<Coordinator::Seat> seat;
+  // Where the order is coordinated: the loader's place in it, which its
+  // sampler draws from. Else null.
+  std::shared_ptr<Coordinator::OrderMember> order_member;
 };
 
 // The collaborators that all streams share; outlives them all.
@@ -50,7 +50,7 @@ struct StreamDeps {
   const base::Clock* clock = nullptr;
   // Where streams offer what they make of what they read, for others. Null:
   // nowhere.
-  cache::FormKeeper* form_keeper = nullptr;
+  cache::VariantStore* variant_store = nullptr;
   // Where streams say what they will read. Null: nobody wants to know.
   cache::NextUseRegistry* next_use_registry = nullptr;
   // Told when a file was not as the dataset's index says. May block a little.

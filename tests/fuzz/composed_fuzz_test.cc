@@ -35,7 +35,7 @@ using forebay::base::Fd;
 using forebay::fuzz::Require;
 
 constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMostSamples = 200;  // are looked at
+constexpr std::uint64_t kMaxSamples = 200;  // are looked at
 constexpr std::size_t kMostMemory = std::size_t{1} << 16;
 
 class Nowhere final : public storage::RootOpener, public storage::ByteSource {
@@ -82,7 +82,7 @@ void LookAt(const dataset::Dataset& whole) {
   const std::vector<const dataset::Dataset*> sources = whole.sources();
   std::vector<dataset::FieldValue> values(whole.fields().size());
   static_cast<void>(whole.uri());
-  for (std::uint64_t i = 0; i < std::min(whole.size(), kMostSamples); ++i) {
+  for (std::uint64_t i = 0; i < std::min(whole.size(), kMaxSamples); ++i) {
     // From both ends.
     const std::uint64_t id = i % 2 == 0 ? i / 2 : whole.size() - 1 - i / 2;
     const dataset::Sample sample = whole.At(id);

@@ -68,7 +68,7 @@ class Mutator {
 
  private:
   // Half of all places lie in the first 1 KiB, where headers are.
-  std::size_t Place(const Input& input) {
+  std::size_t PendingSample(const Input& input) {
     const std::size_t size = input.size();
     return Below(Below(2) == 0 ? size : std::min<std::size_t>(size, 1024));
   }
@@ -80,7 +80,7 @@ class Mutator {
 
   void Step(Input& input) {
     if (input.empty()) input.push_back(0);
-    const std::size_t at = Place(input);
+    const std::size_t at = PendingSample(input);
     switch (Below(7)) {
       case 0:
         input[at] ^= static_cast<std::uint8_t>(1u << Below(8));
@@ -114,7 +114,7 @@ class Mutator {
   void Splice(Input& input, std::size_t at) {
     const Input& other = corpus_[Below(corpus_.size())];
     if (other.empty()) return;
-    const std::size_t from = Place(other);
+    const std::size_t from = PendingSample(other);
     const std::size_t count = std::min(1 + Below(256), other.size() - from);
     const auto piece = other.begin() + static_cast<std::ptrdiff_t>(from);
     const auto target = input.begin() + static_cast<std::ptrdiff_t>(at);

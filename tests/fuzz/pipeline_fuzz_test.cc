@@ -1,6 +1,6 @@
 // A pipeline as a client describes it: whatever it says, it is refused, or it
-// fills its output from an image, and from the form that it kept of that image
-// with the same bytes.
+// fills its output from an image, and from the variant that it kept of that
+// image with the same bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -18,9 +18,9 @@
 namespace {
 
 using forebay::fuzz::Require;
-using forebay::pipeline::FormTarget;
 using forebay::pipeline::Pipeline;
 using forebay::pipeline::SampleKey;
+using forebay::pipeline::VariantTarget;
 using forebay::pipeline::Workspace;
 
 using Bytes = std::vector<std::uint8_t>;
@@ -40,16 +40,16 @@ Bytes Image(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
   return image;
 }
 
-class KeptForm final : public FormTarget {
+class KeptForm final : public VariantTarget {
  public:
   absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
     if (bytes > kScratch) return {};
-    form.resize(bytes);
-    return absl::MakeSpan(form);
+    variant.resize(bytes);
+    return absl::MakeSpan(variant);
   }
   void Filled() override { filled = true; }
 
-  Bytes form;
+  Bytes variant;
   bool filled = false;
 };
 
@@ -70,8 +70,8 @@ void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
   Require(keeping == plain);
   if (!kept.filled) return;
   Bytes from_form(plain.size(), 3);
-  const absl::Status third = pipeline.RunFromForm(kept.form, key, *workspace,
-                                                  absl::MakeSpan(from_form));
+  const absl::Status third = pipeline.RunFromVariant(
+      kept.variant, key, *workspace, absl::MakeSpan(from_form));
   Require(third.ok() ? from_form == plain : absl::IsResourceExhausted(third));
 }
 

@@ -20,7 +20,7 @@ using forebay::arena::SlotPool;
 using forebay::fuzz::Require;
 using forebay::proto::kRingBytes;
 
-constexpr forebay::arena::Holder kHolder = 7;
+constexpr forebay::arena::MemberId kHolder = 7;
 constexpr std::uint32_t kSlots = 4;
 
 }  // namespace

@@ -36,7 +36,7 @@ using forebay::cache::disk::kRecordAlignment;
 using forebay::cache::disk::PageBuffer;
 using forebay::cache::disk::ParseFront;
 using forebay::cache::disk::ReadRecord;
-using forebay::cache::disk::RecordPlace;
+using forebay::cache::disk::RecordLocation;
 using forebay::cache::disk::Recover;
 using forebay::cache::disk::Recovered;
 using forebay::cache::disk::RoundUp;
@@ -119,7 +119,8 @@ void Repair(std::vector<std::uint8_t>& bytes) {
   }
   const std::size_t tail = bytes.size() - 24;
   const std::uint64_t listed =
-      std::uint64_t{At<std::uint32_t>(bytes, tail + 16)} * sizeof(RecordPlace);
+      std::uint64_t{At<std::uint32_t>(bytes, tail + 16)} *
+      sizeof(RecordLocation);
   if (listed > tail) return;
   Set(bytes, tail + 20, std::uint32_t{0});
   Set(bytes, tail + 20,
@@ -136,18 +137,18 @@ void TakeOver(const std::vector<std::uint8_t>& bytes) {
     Require(segment.file->serial == kSerial && !segment.places.empty());
     Require(segment.sealed || (segment.end % kPageBytes == 0 &&
                                segment.end <= segment.file->bytes));
-    for (const RecordPlace& place : segment.places) {
-      Require(place.offset >= kPageBytes &&
-              std::uint64_t{place.offset} + place.bytes <= bytes.size());
+    for (const RecordLocation& location : segment.places) {
+      Require(location.offset >= kPageBytes &&
+              std::uint64_t{location.offset} + location.bytes <= bytes.size());
       const auto front = ParseFront(
-          absl::MakeConstSpan(bytes).subspan(place.offset, place.bytes),
+          absl::MakeConstSpan(bytes).subspan(location.offset, location.bytes),
           kSerial);
       if (!front.has_value()) continue;
-      const auto read =
-          ReadRecord(volume, {segment.file, place}, front->key, scratch, *pool);
+      const auto read = ReadRecord(volume, {segment.file, location}, front->key,
+                                   scratch, *pool);
       if (!read.ok()) continue;
       Require(read->size() == front->key.length &&
-              std::memcmp(read->data(), &bytes[place.offset + front->bytes],
+              std::memcmp(read->data(), &bytes[location.offset + front->bytes],
                           read->size()) == 0 &&
               Crc32c(read->span()) == front->data_crc);
     }

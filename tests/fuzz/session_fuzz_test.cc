@@ -48,8 +48,8 @@ using forebay::fuzz::Require;
 
 constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
 constexpr std::size_t kMostRequests = 30;
-constexpr std::size_t kMostDescriptors = 16;
-constexpr std::size_t kMostBytes = 1 << 16;  // of memory that is sent
+constexpr std::size_t kMaxDescriptors = 16;
+constexpr std::size_t kMaxBytes = 1 << 16;  // of memory that is sent
 // How often others may run before the next request comes.
 constexpr int kYields = 50;
 
@@ -194,7 +194,7 @@ class Client {
     proto::ClientMessage message;
     if (!forebay::fuzz::ReadMessage(text, &message)) return true;
     std::vector<Fd> fds;
-    while (!words.empty() && fds.size() < kMostDescriptors) {
+    while (!words.empty() && fds.size() < kMaxDescriptors) {
       const std::string_view word = words.substr(0, words.find(' '));
       words.remove_prefix(std::min(word.size() + 1, words.size()));
       fds.push_back(Descriptor(word, &message));
@@ -220,7 +220,7 @@ class Client {
     const std::string_view kind = word.substr(0, equals);
     const auto numbers = Numbers(word.substr(equals + 1));
     if (kind == "bytes" && !numbers.empty())
-      return Memory(std::string(numbers[0] % kMostBytes, '\1'), true);
+      return Memory(std::string(numbers[0] % kMaxBytes, '\1'), true);
     return Memory({reinterpret_cast<const char*>(numbers.data()),
                    numbers.size() * sizeof(std::uint64_t)},
                   kind == "list");

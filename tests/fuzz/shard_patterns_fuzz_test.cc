@@ -24,7 +24,7 @@ using forebay::storage::ListedObject;
 using forebay::storage::ObjectVersion;
 
 // Expansion has a target of its own; here a name more is a thread's question.
-constexpr std::size_t kMostBytes = 200;
+constexpr std::size_t kMaxBytes = 200;
 
 class Bucket final : public forebay::storage::Root,
                      public forebay::storage::ObjectLister {
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parts = forebay::fuzz::SplitParts(text);
-  if (parts.size() != 2 || parts[0].size() > kMostBytes) return 0;
+  if (parts.size() != 2 || parts[0].size() > kMaxBytes) return 0;
   // A range of numbers would be asked for one by one.
   if (parts[0].find("..") != text.npos) return 0;
   std::vector<std::string> names;

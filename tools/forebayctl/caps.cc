@@ -26,7 +26,7 @@ constexpr std::pair<std::string_view, double> kUnits[] = {
 // As the daemon allows.
 constexpr double kLeastRead = 1000;
 constexpr double kLeastCpus = 0.01;
-constexpr double kMostCpus = 1024;
+constexpr double kMaxCpus = 1024;
 
 // A number as it begins the text, and what follows it.
 std::optional<std::pair<double, std::string_view>> NumberAndUnit(
@@ -66,10 +66,10 @@ absl::StatusOr<double> ParseCpuCap(const std::string& text) {
                      "\" is no number of CPUs: write one such as 2 or 0.5, or "
                      "none"));
   }
-  if (parsed->first >= kLeastCpus && parsed->first <= kMostCpus)
+  if (parsed->first >= kLeastCpus && parsed->first <= kMaxCpus)
     return parsed->first;
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is not from ", kLeastCpus, " to ", kMostCpus, " CPUs"));
+      "\"", text, "\" is not from ", kLeastCpus, " to ", kMaxCpus, " CPUs"));
 }
 
 std::string DescribeReadCap(double bytes_per_second) {

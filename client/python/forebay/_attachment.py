@@ -23,7 +23,7 @@ class Attachment:
 
         Args:
           options, transform: see _connection.Connection.
-          start_daemon: see _reattach.Outage.
+          start_daemon: see _reattach.CircuitBreaker.
         """
         self._options = options
         self._transform = transform
@@ -56,7 +56,7 @@ class Attachment:
         """Whether the connection is that of a process this one was forked from."""
         return self._pid != os.getpid()
 
-    def outage(self) -> _reattach.Outage:
+    def outage(self) -> _reattach.CircuitBreaker:
         """Of the connection, whose daemon is missed."""
         return self.connection.outage(self._start_daemon)
 

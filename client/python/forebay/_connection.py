@@ -45,7 +45,7 @@ class Connection:
         Args:
           options: dict of fields of _native.LoaderOptions.
           transform: a Transform or None.
-          start_daemon: see _reattach.Outage.
+          start_daemon: see _reattach.CircuitBreaker.
         """
         self._lib = _native.lib
         self._handle = c.c_void_p()  # null until it is made
@@ -97,8 +97,8 @@ class Connection:
                 first_sample))
 
     def outage(self, start_daemon):
-        """A _reattach.Outage of this loader, whose daemon is missed."""
-        return _reattach.Outage(self._uri, self._reattach, start_daemon)
+        """A _reattach.CircuitBreaker of this loader, whose daemon is missed."""
+        return _reattach.CircuitBreaker(self._uri, self._reattach, start_daemon)
 
     def _reattach(self):
         status = self._lib.forebay_loader_reattach(self._handle, SLICE_SECONDS)

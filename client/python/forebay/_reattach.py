@@ -60,10 +60,10 @@ def pauses(chance: Callable[[], float] = random.random,
 def patiently(what: str, attempt: Callable[[], _Result],
               start_daemon: Optional[Callable[[], None]]) -> _Result:
     """What `attempt()` returns; while it raises what may pass, it is tried again,
-    as an Outage has it.
+    as an CircuitBreaker has it.
 
     Args:
-      what, start_daemon: see Outage.
+      what, start_daemon: see CircuitBreaker.
 
     Raises:
       errors.DaemonUnavailable, errors.SourceUnavailable: for `patience()`
@@ -72,7 +72,7 @@ def patiently(what: str, attempt: Callable[[], _Result],
     try:
         return attempt()
     except errors.PASSING as error:
-        why = type(error)(str(error))  # without frames, as in Outage.ride
+        why = type(error)(str(error))  # without frames, as in CircuitBreaker.ride
     found: List[_Result] = []
     waits = pauses(last=_LAST_RETRY_PAUSE)
 
@@ -81,13 +81,13 @@ def patiently(what: str, attempt: Callable[[], _Result],
         found.append(attempt())
         return True
 
-    outage = Outage(what, attach, start_daemon)
+    outage = CircuitBreaker(what, attach, start_daemon)
     outage.ride(why)
     outage.over()
     return found[0]
 
 
-class Outage:
+class CircuitBreaker:
     """A time in which no batch comes, since the daemon is away, or cannot reach
     the dataset.
 

@@ -78,7 +78,7 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
       store_->PassBy(key);
       below.push_back(std::move(request));
     } else if (auto found = store_->Find(key, request.sample)) {
-      BeginFlight();
+      BeginRead();
       if (request.ticket != 0) {
         base::MutexLock lock(&mutex_);
         joined_[request.ticket] = {};
@@ -100,13 +100,13 @@ bool DiskCache::IsTooSlow() {
   const std::int64_t now = clock_->NowNanos();
   {
     base::MutexLock lock(&mutex_);
-    if (slow_.IsOn(now)) return true;
-    if (!patience_.RunOut(now) || !slow_.Failed(now)) return false;
+    if (slow_.IsOpen(now)) return true;
+    if (!slow_disk_.RunOut(now) || !slow_.Failed(now)) return false;
   }
   spdlog::warn("the cache on disk is slow: it is not read for a while");
   std::vector<ReadThreads::Read> hits = threads_.TakeWaiting();
   ReadBelow(absl::MakeSpan(hits));
-  for (std::size_t i = 0; i < hits.size(); ++i) EndFlight();
+  for (std::size_t i = 0; i < hits.size(); ++i) EndRead();
   return true;
 }
 
@@ -136,7 +136,7 @@ std::vector<storage::ReadPurpose> DiskCache::TakeJoined(std::uint64_t ticket) {
 
 void DiskCache::SourceTook(std::int64_t nanos) {
   base::MutexLock lock(&mutex_);
-  patience_.SourceTook(nanos);
+  slow_disk_.SourceTook(nanos);
 }
 
 void DiskCache::Queue(ReadThreads::Read hit) {
@@ -147,7 +147,7 @@ void DiskCache::Queue(ReadThreads::Read hit) {
   TakeJoined(request.ticket);
   request.done(absl::CancelledError(
       absl::StrCat(request.object, ": the daemon is shutting down")));
-  EndFlight();
+  EndRead();
 }
 
 storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
@@ -171,7 +171,7 @@ storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
     }
     TakeJoined(shared->request.ticket);
     shared->request.done(std::move(bytes));
-    EndFlight();
+    EndRead();
   };
   return ask;
 }
@@ -182,7 +182,7 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
   {
     const std::int64_t now = clock_->NowNanos();
     base::MutexLock lock(&mutex_);
-    number = patience_.Begin(now);
+    number = slow_disk_.Begin(now);
   }
   const auto root = read.request.root->lasting_identity();
   Key key = KeyOf(*root, read.request);
@@ -190,7 +190,7 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
   auto bytes = store_->Read(read.found, key, scratch, *buffers_);
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
-  if (patience_.End(number, now)) slow_.Worked();
+  if (slow_disk_.End(number, now)) slow_.Worked();
   return bytes;
 }
 
@@ -205,11 +205,11 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   } else {
     ReadBelow({&read, 1});
   }
-  EndFlight();
+  EndRead();
 }
 
 storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
-  BeginFlight();
+  BeginRead();
   Store::Entry entry;
   entry.root = request.root->lasting_identity();
   entry.object = request.object;
@@ -231,7 +231,7 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
       store_->Keep(std::move(entry));
     }
     done(std::move(bytes));
-    EndFlight();
+    EndRead();
   };
   return request;
 }
@@ -265,16 +265,16 @@ disk::Snapshot DiskCache::Snapshot() const {
   disk::Snapshot snapshot = store_->Snapshot();
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
-  snapshot.off = snapshot.off || slow_.IsOn(now);
+  snapshot.off = snapshot.off || slow_.IsOpen(now);
   return snapshot;
 }
 
-void DiskCache::BeginFlight() {
+void DiskCache::BeginRead() {
   base::MutexLock lock(&mutex_);
   ++flights_;
 }
 
-void DiskCache::EndFlight() {
+void DiskCache::EndRead() {
   base::MutexLock lock(&mutex_);
   if (--flights_ == 0) all_landed_.NotifyAll();
 }

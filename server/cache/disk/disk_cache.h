@@ -13,9 +13,9 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
-#include "server/cache/disk/outage.h"
-#include "server/cache/disk/patience.h"
+#include "server/cache/disk/circuit_breaker.h"
 #include "server/cache/disk/read_threads.h"
+#include "server/cache/disk/slow_disk_detector.h"
 #include "server/cache/disk/snapshot.h"
 #include "server/cache/disk/store.h"
 #include "server/cache/disk/volume.h"
@@ -84,7 +84,7 @@ class DiskCache final : public storage::ByteSource {
   bool IsTooSlow();
   void SourceTook(std::int64_t nanos);
 
-  // Has a counted flight served.
+  // Has a counted read in flight served.
   void Queue(ReadThreads::Read hit);
   // A read of no bytes, after which the hit is served if it still is one.
   storage::ReadRequest Asking(ReadThreads::Read hit);
@@ -99,8 +99,8 @@ class DiskCache final : public storage::ByteSource {
   // Returns the purposes that have joined the hit, and notes no more of them.
   std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
-  void BeginFlight();
-  void EndFlight();
+  void BeginRead();
+  void EndRead();
 
   storage::ByteSource* const below_;
   const base::Clock* const clock_;
@@ -115,8 +115,8 @@ class DiskCache final : public storage::ByteSource {
   // below yet.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
-  Patience patience_ ABSL_GUARDED_BY(mutex_);
-  Outage slow_ ABSL_GUARDED_BY(mutex_){/*borne=*/0};
+  SlowDiskDetector slow_disk_ ABSL_GUARDED_BY(mutex_);
+  CircuitBreaker slow_ ABSL_GUARDED_BY(mutex_){/*borne=*/0};
 
   ReadThreads threads_;  // the last: they use the rest
 };

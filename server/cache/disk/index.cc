@@ -38,7 +38,7 @@ Index::Removed Index::RemoveSegment(SegmentId segment) {
   for (std::uint32_t i = 0; i < removed.entries.size(); ++i) {
     const Entry& entry = removed.entries[i];
     if (entry.bytes == 0) continue;
-    places_.erase(Place{segment, i});
+    places_.erase(EntryRef{segment, i});
     gone.places.push_back({entry.fingerprint, entry.offset, entry.bytes});
     gone.samples.push_back({entry.dataset, entry.sample});
   }
@@ -58,7 +58,7 @@ void Index::Name(Entry& entry, const storage::SampleRef& sample) {
   entry.sample = fits ? static_cast<std::uint32_t>(sample.sample) : 0;
 }
 
-bool Index::Add(SegmentId segment, const RecordPlace& place,
+bool Index::Add(SegmentId segment, const RecordLocation& place,
                 const storage::SampleRef& sample) {
   Segment& into = segments_[segment];
   FOREBAY_CHECK(into.file != nullptr && place.bytes > 0);
@@ -71,7 +71,7 @@ bool Index::Add(SegmentId segment, const RecordPlace& place,
   Name(entry, sample);
   into.entries.push_back(entry);
   places_.insert(
-      Place{segment, static_cast<std::uint32_t>(into.entries.size() - 1)});
+      EntryRef{segment, static_cast<std::uint32_t>(into.entries.size() - 1)});
   ++into.records;
   into.bytes += place.bytes;
   record_bytes_ += place.bytes;

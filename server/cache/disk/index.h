@@ -26,7 +26,7 @@ class Index {
 
   struct Found {
     std::shared_ptr<const SegmentFile> file;
-    RecordPlace place;
+    RecordLocation place;
   };
   // A segment, and some of its samples, as drawn.
   struct Drawn {
@@ -39,7 +39,7 @@ class Index {
     std::shared_ptr<const SegmentFile> file;
     std::uint64_t bytes = 0;  // of the records
     // In the order in which they lie there, with what they were read as last.
-    std::vector<RecordPlace> places;
+    std::vector<RecordLocation> places;
     std::vector<storage::SampleRef> samples;
   };
 
@@ -55,7 +55,7 @@ class Index {
   void Seal(SegmentId segment);
 
   // False: one of that fingerprint is there, or there is no room.
-  bool Add(SegmentId segment, const RecordPlace& place,
+  bool Add(SegmentId segment, const RecordLocation& place,
            const storage::SampleRef& sample);
   // Nullopt: not there. What is found was used now, as that sample.
   std::optional<Found> Find(std::uint64_t fingerprint,
@@ -98,7 +98,7 @@ class Index {
     std::uint64_t bytes = 0;
   };
   // Of an entry, for a table that keeps fingerprints only there.
-  struct Place {
+  struct EntryRef {
     SegmentId segment = 0;
     std::uint32_t entry = 0;
   };
@@ -108,7 +108,7 @@ class Index {
     std::size_t operator()(std::uint64_t fingerprint) const {
       return fingerprint;
     }
-    std::size_t operator()(Place place) const {
+    std::size_t operator()(EntryRef place) const {
       return index->At(place).fingerprint;
     }
     const Index* index;
@@ -116,19 +116,19 @@ class Index {
   struct PlaceEqual {
     // NOLINTNEXTLINE(readability-identifier-naming): as the library calls it
     using is_transparent = void;
-    bool operator()(Place a, std::uint64_t fingerprint) const {
+    bool operator()(EntryRef a, std::uint64_t fingerprint) const {
       return index->At(a).fingerprint == fingerprint;
     }
-    bool operator()(Place a, Place b) const {
+    bool operator()(EntryRef a, EntryRef b) const {
       return index->At(a).fingerprint == index->At(b).fingerprint;
     }
     const Index* index;
   };
 
-  const Entry& At(Place place) const {
+  const Entry& At(EntryRef place) const {
     return segments_[place.segment].entries[place.entry];
   }
-  Entry& At(Place place) {
+  Entry& At(EntryRef place) {
     return segments_[place.segment].entries[place.entry];
   }
   static void Name(Entry& entry, const storage::SampleRef& sample);
@@ -136,7 +136,7 @@ class Index {
   const std::uint64_t capacity_;
   std::vector<Segment> segments_;
   std::vector<SegmentId> free_;
-  absl::flat_hash_set<Place, PlaceHash, PlaceEqual> places_;
+  absl::flat_hash_set<EntryRef, PlaceHash, PlaceEqual> places_;
   std::uint64_t record_bytes_ = 0;
 };
 

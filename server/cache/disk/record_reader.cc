@@ -30,7 +30,7 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers) {
-  const RecordPlace& place = found.place;
+  const RecordLocation& place = found.place;
   const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
   if (RecordBytes(key) != place.bytes || record_end > found.file->bytes) {
     return Damaged(found, "is another one");
@@ -77,7 +77,7 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
 
 absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
                                       const PageBuffer& scratch) {
-  const RecordPlace& place = found.place;
+  const RecordLocation& place = found.place;
   const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
   if (record_end > found.file->bytes) return Damaged(found, "is another one");
   const std::uint64_t skipped = place.offset % kPageBytes;

@@ -52,9 +52,9 @@ class SegmentScan {
 };
 
 // By its footer.
-std::optional<std::vector<RecordPlace>> Listed(Volume& volume,
-                                               const SegmentFile& file,
-                                               SegmentScan& scan) {
+std::optional<std::vector<RecordLocation>> Listed(Volume& volume,
+                                                  const SegmentFile& file,
+                                                  SegmentScan& scan) {
   const auto bytes = FooterBytesAt(
       scan.Look(file.bytes - kPageBytes, kPageBytes), file.serial, file.bytes);
   if (!bytes.has_value()) return std::nullopt;

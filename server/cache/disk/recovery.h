@@ -15,7 +15,7 @@ namespace forebay::cache::disk {
 // A segment as it was found.
 struct Recovered {
   std::shared_ptr<const SegmentFile> file;
-  std::vector<RecordPlace> places;
+  std::vector<RecordLocation> places;
   bool sealed = false;
   // Where a writer may go on if it is not sealed: a whole page.
   std::uint64_t end = 0;

@@ -34,8 +34,8 @@ struct Tail {
   std::uint32_t crc;  // of the places and the tail, this number left out
 };
 static_assert(std::is_trivially_copyable_v<Tail>);
-static_assert(sizeof(RecordPlace) == 16 &&
-              std::is_trivially_copyable_v<RecordPlace>);
+static_assert(sizeof(RecordLocation) == 16 &&
+              std::is_trivially_copyable_v<RecordLocation>);
 
 template <typename Item>
 absl::Span<const std::uint8_t> BytesOf(const Item& item) {
@@ -62,7 +62,7 @@ std::optional<Tail> TailAt(absl::Span<const std::uint8_t> bytes,
   return tail;
 }
 
-bool IsWithin(const RecordPlace& place, std::uint64_t end) {
+bool IsWithin(const RecordLocation& place, std::uint64_t end) {
   return place.offset % kRecordAlignment == 0 && place.offset >= kPageBytes &&
          place.bytes > kFrontBytes && place.bytes % kRecordAlignment == 0 &&
          std::uint64_t{place.offset} + place.bytes <= end;
@@ -113,13 +113,13 @@ bool IsHead(absl::Span<const std::uint8_t> page, std::uint64_t serial,
 }
 
 std::uint64_t FooterBytes(std::uint64_t records) {
-  return RoundUp(records * sizeof(RecordPlace) + sizeof(Tail), kPageBytes);
+  return RoundUp(records * sizeof(RecordLocation) + sizeof(Tail), kPageBytes);
 }
 
 std::string EncodeFooter(std::uint64_t serial,
-                         absl::Span<const RecordPlace> places) {
+                         absl::Span<const RecordLocation> places) {
   const std::string_view listed(reinterpret_cast<const char*>(places.data()),
-                                places.size() * sizeof(RecordPlace));
+                                places.size() * sizeof(RecordLocation));
   Tail tail = {kTailMagic, serial, static_cast<std::uint32_t>(places.size()),
                0};
   tail.crc = CrcOf(
@@ -142,7 +142,7 @@ std::optional<std::uint64_t> FooterBytesAt(
   return bytes;
 }
 
-std::optional<std::vector<RecordPlace>> ParseFooter(
+std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes) {
   const std::optional<Tail> tail = TailAt(footer, serial);
@@ -150,15 +150,15 @@ std::optional<std::vector<RecordPlace>> ParseFooter(
       footer.size() > segment_bytes) {
     return std::nullopt;
   }
-  const std::size_t listed = tail->records * sizeof(RecordPlace);
+  const std::size_t listed = tail->records * sizeof(RecordLocation);
   const auto places_bytes =
       footer.subspan(footer.size() - sizeof(Tail) - listed, listed);
   if (tail->crc != CrcOf(places_bytes, *tail)) return std::nullopt;
-  std::vector<RecordPlace> places(tail->records);
+  std::vector<RecordLocation> places(tail->records);
   if (!places.empty()) {
     std::memcpy(places.data(), places_bytes.data(), places_bytes.size());
   }
-  for (const RecordPlace& place : places) {
+  for (const RecordLocation& place : places) {
     if (!IsWithin(place, segment_bytes - footer.size())) return std::nullopt;
   }
   return places;

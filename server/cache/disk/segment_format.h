@@ -25,7 +25,7 @@ std::string SegmentName(std::uint64_t serial);
 std::optional<std::uint64_t> SerialOf(std::string_view name);
 
 // Where a record lies; believed by nobody.
-struct RecordPlace {
+struct RecordLocation {
   std::uint64_t fingerprint = 0;
   std::uint32_t offset = 0;  // in the segment, of kRecordAlignment
   std::uint32_t bytes = 0;   // of the record
@@ -40,7 +40,7 @@ bool IsHead(absl::Span<const std::uint8_t> page, std::uint64_t serial,
 // What the footer for so many records takes: whole pages.
 std::uint64_t FooterBytes(std::uint64_t records);
 std::string EncodeFooter(std::uint64_t serial,
-                         absl::Span<const RecordPlace> places);
+                         absl::Span<const RecordLocation> places);
 // How many bytes at the end of the segment the footer takes, as its last page
 // says; nullopt: there is none.
 std::optional<std::uint64_t> FooterBytesAt(
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> FooterBytesAt(
     std::uint64_t segment_bytes);
 // `footer` is all of it. Nullopt: it is damaged. All places lie between head
 // and footer.
-std::optional<std::vector<RecordPlace>> ParseFooter(
+std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes);
 

@@ -21,7 +21,8 @@ absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
 SegmentWriter::SegmentWriter(Volume* volume,
                              std::shared_ptr<const SegmentFile> file,
                              const PageBuffer* buffer,
-                             std::vector<RecordPlace> places, std::uint64_t end)
+                             std::vector<RecordLocation> places,
+                             std::uint64_t end)
     : volume_(volume),
       file_(std::move(file)),
       buffer_(buffer),
@@ -53,9 +54,9 @@ absl::Status SegmentWriter::Append(const Key& key,
                                    absl::Span<const std::uint8_t> data) {
   const std::uint64_t bytes = RecordBytes(key);
   FOREBAY_CHECK(HasRoom(bytes));
-  const RecordPlace place = {FingerprintOf(key),
-                             static_cast<std::uint32_t>(end()),
-                             static_cast<std::uint32_t>(bytes)};
+  const RecordLocation place = {FingerprintOf(key),
+                                static_cast<std::uint32_t>(end()),
+                                static_cast<std::uint32_t>(bytes)};
   const std::string front = EncodeFront(key, file_->serial, data);
   constexpr std::uint8_t kZeros[kRecordAlignment] = {};
   FOREBAY_RETURN_IF_ERROR(Put(BytesOf(front)));
@@ -85,7 +86,7 @@ absl::Status SegmentWriter::WriteBuffer() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<absl::Span<const RecordPlace>> SegmentWriter::Flush() {
+absl::StatusOr<absl::Span<const RecordLocation>> SegmentWriter::Flush() {
   // The next record begins on a page of its own: no page is written twice, so
   // that a write which is torn takes nothing along that stood before.
   const std::size_t whole = RoundUp(filled_, kPageBytes);

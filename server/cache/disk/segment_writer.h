@@ -27,7 +27,7 @@ class SegmentWriter {
   // Goes on behind `places`, which end at `end`, a whole page: where nothing is
   // written yet, there are none, and it writes the head first.
   SegmentWriter(Volume* volume, std::shared_ptr<const SegmentFile> file,
-                const PageBuffer* buffer, std::vector<RecordPlace> places,
+                const PageBuffer* buffer, std::vector<RecordLocation> places,
                 std::uint64_t end);
 
   const std::shared_ptr<const SegmentFile>& file() const { return file_; }
@@ -41,7 +41,7 @@ class SegmentWriter {
   // HasRoom for it.
   absl::Status Append(const Key& key, absl::Span<const std::uint8_t> data);
   // All that was appended since the last one is on the disk.
-  absl::StatusOr<absl::Span<const RecordPlace>> Flush();
+  absl::StatusOr<absl::Span<const RecordLocation>> Flush();
   // Writes the footer behind all that was flushed. The last call.
   absl::Status Seal();
 
@@ -53,7 +53,7 @@ class SegmentWriter {
   Volume* const volume_;
   const std::shared_ptr<const SegmentFile> file_;
   const PageBuffer* const buffer_;
-  std::vector<RecordPlace> places_;
+  std::vector<RecordLocation> places_;
   std::size_t places_flushed_;
   std::uint64_t flushed_;   // of the file: whole pages
   std::size_t filled_ = 0;  // of the buffer

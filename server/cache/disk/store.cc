@@ -17,8 +17,8 @@
 #include "server/base/status.h"
 #include "server/cache/disk/record_reader.h"
 #include "server/cache/disk/recovery.h"
+#include "server/cache/disk/segment_eviction.h"
 #include "server/cache/disk/segment_format.h"
-#include "server/cache/disk/turnover.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::cache::disk {
@@ -110,7 +110,7 @@ absl::Status Store::TakeOver() {
   base::MutexLock lock(&mutex_);
   for (Recovered& segment : found) {
     const Index::SegmentId id = index_.AddSegment(segment.file, now);
-    for (const RecordPlace& place : segment.places) {
+    for (const RecordLocation& place : segment.places) {
       // Of two records of the same, the later one is true.
       if (const auto older = index_.Find(place.fingerprint, {}, now))
         index_.Drop(*older);
@@ -141,7 +141,7 @@ std::optional<Index::Found> Store::Find(const Key& key,
   const std::int64_t now = around_.clock->NowNanos();
   const std::uint64_t fingerprint = FingerprintOf(key);
   base::MutexLock lock(&mutex_);
-  if (!reads_out_.IsOn(now)) {
+  if (!reads_out_.IsOpen(now)) {
     if (auto found = index_.Find(fingerprint, sample, now)) return found;
   }
   counted_.misses.Add(key.length);
@@ -195,7 +195,7 @@ void Store::Keep(Entry entry) {
       now);
   base::MutexLock lock(&mutex_);
   if (index_.Has(fingerprint)) return;
-  if (!is_worth || writes_out_.IsOn(now) || reads_out_.IsOn(now) ||
+  if (!is_worth || writes_out_.IsOpen(now) || reads_out_.IsOpen(now) ||
       memory > options_.waiting_bytes - counted_.waiting) {
     counted_.refused.Add(length);
     return;
@@ -225,9 +225,9 @@ std::int64_t Store::BarNow(std::int64_t now_nanos) {
     bar_at_nanos_ = now_nanos;
     drawn = Draw();
   }
-  const auto departure = WhoLeaves(drawn, *around_.next_use, now_nanos);
+  const auto victim = ChooseVictim(drawn, *around_.next_use, now_nanos);
   base::MutexLock lock(&mutex_);
-  bar_nanos_ = departure.has_value() ? departure->bar_nanos : 0;
+  bar_nanos_ = victim.has_value() ? victim->bar_nanos : 0;
   return bar_nanos_;
 }
 
@@ -247,7 +247,7 @@ disk::Snapshot Store::Snapshot() const {
   const std::int64_t now = around_.clock->NowNanos();
   base::MutexLock lock(&mutex_);
   disk::Snapshot snapshot = counted_;
-  snapshot.off = reads_out_.IsOn(now) || writes_out_.IsOn(now);
+  snapshot.off = reads_out_.IsOpen(now) || writes_out_.IsOpen(now);
   snapshot.entries = index_.records();
   snapshot.entry_bytes = index_.record_bytes();
   return snapshot;

@@ -16,8 +16,8 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/disk/circuit_breaker.h"
 #include "server/cache/disk/index.h"
-#include "server/cache/disk/outage.h"
 #include "server/cache/disk/record.h"
 #include "server/cache/disk/segment_file.h"
 #include "server/cache/disk/segment_writer.h"
@@ -97,7 +97,7 @@ class Store {
   // A segment that makes way: its file has no name any more.
   struct Leaving {
     Index::Removed removed;
-    std::int64_t bar_nanos = 0;  // as Departure's
+    std::int64_t bar_nanos = 0;  // as SegmentVictim's
   };
 
   absl::Status TakeOver();
@@ -147,8 +147,8 @@ class Store {
   std::int64_t bar_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t bar_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
   std::uint64_t draws_ ABSL_GUARDED_BY(mutex_) = 0;
-  Outage reads_out_ ABSL_GUARDED_BY(mutex_);
-  Outage writes_out_ ABSL_GUARDED_BY(mutex_);
+  CircuitBreaker reads_out_ ABSL_GUARDED_BY(mutex_);
+  CircuitBreaker writes_out_ ABSL_GUARDED_BY(mutex_);
   disk::Snapshot counted_ ABSL_GUARDED_BY(mutex_);
 
   std::thread thread_;  // the last: it uses the rest

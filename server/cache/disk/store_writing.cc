@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/cache/disk/record_reader.h"
+#include "server/cache/disk/segment_eviction.h"
 #include "server/cache/disk/segment_format.h"
 #include "server/cache/disk/store.h"
-#include "server/cache/disk/turnover.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::cache::disk {
@@ -67,7 +67,7 @@ bool Store::MakeRoom(const Entry& entry) {
     const std::int64_t now = around_.clock->NowNanos();
     {
       base::MutexLock lock(&mutex_);
-      if (writes_out_.IsOn(now)) return false;
+      if (writes_out_.IsOpen(now)) return false;
       full_ = full_ || IsAtLimit();
       if (!IsAtLimit()) break;
     }
@@ -108,7 +108,7 @@ bool Store::OpenSegment(std::optional<Leaving>* leaving) {
   auto file = std::make_shared<const SegmentFile>(
       SegmentFile{base::Fd(fd), serial, options_.segment_bytes});
   writer_ = std::make_unique<SegmentWriter>(
-      volume_.get(), file, &buffer_, std::vector<RecordPlace>(), /*end=*/0);
+      volume_.get(), file, &buffer_, std::vector<RecordLocation>(), /*end=*/0);
   const std::int64_t now = around_.clock->NowNanos();
   base::MutexLock lock(&mutex_);
   counted_.used += options_.segment_bytes;
@@ -123,14 +123,14 @@ std::optional<Store::Leaving> Store::Evict() {
     drawn = Draw();
   }
   // Nobody else removes any.
-  const auto departure =
-      WhoLeaves(drawn, *around_.next_use, around_.clock->NowNanos());
-  if (!departure.has_value()) return std::nullopt;
+  const auto victim =
+      ChooseVictim(drawn, *around_.next_use, around_.clock->NowNanos());
+  if (!victim.has_value()) return std::nullopt;
   Leaving leaving;
-  leaving.bar_nanos = departure->bar_nanos;
+  leaving.bar_nanos = victim->bar_nanos;
   {
     base::MutexLock lock(&mutex_);
-    leaving.removed = index_.RemoveSegment(departure->segment);
+    leaving.removed = index_.RemoveSegment(victim->segment);
     counted_.evicted.reads += leaving.removed.places.size();
     counted_.evicted.bytes += leaving.removed.bytes;
     bar_at_nanos_ = INT64_MIN;
@@ -146,13 +146,13 @@ std::optional<Store::Leaving> Store::Evict() {
 void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
   const Index::Removed& removed = leaving.removed;
   const std::vector<bool> stays =
-      WhoStays(leaving.bar_nanos, removed.samples, *around_.next_use,
-               around_.clock->NowNanos());
+      SamplesToKeep(leaving.bar_nanos, removed.samples, *around_.next_use,
+                    around_.clock->NowNanos());
   Tally carried;
   std::uint64_t unpublished = 0;
   for (std::size_t i = 0; i < stays.size(); ++i) {
     if (!stays[i]) continue;
-    const RecordPlace& place = removed.places[i];
+    const RecordLocation& place = removed.places[i];
     if (2 * (carried.reads + 1) > stays.size() ||
         2 * (carried.bytes + place.bytes) > options_.segment_bytes ||
         !writer_->HasRoom(place.bytes, reserved)) {
@@ -164,7 +164,7 @@ void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
       const std::int64_t now = around_.clock->NowNanos();
       base::MutexLock lock(&mutex_);
       ReadFailed(record.status(), now);
-      if (reads_out_.IsOn(now)) break;
+      if (reads_out_.IsOpen(now)) break;
       continue;
     }
     const absl::Status status = writer_->Append(record->key, record->data);

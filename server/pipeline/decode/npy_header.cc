@@ -19,9 +19,9 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMostDimensions = 32;      // NumPy's bound
+constexpr std::size_t kMaxDimensions = 32;       // NumPy's bound
 constexpr std::uint64_t kLongestText = 1 << 16;  // bytes
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 absl::Status Damaged() {
   return absl::DataLossError("has a damaged .npy header");
@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
   std::vector<std::uint64_t> shape;
   bool comma = true;
   while (!reader.Take(")")) {
-    if (!comma || shape.size() == kMostDimensions) return Damaged();
+    if (!comma || shape.size() == kMaxDimensions) return Damaged();
     FOREBAY_ASSIGN_OR_RETURN(shape.emplace_back(), reader.TakeNumber());
     comma = reader.Take(",");
   }
@@ -178,7 +178,7 @@ absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   for (const std::uint64_t extent : header.shape) {
     if (extent == 0) {
       empty = true;
-    } else if (bytes > kMostBytes / extent) {
+    } else if (bytes > kMaxBytes / extent) {
       return Damaged();
     } else {
       bytes *= extent;

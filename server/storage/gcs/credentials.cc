@@ -17,7 +17,7 @@ namespace forebay::storage::gcs {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 64 << 10;
-constexpr std::int64_t kMetadataPatience = 2'000'000'000;
+constexpr std::int64_t kMetadataTimeout = 2'000'000'000;
 
 std::string FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
@@ -61,7 +61,7 @@ bool HasMetadataServer(const std::string& host, http::Client* client) {
   call.request.url = absl::StrCat("http://", host, "/");
   call.request.headers = {"Metadata-Flavor: Google"};
   call.request.direct = true;
-  call.request.patience.first_byte_nanos = kMetadataPatience;
+  call.request.timeouts.first_byte_nanos = kMetadataTimeout;
   bool is_one = false;
   call.judge = [&is_one](const http::Answer& answer) {
     const std::string* const flavor = answer.Header("metadata-flavor");

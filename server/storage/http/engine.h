@@ -23,7 +23,7 @@ class Transfer;
 
 struct EngineOptions {
   int kept_connections = 256;  // open ones that wait for their next request
-  // Tells when patience ends and timers are due.
+  // Tells when the wait ends and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
   TrustedCertificates trusted = {};
 };

@@ -27,7 +27,7 @@ enum class Failure {
 };
 
 // How long to wait, in nanoseconds of the engine's clock.
-struct Patience {
+struct Timeouts {
   std::int64_t first_byte_nanos = 20'000'000'000;  // connecting included
   // Once the answer has begun, each such time must bring `window_bytes`.
   std::int64_t window_nanos = 10'000'000'000;
@@ -66,7 +66,7 @@ struct Request {
   // Asks no link-local address, such as the metadata server of a VM: for URLs
   // that others choose.
   bool refuse_link_local = false;
-  Patience patience;
+  Timeouts timeouts;
 
   // Where the body of an answer 2xx goes, if it is set: what does not fit is
   // kTooLong. Else into Answer::body, at most `max_body` bytes.

@@ -56,7 +56,7 @@ struct RangedSource::Reading {
   struct Underway {
     HedgedClient::Id call;
     Queue::Popped part;
-    RequestMeter::Flight flight;
+    RequestMeter::MeteredRequest flight;
   };
   std::map<std::uint64_t, Underway> underway;
   std::vector<Queue::Id> asked;  // all parts, ever
@@ -268,7 +268,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.request.into = reading->bytes().subspan(
       range.offset - reading->request.offset, range.length);
   call.request.arrived = &arrived_;
-  call.request.patience = options_.patience;
+  call.request.timeouts = options_.timeouts;
   call.authorizer = authorizer_;
   call.job = reading->request.purpose.job;
   call.kind = RequestKind::kGet;

@@ -28,7 +28,7 @@ struct RangedSourceOptions {
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   // No more are made while so many bytes are to come.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
-  Patience patience = {};
+  Timeouts timeouts = {};
   HedgeOptions hedge = {};
 };
 

@@ -12,8 +12,8 @@ constexpr std::size_t kLeastRequests = 32;
 
 }  // namespace
 
-void RequestMeter::Stretch::Add(const Flight& flight, std::int64_t now_nanos,
-                                std::int64_t size) {
+void RequestMeter::Stretch::Add(const MeteredRequest& flight,
+                                std::int64_t now_nanos, std::int64_t size) {
   const std::int64_t begin = std::max(begin_nanos, flight.began_nanos);
   const std::int64_t end = std::min(end_nanos, now_nanos);
   if (end < begin) return;
@@ -25,12 +25,12 @@ void RequestMeter::Stretch::Add(const Flight& flight, std::int64_t now_nanos,
   bytes += part * static_cast<double>(size);
 }
 
-RequestMeter::Flight RequestMeter::Began(std::int64_t now_nanos) {
+RequestMeter::MeteredRequest RequestMeter::Began(std::int64_t now_nanos) {
   ++under_way_;
   return {++last_number_, now_nanos};
 }
 
-void RequestMeter::Ended(const Flight& flight, std::int64_t now_nanos,
+void RequestMeter::Ended(const MeteredRequest& flight, std::int64_t now_nanos,
                          std::int64_t bytes) {
   --under_way_;
   if (now_.has_value()) now_->Add(flight, now_nanos, bytes);

@@ -21,14 +21,15 @@ class RequestMeter {
   // Until it is measured.
   static constexpr std::int64_t kFirstCost = 128 << 10;
 
-  struct Flight {
+  struct MeteredRequest {
     std::uint64_t number;
     std::int64_t began_nanos;
   };
 
-  Flight Began(std::int64_t now_nanos);
+  MeteredRequest Began(std::int64_t now_nanos);
   // Each that began ends: well, and has brought so many bytes, or not.
-  void Ended(const Flight& flight, std::int64_t now_nanos, std::int64_t bytes);
+  void Ended(const MeteredRequest& flight, std::int64_t now_nanos,
+             std::int64_t bytes);
   void Failed();
 
   // To be called every few hundredths of a second while requests are made.
@@ -46,7 +47,8 @@ class RequestMeter {
     double requests = 0;
     double bytes = 0;
 
-    void Add(const Flight& flight, std::int64_t now_nanos, std::int64_t size);
+    void Add(const MeteredRequest& flight, std::int64_t now_nanos,
+             std::int64_t size);
   };
 
   void Observe();

@@ -101,18 +101,18 @@ void Transfer::SetUp() {
 }
 
 std::int64_t Transfer::OverdueAt(std::int64_t now_nanos) {
-  const Patience& patience = request_.patience;
-  if (!begun_) return window_nanos_ + patience.first_byte_nanos;
-  if (received_ - window_received_ >= patience.window_bytes) {
+  const Timeouts& timeouts = request_.timeouts;
+  if (!begun_) return window_nanos_ + timeouts.first_byte_nanos;
+  if (received_ - window_received_ >= timeouts.window_bytes) {
     window_nanos_ = now_nanos;
     window_received_ = received_;
   }
-  return window_nanos_ + patience.window_nanos;
+  return window_nanos_ + timeouts.window_nanos;
 }
 
 std::int64_t Transfer::LookAt(std::int64_t now_nanos) {
   return std::min(OverdueAt(now_nanos),
-                  now_nanos + request_.patience.window_nanos);
+                  now_nanos + request_.timeouts.window_nanos);
 }
 
 void Transfer::Conclude(CURLcode code) {

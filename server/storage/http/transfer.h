@@ -28,9 +28,9 @@ class Transfer {
   std::uint64_t id() const { return id_; }
   CURL* easy() const { return easy_; }
 
-  // When patience ends if nothing comes until then; moves the window on.
+  // When timeouts ends if nothing comes until then; moves the window on.
   std::int64_t OverdueAt(std::int64_t now_nanos);
-  // Patience does not end before, whatever comes.
+  // Timeouts does not end before, whatever comes.
   std::int64_t LookAt(std::int64_t now_nanos);
 
   // Curl is done with it.
@@ -67,7 +67,7 @@ class Transfer {
   bool headers_done_ = false;
   bool set_up_ = true;
   std::uint64_t received_ = 0;  // bytes of body
-  std::int64_t window_nanos_;   // when the window of patience began
+  std::int64_t window_nanos_;   // when the window of timeouts began
   std::uint64_t window_received_ = 0;
 };
 

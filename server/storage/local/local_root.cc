@@ -253,7 +253,7 @@ absl::StatusOr<base::Fd> LocalRoot::OpenFollowing(std::string_view path,
   if (path.find('\0') != path.npos)
     return FileError(absl::StatusCode::kInvalidArgument, path,
                      "a path cannot hold a zero byte");
-  Place place = {0, std::string(path)};
+  ResolvedPath place = {0, std::string(path)};
   for (int links_followed = 0; links_followed < kMaxLinks; ++links_followed) {
     const int fd = OpenBeneath(roots_[place.root].directory.get(),
                                OrDot(place.path), flags, 0);
@@ -266,8 +266,9 @@ absl::StatusOr<base::Fd> LocalRoot::OpenFollowing(std::string_view path,
 
 // The place that `place` means when the first link on its way that leaves its
 // root is followed.
-absl::StatusOr<LocalRoot::Place> LocalRoot::LeaveRoot(
-    const Place& place, std::string_view path, int& links_followed) const {
+absl::StatusOr<LocalRoot::ResolvedPath> LocalRoot::LeaveRoot(
+    const ResolvedPath& place, std::string_view path,
+    int& links_followed) const {
   const ExtraRoot& root = roots_[place.root];
   std::vector<std::string> pending = ReversedComponents(place.path);
   if (place.path.starts_with('/'))
@@ -305,7 +306,7 @@ absl::StatusOr<LocalRoot::Place> LocalRoot::LeaveRoot(
     for (std::string& part : ReversedComponents(*target))
       pending.insert(pending.end(), std::move(part));
   }
-  return Place{place.root, walked};  // no longer leaves: it was changed
+  return ResolvedPath{place.root, walked};  // no longer leaves: it was changed
 }
 
 std::string LocalRoot::NameIn(const std::string& absolute) const {
@@ -322,7 +323,7 @@ std::string LocalRoot::NameIn(const std::string& absolute) const {
   return "";
 }
 
-absl::StatusOr<LocalRoot::Place> LocalRoot::FindRoot(
+absl::StatusOr<LocalRoot::ResolvedPath> LocalRoot::FindRoot(
     const std::string& absolute, std::string_view path) const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < roots_.size(); ++i) {
@@ -339,7 +340,7 @@ absl::StatusOr<LocalRoot::Place> LocalRoot::FindRoot(
                                   "; declare extra_roots=[...] to allow it"));
   std::string rest = absolute.substr(roots_[*best].path.size());
   if (rest.starts_with('/')) rest.erase(0, 1);
-  return Place{*best, std::move(rest)};
+  return ResolvedPath{*best, std::move(rest)};
 }
 
 }  // namespace forebay::storage::local

@@ -109,7 +109,7 @@ class LocalRoot final : public Root {
     RevisionParts parts;
   };
   // A path below roots_[root].
-  struct Place {
+  struct ResolvedPath {
     std::size_t root = 0;
     std::string path;
   };
@@ -125,10 +125,11 @@ class LocalRoot final : public Root {
 
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
-  absl::StatusOr<Place> LeaveRoot(const Place& place, std::string_view path,
-                                  int& links_followed) const;
-  absl::StatusOr<Place> FindRoot(const std::string& absolute,
-                                 std::string_view path) const;
+  absl::StatusOr<ResolvedPath> LeaveRoot(const ResolvedPath& place,
+                                         std::string_view path,
+                                         int& links_followed) const;
+  absl::StatusOr<ResolvedPath> FindRoot(const std::string& absolute,
+                                        std::string_view path) const;
 
   const std::string uri_;
   const std::shared_ptr<const std::string> identity_;

@@ -22,7 +22,7 @@ constexpr std::size_t kRunReads = 16;
 // A read that did nothing for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
 // How often a file is read whose ctime changes meanwhile.
-constexpr int kMostTries = 5;
+constexpr int kMaxTries = 5;
 
 }  // namespace
 
@@ -143,7 +143,7 @@ absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
 absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
   FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
   FOREBAY_RETURN_IF_ERROR(CheckRange(request));
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     FOREBAY_ASSIGN_OR_RETURN(std::optional<base::Bytes> bytes,
                              TryToRead(*root, request));
     if (bytes.has_value()) return *std::move(bytes);

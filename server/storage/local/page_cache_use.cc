@@ -18,17 +18,19 @@ std::uint64_t HashOf(const ReadRequest& request) {
 }  // namespace
 
 bool PageCacheUse::Wants(const ReadRequest& request) {
-  footprint_.Add(HashOf(request), request.length);
+  working_set_.Add(HashOf(request), request.length);
   if (reads_++ % kReadsALook == 0)
-    fits_ = footprint_.bytes() <= static_cast<double>(room_());
-  return fits_ || warmth_[request.purpose.job].Ask();
+    fits_ = working_set_.bytes() <= static_cast<double>(room_());
+  return fits_ || page_cache_hit_rate_[request.purpose.job].Ask();
 }
 
-void PageCacheUse::Saw(std::uint64_t job, bool held) { warmth_[job].Saw(held); }
+void PageCacheUse::Saw(std::uint64_t job, bool held) {
+  page_cache_hit_rate_[job].Saw(held);
+}
 
 void PageCacheUse::Forget(std::uint64_t job) {
-  warmth_.erase(job);
-  footprint_ = Footprint();
+  page_cache_hit_rate_.erase(job);
+  working_set_ = WorkingSetEstimate();
 }
 
 }  // namespace forebay::storage::local

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "server/storage/byte_source.h"
-#include "server/storage/local/footprint.h"
-#include "server/storage/local/warmth.h"
+#include "server/storage/local/page_cache_hit_rate.h"
+#include "server/storage/local/working_set_estimate.h"
 
 namespace forebay::storage::local {
 
@@ -36,10 +36,11 @@ class PageCacheUse {
   static constexpr std::uint32_t kReadsALook = 1024;
 
   const std::function<std::uint64_t()> room_;
-  Footprint footprint_;  // of all jobs
+  WorkingSetEstimate working_set_;  // of all jobs
   bool fits_ = true;
   std::uint32_t reads_ = 0;
-  std::unordered_map<std::uint64_t, Warmth> warmth_;  // by job
+  std::unordered_map<std::uint64_t, PageCacheHitRate>
+      page_cache_hit_rate_;  // by job
 };
 
 }  // namespace forebay::storage::local

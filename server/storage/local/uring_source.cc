@@ -34,7 +34,7 @@ constexpr std::size_t kRunReads = 16;
 constexpr std::uint64_t kWakeId = UINT64_MAX;
 
 // Files that are read in parts and stay open.
-constexpr std::size_t kMostOpenFiles = 256;
+constexpr std::size_t kMaxOpenFiles = 256;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ UringSource::UringSource(const UringSourceOptions& options,
       wake_(std::move(wake)),
       ring_(std::move(ring)),
       page_cache_(options.page_cache_room),
-      open_files_(ring_.get(), kMostOpenFiles),
+      open_files_(ring_.get(), kMaxOpenFiles),
       slots_(options.depth),
       pool_(options.pool) {
   for (std::size_t slot = slots_.size(); slot-- > 0;)

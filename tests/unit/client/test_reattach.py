@@ -9,7 +9,7 @@ from forebay import _reattach
 
 
 class Daemon:
-    """What an Outage asks; away for the first `tries`."""
+    """What an CircuitBreaker asks; away for the first `tries`."""
 
     def __init__(self, tries):
         self.left, self.starts = tries, 0
@@ -36,7 +36,7 @@ def test_pauses_grow_within_bounds():
 def test_one_line_when_it_goes_and_one_when_it_is_back(caplog, monkeypatch):
     monkeypatch.delenv("FOREBAY_REATTACH_SECONDS", raising=False)
     daemon = Daemon(tries=50)
-    outage = _reattach.Outage("/data", daemon.attach, daemon.start)
+    outage = _reattach.CircuitBreaker("/data", daemon.attach, daemon.start)
     outage.ride(forebay.DaemonUnavailable("gone"))
     outage.ride(forebay.DaemonUnavailable("gone again"))
     outage.over()
@@ -50,7 +50,7 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(caplog, monkeypatch):
 def test_gives_up_with_the_last_reason(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0.05")
     daemon = Daemon(tries=10**9)
-    outage = _reattach.Outage("/data", daemon.attach, None)
+    outage = _reattach.CircuitBreaker("/data", daemon.attach, None)
     with pytest.raises(forebay.DaemonUnavailable, match="/data: away .*0.05 s"):
         outage.ride(forebay.DaemonUnavailable("gone"))
 
@@ -61,7 +61,7 @@ def test_patience_is_the_users(monkeypatch, caplog):
         _reattach.patience()
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with pytest.raises(forebay.DaemonUnavailable, match="^gone$"):
-        _reattach.Outage("/data", Daemon(9).attach, None).ride(
+        _reattach.CircuitBreaker("/data", Daemon(9).attach, None).ride(
             forebay.DaemonUnavailable("gone"))
     assert not caplog.records
 
@@ -69,7 +69,7 @@ def test_patience_is_the_users(monkeypatch, caplog):
 def test_says_whether_it_is_the_daemon_or_the_storage_that_is_away(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with pytest.raises(forebay.SourceUnavailable, match="^no such host$") as error:
-        _reattach.Outage("/data", Daemon(9).attach, None).ride(
+        _reattach.CircuitBreaker("/data", Daemon(9).attach, None).ride(
             forebay.SourceUnavailable("no such host"))
     assert not isinstance(error.value, forebay.DaemonUnavailable)
 

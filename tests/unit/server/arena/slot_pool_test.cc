@@ -72,7 +72,7 @@ TEST(SlotPoolTest, BelievesNoReleaseThatItsBookDoesNotShow) {
 
 TEST(SlotPoolTest, TakesBackAllThatADeadHolderHeld) {
   SlotPool pool = MakePool(3);
-  for (const Holder holder : {1, 2}) {
+  for (const MemberId holder : {1, 2}) {
     const std::uint32_t slot = *pool.Take();
     pool.Finish(slot);
     pool.Lease(slot, 1);
@@ -115,10 +115,10 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
     std::mt19937 random(seed);
     SlotPool pool = MakePool(4);
     std::set<std::uint32_t> filling;
-    std::map<std::uint32_t, std::multiset<Holder>> finished;
+    std::map<std::uint32_t, std::multiset<MemberId>> finished;
     for (int step = 0; step < 500; ++step) {
       const std::uint32_t slot = random() % 5;
-      const Holder holder = 1 + random() % 3;
+      const MemberId holder = 1 + random() % 3;
       const auto book = finished.find(slot);
       switch (random() % 6) {
         case 0: {

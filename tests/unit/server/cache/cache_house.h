@@ -44,10 +44,10 @@ class ScriptedNextUse final : public NextUse {
 class CacheHouse {
  public:
   explicit CacheHouse(std::uint64_t capacity,
-                      std::uint64_t form_capacity = UINT64_MAX)
+                      std::uint64_t variant_capacity = UINT64_MAX)
       : budget_(capacity), recording_(&faulty_) {
     cache_ = *Cache::Create(
-        {.capacity = capacity, .form_capacity = form_capacity, .seed = 1},
+        {.capacity = capacity, .variant_capacity = variant_capacity, .seed = 1},
         {.below = &recording_,
          .budget = &budget_,
          .next_use = &next_use_,

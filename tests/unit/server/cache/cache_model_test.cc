@@ -162,7 +162,7 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
                                                           .budget = &budget,
                                                           .next_use = &next_use,
                                                           .clock = &clock});
-  std::vector<base::Bytes> held;
+  std::vector<base::Bytes> cached;
   int asked = 0;
   int answered = 0;
   const auto read = [&] {
@@ -177,7 +177,7 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
       if (!bytes.ok()) return;
       EXPECT_EQ(bytes->size(), std::size_t(name) * 500);
       EXPECT_EQ(bytes->data()[bytes->size() / 2], name);
-      if (random() % 2 == 0) held.push_back(*std::move(bytes));
+      if (random() % 2 == 0) cached.push_back(*std::move(bytes));
     };
     ++asked;
     cache->Read({&request, 1});
@@ -186,18 +186,18 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     clock.Advance(static_cast<std::int64_t>(random() % 10));
     const auto dice = random() % 8;
     if (dice < 4 && source.pending() < 10) read();
-    if (dice == 4 && !held.empty()) {
-      held.erase(held.begin() +
-                 static_cast<std::ptrdiff_t>(random() % held.size()));
+    if (dice == 4 && !cached.empty()) {
+      cached.erase(cached.begin() +
+                   static_cast<std::ptrdiff_t>(random() % cached.size()));
     }
     if (dice > 4 && source.pending() > 0) {
       source.Answer(random() % source.pending(), random() % 10 != 0);
     }
-    while (held.size() > 8) held.pop_back();
+    while (cached.size() > 8) cached.pop_back();
     ASSERT_LE(cache->Snapshot().used, kCapacity);
     // Besides what is kept: what passed by and is held.
     std::uint64_t metadata = 0;
-    for (const base::Bytes& bytes : held) metadata += bytes.size();
+    for (const base::Bytes& bytes : cached) metadata += bytes.size();
     ASSERT_LE(source.live(), kCapacity + metadata);
   }
   while (source.pending() > 0) source.Answer(0, true);
@@ -208,7 +208,7 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
   EXPECT_GT(snapshot.total.memory.reads, 100);
   EXPECT_GT(snapshot.total.shared.reads, 100);
   EXPECT_GT(snapshot.failures, 100);
-  held.clear();
+  cached.clear();
   EXPECT_EQ(cache->Snapshot().used, cache->Snapshot().entry_bytes);
   cache = nullptr;
   EXPECT_EQ(source.live(), 0);

@@ -174,7 +174,7 @@ TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
   CacheHouse house(memory);
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   const auto b = house.Request("b", house.memory().Put("b", "5678"));
-  auto held = house.Read(a);
+  auto cached = house.Read(a);
   // `a` is wanted later than `b`, but in use: `b` is read, and not kept.
   auto a_again = a;
   a_again.purpose.next_use_nanos = 1'000'000;
@@ -183,7 +183,7 @@ TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
   EXPECT_EQ(house.Text(b), "5678");
   EXPECT_EQ(house.below().times("b"), 2);
   EXPECT_EQ(house.cache().Snapshot().used, memory);
-  held.reset();
+  cached.reset();
   EXPECT_EQ(house.Text(b), "5678");
   EXPECT_EQ(house.Text(b), "5678");
   EXPECT_EQ(house.below().times("b"), 3);
@@ -224,12 +224,12 @@ TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
                                                  .next_use = &house.next_use(),
                                                  .clock = &house.clock()});
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
-  auto held = house.Read(house.Request("a", house.memory().Put("a", "1234")));
+  auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
   // As long as anybody holds anything.
   EXPECT_EQ(house.budget().used(), 10'000);
-  EXPECT_EQ(CacheHouse::TextOf(*held), "1234");
-  held.reset();
+  EXPECT_EQ(CacheHouse::TextOf(*cached), "1234");
+  cached.reset();
   EXPECT_EQ(house.budget().used(), 0);
 }
 

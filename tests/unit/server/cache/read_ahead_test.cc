@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/storage/neighbourhood.h"
+#include "server/storage/read_ahead_hints.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 constexpr std::uint64_t kBytes = 100;
-constexpr storage::Form kForm = 7;
+constexpr storage::Variant kVariant = 7;
 
 std::string NameOf(std::uint64_t sample) {
   return (sample < 10 ? "s0" : "s") + std::to_string(sample);
@@ -30,7 +30,7 @@ std::string NameOf(std::uint64_t sample) {
 
 // Blocks of ten samples, which the reader wants one after the other, but for
 // those from `foreign` on, which it does not want itself.
-class Tens final : public storage::Neighbourhood {
+class Tens final : public storage::ReadAheadHints {
  public:
   Tens(std::vector<storage::ObjectVersion> versions, std::uint64_t foreign)
       : versions_(std::move(versions)), foreign_(foreign) {}
@@ -38,18 +38,20 @@ class Tens final : public storage::Neighbourhood {
   std::uint64_t NumberOf(std::uint64_t sample) const override {
     return sample / 10;
   }
-  std::vector<storage::Neighbour> NeighboursOf(
+  std::vector<storage::ReadAheadHint> NeighboursOf(
       std::uint64_t sample) const override {
     return List(sample + 1, (sample / 10 + 1) * 10, sample);
   }
-  std::vector<storage::Neighbour> DueBy(std::uint64_t sample) const override {
+  std::vector<storage::ReadAheadHint> DueBy(
+      std::uint64_t sample) const override {
     return List((sample / 10 + 1) * 10, (sample / 10 + 2) * 10, sample);
   }
 
  private:
-  std::vector<storage::Neighbour> List(std::uint64_t begin, std::uint64_t end,
-                                       std::uint64_t from) const {
-    std::vector<storage::Neighbour> list;
+  std::vector<storage::ReadAheadHint> List(std::uint64_t begin,
+                                           std::uint64_t end,
+                                           std::uint64_t from) const {
+    std::vector<storage::ReadAheadHint> list;
     for (std::uint64_t i = begin; i < end; ++i) {
       list.push_back({.sample = {1, i},
                       .object = NameOf(i),
@@ -90,7 +92,7 @@ class House {
   storage::ReadRequest Request(std::uint64_t sample, std::uint64_t job = 1,
                                bool due = false) {
     auto request = Plain(sample, job);
-    request.neighbourhood = tens_;
+    request.read_ahead_hints = tens_;
     request.neighbours_due = due;
     return request;
   }
@@ -112,7 +114,7 @@ class House {
 
   CacheHouse house_;
   std::vector<storage::ObjectVersion> versions_;
-  std::shared_ptr<const storage::Neighbourhood> tens_;
+  std::shared_ptr<const storage::ReadAheadHints> tens_;
   std::size_t seen_ = 0;
 };
 
@@ -212,29 +214,29 @@ TEST(ReadAheadTest, WhoWantsItMeanwhileJoins) {
 
 // Else a cap of one of them would hold up what all of them wait for.
 TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
-  for (const bool is_form : {false, true}) {
-    SCOPED_TRACE(is_form);
+  for (const bool is_variant : {false, true}) {
+    SCOPED_TRACE(is_variant);
     House house;
     auto request = house.Request(6, /*job=*/1, /*due=*/true);
     request.purpose.payers = std::make_shared<const std::vector<std::uint64_t>>(
         std::vector<std::uint64_t>{1, 2});
-    storage::Form given = storage::kEncoded;
-    if (is_form) {
-      request.form = kForm;
+    storage::Variant given = storage::kEncoded;
+    if (is_variant) {
+      request.variant = kVariant;
       request.given = &given;
       house->next_use().Want(6, 1000);
       auto room = house->cache().RoomFor({.read = &request,
                                           .revision = {},
-                                          .form = kForm,
+                                          .variant = kVariant,
                                           .bytes = 10,
                                           .saves_nanos = 1'000'000});
       ASSERT_NE(room, nullptr);
       house->cache().Keep(std::move(room));
     }
     house->Text(request);
-    EXPECT_EQ(given, is_form ? kForm : storage::kEncoded);
+    EXPECT_EQ(given, is_variant ? kVariant : storage::kEncoded);
     const auto reads = house->below().reads();
-    EXPECT_THAT(reads, SizeIs(is_form ? 10 : 14));
+    EXPECT_THAT(reads, SizeIs(is_variant ? 10 : 14));
     for (const RecordingSource::Noted& read : reads) {
       EXPECT_EQ(read.purpose.job, 1);
       EXPECT_THAT(storage::PayersOf(read.purpose), ElementsAre(1, 2));

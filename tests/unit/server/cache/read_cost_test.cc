@@ -15,8 +15,8 @@ TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
     cost.Began(now);
     cost.Began(now);
     now += 2 * kBytes / 10;
-    cost.Landed(now, kBytes);
-    cost.Landed(now, kBytes);
+    cost.Ended(now, kBytes);
+    cost.Ended(now, kBytes);
     now += 1'000'000'000;
   }
   EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
@@ -24,13 +24,13 @@ TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
   for (int i = 0; i < 10; ++i) {
     cost.Began(now);
     now += 10 * kBytes;
-    cost.Landed(now, kBytes);
+    cost.Ended(now, kBytes);
   }
   EXPECT_LT(cost.NanosPerByte(), 0.15);
   for (int i = 0; i < 1'000; ++i) {
     cost.Began(now);
     now += 10 * kBytes;
-    cost.Landed(now, kBytes);
+    cost.Ended(now, kBytes);
   }
   EXPECT_GT(cost.NanosPerByte(), 9);
 }

@@ -104,7 +104,7 @@ TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
   CoordinatedOrder order(kSize, kSize / 10, 3);
   order.Join();  // has most left, for good
   const auto stopped = order.Join();
-  while (order.Left(stopped) > 50) order.Made(order.Next(stopped));
+  while (order.Left(stopped) > 50) order.Done(order.Next(stopped));
   const auto first = order.Join();
   const auto second = order.Join();
   std::vector<Order> epochs;
@@ -114,12 +114,12 @@ TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
     order.StartEpoch(second);
     epochs.emplace_back();
     while (order.Left(first) > 0) {
-      for (const auto reader : {first, second}) {
-        const std::uint64_t sample = order.Next(reader);
-        decodes += order.IsShelved(sample) ? 0 : 1;
+      for (const auto member : {first, second}) {
+        const std::uint64_t sample = order.Next(member);
+        decodes += order.IsDecoded(sample) ? 0 : 1;
         order.Put(sample);
-        order.Made(sample);
-        if (reader == first) epochs.back().push_back(sample);
+        order.Done(sample);
+        if (member == first) epochs.back().push_back(sample);
       }
     }
   }
@@ -140,9 +140,9 @@ TEST(CoordinatedOrderTest, WhatSomebodyMakesIsLeftToBeTakenWhenItIsThere) {
   }
   EXPECT_EQ(making.size(), 40u);
   for (const std::uint64_t sample : making) {
-    EXPECT_TRUE(order.IsInTheMaking(sample));
-    order.Made(sample);
-    EXPECT_FALSE(order.IsInTheMaking(sample));
+    EXPECT_TRUE(order.IsInFlight(sample));
+    order.Done(sample);
+    EXPECT_FALSE(order.IsInFlight(sample));
   }
 }
 
@@ -168,7 +168,7 @@ double ChiSquare(const std::vector<int>& counts) {
 TEST(CoordinatedOrderTest, EachEpochIsUniformlyRandomForEachReader) {
   constexpr std::uint64_t kSize = 12;
   constexpr int kRuns = 4'000;
-  // Of three readers' three epochs: how often sample 5 stands at each position,
+  // Of three members' three epochs: how often sample 5 stands at each position,
   // and how often each sample follows on it.
   std::vector<std::vector<int>> places(9, std::vector<int>(kSize));
   std::vector<std::vector<int>> behind(9, std::vector<int>(kSize));
@@ -207,10 +207,10 @@ TEST(CoordinatedOrderTest, EqualCallsGiveEqualSamples) {
 
 TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
   CoordinatedOrder order(11, 4, 1);
-  const auto reader = order.Join();
+  const auto member = order.Join();
   std::set<std::uint64_t> seen;
-  for (int i = 0; i < 4; ++i) seen.insert(order.Next(reader));
-  const std::vector<std::uint8_t> state = order.Seen(reader);
+  for (int i = 0; i < 4; ++i) seen.insert(order.Next(member));
+  const std::vector<std::uint8_t> state = order.Seen(member);
 
   CoordinatedOrder later(11, 4, 2);
   const auto resumed = later.Join();
@@ -229,9 +229,9 @@ TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
   EXPECT_EQ(later.Left(resumed), 0u);
 }
 
-// What one reader must see, kept in the simplest way.
+// What one member must see, kept in the simplest way.
 struct Witness {
-  CoordinatedOrder::Reader number = 0;
+  CoordinatedOrder::Member number = 0;
   std::set<std::uint64_t> unseen;
 };
 
@@ -242,52 +242,52 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
     std::mt19937 random(schedule);
     const std::uint64_t size = 1 + random() % 150;
     CoordinatedOrder order(size, random() % 20, schedule);
-    std::vector<Witness> readers;
+    std::vector<Witness> members;
     std::set<std::uint64_t> all;
     for (std::uint64_t i = 0; i < size; ++i) all.insert(i);
     for (int step = 0; step < 400; ++step) {
       const std::uint32_t what = random() % 100;
-      if (readers.empty() || (what < 3 && readers.size() < 6)) {
-        readers.push_back({order.Join(), all});
+      if (members.empty() || (what < 3 && members.size() < 6)) {
+        members.push_back({order.Join(), all});
         continue;
       }
-      const std::size_t at = random() % readers.size();
-      Witness& reader = readers[at];
+      const std::size_t at = random() % members.size();
+      Witness& member = members[at];
       if (what < 5) {
-        order.Leave(reader.number);
-        readers.erase(readers.begin() + static_cast<std::ptrdiff_t>(at));
+        order.Leave(member.number);
+        members.erase(members.begin() + static_cast<std::ptrdiff_t>(at));
       } else if (what < 7) {
-        order.StartEpoch(reader.number);
-        reader.unseen = all;
+        order.StartEpoch(member.number);
+        member.unseen = all;
       } else if (what < 9) {
-        const std::vector<std::uint8_t> seen = order.Seen(reader.number);
-        order.Leave(reader.number);
-        reader.number = order.Join();
-        ASSERT_TRUE(order.Resume(reader.number, seen).ok());
+        const std::vector<std::uint8_t> seen = order.Seen(member.number);
+        order.Leave(member.number);
+        member.number = order.Join();
+        ASSERT_TRUE(order.Resume(member.number, seen).ok());
       } else if (what < 13) {
         order.Drop(random() % size);
       } else if (what < 14) {
         const std::size_t capacity = random() % 20;
         order.SetCapacity(capacity);
-        ASSERT_LE(order.shelved(), capacity);
-      } else if (order.Left(reader.number) == 0) {
-        ASSERT_TRUE(reader.unseen.empty());
-        order.StartEpoch(reader.number);
-        reader.unseen = all;
+        ASSERT_LE(order.decoded(), capacity);
+      } else if (order.Left(member.number) == 0) {
+        ASSERT_TRUE(member.unseen.empty());
+        order.StartEpoch(member.number);
+        member.unseen = all;
       } else {
-        const std::uint64_t sample = order.Next(reader.number);
-        ASSERT_EQ(reader.unseen.erase(sample), 1u);
+        const std::uint64_t sample = order.Next(member.number);
+        ASSERT_EQ(member.unseen.erase(sample), 1u);
         if (random() % 3 != 0) order.Put(sample);
-        if (random() % 8 != 0) order.Made(sample);
+        if (random() % 8 != 0) order.Done(sample);
       }
-      if (readers.empty()) continue;
-      ASSERT_EQ(order.Left(readers[0].number), readers[0].unseen.size());
+      if (members.empty()) continue;
+      ASSERT_EQ(order.Left(members[0].number), members[0].unseen.size());
       // What it could take from the shelf it has not seen.
-      std::size_t shelved = 0;
-      for (const std::uint64_t sample : readers[0].unseen) {
-        shelved += order.IsShelved(sample);
+      std::size_t decoded = 0;
+      for (const std::uint64_t sample : members[0].unseen) {
+        decoded += order.IsDecoded(sample);
       }
-      ASSERT_EQ(order.Shelved(readers[0].number), shelved);
+      ASSERT_EQ(order.DecodedFor(members[0].number), decoded);
     }
   }
 }

@@ -32,19 +32,19 @@ class Simulation {
              const std::vector<Pace>& paces)
       : order_(size, capacity, seed) {
     for (const Pace& pace : paces) {
-      readers_.emplace_back();
-      readers_.back().pace = pace;
-      readers_.back().next = pace.begins;
+      members_.emplace_back();
+      members_.back().pace = pace;
+      members_.back().next = pace.begins;
     }
   }
 
   void Run() {
     while (true) {
-      Reader* soonest = nullptr;
-      for (Reader& reader : readers_) {
-        if (reader.done == reader.pace.epochs) continue;
-        if (soonest == nullptr || reader.next < soonest->next)
-          soonest = &reader;
+      Member* soonest = nullptr;
+      for (Member& member : members_) {
+        if (member.done == member.pace.epochs) continue;
+        if (soonest == nullptr || member.next < soonest->next)
+          soonest = &member;
       }
       if (soonest == nullptr) return;
       Step(*soonest);
@@ -54,78 +54,78 @@ class Simulation {
   double decodes_per_sample() const {
     return static_cast<double>(decodes_) / static_cast<double>(delivered_);
   }
-  // Of each reader, of each epoch.
+  // Of each member, of each epoch.
   std::vector<std::vector<Order>> orders() const {
     std::vector<std::vector<Order>> orders;
-    for (const Reader& reader : readers_) orders.push_back(reader.orders);
+    for (const Member& member : members_) orders.push_back(member.orders);
     return orders;
   }
 
  private:
-  struct Reader {
+  struct Member {
     Pace pace;
     double next = 0;
     int done = 0;
     bool joined = false;
-    CoordinatedOrder::Reader number = 0;
+    CoordinatedOrder::Member number = 0;
     Order batch;    // in the making
     Order decoded;  // of these
     std::vector<Order> orders;
   };
 
-  void Step(Reader& reader) {
-    if (!reader.joined) {
-      reader.number = order_.Join();
-      reader.joined = true;
-      reader.orders.emplace_back();
+  void Step(Member& member) {
+    if (!member.joined) {
+      member.number = order_.Join();
+      member.joined = true;
+      member.orders.emplace_back();
     }
-    Finish(reader);
-    if (order_.Left(reader.number) == 0) {
-      EndEpoch(reader);
+    Finish(member);
+    if (order_.Left(member.number) == 0) {
+      EndEpoch(member);
       return;
     }
-    while (reader.batch.size() < reader.pace.batch &&
-           order_.Left(reader.number) > 0) {
-      const std::uint64_t sample = order_.Next(reader.number);
-      reader.orders.back().push_back(sample);
-      reader.batch.push_back(sample);
-      if (!order_.IsShelved(sample)) reader.decoded.push_back(sample);
+    while (member.batch.size() < member.pace.batch &&
+           order_.Left(member.number) > 0) {
+      const std::uint64_t sample = order_.Next(member.number);
+      member.orders.back().push_back(sample);
+      member.batch.push_back(sample);
+      if (!order_.IsDecoded(sample)) member.decoded.push_back(sample);
     }
-    decodes_ += reader.decoded.size();
-    const auto count = static_cast<double>(reader.batch.size());
-    if (reader.pace.speed > 0) {
-      reader.next += count / reader.pace.speed;
-      Finish(reader);  // long before that
+    decodes_ += member.decoded.size();
+    const auto count = static_cast<double>(member.batch.size());
+    if (member.pace.speed > 0) {
+      member.next += count / member.pace.speed;
+      Finish(member);  // long before that
       return;
     }
-    const auto decoded = static_cast<double>(reader.decoded.size());
+    const auto decoded = static_cast<double>(member.decoded.size());
     const auto running = static_cast<double>(std::count_if(
-        readers_.begin(), readers_.end(), [](const Reader& other) {
+        members_.begin(), members_.end(), [](const Member& other) {
           return other.joined && other.done < other.pace.epochs;
         }));
-    reader.next += (count * kMake + decoded * kDecode) * running;
+    member.next += (count * kMake + decoded * kDecode) * running;
   }
 
   // The batch is complete.
-  void Finish(Reader& reader) {
-    for (const std::uint64_t sample : reader.batch) order_.Made(sample);
-    for (const std::uint64_t sample : reader.decoded) order_.Put(sample);
-    delivered_ += reader.batch.size();
-    reader.batch.clear();
-    reader.decoded.clear();
+  void Finish(Member& member) {
+    for (const std::uint64_t sample : member.batch) order_.Done(sample);
+    for (const std::uint64_t sample : member.decoded) order_.Put(sample);
+    delivered_ += member.batch.size();
+    member.batch.clear();
+    member.decoded.clear();
   }
 
-  void EndEpoch(Reader& reader) {
-    if (++reader.done == reader.pace.epochs) {
-      order_.Leave(reader.number);
+  void EndEpoch(Member& member) {
+    if (++member.done == member.pace.epochs) {
+      order_.Leave(member.number);
     } else {
-      order_.StartEpoch(reader.number);
-      reader.orders.emplace_back();
+      order_.StartEpoch(member.number);
+      member.orders.emplace_back();
     }
   }
 
   CoordinatedOrder order_;
-  std::vector<Reader> readers_;
+  std::vector<Member> members_;
   std::uint64_t decodes_ = 0;
   std::uint64_t delivered_ = 0;
 };

@@ -35,7 +35,7 @@ std::string RandomText(std::size_t length, std::uint32_t seed) {
 
 class CoalescedSourceTest : public ::testing::Test {
  protected:
-  static constexpr std::uint64_t kMostBytes = 1'000'000;
+  static constexpr std::uint64_t kMaxBytes = 1'000'000;
   static constexpr std::uint64_t kMostGap = 10'000;
 
   CoalescedSourceTest()
@@ -43,7 +43,7 @@ class CoalescedSourceTest : public ::testing::Test {
         version_(memory_.Put("shard", content_)),
         source_(*CoalescedSource::Create(
             &below_, &budget_,
-            {.most_bytes = kMostBytes, .most_gap = kMostGap})) {}
+            {.most_bytes = kMaxBytes, .most_gap = kMostGap})) {}
 
   // Its answer is compared with what the object has there, and goes to `log_`:
   // "y", or what went wrong.
@@ -146,7 +146,7 @@ TEST_F(CoalescedSourceTest, GapsAreReadOnlyAsFarAsMemoryWasSetAside) {
 TEST_F(CoalescedSourceTest, RangesHaveALimit) {
   std::vector<ReadRequest> requests;
   for (int i = 0; i < 40; ++i) requests.push_back(Request(50'000 * i, 50'000));
-  requests.push_back(Request(0, kMostBytes + 1));
+  requests.push_back(Request(0, kMaxBytes + 1));
   Read(std::move(requests));
   EXPECT_THAT(below_.log(),
               ElementsAre("shard 0+1000000", "shard 1000000+1000000",

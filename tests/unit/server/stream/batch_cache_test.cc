@@ -15,7 +15,7 @@ namespace forebay::stream {
 namespace {
 
 constexpr std::uint64_t kSlot = 4096;
-constexpr arena::Holder kHolder = 1;
+constexpr arena::MemberId kHolder = 1;
 
 class BatchCacheTest : public ::testing::Test {
  protected:

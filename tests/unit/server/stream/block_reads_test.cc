@@ -17,7 +17,7 @@
 #include "server/cache/next_use_registry.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/coalesced_source.h"
-#include "server/stream/block_neighbourhood.h"
+#include "server/stream/block_read_ahead_hints.h"
 #include "server/stream/epoch_next_use.h"
 #include "tests/conformance/storage/memory_source.h"
 
@@ -119,8 +119,8 @@ class Rank {
   void Start(std::uint64_t epoch, const std::shared_ptr<const Shard>& shard,
              std::int64_t now) {
     order_ = std::make_shared<const sampler::EpochOrder>(sampler_.Epoch(epoch));
-    neighbourhood_ =
-        std::make_shared<const BlockNeighbourhood>(shard, kDataset, *order_);
+    read_ahead_hints_ =
+        std::make_shared<const BlockReadAheadHints>(shard, kDataset, *order_);
     position_ = 0;
     next_use_->Start(EpochPair::Of(sampler_, epoch), 0, now);
   }
@@ -154,7 +154,7 @@ class Rank {
     request.offset = sample.offset;
     request.length = sample.length;
     request.sample = {kDataset, id};
-    request.neighbourhood = neighbourhood_;
+    request.read_ahead_hints = read_ahead_hints_;
     request.neighbours_due = order_->DueAt(position_).has_value();
     request.done = [shard = shard_, id,
                     good](const absl::StatusOr<base::Bytes>& bytes) {
@@ -168,7 +168,7 @@ class Rank {
   const std::shared_ptr<EpochNextUse> next_use_;
   const cache::NextUseRegistry::Registration registration_;
   std::shared_ptr<const sampler::EpochOrder> order_;
-  std::shared_ptr<const BlockNeighbourhood> neighbourhood_;
+  std::shared_ptr<const BlockReadAheadHints> read_ahead_hints_;
   std::uint64_t position_ = 0;
 };
 

@@ -25,7 +25,7 @@ class CoordinatorTest : public testing::Test {
     return base::MakeList(numbers, kSize, &budget_);
   }
 
-  std::shared_ptr<Coordinator::Seat> Join() const {
+  std::shared_ptr<Coordinator::OrderMember> Join() const {
     return coordinator_->Join({});
   }
 
@@ -93,31 +93,31 @@ TEST_F(CoordinatorTest, WhoLeavesMakesNothingAnyMore) {
   auto first = Join();
   const auto second = Join();
   const std::uint64_t sample = first->At(0);
-  EXPECT_EQ(second->PositionOf(sample), 1);  // its form will be there
+  EXPECT_EQ(second->PositionOf(sample), 1);  // its variant will be there
   first.reset();
   EXPECT_EQ(second->PositionOf(sample), kSize);
   EXPECT_FALSE(second->IsAwaited(sample));
 }
 
 TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
-  const auto seat = Join();
+  const auto order_member = Join();
   std::vector<std::uint64_t> seen;
   for (std::uint64_t i = 0; i < 90; ++i) seen.push_back(i);
-  ASSERT_TRUE(seat->Start(90, List(seen).get()).ok());
+  ASSERT_TRUE(order_member->Start(90, List(seen).get()).ok());
   std::set<std::uint64_t> rest;
-  for (std::uint64_t i = 90; i < kSize; ++i) rest.insert(seat->At(i));
+  for (std::uint64_t i = 90; i < kSize; ++i) rest.insert(order_member->At(i));
   EXPECT_EQ(rest.size(), 10);
   EXPECT_GE(*rest.begin(), 90);
 }
 
 TEST_F(CoordinatorTest, WhatWasSeenMustBeAsManyAsAreSaid) {
-  const auto seat = Join();
-  for (const auto& status :
-       {seat->Start(1, nullptr), seat->Start(0, List({3}).get()),
-        seat->Start(2, List({3, 3}).get())}) {
+  const auto order_member = Join();
+  for (const auto& status : {order_member->Start(1, nullptr),
+                             order_member->Start(0, List({3}).get()),
+                             order_member->Start(2, List({3, 3}).get())}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_TRUE(seat->Start(1, List({3}).get()).ok());
+  EXPECT_TRUE(order_member->Start(1, List({3}).get()).ok());
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ namespace {
 
 TEST(DecodeQueueTest, OneTaskForSamplesThatItCanTake) {
   DecodeQueue queue(1);
-  std::vector<Place> places(9);
+  std::vector<PendingSample> samples(9);
   int asked = 0;
-  for (Place& place : places) {
-    queue.Add({.place = &place, .bytes = {}, .status = {}});
+  for (PendingSample& pending : samples) {
+    queue.Add({.pending = &pending, .bytes = {}, .status = {}});
     asked += queue.WantsTask(4);
   }
   EXPECT_EQ(asked, 3);
@@ -28,9 +28,9 @@ TEST(DecodeQueueTest, OneTaskForSamplesThatItCanTake) {
 
 TEST(DecodeQueueTest, LeavesTheOtherWorkersTheirPart) {
   DecodeQueue queue(4);
-  std::vector<Place> places(8);
-  for (Place& place : places) {
-    queue.Add({.place = &place, .bytes = {}, .status = {}});
+  std::vector<PendingSample> samples(8);
+  for (PendingSample& pending : samples) {
+    queue.Add({.pending = &pending, .bytes = {}, .status = {}});
     queue.WantsTask(8);
   }
   EXPECT_EQ(queue.tasks(), 1);
@@ -40,11 +40,11 @@ TEST(DecodeQueueTest, LeavesTheOtherWorkersTheirPart) {
 
 TEST(DecodeQueueTest, ATaskMayComeTooLate) {
   DecodeQueue queue(1);
-  Place place;
-  queue.Add({.place = &place, .bytes = {}, .status = {}});
+  PendingSample pending;
+  queue.Add({.pending = &pending, .bytes = {}, .status = {}});
   EXPECT_TRUE(queue.WantsTask(1));
   EXPECT_EQ(queue.Take(1).size(), 1);
-  queue.Add({.place = &place, .bytes = {}, .status = {}});
+  queue.Add({.pending = &pending, .bytes = {}, .status = {}});
   EXPECT_TRUE(queue.WantsTask(1));
   EXPECT_FALSE(queue.WantsTask(1));
 }
@@ -54,19 +54,19 @@ TEST(DecodeQueueTest, EverySampleIsTakenOnceInOrderWhileATaskIsOnItsWay) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     DecodeQueue queue(1 + static_cast<int>(random() % 8));
-    std::vector<Place> places(200);
+    std::vector<PendingSample> pending(200);
     std::size_t added = 0;
     std::size_t taken = 0;
-    while (taken < places.size()) {
+    while (taken < pending.size()) {
       const std::size_t task_samples = 1 + random() % 10;
-      if (added < places.size() && random() % 2 == 0) {
-        queue.Add({.place = &places[added++], .bytes = {}, .status = {}});
+      if (added < pending.size() && random() % 2 == 0) {
+        queue.Add({.pending = &pending[added++], .bytes = {}, .status = {}});
         queue.WantsTask(task_samples);
       } else if (queue.tasks() > 0) {
         const auto samples = queue.Take(task_samples);
         ASSERT_LE(samples.size(), task_samples);
         for (const ReadSample& sample : samples) {
-          ASSERT_EQ(sample.place, &places[taken++]);
+          ASSERT_EQ(sample.pending, &pending[taken++]);
         }
         queue.WantsTask(task_samples);
       }

@@ -34,7 +34,7 @@ class FakeClient {
     munmap(release_, proto::kRingBytes);
   }
 
-  arena::Holder member() const { return member_; }
+  arena::MemberId member() const { return member_; }
   arena::Channel& channel() { return *channel_; }
   proto::ReleaseRing& release_ring() { return *release_; }
 
@@ -127,7 +127,7 @@ class FakeClient {
   std::vector<base::Fd> slots_;
   const proto::ReadyRing* ready_ = nullptr;
   proto::ReleaseRing* release_ = nullptr;
-  arena::Holder member_ = 0;
+  arena::MemberId member_ = 0;
   std::uint32_t taken_ = 0;
 };
 

@@ -87,18 +87,18 @@ class FakePipeline : public pipeline::Pipeline {
     return absl::OkStatus();
   }
 
-  std::uint64_t form() const override { return 1; }
-  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
-                           const pipeline::SampleKey& key,
-                           pipeline::Workspace& workspace,
-                           absl::Span<std::uint8_t> out) const override {
-    return Run(form, key, workspace, out);
+  std::uint64_t variant() const override { return 1; }
+  absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
+                              const pipeline::SampleKey& key,
+                              pipeline::Workspace& workspace,
+                              absl::Span<std::uint8_t> out) const override {
+    return Run(variant, key, workspace, out);
   }
   absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                           const pipeline::SampleKey& key,
                           pipeline::Workspace& workspace,
                           absl::Span<std::uint8_t> out,
-                          pipeline::FormTarget& /*target*/) const override {
+                          pipeline::VariantTarget& /*target*/) const override {
     return Run(encoded, key, workspace, out);
   }
 
@@ -314,7 +314,7 @@ inline StreamSpec FakeStreamSpec(
           .fields = *TypesOf(*dataset, &pipeline->output(), {}),
           .batch = spec.batch(),
           .seed = spec.sampler().seed(),
-          .seat = nullptr};
+          .order_member = nullptr};
 }
 
 }  // namespace forebay::stream

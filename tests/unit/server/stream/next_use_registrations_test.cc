@@ -7,7 +7,7 @@
 #include "server/cache/next_use.h"
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
-#include "server/stream/provenance.h"
+#include "server/stream/sample_identity.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
@@ -68,14 +68,14 @@ TEST(NextUseRegistrationsTest, ReadersOfAPartKnowItsSamplesByTheSameName) {
   const auto both = *Concatenation::Create({a, b});
   const auto some =
       std::make_shared<const Subset>(both, base::MakeList({5, 0}, 6, &budget));
-  const Provenance of_some(some.get());
-  EXPECT_EQ(of_some.RefOf(0).dataset, Provenance(b.get()).RefOf(1).dataset);
+  const SampleIdentity of_some(some.get());
+  EXPECT_EQ(of_some.RefOf(0).dataset, SampleIdentity(b.get()).RefOf(1).dataset);
   EXPECT_EQ(of_some.RefOf(0).sample, 1);
   EXPECT_EQ(of_some.RootOf(0), b->root());
-  EXPECT_EQ(of_some.RefOf(1).dataset, Provenance(a.get()).RefOf(0).dataset);
+  EXPECT_EQ(of_some.RefOf(1).dataset, SampleIdentity(a.get()).RefOf(0).dataset);
   EXPECT_EQ(of_some.RootOf(1), a->root());
   EXPECT_FALSE(of_some.is_own());
-  EXPECT_TRUE(Provenance(a.get()).is_own());
+  EXPECT_TRUE(SampleIdentity(a.get()).is_own());
   EXPECT_NE(DatasetNumber(*some), DatasetNumber(*both));
 }
 

@@ -27,7 +27,7 @@ class Reader {
  public:
   explicit Reader(ReadWindow* window) : window_(window) {}
 
-  // At most `wanted` bytes have places in slots. Returns bytes a second.
+  // At most `wanted` bytes have samples in slots. Returns bytes a second.
   double Run(const Source& source, double seconds,
              std::uint64_t wanted = UINT64_MAX) {
     const double until = now_ + seconds * kSecond;
@@ -45,7 +45,7 @@ class Reader {
   void Idle(double seconds) { now_ += seconds * kSecond; }
 
  private:
-  struct Flight {
+  struct InFlightRead {
     double arrives;
     double decoded;
   };
@@ -70,12 +70,12 @@ class Reader {
   std::uint64_t Reading() const {
     const auto came = std::partition_point(
         flights_.begin(), flights_.end(),
-        [&](const Flight& f) { return f.arrives <= now_; });
+        [&](const InFlightRead& f) { return f.arrives <= now_; });
     return static_cast<std::uint64_t>(flights_.end() - came) * kSample;
   }
 
   ReadWindow* const window_;
-  std::deque<Flight> flights_;
+  std::deque<InFlightRead> flights_;
   double now_ = 1;
   double link_ = 0;     // has sent all that was asked for then
   double workers_ = 0;  // have decoded it then

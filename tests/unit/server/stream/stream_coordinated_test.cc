@@ -24,16 +24,16 @@ TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
       FakeStreamSpec(kSamples, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
       });
-  stream_spec.seat =
+  stream_spec.order_member =
       std::make_shared<Coordinator>(kSamples, /*room=*/0, /*seed=*/7, &budget)
           ->Join({});
-  stream_spec.sampler = stream_spec.sampler.With(stream_spec.seat);
+  stream_spec.sampler = stream_spec.sampler.With(stream_spec.order_member);
   const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   const auto seen = [&] {
     std::vector<bool> seen;
     for (std::uint64_t sample = 0; sample < kSamples; ++sample)
-      seen.push_back(!stream_spec.seat->PositionOf(sample).has_value());
+      seen.push_back(!stream_spec.order_member->PositionOf(sample).has_value());
     return seen;
   };
   // Epochs of which all was seen. It takes nothing, not even that they are

@@ -54,16 +54,16 @@ class LargePipeline final : public pipeline::Pipeline {
     }
     return fake_.Run(encoded, key, workspace, out);
   }
-  std::uint64_t form() const override { return 1; }
-  absl::Status RunFromForm(absl::Span<const std::uint8_t> form,
-                           const SampleKey& key, Workspace& workspace,
-                           absl::Span<std::uint8_t> out) const override {
-    return Run(form, key, workspace, out);
+  std::uint64_t variant() const override { return 1; }
+  absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
+                              const SampleKey& key, Workspace& workspace,
+                              absl::Span<std::uint8_t> out) const override {
+    return Run(variant, key, workspace, out);
   }
   absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                           const SampleKey& key, Workspace& workspace,
                           absl::Span<std::uint8_t> out,
-                          pipeline::FormTarget& /*target*/) const override {
+                          pipeline::VariantTarget& /*target*/) const override {
     return Run(encoded, key, workspace, out);
   }
 

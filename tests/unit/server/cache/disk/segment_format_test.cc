@@ -49,7 +49,7 @@ TEST(SegmentFormatTest, AHeadIsOfOneSegment) {
 
 TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
   for (const std::size_t count : {0, 1, 254, 255, 256, 700}) {
-    std::vector<RecordPlace> places;
+    std::vector<RecordLocation> places;
     for (std::size_t i = 0; i < count; ++i) {
       places.push_back(
           {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 96});
@@ -72,8 +72,8 @@ TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
 }
 
 TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
-  std::vector<std::uint8_t> footer =
-      BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{{1, 4096, 96}}));
+  std::vector<std::uint8_t> footer = BytesOf(
+      EncodeFooter(kSerial, std::vector<RecordLocation>{{1, 4096, 96}}));
   const std::size_t used = 16 + 24;
   for (std::size_t bit = (footer.size() - used) * 8; bit < footer.size() * 8;
        ++bit) {
@@ -86,25 +86,26 @@ TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
 
 TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
   const std::uint32_t end = kBytes - kPageBytes;
-  for (const RecordPlace& place :
-       std::vector<RecordPlace>{{1, 4080, 96},
-                                {1, 4097, 96},
-                                {1, 4096, 80},
-                                {1, 4096, 97},
-                                {1, end - 80, 96},
-                                {1, 4096, 0xffff'fff0}}) {
+  for (const RecordLocation& place :
+       std::vector<RecordLocation>{{1, 4080, 96},
+                                   {1, 4097, 96},
+                                   {1, 4096, 80},
+                                   {1, 4096, 97},
+                                   {1, end - 80, 96},
+                                   {1, 4096, 0xffff'fff0}}) {
     const auto footer =
-        BytesOf(EncodeFooter(kSerial, std::vector<RecordPlace>{place}));
+        BytesOf(EncodeFooter(kSerial, std::vector<RecordLocation>{place}));
     EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value())
         << place.offset << " " << place.bytes;
   }
   const auto footer = BytesOf(
-      EncodeFooter(kSerial, std::vector<RecordPlace>{{1, end - 96, 96}}));
+      EncodeFooter(kSerial, std::vector<RecordLocation>{{1, end - 96, 96}}));
   EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
 }
 
 TEST(SegmentFormatTest, AFooterIsNeverLargerThanItsSegment) {
-  const std::vector<RecordPlace> places(3 * 256, RecordPlace{1, 4096, 96});
+  const std::vector<RecordLocation> places(3 * 256,
+                                           RecordLocation{1, 4096, 96});
   const auto footer = BytesOf(EncodeFooter(kSerial, places));
   EXPECT_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
                              kSerial, footer.size())

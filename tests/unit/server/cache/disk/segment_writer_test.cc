@@ -37,7 +37,7 @@ class SegmentWriterTest : public testing::Test {
   }
 
   SegmentWriter NewWriter() {
-    return {volume_.get(), file_, &buffer_, std::vector<RecordPlace>(),
+    return {volume_.get(), file_, &buffer_, std::vector<RecordLocation>(),
             /*end=*/0};
   }
   absl::Status Append(SegmentWriter& writer, std::uint64_t record_bytes) {

@@ -110,7 +110,7 @@ TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
   Script({Fault::kStall});
   std::latch begun(1);
   Call call = To("/");
-  call.request.patience.window_bytes = 100;
+  call.request.timeouts.window_bytes = 100;
   on_ask_ = [&begun](const HttpServer::Asked&) {
     if (!begun.try_wait()) begun.count_down();
   };

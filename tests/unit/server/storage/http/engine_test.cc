@@ -240,7 +240,7 @@ TEST_F(EngineTest, GivesUpWithoutAFirstByte) {
     peer.AwaitHangUp();
   };
   Request request = To("/");
-  request.patience.first_byte_nanos = 5 * kSecond;
+  request.timeouts.first_byte_nanos = 5 * kSecond;
   std::future<Answer> answer = Begin(request);
   asked_for.wait();
   Advance(5 * kSecond);
@@ -254,7 +254,7 @@ TEST_F(EngineTest, GivesUpAStalledAnswer) {
   };
   std::latch begun(1);
   Request request = To("/");
-  request.patience.window_nanos = 2 * kSecond;
+  request.timeouts.window_nanos = 2 * kSecond;
   request.begins = [&begun] {
     begun.count_down();
     return true;
@@ -278,7 +278,7 @@ TEST_F(EngineTest, PatienceLastsWhileBytesCome) {
   };
   std::latch begun(1);
   Request request = To("/");
-  request.patience.window_nanos = 2 * kSecond;
+  request.timeouts.window_nanos = 2 * kSecond;
   request.begins = [&begun] {
     begun.count_down();
     return true;

@@ -23,13 +23,17 @@ struct FarServer {
   void Serve(int connections, int requests,
              const std::function<std::int64_t()>& size, RequestMeter* meter,
              const std::function<void(std::int64_t now)>& look) const {
-    struct Flight {
+    struct MeteredRequest {
       std::int64_t ends;
       std::int64_t bytes;
-      RequestMeter::Flight metered;
-      bool operator>(const Flight& other) const { return ends > other.ends; }
+      RequestMeter::MeteredRequest metered;
+      bool operator>(const MeteredRequest& other) const {
+        return ends > other.ends;
+      }
     };
-    std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights;
+    std::priority_queue<MeteredRequest, std::vector<MeteredRequest>,
+                        std::greater<>>
+        flights;
     const auto start = [&](std::int64_t now) {
       const std::int64_t bytes = size();
       flights.push({now + latency_nanos + bytes * nanos_a_byte, bytes,
@@ -38,7 +42,7 @@ struct FarServer {
     for (int i = 0; i < connections; ++i) start(0);
     std::int64_t next_look = kLookNanos;
     for (; requests > 0; --requests) {
-      const Flight flight = flights.top();
+      const MeteredRequest flight = flights.top();
       flights.pop();
       for (; next_look <= flight.ends; next_look += kLookNanos) look(next_look);
       meter->Ended(flight.metered, flight.ends, flight.bytes);

@@ -1,0 +1,354 @@
+#include "server/cache/stripe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/base/check.h"
+
+namespace forebay::cache {
+namespace {
+
+// Who leads a read in flight that nobody waited for when it was sent.
+constexpr std::size_t kNobody = SIZE_MAX;
+
+// The extent by itself.
+Extent Owned(const ExtentView& extent,
+             const std::shared_ptr<const std::string>& root) {
+  return {.root = root,
+          .object = std::string(extent.object),
+          .version = extent.version,
+          .offset = extent.offset,
+          .length = extent.length,
+          .variant = extent.variant,
+          .hash = extent.hash};
+}
+
+}  // namespace
+
+Stripe::Found Stripe::Look(const ExtentView& extent,
+                           const std::shared_ptr<const std::string>& root,
+                           storage::ReadRequest& request, std::uint64_t memory,
+                           std::int64_t now_nanos) {
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(extent);
+  if (known == table_.end()) {
+    return MissLocked(extent, root, request, memory, now_nanos);
+  }
+  if (request.given != nullptr) *request.given = extent.variant;
+  Entry& entry = known->second;
+  if (entry.cached == nullptr) {
+    return JoinedLocked(*entry.in_flight, request, now_nanos);
+  }
+  Found found;
+  EntryMetadata& metadata = candidates_.At(entry.handle);
+  Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
+  if (request.sample.dataset != 0) metadata.sample = request.sample;
+  metadata.is_ahead = false;
+  metadata.cover.reset();
+  ++metadata.uses;
+  jobs_[request.purpose.job].memory.Add(extent.length);
+  if (extent.variant != storage::kEncoded)
+    decoded_.AddHit(metadata.saves_nanos);
+  found.hit = entry.cached;
+  found.saves_nanos = metadata.saves_nanos;
+  return found;
+}
+
+Stripe::Found Stripe::CheckStaleness(
+    const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+    storage::ReadRequest& request, std::uint64_t memory, std::int64_t now_nanos,
+    std::int64_t saves_nanos) {
+  base::MutexLock lock(&mutex_);
+  // It was counted as a hit.
+  TrafficLocked(request.purpose.job).memory.Remove(extent.length);
+  if (extent.variant != storage::kEncoded) decoded_.RemoveHit(saves_nanos);
+  const auto known = table_.find(extent);
+  if (known == table_.end()) {
+    return MissLocked(extent, root, request, memory, now_nanos);
+  }
+  Entry& entry = known->second;
+  if (entry.cached == nullptr) {
+    return JoinedLocked(*entry.in_flight, request, now_nanos);
+  }
+  if (request.given != nullptr) *request.given = extent.variant;
+  // What was read anew meanwhile is as much in doubt as what was found.
+  auto in_flight = std::make_shared<InFlightRead>();
+  in_flight->extent = &known->first;
+  in_flight->wanted = request.version.revision;
+  in_flight->metadata = candidates_.At(entry.handle);
+  in_flight->confirms = RemoveCachedLocked(entry);
+  entry.in_flight = in_flight;
+  JoinLocked(*in_flight, request, now_nanos);
+  Found instead;
+  instead.missed = std::move(in_flight);
+  return instead;
+}
+
+void Stripe::InsertLocked(const ExtentView& extent,
+                          const std::shared_ptr<const std::string>& root,
+                          const std::shared_ptr<InFlightRead>& in_flight) {
+  Entry entry;
+  entry.in_flight = in_flight;
+  const auto inserted = table_.emplace(Owned(extent, root), std::move(entry));
+  in_flight->extent = &inserted.first->first;
+}
+
+bool Stripe::Knows(const ExtentView& extent) const {
+  base::MutexLock lock(&mutex_);
+  return table_.contains(extent);
+}
+
+std::shared_ptr<InFlightRead> Stripe::BeginAhead(
+    const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+    const storage::ReadRequest& request, const EntryMetadata& metadata,
+    Charge* charge) {
+  base::MutexLock lock(&mutex_);
+  if (table_.contains(extent)) return nullptr;
+  auto in_flight = std::make_shared<InFlightRead>();
+  in_flight->charge = std::move(*charge);
+  in_flight->wanted = request.version.revision;
+  in_flight->ahead = request.purpose;
+  in_flight->metadata = metadata;
+  InsertLocked(extent, root, in_flight);
+  jobs_.try_emplace(request.purpose.job);
+  return in_flight;
+}
+
+Stripe::Found Stripe::MissLocked(const ExtentView& extent,
+                                 const std::shared_ptr<const std::string>& root,
+                                 storage::ReadRequest& request,
+                                 std::uint64_t memory, std::int64_t now_nanos) {
+  Found found;
+  if (extent.variant != storage::kEncoded) {
+    found.absent = true;
+    return found;
+  }
+  if (request.given != nullptr) *request.given = storage::kEncoded;
+  auto in_flight = std::make_shared<InFlightRead>();
+  in_flight->wanted = request.version.revision;
+  in_flight->metadata.bytes = memory;
+  InsertLocked(extent, root, in_flight);
+  JoinLocked(*in_flight, request, now_nanos);
+  found.missed = std::move(in_flight);
+  return found;
+}
+
+Stripe::Found Stripe::JoinedLocked(InFlightRead& in_flight,
+                                   storage::ReadRequest& request,
+                                   std::int64_t now_nanos) {
+  Found found;
+  // Bytes of another revision may lie otherwise, and an error may concern that
+  // revision alone.
+  if (in_flight.wanted != request.version.revision) {
+    found.absent = in_flight.extent->variant != storage::kEncoded;
+    found.apart = !found.absent;
+    return found;
+  }
+  JoinLocked(in_flight, request, now_nanos);
+  found.joined = in_flight.ticket;
+  return found;
+}
+
+void Stripe::JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,
+                        std::int64_t now_nanos) {
+  Touch(&in_flight.metadata, now_nanos, request.purpose.next_use_nanos);
+  if (request.sample.dataset != 0) in_flight.metadata.sample = request.sample;
+  in_flight.metadata.is_ahead = false;
+  jobs_.try_emplace(request.purpose.job);
+  in_flight.waiters.push_back(
+      {request.purpose, std::move(request.done), request.given, request.seen});
+}
+
+storage::ReadPurpose Stripe::BeginSending(InFlightRead& in_flight) {
+  base::MutexLock lock(&mutex_);
+  if (in_flight.waiters.empty()) {
+    in_flight.lead = kNobody;
+    return *in_flight.ahead;
+  }
+  const auto most_urgent =
+      std::min_element(in_flight.waiters.begin(), in_flight.waiters.end(),
+                       [](const auto& a, const auto& b) {
+                         return a.purpose.urgency < b.purpose.urgency;
+                       });
+  in_flight.lead = most_urgent - in_flight.waiters.begin();
+  return most_urgent->purpose;
+}
+
+std::vector<storage::ReadPurpose> Stripe::NoteSent(InFlightRead& in_flight,
+                                                   std::uint64_t ticket) {
+  std::vector<storage::ReadPurpose> others;
+  base::MutexLock lock(&mutex_);
+  in_flight.ticket = ticket;
+  for (std::size_t i = 0; i < in_flight.waiters.size(); ++i) {
+    if (i != in_flight.lead) others.push_back(in_flight.waiters[i].purpose);
+  }
+  return others;
+}
+
+std::vector<InFlightRead::Waiter> Stripe::Complete(
+    InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
+    std::int64_t now_nanos) {
+  // Let go of after the lock is.
+  std::shared_ptr<InFlightRead> landed;
+  std::shared_ptr<const CachedBytes> confirmed;
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(*in_flight.extent);
+  FOREBAY_CHECK(known != table_.end());
+  confirmed = std::move(in_flight.confirms);
+  if (ok) {
+    CountLocked(in_flight, confirmed != nullptr && kept == confirmed);
+    if (kept == nullptr) bypassed_.Add(in_flight.extent->length);
+  } else {
+    ++failures_;
+  }
+  std::vector<InFlightRead::Waiter> waiters =
+      std::exchange(in_flight.waiters, std::vector<InFlightRead::Waiter>());
+  if (kept == nullptr) {
+    // What is read below is encoded, whatever was to be confirmed.
+    for (InFlightRead::Waiter& waiter : waiters) {
+      if (waiter.given != nullptr) *waiter.given = storage::kEncoded;
+    }
+  }
+  Entry& entry = known->second;
+  landed = std::move(entry.in_flight);
+  if (kept == nullptr) {
+    table_.erase(known);
+    return waiters;
+  }
+  in_flight.metadata.used_at_nanos = now_nanos;
+  in_flight.metadata.uses += static_cast<std::uint32_t>(waiters.size());
+  CacheLocked(entry, in_flight.extent, in_flight.metadata, std::move(kept));
+  return waiters;
+}
+
+void Stripe::CacheLocked(Entry& entry, const Extent* extent,
+                         const EntryMetadata& metadata,
+                         std::shared_ptr<const CachedBytes> cached) {
+  entry.handle = candidates_.Add(metadata);
+  if (entry.handle >= extents_.size()) extents_.resize(entry.handle + 1);
+  extents_[entry.handle] = extent;
+  entry_bytes_ += metadata.bytes;
+  if (extent->variant != storage::kEncoded) decoded_.Add(metadata.bytes);
+  entry.cached = std::move(cached);
+}
+
+void Stripe::Keep(const ExtentView& extent,
+                  const std::shared_ptr<const std::string>& root,
+                  const EntryMetadata& metadata,
+                  std::shared_ptr<const CachedBytes> cached) {
+  base::MutexLock lock(&mutex_);
+  if (table_.contains(extent)) return;
+  const auto inserted = table_.emplace(Owned(extent, root), Entry());
+  ++decoded_.made;
+  CacheLocked(inserted.first->second, &inserted.first->first, metadata,
+              std::move(cached));
+}
+
+std::optional<EntryMetadata> Stripe::Drop(const ExtentView& extent) {
+  std::shared_ptr<const CachedBytes> dropped;  // let go of after the lock is
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(extent);
+  if (known == table_.end() || known->second.cached == nullptr) {
+    return std::nullopt;
+  }
+  const EntryMetadata metadata = candidates_.At(known->second.handle);
+  evicted_.Add(extent.length);
+  dropped = RemoveCachedLocked(known->second);
+  table_.erase(known);
+  return metadata;
+}
+
+void Stripe::Cover(const ExtentView& extent,
+                   const std::shared_ptr<const void>& cover) {
+  base::MutexLock lock(&mutex_);
+  const auto known = table_.find(extent);
+  if (known == table_.end() || known->second.cached == nullptr) return;
+  candidates_.At(known->second.handle).cover = cover;
+}
+
+Traffic& Stripe::TrafficLocked(std::uint64_t job) {
+  const auto known = jobs_.find(job);
+  return known == jobs_.end() ? forgotten_ : known->second;
+}
+
+void Stripe::CountLocked(const InFlightRead& in_flight, bool confirmed) {
+  const auto read_below = [&in_flight](Traffic& traffic) -> Tally& {
+    return in_flight.origin == storage::Origin::kKept ? traffic.disk
+                                                      : traffic.source;
+  };
+  if (in_flight.ahead.has_value()) {
+    Traffic& traffic = TrafficLocked(in_flight.ahead->job);
+    read_below(traffic).Add(in_flight.extent->length);
+    traffic.ahead.Add(in_flight.extent->length);
+  }
+  if (confirmed && in_flight.extent->variant != storage::kEncoded) {
+    for (std::size_t i = 0; i < in_flight.waiters.size(); ++i) {
+      decoded_.AddHit(in_flight.metadata.saves_nanos);
+    }
+  }
+  for (const InFlightRead::Waiter& waiter : in_flight.waiters) {
+    Traffic& traffic = TrafficLocked(waiter.purpose.job);
+    const bool first =
+        &waiter == in_flight.waiters.data() && !in_flight.ahead.has_value();
+    (confirmed ? traffic.memory
+     : first   ? read_below(traffic)
+               : traffic.shared)
+        .Add(in_flight.extent->length);
+  }
+}
+
+void Stripe::Draw(std::size_t count, base::PhiloxStream& random,
+                  std::vector<CandidateSet::Candidate>* drawn) const {
+  base::MutexLock lock(&mutex_);
+  candidates_.Draw(count, random, drawn);
+}
+
+std::shared_ptr<const CachedBytes> Stripe::Evict(
+    const CandidateSet::Candidate& candidate) {
+  base::MutexLock lock(&mutex_);
+  if (!candidates_.Has(candidate)) return nullptr;
+  const auto known = table_.find(*extents_[candidate.handle]);
+  FOREBAY_CHECK(known != table_.end());
+  // Nobody but us can make it two again while the lock is held.
+  if (known->second.cached.use_count() != 1) return nullptr;
+  evicted_.Add(known->first.length);
+  std::shared_ptr<const CachedBytes> cached = RemoveCachedLocked(known->second);
+  table_.erase(known);
+  return cached;
+}
+
+std::shared_ptr<const CachedBytes> Stripe::RemoveCachedLocked(Entry& entry) {
+  const std::uint64_t bytes = candidates_.At(entry.handle).bytes;
+  entry_bytes_ -= bytes;
+  if (extents_[entry.handle]->variant != storage::kEncoded)
+    decoded_.Remove(bytes);
+  candidates_.Remove(entry.handle);
+  extents_[entry.handle] = nullptr;
+  return std::exchange(entry.cached, nullptr);
+}
+
+void Stripe::Forget(std::uint64_t job) {
+  base::MutexLock lock(&mutex_);
+  const auto known = jobs_.find(job);
+  if (known == jobs_.end()) return;
+  forgotten_.Add(known->second);
+  jobs_.erase(known);
+}
+
+void Stripe::AddTo(Snapshot* snapshot) const {
+  base::MutexLock lock(&mutex_);
+  snapshot->entries += candidates_.size();
+  snapshot->entry_bytes += entry_bytes_;
+  snapshot->decoded.Add(decoded_);
+  snapshot->reads_in_flight += table_.size() - candidates_.size();
+  snapshot->total.Add(forgotten_);
+  for (const auto& [job, traffic] : jobs_) {
+    snapshot->jobs[job].Add(traffic);
+    snapshot->total.Add(traffic);
+  }
+  snapshot->evicted.Add(evicted_);
+  snapshot->bypassed.Add(bypassed_);
+  snapshot->failures += failures_;
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,26 @@
+#ifndef FOREBAY_SERVER_PIPELINE_VARIANT_WRITER_H_
+#define FOREBAY_SERVER_PIPELINE_VARIANT_WRITER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/pipeline/decode/image_decoder.h"
+#include "server/pipeline/sample_view.h"
+#include "server/pipeline/transform/render.h"
+
+namespace forebay::pipeline {
+
+// Bytes of the raw image of what `view` shows.
+std::uint64_t VariantBytes(const transform::View& view);
+
+// Writes the raw image of what `sample` shows into `variant`, which is so long.
+// `whole`: that is just the image that `decoder` has opened, of `info`. Does
+// not block. Errors: those of SampleView::Render.
+absl::Status WriteVariant(SampleView& sample, const decode::ImageInfo& info,
+                          bool whole, decode::ImageDecoder& decoder,
+                          absl::Span<std::uint8_t> variant);
+
+}  // namespace forebay::pipeline
+
+#endif  // FOREBAY_SERVER_PIPELINE_VARIANT_WRITER_H_

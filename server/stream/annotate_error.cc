@@ -1,0 +1,31 @@
+#include "server/stream/annotate_error.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::stream {
+
+absl::Status AnnotateSampleError(const dataset::Dataset& dataset,
+                                 std::uint64_t id, const absl::Status& status) {
+  const std::string name = dataset.NameOf(id);
+  return base::Annotate(
+      status, absl::StrCat("sample ", id,
+                           name.empty() ? "" : absl::StrCat(" (", name, ")"),
+                           " of ", dataset.uri()));
+}
+
+absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
+                                std::uint64_t id, std::size_t field,
+                                const absl::Status& status) {
+  const dataset::Field& blamed = dataset.fields()[field];
+  std::string what = dataset.At(id).object;
+  // Where the object is the image, its name says it all.
+  const bool whole =
+      blamed.kind == proto::FieldKind::kImage && dataset.NameOf(id).empty();
+  if (!whole) absl::StrAppend(&what, ": ", blamed.name);
+  return AnnotateSampleError(dataset, id, base::Annotate(status, what));
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,178 @@
+#include "server/stream/cached_decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "server/base/clock.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::stream {
+namespace {
+
+std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
+
+// Whether a field besides the image is read from a sample's bytes.
+bool HasOtherParts(const StreamSpec& spec) {
+  std::array<dataset::FieldValue, dataset::kMostFields> values;
+  const std::size_t fields = spec.fields.size();
+  spec.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
+  for (std::size_t i = 0; i < fields; ++i) {
+    if (spec.fields[i].kind != proto::FieldKind::kImage &&
+        std::holds_alternative<dataset::Part>(values[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// Says which image of a sample's bytes it is of, too.
+storage::Variant VariantNumber(const StreamSpec& spec) {
+  const auto image = std::find_if(
+      spec.fields.begin(), spec.fields.end(), [](const FieldType& field) {
+        return field.kind == proto::FieldKind::kImage;
+      });
+  if (image == spec.fields.end() || spec.pipeline == nullptr ||
+      spec.dataset->size() == 0) {
+    return storage::kEncoded;
+  }
+  const std::uint64_t number = XXH3_64bits_withSeed(
+      image->name.data(), image->name.size(),
+      spec.pipeline->variant() * 2 + (HasOtherParts(spec) ? 1 : 0));
+  return number == storage::kEncoded ? 1 : number;
+}
+
+CachedDecoder::CachedDecoder(const StreamSpec* spec,
+                             cache::VariantStore* keeper)
+    : spec_(spec), keeper_(keeper), identity_(spec->dataset.get()) {
+  if (keeper == nullptr || spec->pipeline == nullptr ||
+      spec->dataset->size() == 0) {
+    return;
+  }
+  if (DatasetNumber(*spec->dataset) == 0) return;
+  has_other_parts_ = HasOtherParts(*spec);
+  variant_ = VariantNumber(*spec);
+}
+
+storage::ReadRequest CachedDecoder::RequestOf(std::uint64_t sample) const {
+  dataset::Sample source = spec_->dataset->At(sample);
+  storage::ReadRequest request;
+  request.root = identity_.RootOf(sample);
+  request.object = std::move(source.object);
+  request.version = source.version;
+  request.offset = source.offset;
+  request.length = source.length;
+  request.sample = identity_.RefOf(sample);
+  return request;
+}
+
+void CachedDecoder::TellKept(const PendingSample& pending,
+                             std::uint64_t bytes) const {
+  if (spec_->order_member == nullptr) return;
+  for (const std::uint64_t sample :
+       spec_->order_member->Kept(pending.id, bytes)) {
+    keeper_->Drop(RequestOf(sample), variant_);
+  }
+}
+
+void CachedDecoder::TellMissed(const PendingSample& pending) const {
+  if (spec_->order_member != nullptr) spec_->order_member->Missed(pending.id);
+}
+
+// A variant on its way into the cache.
+class CachedDecoder::Offer final : public pipeline::VariantTarget {
+ public:
+  Offer(const CachedDecoder* choice, const PendingSample* pending,
+        absl::Span<const std::uint8_t> read,
+        const DecodeCosts::Appraisal& appraisal)
+      : choice_(choice), place_(pending), read_(read), appraisal_(appraisal) {}
+
+  absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
+    const storage::ReadRequest request = choice_->RequestOf(place_->id);
+    const std::size_t before =
+        choice_->has_other_parts_ ? read_.size() : std::size_t{0};
+    room_ = choice_->keeper_->RoomFor({.read = &request,
+                                       .revision = place_->revision,
+                                       .variant = choice_->variant_,
+                                       .bytes = before + bytes,
+                                       .saves_nanos = appraisal_.saves_nanos,
+                                       .costs_nanos = appraisal_.costs_nanos,
+                                       .is_awaited = IsAwaited()});
+    if (room_ == nullptr) return {};
+    std::copy_n(read_.begin(), before, room_->span().begin());
+    return room_->span().subspan(before);
+  }
+
+  void Filled() override { filled_at_nanos_ = CpuNanos(); }
+
+  // When it was; 0: it was not.
+  std::int64_t filled_at_nanos() const { return filled_at_nanos_; }
+  std::unique_ptr<cache::VariantBuffer> TakeRoom() { return std::move(room_); }
+
+ private:
+  bool IsAwaited() const {
+    const auto& order_member = choice_->spec_->order_member;
+    return order_member != nullptr && order_member->IsAwaited(place_->id);
+  }
+
+  const CachedDecoder* const choice_;
+  const PendingSample* const place_;
+  const absl::Span<const std::uint8_t> read_;
+  const DecodeCosts::Appraisal appraisal_;
+  std::unique_ptr<cache::VariantBuffer> room_;
+  std::int64_t filled_at_nanos_ = 0;
+};
+
+absl::Status CachedDecoder::Make(const PendingSample& pending,
+                                 const pipeline::SampleKey& key,
+                                 absl::Span<const std::uint8_t> bytes,
+                                 const dataset::Part& image,
+                                 pipeline::Workspace& workspace,
+                                 absl::Span<std::uint8_t> room) {
+  const pipeline::Pipeline& pipeline = *spec_->pipeline;
+  const std::int64_t started = CpuNanos();
+  if (pending.variant != storage::kEncoded) {
+    const std::size_t before = has_other_parts_ ? pending.length : 0;
+    absl::Status status = pipeline.RunFromVariant(
+        bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
+    if (workspace.WantsLarger()) return status;
+    costs_.AddFromVariant(CpuNanos() - started);
+    if (spec_->order_member != nullptr) spec_->order_member->Found(pending.id);
+    return status;
+  }
+  const auto encoded = bytes.subspan(image.offset, image.length);
+  const DecodeCosts::Appraisal appraisal = variant_ == storage::kEncoded
+                                               ? DecodeCosts::Appraisal{}
+                                               : costs_.Appraise();
+  if (appraisal.saves_nanos <= 0) {
+    absl::Status status = pipeline.Run(encoded, key, workspace, room);
+    if (workspace.WantsLarger()) return status;
+    costs_.AddEncoded(CpuNanos() - started);
+    TellMissed(pending);
+    return status;
+  }
+  Offer offer(this, &pending, bytes, appraisal);
+  absl::Status status =
+      pipeline.RunAndKeep(encoded, key, workspace, room, offer);
+  if (workspace.WantsLarger()) return status;
+  const std::int64_t ended = CpuNanos();
+  if (offer.filled_at_nanos() == 0) {
+    costs_.AddEncoded(ended - started);
+    TellMissed(pending);
+    return status;
+  }
+  costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
+  std::unique_ptr<cache::VariantBuffer> filled = offer.TakeRoom();
+  const std::uint64_t variant_bytes = filled->span().size();
+  keeper_->Keep(std::move(filled));
+  TellKept(pending, variant_bytes);
+  return status;
+}
+
+}  // namespace forebay::stream

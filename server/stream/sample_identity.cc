@@ -1,0 +1,41 @@
+#include "server/stream/sample_identity.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::stream {
+namespace {
+
+// Of a dataset that is its own source.
+std::uint64_t OwnNumber(const dataset::Dataset& dataset) {
+  const auto root = dataset.root()->identity();
+  if (root == nullptr) return 0;
+  const dataset::Version& version = dataset.version();
+  const std::uint64_t number = XXH3_64bits_withSeed(
+      root->data(), root->size(), XXH3_64bits(version.data(), version.size()));
+  return number == 0 ? 1 : number;
+}
+
+}  // namespace
+
+std::uint64_t DatasetNumber(const dataset::Dataset& dataset) {
+  const std::vector<const dataset::Dataset*> sources = dataset.sources();
+  if (sources.size() == 1 && sources[0] == &dataset) return OwnNumber(dataset);
+  std::uint64_t number =
+      XXH3_64bits(dataset.version().data(), dataset.version().size());
+  for (const dataset::Dataset* const source : sources) {
+    const std::uint64_t own = OwnNumber(*source);
+    if (own == 0) return 0;
+    number = XXH3_64bits_withSeed(&own, sizeof(own), number);
+  }
+  return number == 0 ? 1 : number;
+}
+
+SampleIdentity::SampleIdentity(const dataset::Dataset* dataset)
+    : dataset_(dataset), sources_(dataset->sources()) {
+  for (const dataset::Dataset* const source : sources_) {
+    numbers_.push_back(OwnNumber(*source));
+  }
+}
+
+}  // namespace forebay::stream

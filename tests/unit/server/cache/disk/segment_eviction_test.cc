@@ -1,0 +1,88 @@
+#include "server/cache/disk/segment_eviction.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache::disk {
+namespace {
+
+constexpr std::int64_t kNow = 1'000;
+
+Index::Drawn Segment(Index::SegmentId id, std::int64_t used_at_nanos,
+                     const std::vector<std::uint64_t>& samples) {
+  Index::Drawn drawn = {id, 10 + id, used_at_nanos, {}};
+  for (const std::uint64_t sample : samples) {
+    drawn.samples.push_back({1, sample});
+  }
+  return drawn;
+}
+
+TEST(SegmentEvictionTest, NobodyLeavesWhereNobodyIs) {
+  EXPECT_FALSE(ChooseVictim({}, ScriptedNextUse(), kNow).has_value());
+}
+
+TEST(SegmentEvictionTest, WhoseSoonestTwoFifthsReachFurthestLeaves) {
+  ScriptedNextUse next_use;
+  for (std::uint64_t sample = 1; sample <= 8; ++sample) {
+    next_use.Want(sample, kNow + static_cast<std::int64_t>(sample) * 100);
+  }
+  const auto victim =
+      ChooseVictim({{Segment(0, 0, {1, 2, 7, 8}), Segment(1, 0, {3, 4, 5, 6})}},
+                   next_use, kNow);
+  ASSERT_TRUE(victim.has_value());
+  EXPECT_EQ(victim->segment, 1);
+  EXPECT_EQ(victim->serial, 11);
+  EXPECT_EQ(victim->bar_nanos, 200);
+}
+
+TEST(SegmentEvictionTest, OfTwoThatNobodyWantsWhoWasUsedLeastRecentlyLeaves) {
+  ScriptedNextUse next_use;
+  for (std::uint64_t sample = 1; sample <= 8; ++sample) {
+    next_use.Want(sample, sample == 1 ? kNow + 5 : kNever);
+  }
+  const auto victim =
+      ChooseVictim({{Segment(0, 30, {5, 6}), Segment(1, 20, {1, 2, 3, 4}),
+                     Segment(2, 10, {1, 1, 7, 8}), Segment(3, 25, {})}},
+                   next_use, kNow);
+  EXPECT_EQ(victim->segment, 1);
+  EXPECT_EQ(victim->bar_nanos, kNever);
+}
+
+TEST(SegmentEvictionTest, WhatIsWantedLongBeforeTheBarStays) {
+  ScriptedNextUse next_use;
+  next_use.Want(1, kNow + 299);
+  next_use.Want(2, kNow + 300);
+  next_use.Want(3, kNever);
+  const std::vector<storage::SampleRef> samples = {
+      {1, 1}, {1, 2}, {1, 3}, {1, 4}, {0, 0}};
+  EXPECT_EQ(SamplesToKeep(500, samples, next_use, kNow),
+            std::vector<bool>({true, false, false, false, false}));
+  // Of a segment of which hardly anything is wanted.
+  EXPECT_EQ(SamplesToKeep(kNever, samples, next_use, kNow),
+            std::vector<bool>({true, true, false, false, false}));
+}
+
+TEST(SegmentEvictionTest, WhatNobodyCanTellOfGoesByAge) {
+  const auto victim =
+      ChooseVictim({{Segment(0, 900, {1, 2}), Segment(1, 700, {3, 4}),
+                     Segment(2, 2'000, {5, 6})}},
+                   ScriptedNextUse(), kNow);
+  EXPECT_EQ(victim->segment, 1);
+  EXPECT_EQ(victim->bar_nanos, 150);
+}
+
+TEST(SegmentEvictionTest, ANewcomerIsWantedWhenTheOracleElseItsReaderSays) {
+  ScriptedNextUse next_use;
+  next_use.Want(1, kNow + 5);
+  next_use.Want(2, kNever);
+  EXPECT_EQ(TimeToNextUse({1, 1}, 77, next_use, kNow), 5);
+  EXPECT_EQ(TimeToNextUse({1, 2}, 77, next_use, kNow), kNever);
+  EXPECT_EQ(TimeToNextUse({1, 3}, 77, next_use, kNow), 77);
+  EXPECT_EQ(TimeToNextUse({1, 3}, INT64_MAX, next_use, kNow), 600'000'000'000);
+}
+
+}  // namespace
+}  // namespace forebay::cache::disk

@@ -1,0 +1,301 @@
+// What is kept of objects that may change in their places.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+#include "server/cache/cache.h"
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+
+// A root of which a test says whether it can tell.
+class WaveringRoot final : public storage::Root {
+ public:
+  explicit WaveringRoot(const storage::Root& root)
+      : uri_(root.uri()), identity_(root.identity()) {}
+  const std::string& uri() const override { return uri_; }
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
+  bool StillHas(const std::string&,
+                const storage::ObjectVersion& version) const override {
+    if (on_look_) on_look_();
+    return sure_ && version.revision == revision_;
+  }
+  void set_revision(const storage::Revision& revision) { revision_ = revision; }
+  void set_sure(bool sure) { sure_ = sure; }
+  void set_on_look(std::function<void()> on_look) {
+    on_look_ = std::move(on_look);
+  }
+
+ private:
+  const std::string uri_;
+  const std::shared_ptr<const std::string> identity_;
+  bool sure_ = false;
+  storage::Revision revision_;
+  std::function<void()> on_look_;
+};
+
+// What is in doubt is asked for through the root that the source knows.
+class AskingSource final : public storage::ByteSource {
+ public:
+  AskingSource(storage::ByteSource* inner,
+               std::shared_ptr<const storage::Root> root)
+      : inner_(inner), root_(std::move(root)) {}
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      request.root = root_;
+      lengths_.push_back(request.unless.has_value() ? 0 : request.length);
+    }
+    inner_->Read(requests);
+  }
+  // Of what was read; 0 where that was to be read only if it had changed.
+  const std::vector<std::uint64_t>& lengths() const { return lengths_; }
+
+ private:
+  storage::ByteSource* const inner_;
+  const std::shared_ptr<const storage::Root> root_;
+  std::vector<std::uint64_t> lengths_;
+};
+
+class StalenessCheckTest : public ::testing::Test {
+ protected:
+  StalenessCheckTest() {
+    cache_ = *Cache::Create({.capacity = kPlenty, .seed = 1},
+                            {.below = &asking_,
+                             .budget = &budget_,
+                             .next_use = &next_use_,
+                             .clock = &clock_,
+                             .cpu_clock = &cpu_clock_});
+    version_ = memory_.Put("a", "content");
+    Read();
+  }
+
+  storage::ReadRequest Request() {
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = "a";
+    request.version = version_;
+    request.length = version_.size;
+    request.purpose.job = 1;
+    request.seen = &seen_;
+    request.done = Into(&log_, "a");
+    return request;
+  }
+  void Read() {
+    storage::ReadRequest request = Request();
+    cache_->Read({&request, 1});
+  }
+
+  base::MemoryBudget budget_{kPlenty};
+  base::FakeClock clock_;
+  base::FakeClock cpu_clock_;
+  ScriptedNextUse next_use_;
+  storage::MemorySource memory_;
+  storage::FaultySource faulty_{&memory_};
+  AskingSource asking_{&faulty_, memory_.root()};
+  const std::shared_ptr<WaveringRoot> root_ =
+      std::make_shared<WaveringRoot>(*memory_.root());
+  std::unique_ptr<Cache> cache_;
+  storage::ObjectVersion version_;
+  storage::Revision seen_;
+  std::string log_;
+};
+
+constexpr storage::Revision kAnother = {.inode = 1, .ctime_nanos = 2};
+
+TEST_F(StalenessCheckTest, WhatIsSureIsNotAskedFor) {
+  root_->set_sure(true);
+  Read();
+  EXPECT_EQ(log_, "a:content a:content ");
+  EXPECT_THAT(asking_.lengths(), ElementsAre(7));
+}
+
+TEST_F(StalenessCheckTest, IsLiftedByAnAnswerOfNoBytes) {
+  const std::uint64_t used = cache_->Snapshot().used;
+  faulty_.Hold();
+  Read();
+  Read();
+  EXPECT_EQ(log_, "a:content ");
+  EXPECT_EQ(cache_->Snapshot().used, used);
+  EXPECT_EQ(cache_->Snapshot().entries, 0);
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:content a:content a:content ");
+  EXPECT_THAT(asking_.lengths(), ElementsAre(7, 0));
+  const Snapshot snapshot = cache_->Snapshot();
+  EXPECT_EQ(snapshot.used, used);
+  EXPECT_EQ(snapshot.entries, 1);
+  EXPECT_EQ(snapshot.entry_bytes, used);
+  EXPECT_EQ(snapshot.total.memory.reads, 2);
+  EXPECT_EQ(snapshot.total.source.reads, 1);
+  root_->set_sure(true);
+  Read();
+  EXPECT_THAT(asking_.lengths(), SizeIs(2));
+}
+
+TEST_F(StalenessCheckTest, WhatHasChangedIsAnErrorAndIsGone) {
+  memory_.Put("a", "another");
+  Read();
+  EXPECT_THAT(log_, HasSubstr("a:content a:FAILED_PRECONDITION: a: "));
+  EXPECT_EQ(cache_->Snapshot().used, 0);
+  EXPECT_EQ(cache_->Snapshot().entries, 0);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  memory_.Remove("a");
+  Read();
+  EXPECT_THAT(log_, HasSubstr("NOT_FOUND"));
+}
+
+TEST_F(StalenessCheckTest, WhatHasAnotherRevisionIsReadAnew) {
+  root_->set_sure(true);
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  root_->set_revision(kAnother);
+  Read();
+  EXPECT_EQ(log_, "a:content a:CONTENT ");
+  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(cache_->Snapshot().total.source.reads, 2);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  // From then on it is kept as what it is.
+  Read();
+  seen_ = {};
+  Read();
+  EXPECT_EQ(log_, "a:content a:CONTENT a:CONTENT a:CONTENT ");
+  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 1);
+  EXPECT_EQ(cache_->Snapshot().total.source.reads, 3);
+}
+
+TEST_F(StalenessCheckTest, AReaderThatWantsARevisionGetsNoOther) {
+  root_->set_sure(true);
+  version_.revision = {.inode = 7, .ctime_nanos = 0};
+  Read();
+  EXPECT_THAT(log_, HasSubstr("a:FAILED_PRECONDITION: a: is another file"));
+}
+
+// Two indexes of one shard, before and after it was rewritten: what the one has
+// asked for answers nothing for the other.
+TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionReadsByItself) {
+  version_ = memory_.Put("b", "content");
+  memory_.Rewrite("b", "CONTENT", kAnother);
+  const auto read = [this](std::string name, storage::Revision wanted) {
+    storage::ReadRequest request = Request();
+    request.object = "b";
+    request.version.revision = wanted;
+    request.seen = nullptr;
+    request.done = Into(&log_, std::move(name));
+    cache_->Read({&request, 1});
+  };
+  constexpr storage::Revision kOld = {.inode = 9, .ctime_nanos = 1};
+  for (const bool old_first : {true, false}) {
+    SCOPED_TRACE(old_first);
+    log_.clear();
+    faulty_.Hold();
+    const std::size_t before = asking_.lengths().size();
+    read("first", old_first ? kOld : kAnother);
+    read("joins", old_first ? kOld : kAnother);
+    read("other", old_first ? kAnother : kOld);
+    read("any", {});
+    EXPECT_EQ(asking_.lengths().size(), before + 3);
+    faulty_.Release();
+    const std::string error = "FAILED_PRECONDITION: b: is another file ";
+    const std::string first = old_first ? error : "CONTENT ";
+    const std::string other = old_first ? "CONTENT " : error;
+    EXPECT_THAT(log_,
+                AllOf(HasSubstr("first:" + first), HasSubstr("joins:" + first),
+                      HasSubstr("other:" + other), HasSubstr("any:CONTENT ")));
+  }
+}
+
+// As above, where the read in flight began after the hit was found.
+TEST_F(StalenessCheckTest, WhoDoubtsAnotherRevisionReadsByItself) {
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  Read();
+  Read();  // from now on it is kept as that revision
+  bool looked = false;
+  root_->set_on_look([this, &looked] {
+    if (!std::exchange(looked, true)) Read();
+  });
+  faulty_.Hold();
+  log_.clear();
+  const std::size_t before = asking_.lengths().size();
+  version_.revision = kAnother;
+  storage::ReadRequest request = Request();
+  request.done = Into(&log_, "own");
+  version_.revision = {.inode = 9, .ctime_nanos = 1};
+  cache_->Read({&request, 1});
+  EXPECT_EQ(asking_.lengths().size(), before + 2);
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
+}
+
+// Nor does the question whether another variant is current.
+TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionDoesNotWaitForAForm) {
+  constexpr storage::Variant kVariant = 7;
+  next_use_.Want(1, 1000);
+  version_.revision = {.inode = 9, .ctime_nanos = 1};
+  storage::ReadRequest read = Request();
+  read.sample = {1, 1};
+  auto room = cache_->RoomFor({.read = &read,
+                               .revision = version_.revision,
+                               .variant = kVariant,
+                               .bytes = 4,
+                               .saves_nanos = 1'000'000});
+  ASSERT_NE(room, nullptr);
+  cache_->Keep(std::move(room));
+  storage::Variant given = 99;
+  read.variant = kVariant;
+  read.given = &given;
+  storage::ReadRequest other = read;
+  storage::Variant other_given = 99;
+  other.given = &other_given;
+  memory_.Rewrite("a", "CONTENT", kAnother);
+  other.version.revision = kAnother;
+  other.done = Into(&log_, "other");
+  log_.clear();
+  faulty_.Hold();
+  cache_->Read({&read, 1});
+  cache_->Read({&other, 1});
+  faulty_.Release();
+  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file other:CONTENT ");
+  EXPECT_EQ(other_given, storage::kEncoded);
+}
+
+TEST_F(StalenessCheckTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
+  root_->set_on_look([this] { cache_->Forget(1); });
+  faulty_.Hold();
+  Read();
+  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.reads, 0);
+  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  faulty_.Release();
+  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.bytes, 7);
+  EXPECT_EQ(cache_->Snapshot().total.memory.bytes, 7);
+}
+
+TEST_F(StalenessCheckTest, CountsTheTimeOfLooksAsReadingAndNotTheReaders) {
+  root_->set_sure(true);
+  root_->set_on_look([this] { cpu_clock_.Advance(3); });
+  const std::int64_t before = cache_->cpu_nanos();
+  storage::ReadRequest requests[] = {Request(), Request()};
+  for (storage::ReadRequest& request : requests) {
+    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
+      EXPECT_TRUE(bytes.ok());
+      cpu_clock_.Advance(100);
+    };
+  }
+  cache_->Read(absl::MakeSpan(requests));
+  EXPECT_EQ(cpu_clock_.NowNanos(), 206);
+  EXPECT_EQ(cache_->cpu_nanos() - before, 6);
+}
+
+}  // namespace
+}  // namespace forebay::cache

@@ -1,0 +1,397 @@
+// What readers made of what they read, beside it in the cache.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "server/cache/cache.h"
+#include "tests/unit/server/cache/cache_house.h"
+
+namespace forebay::cache {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+constexpr storage::Variant kUpper = 7;
+constexpr std::int64_t kSaves = 1'000'000;
+
+// Reads as somebody who prefers `variant`; what comes, and in which variant.
+std::pair<std::string, storage::Variant> ReadAs(
+    CacheHouse& house, storage::ReadRequest request,
+    storage::Variant variant = kUpper) {
+  storage::Variant given = 99;
+  request.variant = variant;
+  request.given = &given;
+  const std::string text = house.Text(std::move(request));
+  return {text, given};
+}
+
+bool Offer(CacheHouse& house, const storage::ReadRequest& read,
+           const std::string& text, std::int64_t costs_nanos = 0,
+           storage::Variant variant = kUpper) {
+  auto room = house.cache().RoomFor({.read = &read,
+                                     .revision = {},
+                                     .variant = variant,
+                                     .bytes = text.size(),
+                                     .saves_nanos = kSaves,
+                                     .costs_nanos = costs_nanos});
+  if (room == nullptr) return false;
+  EXPECT_EQ(room->span().size(), text.size());
+  std::memcpy(room->span().data(), text.data(), text.size());
+  house.cache().Keep(std::move(room));
+  return true;
+}
+
+storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
+                            std::uint64_t sample) {
+  auto request = house.Request(name, house.memory().Put(name, "content"));
+  request.sample = {1, sample};
+  return request;
+}
+
+TEST(VariantsTest, MakeRoomForOneAnotherWithinTheirPart) {
+  constexpr std::size_t kBytes = 40'000;
+  constexpr std::uint64_t kPart = 450'000;  // ten of them, with what is around
+  constexpr std::uint64_t kSamples = 40;
+  CacheHouse house(4 * kPlenty, kPart);
+  EXPECT_EQ(house.cache().variant_capacity(), kPart);
+  storage::ReadRequest last;
+  // The later, the sooner it is wanted again.
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
+    last = Sample(house, "sample " + std::to_string(i), i);
+    house.Text(last);
+    EXPECT_TRUE(Offer(house, last, std::string(kBytes, 'x'))) << i;
+  }
+  const auto snapshot = house.cache().Snapshot();
+  EXPECT_LE(snapshot.decoded.entry_bytes, kPart);
+  EXPECT_GE(snapshot.decoded.entries, 5);
+  // What was read has all the rest, and stays.
+  EXPECT_EQ(snapshot.entries - snapshot.decoded.entries, kSamples);
+  EXPECT_EQ(ReadAs(house, last).second, kUpper);
+  // Who is wanted later than all variants gets no room, though there is plenty.
+  house.next_use().Want(99, 999'000'000);
+  const auto late = Sample(house, "late", 99);
+  EXPECT_FALSE(Offer(house, late, std::string(kBytes, 'x')));
+  EXPECT_FALSE(Offer(house, last, std::string(kPart + 1, 'x'), 0, kUpper + 1));
+}
+
+using Answer = std::pair<std::string, storage::Variant>;
+
+TEST(VariantsTest, AreGivenToWhoTakesThem) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
+  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
+  EXPECT_EQ(ReadAs(house, request), Answer("CONTENT!", kUpper));
+  EXPECT_EQ(ReadAs(house, request, 8), Answer("content", storage::kEncoded));
+  EXPECT_EQ(house.Text(request), "content");
+  // Who cannot be told takes what was read.
+  auto untold = request;
+  untold.variant = kUpper;
+  EXPECT_EQ(house.Text(untold), "content");
+  EXPECT_EQ(house.below().times("a"), 1);
+
+  const Snapshot snapshot = house.cache().Snapshot();
+  EXPECT_EQ(snapshot.entries, 2u);
+  EXPECT_EQ(snapshot.decoded.entries, 1u);
+  EXPECT_LT(snapshot.decoded.entry_bytes, snapshot.entry_bytes);
+  EXPECT_EQ(snapshot.decoded.made, 1u);
+  EXPECT_EQ(snapshot.decoded.hits, 1u);
+  EXPECT_EQ(snapshot.decoded.saved_nanos, kSaves);
+  // Bytes of the source, whatever they were made into.
+  EXPECT_EQ(snapshot.total.memory.reads, 4u);
+  EXPECT_EQ(snapshot.total.memory.bytes, 4 * std::strlen("content"));
+}
+
+TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  auto first = house.cache().RoomFor({.read = &request,
+                                      .revision = {},
+                                      .variant = kUpper,
+                                      .bytes = 1,
+                                      .saves_nanos = 1});
+  ASSERT_NE(first, nullptr);
+  first->span()[0] = '1';
+  // Two make it at the same time: both are let, one is kept.
+  ASSERT_TRUE(Offer(house, request, "2"));
+  house.cache().Keep(std::move(first));
+  EXPECT_EQ(ReadAs(house, request), Answer("2", kUpper));
+  EXPECT_FALSE(Offer(house, request, "3"));
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 1u);
+  const std::uint64_t used = house.cache().Snapshot().used;
+
+  class Nameless final : public storage::Root {
+    const std::string& uri() const override { return uri_; }
+    const std::string uri_ = "nameless";
+  };
+  auto nameless = request;
+  nameless.root = std::make_shared<Nameless>();
+  EXPECT_FALSE(Offer(house, nameless, "4"));
+  EXPECT_EQ(house.cache().Snapshot().used, used);
+}
+
+TEST(VariantsTest, RoomThatIsNotUsedIsGivenBack) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  auto room = house.cache().RoomFor({.read = &request,
+                                     .revision = {},
+                                     .variant = kUpper,
+                                     .bytes = 5'000,
+                                     .saves_nanos = kSaves});
+  ASSERT_NE(room, nullptr);
+  EXPECT_GE(house.cache().Snapshot().used, 5'000u);
+  room.reset();
+  EXPECT_EQ(house.cache().Snapshot().used, 0u);
+  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+}
+
+TEST(VariantsTest, NeverTakeMoreThanTheCapacity) {
+  CacheHouse house(200'000);
+  const std::string variant(30'000, 'x');
+  int kept = 0;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    house.next_use().Want(i, 1'000'000 - 1'000 * static_cast<std::int64_t>(i));
+    kept += Offer(house, Sample(house, std::to_string(i), i), variant);
+    EXPECT_LE(house.cache().Snapshot().used, 200'000u);
+  }
+  // Each later one is wanted sooner; once in a while one is declined unseen.
+  EXPECT_GT(kept, 30);
+  EXPECT_GT(house.cache().Snapshot().evicted.reads, 25u);
+  EXPECT_FALSE(
+      Offer(house, Sample(house, "huge", 1), std::string(200'001, 'x')));
+}
+
+TEST(VariantsTest,
+     WhatIsWantedLaterDisplacesNobodyAndWhatNobodyWantsIsNotKept) {
+  CacheHouse house(100'000);
+  const std::string variant(30'000, 'x');
+  house.next_use().Want(50, kNever);
+  EXPECT_FALSE(Offer(house, Sample(house, "50", 50), variant));
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    house.next_use().Want(i, 1'000 + static_cast<std::int64_t>(i));
+    EXPECT_EQ(Offer(house, Sample(house, std::to_string(i), i), variant), i < 2)
+        << i;
+  }
+  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0u);
+}
+
+TEST(VariantsTest, AnOfferThatFindsNoRoomEvictsNoForm) {
+  CacheHouse house(kPlenty, 60'000);
+  const auto late = Sample(house, "late", 1);
+  const auto soon = Sample(house, "soon", 2);
+  const auto between = Sample(house, "between", 3);
+  house.next_use().Want(1, 9'000);
+  house.next_use().Want(2, 1'000);
+  house.next_use().Want(3, 2'000);
+  ASSERT_TRUE(Offer(house, late, std::string(10'000, 'l')));
+  ASSERT_TRUE(Offer(house, soon, std::string(30'000, 's')));
+  // What is wanted later than it is too small.
+  EXPECT_FALSE(Offer(house, between, std::string(45'000, 'b')));
+  EXPECT_EQ(ReadAs(house, late).second, kUpper);
+  EXPECT_EQ(ReadAs(house, soon).second, kUpper);
+  EXPECT_TRUE(Offer(house, between, std::string(10'000, 'b')));
+  EXPECT_EQ(ReadAs(house, late).second, storage::kEncoded);
+}
+
+TEST(VariantsTest, AnOfferThatFindsNoRoomAmongAllEvictsNoForm) {
+  CacheHouse house(395'000, 150'000);
+  const auto late = Sample(house, "late", 1);
+  house.next_use().Want(1, 900'000'000);
+  ASSERT_TRUE(Offer(house, late, std::string(60'000, 'l')));
+  // All the rest is taken by what is wanted at once.
+  for (std::uint64_t i = 10; i < 14; ++i) {
+    const std::string name = std::to_string(i);
+    house.next_use().Want(i, 1);
+    auto request =
+        house.Request(name, house.memory().Put(name, std::string(60'000, 'r')));
+    request.sample = {1, i};
+    house.Text(request);
+  }
+  ASSERT_GT(house.cache().Snapshot().used, 380'000u);
+  house.next_use().Want(2, 1'000'000);
+  const auto request = house.Request("2", {7, 1});
+  auto offered = request;
+  offered.sample = {1, 2};
+  EXPECT_FALSE(Offer(house, offered, std::string(95'000, 'x')));
+  EXPECT_EQ(ReadAs(house, late).second, kUpper);
+}
+
+TEST(VariantsTest, MakeWayForBytesThatSaveMore) {
+  CacheHouse house(100'000);
+  house.next_use().Want(1, 1'000'000'000);
+  const auto late = Sample(house, "1", 1);
+  ASSERT_TRUE(Offer(house, late, std::string(80'000, 'x')));
+  house.next_use().Want(2, 1'000);
+  auto soon =
+      house.Request("2", house.memory().Put("2", std::string(40'000, 'y')));
+  soon.sample = {1, 2};
+  EXPECT_EQ(ReadAs(house, soon).second, storage::kEncoded);
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
+  EXPECT_EQ(house.cache().Snapshot().entries, 1u);
+  EXPECT_EQ(ReadAs(house, late), Answer("content", storage::kEncoded));
+}
+
+TEST(VariantsTest, GoWhenTheyAreDropped) {
+  CacheHouse house(kPlenty);
+  const auto request = Sample(house, "a", 1);
+  house.next_use().Want(1, 1'000);
+  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+  const std::uint64_t used = house.cache().Snapshot().used;
+  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
+  house.cache().Drop(request, kUpper + 1);
+  EXPECT_EQ(ReadAs(house, request).second, kUpper);
+  house.cache().Drop(request, kUpper);
+  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
+  EXPECT_EQ(house.cache().Snapshot().used, used);
+  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
+}
+
+// What was read of samples "a", wanted soon, and "b"; and a variant of "a".
+class CoveredTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kRead = 50'000;
+  static constexpr std::size_t kVariant = 10'000;
+
+  CoveredTest() : house_(210'000, 2 * kVariant) {
+    house_.Text(a_);
+    house_.Text(b_);
+    EXPECT_TRUE(Offer(house_, a_, std::string(kVariant, 'A')));
+  }
+
+  storage::ReadRequest Put(const std::string& name, std::uint64_t sample,
+                           std::size_t bytes) {
+    house_.next_use().Want(sample, 1'000 * static_cast<std::int64_t>(sample));
+    auto request = house_.Request(
+        name, house_.memory().Put(name, std::string(bytes, 'x')));
+    request.sample = {1, sample};
+    return request;
+  }
+  // Whether what was read of it is there.
+  bool HasRead(const storage::ReadRequest& request) {
+    const auto before = house_.below().times(request.object);
+    house_.Text(request);
+    return house_.below().times(request.object) == before;
+  }
+
+  CacheHouse house_;
+  const storage::ReadRequest a_ = Put("a", 1, kRead);
+  const storage::ReadRequest b_ = Put("b", 2, kRead);
+  // Has no room beside both, and is wanted after them.
+  const storage::ReadRequest c_ = Put("c", 3, 90'000);
+};
+
+TEST_F(CoveredTest, WhatWasReadGoesFirstWhileItsFormIsKept) {
+  house_.Text(c_);
+  EXPECT_EQ(ReadAs(house_, a_).second, kUpper);
+  EXPECT_TRUE(HasRead(c_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(a_));
+}
+
+TEST_F(CoveredTest, ItStaysForWhoDoesNotUseTheForm) {
+  EXPECT_TRUE(HasRead(a_));
+  house_.Text(c_);
+  EXPECT_TRUE(HasRead(a_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(c_));
+}
+
+TEST_F(CoveredTest, ItStaysWhenItsFormIsKeptNoLonger) {
+  const auto sooner = Put("d", 0, 100);
+  ASSERT_TRUE(Offer(house_, sooner, std::string(kVariant, 'D')));
+  ASSERT_EQ(house_.cache().Snapshot().decoded.entries, 1);
+  house_.Text(c_);
+  EXPECT_TRUE(HasRead(a_));
+  EXPECT_TRUE(HasRead(b_));
+  EXPECT_FALSE(HasRead(c_));
+}
+
+// A root that cannot tell whether an object is what it was.
+class DoubtfulRoot final : public storage::Root {
+ public:
+  explicit DoubtfulRoot(std::shared_ptr<const storage::Root> root)
+      : root_(std::move(root)) {}
+  const std::string& uri() const override { return root_->uri(); }
+  std::shared_ptr<const std::string> identity() const override {
+    return root_->identity();
+  }
+  bool StillHas(const std::string&,
+                const storage::ObjectVersion&) const override {
+    return false;
+  }
+
+ private:
+  const std::shared_ptr<const storage::Root> root_;
+};
+
+// Reads through the root that the source knows.
+class RootedSource final : public storage::ByteSource {
+ public:
+  RootedSource(storage::ByteSource* inner,
+               std::shared_ptr<const storage::Root> root)
+      : inner_(inner), root_(std::move(root)) {}
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) request.root = root_;
+    inner_->Read(requests);
+  }
+
+ private:
+  storage::ByteSource* const inner_;
+  const std::shared_ptr<const storage::Root> root_;
+};
+
+TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
+  storage::MemorySource memory;
+  RootedSource source(&memory, memory.root());
+  base::MemoryBudget budget(kPlenty);
+  base::FakeClock clock;
+  ScriptedNextUse next_use;
+  next_use.Want(1, 1'000);
+  const auto cache =
+      *Cache::Create({.capacity = kPlenty, .seed = 1}, {.below = &source,
+                                                        .budget = &budget,
+                                                        .next_use = &next_use,
+                                                        .clock = &clock});
+  storage::ReadRequest request;
+  request.root = std::make_shared<DoubtfulRoot>(memory.root());
+  request.object = "a";
+  request.version = memory.Put("a", "content");
+  request.length = request.version.size;
+  request.sample = {1, 1};
+  auto room = cache->RoomFor({.read = &request,
+                              .revision = {},
+                              .variant = kUpper,
+                              .bytes = 3,
+                              .saves_nanos = kSaves});
+  std::memcpy(room->span().data(), "ABC", 3);
+  cache->Keep(std::move(room));
+  storage::Variant given = 99;
+  request.variant = kUpper;
+  request.given = &given;
+  const auto read = [&] {
+    std::string log;
+    auto asked = request;
+    asked.done = Into(&log, "a");
+    cache->Read({&asked, 1});
+    return log;
+  };
+  EXPECT_EQ(read(), "a:ABC ");
+  EXPECT_EQ(given, kUpper);
+  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
+  EXPECT_EQ(cache->Snapshot().total.source.reads, 0u);
+  memory.Put("a", "changed");
+  EXPECT_THAT(read(), HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_EQ(cache->Snapshot().decoded.entries, 0u);
+  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
+}
+
+}  // namespace
+}  // namespace forebay::cache

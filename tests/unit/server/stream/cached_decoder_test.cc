@@ -1,0 +1,324 @@
+// Which variant of its images a stream reads, offers and tells the coordinator
+// of; with the real pipeline, on real images.
+#include "server/stream/cached_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/pipeline/pipeline.h"
+#include "server/stream/coordinator.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint64_t kSize = 40;
+// Images that are made as they are before any is offered.
+constexpr int kMeasured = 8;
+
+// Each sample is the same photograph, and perhaps a caption behind it.
+class Photos final : public dataset::Dataset {
+ public:
+  Photos(Bytes image, std::string caption, std::string field = "image")
+      : image_bytes_(image.size()), bytes_(std::move(image)) {
+    bytes_.insert(bytes_.end(), caption.begin(), caption.end());
+    fields_ = {{std::move(field), proto::FieldKind::kImage, image_bytes_},
+               {"caption", proto::FieldKind::kBytes, 100}};
+  }
+
+  const Bytes& bytes() const { return bytes_; }
+  dataset::Part image() const { return {0, image_bytes_}; }
+
+  std::uint64_t size() const override { return kSize; }
+  const std::vector<dataset::Field>& fields() const override { return fields_; }
+  dataset::Sample At(std::uint64_t id) const override {
+    dataset::Sample sample;
+    sample.object = std::to_string(id);
+    sample.length = sample.version.size = bytes_.size();
+    return sample;
+  }
+  void ValuesOf(std::uint64_t id,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = image();
+    if (bytes_.size() == image_bytes_) {
+      values[1] = static_cast<std::int64_t>(id);
+    } else {
+      values[1] = dataset::Part{image_bytes_, bytes_.size() - image_bytes_};
+    }
+  }
+  std::uint64_t largest_sample() const override { return bytes_.size(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const dataset::Version& version() const override { return version_; }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::uint64_t image_bytes_;
+  Bytes bytes_;
+  std::vector<dataset::Field> fields_;
+  const std::vector<std::string> classes_ = {};
+  const dataset::Version version_ = {};
+  const std::shared_ptr<const storage::Root> root_ =
+      std::make_shared<FakeRoot>();
+};
+
+// Keeps all that it has room for, and remembers what it was offered last.
+class Keeper final : public cache::VariantStore {
+ public:
+  std::unique_ptr<cache::VariantBuffer> RoomFor(const Offer& offer) override {
+    ++offers;
+    object = offer.read->object;
+    last = offer;
+    if (is_full) return nullptr;
+    return std::make_unique<Room>(object, offer.bytes);
+  }
+  std::uint64_t variant_capacity() const override { return 1 << 20; }
+  void Keep(std::unique_ptr<cache::VariantBuffer> room) override {
+    auto& own = static_cast<Room&>(*room);
+    kept[own.object] = std::move(own.bytes);
+  }
+
+  void Drop(const storage::ReadRequest& read,
+            storage::Variant variant) override {
+    EXPECT_EQ(variant, last.variant);
+    kept.erase(read.object);
+  }
+
+  bool is_full = false;
+  int offers = 0;
+  std::string object;
+  Offer last;
+  std::map<std::string, Bytes> kept;
+
+ private:
+  struct Room final : cache::VariantBuffer {
+    Room(std::string of, std::uint64_t size)
+        : object(std::move(of)), bytes(size) {}
+    absl::Span<std::uint8_t> span() override { return absl::MakeSpan(bytes); }
+
+    std::string object;
+    Bytes bytes;
+  };
+};
+
+std::shared_ptr<const pipeline::Pipeline> Crop(std::uint32_t size,
+                                               std::uint32_t resized = 0) {
+  proto::PipelineSpec spec;
+  if (resized > 0) {
+    auto* const resize = spec.add_ops()->mutable_resize();
+    resize->set_height(resized);
+    resize->set_width(resized);
+  }
+  auto* const crop = spec.add_ops()->mutable_random_resized_crop();
+  crop->set_height(size);
+  crop->set_width(size);
+  crop->set_scale_min(0.1F);
+  crop->set_scale_max(1);
+  crop->set_ratio_min(0.75F);
+  crop->set_ratio_max(1.3F);
+  return *pipeline::Pipeline::Create(spec);
+}
+
+class CachedDecoderTest : public testing::Test {
+ protected:
+  explicit CachedDecoderTest(const std::string& caption = "")
+      : photos_(std::make_shared<Photos>(
+            pipeline::decode::GoldenFile("420.jpg"), caption)) {}
+
+  static StreamSpec StreamSpecFor(
+      const std::shared_ptr<const dataset::Dataset>& dataset,
+      const std::shared_ptr<const pipeline::Pipeline>& pipeline) {
+    StreamSpec stream_spec = FakeStreamSpec(kSize, 4);
+    stream_spec.dataset = dataset;
+    stream_spec.fields.clear();
+    for (const dataset::Field& field : dataset->fields()) {
+      stream_spec.fields.push_back(
+          {.name = field.name, .kind = field.kind, .value = {}});
+    }
+    stream_spec.pipeline = pipeline;
+    return stream_spec;
+  }
+
+  static pipeline::SampleKey KeyOf(std::uint64_t id) {
+    return {.seed = 5, .epoch = 1, .sample = id};
+  }
+
+  // The sample's image, made from what was read in `variant`.
+  absl::StatusOr<Bytes> Make(CachedDecoder& choice, std::uint64_t id,
+                             const Bytes& read,
+                             storage::Variant variant = storage::kEncoded) {
+    Batch batch;
+    PendingSample pending;
+    pending.batch = &batch;
+    pending.id = id;
+    pending.variant = variant;
+    pending.length = photos_->bytes().size();
+    Bytes made(spec_.pipeline->output().bytes);
+    const absl::Status status =
+        choice.Make(pending, KeyOf(id), read, photos_->image(), workspace_,
+                    absl::MakeSpan(made));
+    if (!status.ok()) return status;
+    return made;
+  }
+  Bytes Plain(std::uint64_t id) {
+    Bytes made(spec_.pipeline->output().bytes);
+    const dataset::Part image = photos_->image();
+    EXPECT_TRUE(spec_.pipeline
+                    ->Run(absl::MakeConstSpan(photos_->bytes())
+                              .subspan(image.offset, image.length),
+                          KeyOf(id), workspace_, absl::MakeSpan(made))
+                    .ok());
+    return made;
+  }
+  // As many as it takes until images are offered.
+  void Measure(CachedDecoder& choice) {
+    for (int i = 0; i < kMeasured; ++i) {
+      ASSERT_TRUE(Make(choice, kSize - 1, photos_->bytes()).ok());
+    }
+    ASSERT_EQ(keeper_.offers, 0);
+  }
+
+  const std::shared_ptr<const Photos> photos_;
+  StreamSpec spec_ = StreamSpecFor(photos_, Crop(20));
+  Keeper keeper_;
+  pipeline::Workspace workspace_{pipeline::WorkspaceLimits{}};
+};
+
+TEST_F(CachedDecoderTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
+  const storage::Variant variant = VariantNumber(spec_);
+  EXPECT_NE(variant, storage::kEncoded);
+  // What is random is not part of it.
+  EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, Crop(24))), variant);
+  EXPECT_NE(VariantNumber(StreamSpecFor(photos_, Crop(20, 30))), variant);
+  const Bytes image = photos_->bytes();
+  EXPECT_NE(VariantNumber(StreamSpecFor(
+                std::make_shared<Photos>(image, "", "mask"), Crop(20))),
+            variant);
+  EXPECT_NE(VariantNumber(StreamSpecFor(
+                std::make_shared<Photos>(image, "a cat"), Crop(20))),
+            variant);
+  EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, nullptr)), storage::kEncoded);
+}
+
+TEST_F(CachedDecoderTest, WithoutAKeeperNothingIsChosen) {
+  CachedDecoder choice(&spec_, nullptr);
+  EXPECT_EQ(choice.variant(), storage::kEncoded);
+  for (std::uint64_t id = 0; id < 2 * kMeasured; ++id) {
+    EXPECT_EQ(*Make(choice, id, photos_->bytes()), Plain(id));
+  }
+}
+
+TEST_F(CachedDecoderTest, WhatIsKeptMakesTheSameImages) {
+  CachedDecoder choice(&spec_, &keeper_);
+  EXPECT_EQ(choice.variant(), VariantNumber(spec_));
+  Measure(choice);
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  ASSERT_EQ(keeper_.offers, 1);
+  EXPECT_EQ(keeper_.object, "3");
+  EXPECT_EQ(keeper_.last.variant, choice.variant());
+  EXPECT_GT(keeper_.last.saves_nanos, 0);
+  EXPECT_FALSE(keeper_.last.is_awaited);
+  // Of whatever sample: they are all of one image.
+  for (const std::uint64_t id : {3, 4, 5}) {
+    EXPECT_EQ(*Make(choice, id, keeper_.kept.at("3"), choice.variant()),
+              Plain(id));
+  }
+}
+
+TEST_F(CachedDecoderTest, WhatIsNotKeptIsMadeAllTheSame) {
+  CachedDecoder choice(&spec_, &keeper_);
+  Measure(choice);
+  keeper_.is_full = true;
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  EXPECT_EQ(keeper_.offers, 1);
+  EXPECT_TRUE(keeper_.kept.empty());
+}
+
+TEST_F(CachedDecoderTest, ACorruptImageIsAnErrorAndNotKept) {
+  CachedDecoder choice(&spec_, &keeper_);
+  Measure(choice);
+  EXPECT_TRUE(absl::IsDataLoss(
+      Make(choice, 3, Bytes(photos_->bytes().size())).status()));
+  EXPECT_TRUE(
+      absl::IsDataLoss(Make(choice, 3, Bytes(100), choice.variant()).status()));
+  EXPECT_TRUE(keeper_.kept.empty());
+}
+
+TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
+  const auto coordinator = std::make_shared<Coordinator>(
+      kSize, keeper_.variant_capacity(), 1, base::AmpleBudget());
+  spec_.order_member = coordinator->Join({});
+  const auto other = coordinator->Join({});
+  CachedDecoder choice(&spec_, &keeper_);
+  Measure(choice);
+
+  const std::uint64_t sample = spec_.order_member->At(0);
+  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
+  EXPECT_TRUE(keeper_.last.is_awaited);
+  EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);  // kept
+  EXPECT_EQ(other->At(0), sample);
+
+  const Bytes variant = keeper_.kept.at(std::to_string(sample));
+  EXPECT_TRUE(Make(choice, sample, variant, choice.variant()).ok());
+  EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);
+
+  // It was there, and is there no longer.
+  keeper_.is_full = true;
+  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
+  other->Missed(sample);
+  EXPECT_EQ(spec_.order_member->PositionOf(sample), std::nullopt);
+}
+
+TEST_F(CachedDecoderTest, WhatLeavesTheShelfIsDropped) {
+  // The least that there is.
+  constexpr std::size_t kShelved = 16;
+  const auto coordinator =
+      std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
+  spec_.order_member = coordinator->Join({});
+  const auto other = coordinator->Join({});
+  CachedDecoder choice(&spec_, &keeper_);
+  Measure(choice);
+  for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {
+    const std::uint64_t sample = spec_.order_member->At(i);
+    // Whatever is measured: it is the others that want it.
+    CachedDecoder fresh(&spec_, &keeper_);
+    const int offers = keeper_.offers;
+    while (keeper_.offers == offers) {
+      ASSERT_TRUE(Make(fresh, sample, photos_->bytes()).ok());
+    }
+    EXPECT_TRUE(keeper_.kept.contains(std::to_string(sample)));
+    EXPECT_EQ(keeper_.kept.size(), std::min<std::size_t>(i + 1, kShelved));
+  }
+}
+
+class CaptionedTest : public CachedDecoderTest {
+ protected:
+  CaptionedTest() : CachedDecoderTest("a cat") {}
+};
+
+TEST_F(CaptionedTest, WhatElseWasReadStandsBeforeTheForm) {
+  CachedDecoder choice(&spec_, &keeper_);
+  Measure(choice);
+  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  const Bytes& kept = keeper_.kept.at("3");
+  const Bytes& read = photos_->bytes();
+  ASSERT_GT(kept.size(), read.size());
+  EXPECT_EQ(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())),
+            read);
+  EXPECT_EQ(*Make(choice, 7, kept, choice.variant()), Plain(7));
+}
+
+}  // namespace
+}  // namespace forebay::stream
