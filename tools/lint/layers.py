@@ -104,16 +104,17 @@ def check_build(path):
     for call in ast.walk(ast.parse((tree.ROOT / path).read_text())):
         if not isinstance(call, ast.Call) or _call_name(call) == "load":
             continue
-        for keyword in call.keywords:
-            if keyword.arg in EXPORTS:
-                if _call_name(call) == "cc_binary":
-                    continue  # a product, which anybody may run or ship
-                for label, line in _strings(keyword.value):
+        values = [(None, value) for value in call.args]
+        values += [(keyword.arg, keyword.value) for keyword in call.keywords]
+        for name, value in values:
+            if name in EXPORTS and _call_name(call) == "cc_binary":
+                continue  # a product, which anybody may run or ship
+            for label, line in _strings(value):
+                if name in EXPORTS:
                     why = _visibility_objection(package, label)
                     if why:
                         yield f"{path}:{line}: visibility {label}: {why}"
-            else:
-                for label, line in _strings(keyword.value):
+                else:
                     used = _room_of_label(label)
                     why = objection(user, used) if used else None
                     if why:
