@@ -132,7 +132,7 @@ def main():
         _, found, below = path.partition("client/python/forebay/")
         if found:
             wheel.add("forebay/" + below, pathlib.Path(path).read_bytes())
-    for name in ("libforebay.so", "_ctaker.abi3.so"):
+    for name in ("libforebay.so", "_cbatch_reader.abi3.so"):
         wheel.add_binary("forebay/" + name, by_name[name])
 
     programs = {name: by_name[name + "_portable"]

@@ -52,11 +52,11 @@ def fake_gcs():
 
 
 @pytest.fixture(params=["C++", "ctypes"])
-def taker(request, monkeypatch):
-    """Both ways in which batches are taken."""
-    from forebay import _taker
+def batch_reader(request, monkeypatch):
+    """Both implementations of BatchReader."""
+    from forebay import _batch_reader
     if request.param == "ctypes":
-        monkeypatch.setattr(_taker, "_ctaker", None)
+        monkeypatch.setattr(_batch_reader, "_cbatch_reader", None)
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from test_client_batches import SAMPLES, open_loader
 from test_client_state import ids
 from trouble import until
 
-pytestmark = pytest.mark.usefixtures("taker")
+pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
-def before_the_next_take(iterator, meddle):
-    """Runs `meddle` between what next() checks and its taking of a batch, where
-    another thread may run. Returns a list of what that takes."""
-    take, taken = iterator._take, []
+def before_the_next_read(iterator, meddle):
+    """Runs `meddle` between the checks of next() and its reading of a batch, where
+    another thread may run. Returns a list of what that reads."""
+    take, taken = iterator._next_memory, []
 
     def late():
         if not taken:
@@ -24,7 +24,7 @@ def before_the_next_take(iterator, meddle):
         taken.append(take())
         return taken[-1]
 
-    iterator._take = late
+    iterator._next_memory = late
     return taken
 
 
@@ -32,7 +32,7 @@ def test_an_iterator_that_is_over_takes_nothing_of_the_next(daemon, photos):
     with open_loader(photos, shuffle=True) as loader:
         first, others = iter(loader), []
         next(first)
-        taken = before_the_next_take(
+        taken = before_the_next_read(
             first, lambda: others.append(iter(loader)))
         with pytest.raises(forebay.StateError, match="another iteration"):
             next(first)
@@ -45,8 +45,8 @@ def test_an_iterator_that_waits_takes_nothing_of_the_next(daemon, photos):
     with open_loader(photos) as loader:
         first, others = iter(loader), []
         waits = iter([_native.TIMEOUT])
-        take = first._take
-        first._take = lambda: next(waits, None) or take()
+        take = first._next_memory
+        first._next_memory = lambda: next(waits, None) or take()
         await_batch = loader._await
 
         def meddle(epoch, status):
@@ -71,7 +71,7 @@ def test_a_state_that_was_loaded_stays_loaded(daemon, photos):
             loader.load_state_dict(state)
             assert loader.state_dict() == state
 
-        before_the_next_take(first, meddle)
+        before_the_next_read(first, meddle)
         next(first, None)  # of the epoch that was under way
         assert loader.state_dict() == state
         with pytest.raises(forebay.StateError):
@@ -83,14 +83,14 @@ def test_a_state_is_that_of_the_iteration_that_began_last(daemon, photos):
     with open_loader(photos) as loader:
         first, others = iter(loader), []
         next(first)
-        take = first._take
+        take = first._next_memory
 
         def taken_before():
             memory = take()
             others.append(iter(loader))
             return memory
 
-        first._take = taken_before
+        first._next_memory = taken_before
         assert ids([next(first)]) == list(range(8, 16))
         state = loader.state_dict()
         assert (state["epoch"], state["position"]) == (1, 0)
@@ -212,16 +212,16 @@ def test_an_error_is_not_lost_with_the_call_that_was_told(daemon, photos,
     (folder / "beach" / "000.jpg").write_bytes(b"\xff\xd8\xff no photograph")
     with open_loader(folder) as loader:
         iterator = iter(loader)
-        take = iterator._take
+        take = iterator._next_memory
 
         def interrupted():
             until(lambda: take() not in (_native.INTERRUPTED, _native.TIMEOUT),
                   "the epoch breaks")
             raise Rang
 
-        iterator._take = interrupted
+        iterator._next_memory = interrupted
         with pytest.raises(Rang):
             next(iterator)
-        iterator._take = take
+        iterator._next_memory = take
         with pytest.raises(forebay.DataError, match="000.jpg"):
             next(iterator)

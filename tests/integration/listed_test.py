@@ -31,10 +31,10 @@ def batches(connection, indices, first_sample=0, epoch=0):
     connection.start_epoch(epoch, first_sample,
                            numpy.array(indices, dtype=numpy.int64))
     wrapper, view = _batch.Wrapper("numpy"), _batch.View()
-    taker = connection.taker(view.native)
+    reader = connection.batch_reader(view.native)
     found = []
     while True:
-        memory = taker.take()
+        memory = reader.next()
         if memory.__class__ is int:
             if memory == _native.END_OF_EPOCH:
                 return found
@@ -42,7 +42,7 @@ def batches(connection, indices, first_sample=0, epoch=0):
                 _native.check(memory)
             continue
         found.append(wrapper.wrap(memory, view))
-        taker.kept = None
+        reader.pending = None
 
 
 def ids(found):

@@ -126,8 +126,8 @@ def test_a_wait_ends_with_the_connection(folder, photos, caplog):
         batches = iter(loader)
 
         def seem_away():
-            take, given = batches._take, [SOURCE_UNAVAILABLE]
-            batches._take = lambda: given.pop() if given else take()
+            take, given = batches._next_memory, [SOURCE_UNAVAILABLE]
+            batches._next_memory = lambda: given.pop() if given else take()
 
         read_from = batches.read_from
 

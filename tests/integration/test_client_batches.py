@@ -12,7 +12,7 @@ from forebay import transforms as T
 
 SAMPLES = 48
 
-pytestmark = pytest.mark.usefixtures("taker")
+pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
 def reference(photos):

@@ -154,17 +154,18 @@ def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
     """The child has the locks of a thread that it has not."""
     with open_loader(photos) as loader:
         iterator = iter(loader)
-        take, taking, go_on = iterator._take, threading.Event(), threading.Event()
+        read, reading, go_on = (iterator._next_memory, threading.Event(),
+                                threading.Event())
 
         def slowly():
-            taking.set()
+            reading.set()
             assert go_on.wait(PATIENCE)
-            return take()
+            return read()
 
-        iterator._take = slowly
+        iterator._next_memory = slowly
         thread = threading.Thread(target=next, args=(iterator,))
         thread.start()
-        assert taking.wait(PATIENCE)
+        assert reading.wait(PATIENCE)
 
         def check():
             signal.alarm(20)  # so that a hang ends
@@ -177,7 +178,7 @@ def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
         finally:
             go_on.set()
             thread.join()
-        iterator._take = take
+        iterator._next_memory = read
         assert len(list(iterator)) == len(loader) - 1
 
 

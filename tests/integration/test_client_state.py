@@ -17,7 +17,7 @@ CTL = os.environ.get(
     pathlib.Path(__file__).resolve().parents[2] /
     "bazel-bin/tools/forebayctl/forebayctl")
 
-pytestmark = pytest.mark.usefixtures("taker")
+pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
 def ids(batches):

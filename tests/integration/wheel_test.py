@@ -110,7 +110,7 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
               "runtime_packages.txt":
                   ROOT / "deploy/wheel/runtime_packages.txt",
               "libforebay.so": unpacked / "forebay/libforebay.so",
-              "_ctaker.abi3.so": unpacked / "forebay/_ctaker.abi3.so"}
+              "_cbatch_reader.abi3.so": unpacked / "forebay/_cbatch_reader.abi3.so"}
     for name in ("forebayd", "forebayctl"):
         # Something small that needs no library but libc.
         inputs[name + "_portable"] = tmp_path / (name + "_portable")

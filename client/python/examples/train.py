@@ -2,10 +2,10 @@
 
     python train.py /data/train --validation /data/val --epochs 20
 
-On two CPU cores a minute is enough for some thousand photographs to be told
-apart far better than by chance. With --checkpoint, what was reached is kept
-after each epoch and where --max-steps ends the run, and the next run with the
-same file goes on with the very next sample.
+On two CPU cores, one minute with a few thousand photographs gives an accuracy
+far above chance. With --checkpoint, each epoch's end, and the end of the run by
+--max-steps, saves the model, the optimizer and the loader's position. The next
+run with the same file goes on with the very next sample.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def network(classes):
 
 @torch.no_grad()
 def accuracy(model, loader):
-    """The part of a loader's images whose class the model names."""
+    """The fraction of a loader's images that the model classifies correctly."""
     model.eval()
     right = seen = 0
     for images, labels in loader:
@@ -51,7 +51,7 @@ def accuracy(model, loader):
 
 
 class Training:
-    """A model, and all that a checkpoint has to hold."""
+    """A model, and the rest of what a checkpoint holds."""
 
     def __init__(self, args):
         self.loader = forebay.DataLoader(
@@ -73,8 +73,7 @@ class Training:
         print(f"goes on after step {self.step}, in epoch {self.epoch}")
 
     def save(self):
-        """Keeps what was reached; a run that is killed meanwhile harms
-        nothing."""
+        """Writes the checkpoint; killing the run meanwhile leaves the old one."""
         if not self._checkpoint:
             return
         fresh = self._checkpoint + ".new"
@@ -85,7 +84,8 @@ class Training:
         os.replace(fresh, self._checkpoint)
 
     def run_epoch(self, max_steps):
-        """The rest of an epoch, to step `max_steps` at most: its losses."""
+        """Trains for the rest of an epoch, to step `max_steps` at most; returns the
+        losses."""
         losses = []
         for images, labels in self.loader:
             loss = F.cross_entropy(self.model(images), labels)
@@ -111,15 +111,14 @@ def parse():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checkpoint", metavar="FILE")
     parser.add_argument("--max-steps", type=int, default=-1,
-                        help="leave after so many, all runs counted")
+                        help="end after so many, all runs counted")
     return parser.parse_args()
 
 
 def main():
     args = parse()
     training = Training(args)
-    # What is looked at to see how far it is; without photographs of their own,
-    # those that it learns from, not augmented.
+    # Without --validation, the training images, not augmented.
     validation = forebay.DataLoader(
         args.validation or args.train, args.batch_size, transform=PLAIN,
         name="validation")
@@ -127,7 +126,7 @@ def main():
         epoch, begin = training.epoch, time.monotonic()
         losses = training.run_epoch(args.max_steps)
         training.save()
-        if training.epoch == epoch:  # it was left
+        if training.epoch == epoch:  # max_steps ended it
             break
         seconds = time.monotonic() - begin
         print(f"epoch {epoch}: loss {sum(losses) / len(losses):.6f}, accuracy "

@@ -1,4 +1,4 @@
-"""Forebay: one daemon a host feeds every training job on it.
+"""Forebay: one daemon per host feeds every training job on it.
 
     import forebay
     from forebay import transforms as T

@@ -1,8 +1,8 @@
-"""Albumentations' transforms, by what they are called and hold.
+"""Reads Albumentations' transforms by class names and attributes.
 
-Nothing is imported: a transform that is passed tells its class and arguments.
-Where Albumentations rounds a length otherwise than torchvision, and so Forebay,
-there is a counterpart only if the image's size is known and makes no difference.
+Imports nothing: a transform tells its class and its arguments. Albumentations
+rounds some lengths differently from torchvision, and so from Forebay. Such an op
+has a counterpart only if the image's size is known and makes no difference.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _CV2_BORDERS = {0: "constant", 1: "edge", 2: "symmetric", 4: "reflect"}
 
 
 class Pixels:
-    """What the pixels of a sample are between two ops.
+    """The state of a sample's pixels between two ops.
 
     Attributes:
-      size: (height, width), or None: not known.
-      tensor: bool, whether they are a tensor (C, H, W), else an array (H, W, C).
-      uint8: bool, whether they are; else float32.
+      size: (height, width), or None if not known.
+      tensor: bool, whether they are a tensor (C, H, W) or an array (H, W, C).
+      uint8: bool, whether they are uint8 or float32.
     """
 
     kind = "array"
@@ -36,17 +36,17 @@ class Pixels:
         self.uint8 = True
 
     def beginning(self) -> List[T.Transform]:
-        """What is to be done first: the daemon decodes to three channels."""
+        """The ops to begin with, as the daemon decodes to three channels."""
         return [T.Grayscale(1)] if self._channels == 1 else []
 
     def ending(self, trailing: bool) -> List[T.Transform]:
-        """What is to be done last: arrays keep their channels last."""
+        """The ops to end with, as arrays have their channels last."""
         del trailing
         return [] if self.tensor else [T.ToImage("NHWC")]
 
 
 def _pair(op: Any, *names: str) -> Tuple[int, int]:
-    """(height, width) of an op, by whichever name its version has."""
+    """(height, width) of an op, whose attribute names depend on its version."""
     size = getattr(op, "size", None)
     if size is not None:
         return int(size[0]), int(size[1])
@@ -97,7 +97,7 @@ def _center_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
             "where images have different sizes: put Resize(height, width) before "
             "it, or use forebay.transforms.CenterCrop")
     for whole, part in zip(pixels.size, size):
-        # Half of 3 is 1 here and 2 there; so is that of 7, and so on.
+        # Half of 3 rounds to 1 here and to 2 there; likewise of 7, 11, ...
         if part > whole or (whole - part) % 4 == 3:
             raise NoCounterpart(f"the middle {part} of {whole} pixels")
     pixels.size = size
@@ -183,7 +183,7 @@ _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
 
 
 def owns(transform: Any) -> bool:
-    """Whether it is a transform of Albumentations' own."""
+    """Whether it is a transform of Albumentations."""
     return comes_from(transform, _PACKAGE)
 
 
@@ -201,15 +201,15 @@ def flatten(transform: Any) -> List[Any]:
 
 
 def knows(op: Any) -> bool:
-    """Whether there are counterparts of the op's class."""
+    """Whether the op's class has counterparts."""
     return owns(op) and type(op).__name__ in _COUNTERPARTS
 
 
 def counterparts(op: Any, pixels: Pixels) -> List[T.Transform]:
-    """What does the same as an op to these pixels, which follow it.
+    """The transforms that do to these pixels what an op does. Updates `pixels`.
 
     Raises:
-      NoCounterpart: nothing does.
+      NoCounterpart: there are none.
     """
     if not knows(op):
         raise NoCounterpart

@@ -1,18 +1,18 @@
-"""The connection that a loader reads through, and how it comes by another."""
+"""The connection that a loader reads through, and how it is replaced."""
 
 from __future__ import annotations
 
 import os
 
-from . import _connection, _reattach, _renewal, errors
+from . import _connection, _reopen, _retry, errors
 
 
 class Attachment:
-    """What a loader is connected to.
+    """The connection of a loader.
 
     A loader needs another connection in a forked child, and when its dataset
-    turns out to be out of date. Used by one thread at a time, but for reading
-    the attribute.
+    turns out to be out of date. Used by one thread at a time, except for
+    reading the attribute.
 
     Attributes:
       connection: the _connection.Connection that was opened last.
@@ -23,7 +23,7 @@ class Attachment:
 
         Args:
           options, transform: see _connection.Connection.
-          start_daemon: see _reattach.CircuitBreaker.
+          start_daemon: see _retry.Retry.
         """
         self._options = options
         self._transform = transform
@@ -39,7 +39,7 @@ class Attachment:
         try:
             return self._connect()
         except errors.DaemonUnavailable:
-            # One that was there may have been about to leave.
+            # A daemon that listened may have been about to exit.
             self._start_daemon()
             return self._connect()
 
@@ -49,24 +49,24 @@ class Attachment:
 
     @property
     def version(self) -> str:
-        """Of the dataset, as DatasetInfo has it."""
+        """The dataset's, as in DatasetInfo."""
         return self.connection.dataset_version.hex()
 
     def is_inherited(self) -> bool:
-        """Whether the connection is that of a process this one was forked from."""
+        """Whether the connection belongs to a process this one was forked from."""
         return self._pid != os.getpid()
 
-    def outage(self) -> _reattach.CircuitBreaker:
-        """Of the connection, whose daemon is missed."""
-        return self.connection.outage(self._start_daemon)
+    def retry(self) -> _retry.Retry:
+        """Waits until the connection delivers batches again."""
+        return self.connection.retry(self._start_daemon)
 
     def start(self, position, is_new: bool) -> None:
-        """Starts an epoch; opens the loader first where it has no connection of
-        its own.
+        """Starts an epoch; opens the loader first if it has no connection of its
+        own.
 
         Args:
           position: a Position, where the epoch begins.
-          is_new: whether nobody has had a sample: the dataset may then be
+          is_new: whether no sample was returned yet: the dataset may then be
             another version, of as many samples and the same classes.
 
         Raises:
@@ -78,23 +78,23 @@ class Attachment:
             self.connection.start_epoch(position.epoch, position.first,
                                         position.list_to_send())
         except errors.PASSING as error:
-            outage = self.outage()
-            outage.ride(error)
-            outage.over()
+            retry = self.retry()
+            retry.wait(error)
+            retry.done()
 
     def _reopen(self, is_new):
         uri = os.fsdecode(self._options["uri"])
-        opened = _reattach.patiently(uri, self._open, self._start_daemon)
-        _renewal.check_successor(uri, self.connection, opened, is_new)
+        opened = _retry.until_available(uri, self._open, self._start_daemon)
+        _reopen.check_successor(uri, self.connection, opened, is_new)
         self.connection = opened
         self._pid = os.getpid()
         self._is_given_up = False
 
     def give_up(self, error: errors.StateError) -> None:
-        """Closes the connection, as `error` says that its dataset is out of
-        date: `start` opens another."""
+        """Closes the connection because `error` says that its dataset is out of
+        date; `start` then opens another."""
         if not self._is_given_up:
-            _renewal.announce(error)
+            _reopen.announce(error)
         self._is_given_up = True
         self.connection.close()  # gives its memory back
 

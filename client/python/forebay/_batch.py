@@ -1,4 +1,4 @@
-"""Batches as arrays or tensors of the very memory that the daemon wrote."""
+"""Batches as arrays or tensors that share the memory the daemon wrote."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _native, _varying, errors
 
-# Layouts that a loader remembers: a whole batch, the last one, and to spare.
-_MAX_PLANS = 64
+# Formats that a loader remembers: of whole batches, of last ones, and spare.
+_MAX_FORMATS = 64
 
 
 def resolve_framework(framework):
-    """None becomes "torch" if torch is imported already, else "numpy"."""
+    """Checks a name; None becomes "torch" if torch is imported, else "numpy"."""
     if framework is None:
         return "torch" if "torch" in sys.modules else "numpy"
     if framework not in ("torch", "numpy"):
@@ -27,10 +27,10 @@ def resolve_framework(framework):
     return framework
 
 
-# A framework is a function of (dtype, shape, copied), which returns a maker: a
-# function of (buffer, offset) that shows this part of the buffer and keeps it
-# alive, or copies it. Makers are as flat as can be: they run for each batch,
-# with cold caches.
+# A framework is a function of (dtype, shape, copied) that returns a maker. A
+# maker is a function of (buffer, offset): it returns a view of this part of the
+# buffer, which keeps the buffer alive, or a copy. Makers are as flat as can be,
+# as they run for each batch with cold caches.
 
 
 _DTYPE_NAMES = {
@@ -44,7 +44,7 @@ _DTYPE_NAMES = {
 def _numpy_framework():
     import numpy
     array = numpy.ndarray
-    # NumPy has no bfloat16: its bits come as uint16.
+    # NumPy has no bfloat16: its bits become uint16.
     dtypes = {dtype: numpy.dtype(name.replace("bfloat16", "uint16"))
               for dtype, name in _DTYPE_NAMES.items()}
 
@@ -64,7 +64,7 @@ def _torch_framework():
     except ImportError:
         return _torch_alone(torch)
     array, from_numpy = numpy.ndarray, torch.from_numpy
-    # What NumPy shows, torch takes over in half the time that it needs itself.
+    # By way of NumPy, torch needs half the time.
     dtypes = {dtype: numpy.dtype(name) for dtype, name in _DTYPE_NAMES.items()
               if name != "bfloat16" and hasattr(torch, name)}
     alone = _torch_alone(torch)
@@ -111,7 +111,7 @@ def _framework(name):
 
 
 def _identifiers(names):
-    """The names of a named tuple's fields, as DataLoader describes them."""
+    """Names for a named tuple's fields, made as DataLoader describes."""
     made = []
     for name in names:
         name = re.sub(r"\W", "_", name)
@@ -124,13 +124,13 @@ def _identifiers(names):
 
 @functools.lru_cache(maxsize=None)
 def _tuple_type(names, images):
-    """A named tuple that also carries the ids of its samples.
+    """A named tuple type that also carries the ids of its samples.
 
     Args:
       names: of its fields.
-      images: the place of the field of images; None: there is none.
+      images: the index of the field of images; None if there is none.
     """
-    # The names are the dataset's: no type checker can know them.
+    # The names are the dataset's, which no type checker can know.
     fields: Any = collections.namedtuple("Batch", names)  # type: ignore[misc]
 
     class Batch(fields):
@@ -140,19 +140,19 @@ def _tuple_type(names, images):
           sample_ids: int64 (N,), the samples' numbers in the dataset.
         """
 
-        # A maker and the bytes it needs: few ask for the ids.
+        # A maker and the bytes it needs; made on demand, as few ask for ids.
         _ids: Any = None
         _made_ids: Any = None
         image_place = images
 
         def with_values(self, values):
-            """Other values of the same fields, of the same samples."""
+            """A batch of the same samples and fields with other values."""
             made = tuple.__new__(type(self), values)
             made._ids = self._ids
             return made
 
-        # Not a cached_property: until Python 3.12 it takes a lock, which a
-        # forked child may find locked for ever.
+        # Not a cached_property: until Python 3.12 that takes a lock, which a
+        # forked child may find locked forever.
         @property
         def sample_ids(self):
             if self._made_ids is None and self._ids is not None:
@@ -164,77 +164,79 @@ def _tuple_type(names, images):
 
 
 class View:
-    """Where a native loader describes its next batch.
+    """The memory in which a native loader describes its next batch.
 
     Attributes:
       native: a _native.BatchView.
-      layout: of the batch before; 0: there was none.
-      plan: how that batch was wrapped.
+      layout: of the batch before; 0 if there was none.
+      format: the _Format of that batch.
     """
 
-    __slots__ = ("native", "layout", "plan")
+    __slots__ = ("native", "layout", "format")
 
     def __init__(self):
         self.native = _native.BatchView()
         self.layout = 0
-        self.plan = None
+        self.format: Optional[_Format] = None
 
 
-class _Plan(NamedTuple):
+class _Format(NamedTuple):
+    """How a batch is made of memory; the same for batches of one layout."""
+
     tuple_type: type
     makers: list  # of the fields, each with its offset
-    ids: Optional[tuple]  # where they lie in the memory: offset and bytes
+    ids: Optional[tuple]  # offset and bytes of the samples' numbers
     make_ids: Optional[Callable]  # of those bytes
 
 
 class Wrapper:
     """Makes named tuples of a loader's batches.
 
-    Batches are alike: how to make one is worked out for the first. May be used
-    by several threads, each with a view of its own.
+    Works out a format for the first batch of a layout and reuses it. May be
+    used by several threads, each with a view of its own.
     """
 
     def __init__(self, framework):
         """`framework`: "torch" or "numpy"."""
         self._maker = _framework(framework)
-        self._plans = {}
+        self._formats = {}
 
     def wrap(self, memory, view):
-        """The batch in `memory`, which a taker took and a View describes.
+        """The batch in `memory`, which a batch reader read and a View describes.
 
-        Images and arrays are the leased memory itself, writable; all else is
-        copied, so that keeping it keeps no batch alive.
+        Images and arrays are the leased memory itself, writable. All else is
+        copied, so that holding it keeps no batch alive.
 
         Returns:
           A named tuple of arrays and lists, with the attribute `sample_ids`.
         """
         if memory.layout != view.layout:
-            view.plan = self._plan(view.native)
+            view.format = self._format(view.native)
             view.layout = memory.layout
-        tuple_type, makers, ids, make_ids = view.plan
+        tuple_type, makers, ids, make_ids = view.format
         made = tuple.__new__(
             tuple_type, [make(memory, offset) for make, offset in makers])
         if ids is not None:
             made._ids = make_ids, memory.read(*ids)
         return made
 
-    def _plan(self, native):
+    def _format(self, native):
         fields = native.fields[:native.info.field_count]
         for number, field in enumerate(fields):
             if field.row_splits_offset:
-                # How long it is differs from batch to batch, and is said by
-                # the row splits, too.
+                # Its length differs from batch to batch; the row splits tell
+                # it, too.
                 field = fields[number] = copy.copy(field)
                 field.shape[0] = field.bytes = 0
         key = b"".join(map(bytes, fields))
-        plan = self._plans.get(key)
-        if plan is None:
-            if len(self._plans) >= _MAX_PLANS:
-                self._plans.clear()
-            plan = self._plans[key] = self._new_plan(fields)
-        return plan
+        found = self._formats.get(key)
+        if found is None:
+            if len(self._formats) >= _MAX_FORMATS:
+                self._formats.clear()
+            found = self._formats[key] = self._new_format(fields)
+        return found
 
-    def _new_plan(self, fields):
+    def _new_format(self, fields):
         names: List[str] = []
         makers, ids, make_ids, images = [], None, None, None
         numbers = fields[-1]  # of the samples
@@ -255,5 +257,5 @@ class Wrapper:
             copied = field.kind not in (_native.IMAGE, _native.ARRAY)
             makers.append((self._maker(field.dtype, shape, copied),
                            field.offset))
-        return _Plan(_tuple_type(_identifiers(names), images), makers, ids,
-                     make_ids)
+        return _Format(_tuple_type(_identifiers(names), images), makers, ids,
+                       make_ids)

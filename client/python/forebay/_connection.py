@@ -1,4 +1,4 @@
-"""One open loader of the daemon, as long as it is connected."""
+"""A native loader, open at a daemon."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ctypes as c
 import os
 from typing import Any
 
-from . import _native, _reattach, _taker, errors
+from . import _batch_reader, _native, _retry, errors
 
-# Native waits are this long, so that signals and other threads get their turn.
+# Native waits last this long, so that signals and other threads get their turn.
 SLICE_SECONDS = 0.25
 
 
@@ -31,13 +31,14 @@ class Connection:
     Batches outlive it.
 
     Attributes:
-      dataset_version: bytes, of the samples' names, sizes and times.
+      dataset_version: bytes, which change with the samples' names, sizes and
+        times.
       dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
         this rank.
       classes: list of str, in label order.
     """
 
-    _handle: Any = None  # of one that was not made to the end
+    _handle: Any = None  # stays None if __init__ fails early
 
     def __init__(self, options, transform, start_daemon=None):
         """Opens the loader; waits until the dataset is indexed.
@@ -45,12 +46,12 @@ class Connection:
         Args:
           options: dict of fields of _native.LoaderOptions.
           transform: a Transform or None.
-          start_daemon: see _reattach.CircuitBreaker.
+          start_daemon: see _retry.Retry.
         """
         self._lib = _native.lib
-        self._handle = c.c_void_p()  # null until it is made
+        self._handle = c.c_void_p()  # null until it is created
         native = _native.loader_options(options)
-        native.reattach_seconds = 0  # that is the business of _reattach
+        native.reattach_seconds = 0  # _retry does that
         self._uri = os.fsdecode(options["uri"])
         pipeline = _build_pipeline(transform)
         try:
@@ -63,10 +64,10 @@ class Connection:
                 self._handle, SLICE_SECONDS))
         except errors.DaemonUnavailable as error:
             if self._lib.forebay_loader_is_attached(self._handle):
-                raise  # it is the dataset that cannot be reached
-            outage = self.outage(start_daemon)
-            outage.ride(error)
-            outage.over()
+                raise  # the dataset cannot be reached
+            retry = self.retry(start_daemon)
+            retry.wait(error)
+            retry.done()
         self._read_info()
 
     def _read_info(self):
@@ -81,12 +82,12 @@ class Connection:
             self._lib.forebay_loader_class_name, self._handle, info.class_count)
 
     def start_epoch(self, epoch, first_sample, indices=None):
-        """Starts an epoch, passing over its first samples.
+        """Starts an epoch, skipping its first samples.
 
         Args:
-          indices: of a loader that was opened with the order LISTED, the
-            epoch's samples by number; with COORDINATED, those seen of it, each
-            once: a contiguous NumPy array, int64, (M,).
+          indices: with the order LISTED, the epoch's samples by number; with
+            COORDINATED, those seen of it, each once: a contiguous NumPy array,
+            int64, (M,). None with other orders.
         """
         if indices is None:
             _native.check(self._lib.forebay_loader_start_epoch(
@@ -96,9 +97,9 @@ class Connection:
                 self._handle, epoch, indices.ctypes.data, len(indices),
                 first_sample))
 
-    def outage(self, start_daemon):
-        """A _reattach.CircuitBreaker of this loader, whose daemon is missed."""
-        return _reattach.CircuitBreaker(self._uri, self._reattach, start_daemon)
+    def retry(self, start_daemon):
+        """A _retry.Retry that reattaches this loader."""
+        return _retry.Retry(self._uri, self._reattach, start_daemon)
 
     def _reattach(self):
         status = self._lib.forebay_loader_reattach(self._handle, SLICE_SECONDS)
@@ -107,15 +108,16 @@ class Connection:
         _native.check(status)
         return True
 
-    def taker(self, view):
-        """Takes the batches of the iteration that was started last; waits
-        SLICE_SECONDS at most for one.
+    def batch_reader(self, view):
+        """A batch reader of the iteration that was started last, which waits
+        SLICE_SECONDS at most for a batch.
 
         Args:
           view: a _native.BatchView.
         """
         view.iteration = self._lib.forebay_loader_iteration(self._handle)
-        return _taker.new_taker(self._handle.value, SLICE_SECONDS, view, self)
+        return _batch_reader.create(self._handle.value, SLICE_SECONDS, view,
+                                    self)
 
     def stop_epoch(self):
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))

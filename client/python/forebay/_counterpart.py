@@ -1,4 +1,4 @@
-"""What the translators of other libraries' transforms have in common."""
+"""What the translators of other libraries' transforms share."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any, Iterable
 
 
 class NoCounterpart(Exception):
-    """An op cannot be carried out by the daemon; the message, if any, says why
-    this one cannot although others of its class can."""
+    """The daemon cannot carry out an op. The message, if any, says why this op
+    cannot be although others of its class can."""
 
     def __str__(self) -> str:
         return f" ({self.args[0]})" if self.args else ""
 
 
 def name_of(op: Any) -> str:
-    """What people call an op: its class, or a function's own name."""
+    """What users call an op: its class, or a function's own name."""
     name = getattr(op, "__name__", None)
     return name if isinstance(name, str) else type(op).__name__
 
 
 def comes_from(op: Any, package: str) -> bool:
-    """Whether the class of `op` is of a package itself, not derived from it."""
+    """Whether the class of `op` is a package's own, not derived from one."""
     module = type(op).__module__
     return module == package or module.startswith(package + ".")
 
@@ -28,15 +28,14 @@ def comes_from(op: Any, package: str) -> bool:
 def check_jitter(op: Any, **farthest: float) -> None:
     """Refuses changes of colour that PIL rounds too differently.
 
-    Each may round by a level otherwise than another library's; one after the
-    other, these levels add up.
+    Each change may round differently by one level; several in a row add up.
 
     Args:
       op: a ColorJitter, whose ranges are pairs around 1, or None.
-      **farthest: for each of its ranges, how far from 1 it stays within a level.
+      **farthest: for each range, how far from 1 it stays within one level.
 
     Raises:
-      NoCounterpart: more than one is asked for, or one goes farther.
+      NoCounterpart: `op` asks for more than one change, or for a larger one.
     """
     ranges = {name: tuple(getattr(op, name)) for name in farthest
               if getattr(op, name) is not None}
@@ -54,8 +53,8 @@ def check_jitter(op: Any, **farthest: float) -> None:
 
 def is_plainly(thing: Any, package: str, names: Iterable[str],
                method: str) -> bool:
-    """Whether an object is of one of a package's classes, or of one derived from
-    it that leaves a method as it is there."""
+    """Whether an object's class is one of a package's, or derived from one
+    without overriding a method."""
     for base in type(thing).__mro__:
         module = base.__module__
         if (base.__name__ in names and

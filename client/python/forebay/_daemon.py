@@ -1,4 +1,4 @@
-"""A daemon for this user, started when none listens."""
+"""Starts a daemon for this user when none listens."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from . import _native, _programs, _scope, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
-# forebayd's exit status where another one has the directory: one that leaves,
-# or that somebody else starts.
+# forebayd's exit status when another daemon has the directory: one that is
+# exiting, or that another process has just started.
 _OCCUPIED = 3
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
 _LOG = "forebayd.log"
 
-# The variables that a daemon takes over from the trainer that starts it. The
-# rest is that trainer's own: its GPUs, preloaded libraries, its batch job.
+# The variables that a daemon inherits from the trainer that starts it. The
+# rest concerns only that trainer: its GPUs, preloaded libraries, its batch job.
 _KEPT = frozenset((
     "HOME", "PATH", "TMPDIR", "LD_LIBRARY_PATH",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy",
@@ -30,14 +30,14 @@ _KEPT = frozenset((
     "STORAGE_EMULATOR_HOST", "GCE_METADATA_HOST"))
 _KEPT_PREFIXES = ("XDG_", "FOREBAY_", "CUDA_MPS_")
 
-# Process ids of daemons, to reap those that end before this process does.
+# Process ids of daemons, to reap those that exit before this process does.
 _started: list[int] = []
 
 
 def _has_ended(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:  # another process's, from before a fork
+    except ChildProcessError:  # a child of the process that forked this one
         return True
 
 
@@ -77,15 +77,15 @@ def _environment(of_trainer: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _private_folder(directory: str) -> Iterator[int]:
-    """A descriptor of the folder, which is made if need be.
+    """Opens the folder, which is created if it does not exist.
 
     Raises:
-      errors.PermissionDenied: it is not this user's alone.
+      errors.PermissionDenied: others may write to it or own it.
     """
     try:
         with contextlib.suppress(FileExistsError):
             os.mkdir(directory, 0o700)
-        # Under /tmp anybody may have put a link there.
+        # Under /tmp, anybody may have created a link there.
         folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY |
                          os.O_NOFOLLOW | os.O_CLOEXEC)
     except (NotADirectoryError, PermissionError) as error:
@@ -104,7 +104,7 @@ def _private_folder(directory: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _locked(folder: int) -> Iterator[None]:
-    """One process at a time starts a daemon there."""
+    """Lets one process at a time start a daemon there."""
     lock = os.open("autostart.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
                    0o600, dir_fd=folder)
     try:
@@ -123,7 +123,7 @@ class _Start:
     """One start of a daemon, which may take several tries.
 
     Attributes:
-      log: str, the path that messages name.
+      log: str, the path of its log, for messages.
     """
 
     def __init__(self, directory: str, folder: int):
@@ -148,14 +148,14 @@ class _Start:
                 if _native.ping(self._directory):
                     return
             elif scope:
-                scope = []  # it may be the scope that could not be made
+                scope = []  # perhaps the scope could not be created
             else:
                 raise errors.DaemonUnavailable(
                     f"the Forebay daemon ended with status {status} at its "
                     f"start: see {self.log}")
 
     def _try(self, command: list[str]) -> Optional[int]:
-        """None: a daemon listens; else the status with which it ended."""
+        """Starts one. Returns None once a daemon listens, else its exit status."""
         with _open_log(self._folder) as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -166,7 +166,7 @@ class _Start:
             self._sleep(0.01)
         _started[:] = [pid for pid in _started if not _has_ended(pid)]
         _started.append(process.pid)
-        # It outlives this process, which Popen would complain of.
+        # It outlives this process, of which Popen would warn.
         process.returncode = 0
         return None
 
@@ -181,16 +181,16 @@ class _Start:
 def ensure_running(directory: str) -> None:
     """Starts a daemon for this user if none listens in `directory`.
 
-    Nothing is started where somebody else sees to it: in $FOREBAY_RUNTIME_DIR
-    or for the whole machine. The daemon is detached, outlives this process, and
-    leaves after a minute without clients. Of this process's environment it
-    keeps what finds files, certificates, proxies and credentials. In a login
-    session it gets a cgroup scope of its own, with the limits of this process's
-    cgroup; in a container or a batch job it stays where this process is.
+    Starts nothing where others manage the daemon: in $FOREBAY_RUNTIME_DIR or for
+    the whole machine. The daemon is detached, outlives this process, and exits
+    after a minute without clients. It inherits the part of this process's
+    environment that locates files, certificates, proxies and credentials. In a
+    login session it gets a cgroup scope of its own, with the limits of this
+    process's cgroup; in a container or a batch job it stays in that cgroup.
 
     Raises:
       errors.DaemonUnavailable: it cannot be started; the message names its log.
-      errors.PermissionDenied: the directory is not this user's alone.
+      errors.PermissionDenied: others may write to the directory or own it.
     """
     if os.environ.get("FOREBAY_RUNTIME_DIR") or directory == "/run/forebay":
         return

@@ -1,4 +1,4 @@
-"""What a loader reads, as it tells of it."""
+"""What a loader reads, for its users."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class DatasetInfo:
     """What a loader reads: a fixed, versioned set of samples.
 
     Attributes:
-      uri: str, its path, or where else it lies.
+      uri: str, its path or URI.
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
     """

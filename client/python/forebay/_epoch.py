@@ -9,22 +9,22 @@ from typing import Any, List, Tuple
 
 from . import _batch, errors
 
-# A forked child has none of the threads that may have held a lock.
+# In a forked child, the threads that may have held a lock do not exist.
 _epochs: "weakref.WeakSet[Epoch]" = weakref.WeakSet()
 
 
-def _renew():
+def _replace_locks():
     for epoch in _epochs:
         epoch._lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(after_in_child=_replace_locks)
 
 
 class Epoch:
     """An iterator over the rest of one epoch."""
 
-    _done = True  # of one that was not made to the end
+    _done = True  # stays so if __init__ fails
 
     def __init__(self, loader, connection, position):
         self._loader = loader
@@ -32,30 +32,30 @@ class Epoch:
         self._view = _batch.View()
         self.read_from(connection)
         self._lock = threading.Lock()
-        # Batches that were made and did not come to the user: the samples
-        # before and after each, and the batch.
+        # Batches that were made but did not reach the user: the samples before
+        # and after each, and the batch.
         self._put_back: List[Tuple[int, int, Any]] = []
         self._done = False
         _epochs.add(self)
 
     def read_from(self, connection) -> None:
-        """The batches come from this connection from now on."""
+        """Makes this connection the source of further batches."""
         self._connection = connection
-        self._taker = connection.taker(self._view.native)
-        self._take = self._taker.take
+        self._batch_reader = connection.batch_reader(self._view.native)
+        self._next_memory = self._batch_reader.next
 
     def reads_from(self, connection) -> bool:
         return self._connection is connection
 
     def end(self) -> None:
-        """There are no more batches."""
+        """Marks the epoch as over: there are no more batches."""
         self._done = True
 
     def __iter__(self) -> Epoch:
         return self
 
     def __next__(self) -> Any:
-        # Runs for each batch, with cold caches: what is usual takes few steps.
+        # Runs for each batch with cold caches: the usual case takes few steps.
         loader, position = self._loader, self._position
         counted, again = None, False
         try:
@@ -70,7 +70,7 @@ class Epoch:
                         del self._put_back[0]
                         position.samples = counted[1]
                     else:
-                        memory = self._take()
+                        memory = self._next_memory()
                         if memory.__class__ is int:
                             memory = loader._await(self, memory)
                         batch = loader._wrapper.wrap(memory, self._view)
@@ -79,22 +79,22 @@ class Epoch:
                         if position.seen is not None:
                             position.settle()
                             position.last = samples, batch.sample_ids
-                        # All or nothing: nothing is called between.
+                        # Both or neither: no call comes between.
                         position.samples = samples
-                        self._taker.kept = None
+                        self._batch_reader.pending = None
                         counted = before, samples, batch
                 except BaseException as error:
-                    # A signal handler may raise between two batches: the epoch
-                    # goes on if the user does, with the batch that was taken.
+                    # A signal handler may raise between two batches. If the
+                    # user goes on, so does the epoch, with the pending batch.
                     if isinstance(error, (StopIteration, errors.ForebayError)):
                         self._done = True
-                        self._taker.kept = None
+                        self._batch_reader.pending = None
                     raise
-            finish = loader._trainer_side
-            return counted[2] if finish is None else finish(counted[2])
+            process = loader._post_processing
+            return counted[2] if process is None else process(counted[2])
         except BaseException as error:
-            # Likewise while the lock is let go, and the trainer works on it; but
-            # where it fails twice, it is the batch that is to blame.
+            # Likewise during the unlock and the post-processing. A batch that
+            # fails twice is itself the cause, and is dropped.
             if counted is not None and not (
                     again and isinstance(error, Exception)):
                 position.samples = counted[0]

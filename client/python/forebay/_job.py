@@ -1,4 +1,4 @@
-"""Which job this process belongs to, and which of its ranks it is."""
+"""The job of this process, and its rank there."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import NamedTuple
 from . import errors
 
 # Rank, size, and rank on this host. Torchrun's come first: it may run within a
-# step of SLURM, for which all its processes are one task.
+# SLURM step, and all its processes are one task to SLURM.
 _RANK_VARIABLES = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK"),  # torchrun
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
     ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"),
-    # Horovod's and others', started by Open MPI.
+    # Horovod and others, when Open MPI started them.
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
 
 
 class Ranks(NamedTuple):
-    """Which process of a distributed job this is.
+    """The place of this process in a distributed job.
 
     Attributes:
       rank: 0 to world_size - 1.
-      world_size: processes, of all hosts.
-      local_rank: of those on this host; 0 where the launcher does not say.
+      world_size: number of processes on all hosts.
+      local_rank: the rank among those on this host; 0 if the launcher does not
+        say.
     """
 
     rank: int
@@ -37,15 +38,15 @@ class Ranks(NamedTuple):
 def _start_time() -> str:
     """When this process started, in clock ticks since boot."""
     with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
-        # The name in parentheses may hold blanks; 22 is counted before it.
+        # Field 22. The name in parentheses, field 2, may contain blanks.
         return file.read().rpartition(")")[2].split()[19]
 
 
 def job_key() -> str:
-    """The key of this process's job: loaders with equal keys share it.
+    """The key of this process's job; loaders with equal keys belong to one job.
 
     $FOREBAY_JOB; else SLURM's job id; else user, master address and port, and
-    torchrun's run id, where a launcher has set them; else the process itself.
+    torchrun's run id, if a launcher has set them; else the process itself.
     """
     env = os.environ
     if env.get("FOREBAY_JOB"):
@@ -61,10 +62,10 @@ def job_key() -> str:
 
 
 def job_name() -> str:
-    """What people see of this process's job, and call it by.
+    """The name by which people know this process's job.
 
     $FOREBAY_JOB or the key of a SLURM job; else the script's name, followed by
-    the process id where no launcher ties processes together.
+    the process id if no launcher groups processes.
     """
     key = job_key()
     if key == os.environ.get("FOREBAY_JOB") or key.startswith("slurm-"):
@@ -75,10 +76,10 @@ def job_name() -> str:
 
 
 def distributed_rank() -> Ranks:
-    """The ranks that torchrun's, SLURM's or Horovod's variables say.
+    """The ranks that torchrun's, SLURM's or Horovod's variables tell.
 
     Raises:
-      errors.InvalidArgument: none are set, or they are no ranks.
+      errors.InvalidArgument: none are set, or their values are no ranks.
     """
     env = os.environ
     for rank, size, local in _RANK_VARIABLES:

@@ -1,4 +1,4 @@
-"""Manifests: tables that name an image and more in each row."""
+"""Manifests: tables whose rows name an image and other fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Manifest:
     """What `manifest` returns, for DataLoader.
 
     Attributes:
-      path: the file.
+      path: of the file.
       columns: dict of str, the column of each field, by the field's name.
     """
 
@@ -31,22 +31,23 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
              label: Optional[str] = None, **columns: str) -> Manifest:
     """A dataset of the images that a table names: a DataLoader's `dataset`.
 
-    The file is CSV with a line of column names (RFC 4180), or, if its name ends
-    in ".jsonl", has a JSON object in each line. It is read by the daemon.
+    The file is CSV with a line of column names (RFC 4180). If its name ends in
+    ".jsonl", each line is a JSON object instead. The daemon reads it.
 
     Args:
       path: of the file.
-      image: the column with each image's path, relative to the manifest, or
+      image: the column with each image's path: relative to the manifest, or
         absolute or a file:// URL, but below the manifest's folder.
-      label: the column with each image's class: an integer, or a name, which
+      label: the column with each image's class: an integer, or a name. A name
         becomes its index in `loader.dataset.classes`, the sorted names of all.
         A warning tells if all names are numbers.
       columns: further fields of a batch, by name: `caption="text"` is a field
-        `caption` of the column `text`. Integers if all of a column are, else
-        texts. "3.0" is an integer, too; a column of integers has no empty cells.
+        `caption` with the column `text`. A column of integers alone gives
+        integers, any other texts. "3.0" is an integer, too; a column of integers
+        has no empty cells.
 
     Returns:
-      What DataLoader takes as `dataset`.
+      A Manifest, to pass to DataLoader as `dataset`.
     """
     fields = {"image": image}
     if label is not None:
@@ -60,7 +61,7 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
 
 
 def warn_of_numbers(dataset: Any, classes: List[str], stacklevel: int) -> None:
-    """Warns of a Manifest whose names of classes are all numbers."""
+    """Warns if all class names of a Manifest are numbers."""
     if isinstance(dataset, Manifest) and any(classes) and all(
             _is_number(name) for name in classes if name):
         warnings.warn(

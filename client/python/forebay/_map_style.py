@@ -1,4 +1,4 @@
-"""A map-style dataset, for who keeps a DataLoader of their own."""
+"""A map-style dataset, for use with another DataLoader, such as torch's."""
 
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ import threading
 import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import (_daemon, _manifest, _native, _options, _reader, _reattach, _renewal,
+from . import (_daemon, _manifest, _native, _options, _reader, _reopen, _retry,
                errors)
 from .transforms import Transform
 
-# A forked child has none of the threads that may have held a lock.
+# In a forked child, the threads that may have held a lock do not exist.
 _datasets: "weakref.WeakSet[Dataset]" = weakref.WeakSet()
 
 
-def _renew():
+def _replace_locks():
     for dataset in _datasets:
         dataset._lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(after_in_child=_replace_locks)
 
 
 class Dataset:
     """Samples of a dataset by number, from the cache that all jobs share.
 
-    For torch.utils.data.DataLoader and whoever else takes a map-style dataset:
-    the daemon reads and decodes, and Python's transforms, samplers and collate
-    functions stay where they are. A sample is a tuple of the dataset's fields,
-    such as (image, label): images as uint8 arrays of height x width x 3, or,
-    if they are not decoded, as the bytes of their files; labels as int; arrays
-    as they are; texts as str, JSON as what `json.loads` makes of it, and all
-    else as bytes. All of it is the caller's own.
+    For torch.utils.data.DataLoader and others that take a map-style dataset.
+    The daemon reads and decodes; Python's transforms, samplers and collate
+    functions stay as they are. A sample is a tuple of the dataset's fields, such
+    as (image, label). Images are uint8 arrays of height x width x 3, or the
+    bytes of their files if they are not decoded. Labels are int, arrays arrays,
+    texts str, JSON what `json.loads` makes of it, and all else bytes. All of it
+    is the caller's own.
 
     May be used by several threads, which take turns. A forked worker opens a
-    session of its own when it first uses its copy; where workers are spawned,
-    it is sent to them as what it was made of. A daemon that is restarted is
-    waited for, as DataLoader does, by every worker.
+    session of its own when it first uses its copy. A spawned worker receives
+    the arguments and opens the dataset again. Every worker waits for a daemon
+    that restarts, as DataLoader does.
 
     Args:
       dataset: as DataLoader's.
       fields: of tar shards, as DataLoader's.
       decode: whether images are decoded.
-      transform: from forebay.transforms, of decoded images; what it makes of
-        each must have one shape, and it must draw nothing at random. Then images
-        are what it makes, as arrays, in its type and layout (C x H x W unless
-        it says otherwise). None: images as they are.
+      transform: from forebay.transforms, for decoded images. It must draw
+        nothing at random and make all images one shape. Images are then arrays
+        of its type and layout (C x H x W unless it says otherwise). None leaves
+        images as they are.
       weight: the job's share of contended resources, 0.001 to 1000.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
-      autostart: start a daemon for this user if none listens.
+      autostart: whether to start a daemon for this user if none listens.
 
     Attributes:
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
-      uri: str, where it lies.
+      uri: str, its path or URI.
 
     Raises:
-      errors.ForebayError: of the class that suits; one sentence says why.
+      errors.ForebayError: of the fitting class; one sentence says why.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class Dataset:
             drop_last=False, transform=transform, rank=0, world_size=1,
             pad="wrap", on_error="raise", sharing="off", weight=weight,
             name=None, depth=None, extra_roots=extra_roots)
-        # Settled here: who reads from the machine's daemon waits for that one.
+        # Decided once: a client of the machine's daemon waits for that daemon.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         self._start_daemon = (
             functools.partial(_daemon.ensure_running, directory)
             if autostart else None)
         self._lock = threading.Lock()  # guards what follows
-        # Whether no sample was returned, and the dataset not opened anew.
+        # Whether no sample was returned, and the dataset not opened again.
         self._is_new = True
         self._is_outdated = False  # whether the reader's dataset is
         _datasets.add(self)
@@ -108,15 +108,15 @@ class Dataset:
 
     def _reopen(self):
         reader = self._open()
-        _renewal.check_successor(self.uri, self._reader, reader, self._is_new)
+        _reopen.check_successor(self.uri, self._reader, reader, self._is_new)
         self._reader = reader
         self.version = reader.dataset_version.hex()
         self._is_outdated = False
 
-    def _renew(self, error):
+    def _reopen_outdated(self, error):
         if not self._is_new:
             raise error
-        _renewal.announce(error)
+        _reopen.announce(error)
         self._is_outdated = True
         self._reopen()
 
@@ -127,14 +127,14 @@ class Dataset:
             try:
                 found = self._reader.fetch(samples)
             except errors.StateError as error:
-                self._renew(error)
+                self._reopen_outdated(error)
                 self._is_new = False
                 found = self._reader.fetch(samples)
             self._is_new = False
             return found
 
         with self._lock:
-            return _reattach.patiently(self.uri, attempt, self._start_daemon)
+            return _retry.until_available(self.uri, attempt, self._start_daemon)
 
     def _number(self, index):
         number = operator.index(index)
@@ -147,11 +147,11 @@ class Dataset:
         return self._fetch([self._number(index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> List[tuple]:
-        """Several samples, read and decoded side by side."""
+        """Several samples, read and decoded in parallel."""
         numbers = [self._number(index) for index in indices]
         found: List[tuple] = []
-        for begin in range(0, len(numbers), _reader.MOST):
-            found += self._fetch(numbers[begin:begin + _reader.MOST])
+        for begin in range(0, len(numbers), _reader.MAX_FETCH):
+            found += self._fetch(numbers[begin:begin + _reader.MAX_FETCH])
         return found
 
     def __len__(self) -> int:

@@ -32,7 +32,7 @@ IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
 SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
-EPOCHS = 2 ** 63  # 0 to one less
+EPOCHS = 2 ** 63  # epochs are 0 to EPOCHS - 1
 ON_ERROR = {"raise": 1, "substitute": 2}
 
 
@@ -176,7 +176,7 @@ _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
 _DOUBLES = c.POINTER(c.c_double)
 
-# name: (result, arguments); a result of None is void.
+# name: (result, arguments); a result None is void.
 _PROTOTYPES = {
     "forebay_version": (c.c_char_p, []),
     "forebay_last_error": (c.c_char_p, []),
@@ -244,7 +244,7 @@ _PROTOTYPES = {
 
 
 def checkout() -> Optional[pathlib.Path]:
-    """The root of the source tree, if this package lies in one."""
+    """The root of the source tree that contains this package, if one does."""
     package = pathlib.Path(__file__).resolve().parent
     if package.parts[-3:] != ("client", "python", "forebay"):
         return None
@@ -289,13 +289,13 @@ def last_error() -> str:
 
 
 def check(status: int) -> None:
-    """Raises the exception that a status stands for, unless it is OK."""
+    """Raises the exception for a status, unless it is OK."""
     if status != OK:
         raise _EXCEPTIONS.get(status, errors.ForebayError)(last_error())
 
 
 def loader_options(options) -> LoaderOptions:
-    """Native options with the defaults, and these.
+    """Native options: the defaults, changed by `options`.
 
     Args:
       options: dict of fields; extra_roots, fields and columns are lists of
@@ -319,7 +319,7 @@ def loader_options(options) -> LoaderOptions:
 
 
 def class_names(get_name, handle, count):
-    """The names of `count` classes, by a native function that gives one."""
+    """The names of `count` classes, from a native function that gives one."""
     names, name, length = [], c.c_void_p(), c.c_size_t()
     for label in range(count):
         check(get_name(handle, label, c.byref(name), c.byref(length)))
@@ -329,7 +329,7 @@ def class_names(get_name, handle, count):
 
 
 def runtime_dir() -> str:
-    """Where the daemon's socket is looked for."""
+    """The directory of the daemon's socket."""
     path = c.create_string_buffer(4096)
     check(lib.forebay_runtime_dir(path, len(path)))
     return os.fsdecode(path.value)
@@ -339,7 +339,7 @@ def ping(directory: str) -> bool:
     """Whether a daemon accepts connections there.
 
     Raises:
-      errors.PermissionDenied: it is not to be trusted.
+      errors.PermissionDenied: the daemon cannot be trusted.
     """
     status = lib.forebay_ping(os.fsencode(directory))
     if status == 9:

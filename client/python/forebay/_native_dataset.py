@@ -1,4 +1,4 @@
-"""Native datasets, made of what _source.py describes."""
+"""Native datasets, made of the sources that _source.py describes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ _NAMED_PARTS = 3
 
 
 class NativeDataset:
-    """A dataset for options of a native loader, as long as this is kept.
+    """A dataset for the options of a native loader, while this object lives.
 
-    Sent again by whoever reconnects; a forked child may use its parent's.
+    A loader that reconnects sends it again; a forked child may use its parent's.
 
     Attributes:
       handle: ctypes.c_void_p, a forebay_dataset.
     """
 
     def __init__(self, make, *arguments):
-        """`make` is a native function that takes the arguments and an out
-        pointer."""
+        """`make` is a native function of the arguments and an out pointer."""
         self.handle = c.c_void_p()
         _native.check(make(*arguments, c.byref(self.handle)))
 
@@ -37,7 +36,7 @@ class NativeDataset:
 
 
 def describe(source):
-    """For people: where a source lies."""
+    """A source's location, for messages."""
     if isinstance(source, Folder):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
@@ -50,26 +49,26 @@ def describe(source):
                                                else "")
 
 
-def build(source, place):
+def build(source, folder_options):
     """The NativeDataset of a source.
 
     Args:
-      place: a function of a folder's path, which gives _native.LoaderOptions
-        that describe it.
+      folder_options: a function of a folder's path that returns the
+        _native.LoaderOptions describing it.
     """
     lib = _native.lib
     if isinstance(source, Folder):
         return NativeDataset(lib.forebay_dataset_from_place,
-                             c.byref(place(source.path)))
+                             c.byref(folder_options(source.path)))
     if isinstance(source, Arrays):
         return _build_arrays(source)
     if isinstance(source, Subset):
-        whole = build(source.source, place)
+        whole = build(source.source, folder_options)
         indices = _int64(source.indices, "indices")
         return NativeDataset(lib.forebay_dataset_subset, whole.handle,
                              indices.ctypes.data, len(indices))
     if isinstance(source, Concat):
-        parts = [build(part, place) for part in source.parts]
+        parts = [build(part, folder_options) for part in source.parts]
         handles = (c.c_void_p * len(parts))(*(p.handle for p in parts))
         return NativeDataset(lib.forebay_dataset_concatenate, handles,
                              len(parts))
@@ -88,7 +87,7 @@ def _int64(values, name):
 
 def _build_arrays(source):
     import numpy
-    kept = []  # until they are copied
+    copied = []  # keeps the arrays alive until the library has copied them
     native = (_native.Array * len(source.fields))()
     for into, (name, kind, array) in zip(native, source.fields):
         array = (_int64(array, name) if kind == "label" else
@@ -101,9 +100,9 @@ def _build_arrays(source):
         if dtype is None or not array.dtype.isnative:
             raise errors.Unsupported(
                 f"{name}: batches cannot have {array.dtype}")
-        # One dimension more than there is room for is refused by number.
+        # The library refuses a rank that the struct has no room for.
         shape = array.shape[:len(into.shape)]
-        kept.append(array)
+        copied.append(array)
         into.name, into.kind, into.dtype = name.encode(), _KINDS[kind], dtype
         into.rank, into.data = array.ndim, array.ctypes.data
         into.shape[:len(shape)] = shape

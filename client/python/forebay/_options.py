@@ -1,4 +1,4 @@
-"""The arguments of a DataLoader, checked and made native."""
+"""Checks the arguments of a DataLoader and makes native options of them."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _path_of_url(url):
 
 
 def path_of(dataset):
-    """What the daemon knows a dataset by: the absolute path of what is given as
-    a path or a file:// URI, or a URI that the daemon reads itself."""
+    """The name by which the daemon knows a dataset: the absolute path for a path
+    or a file:// URI, else a URI that the daemon reads itself."""
     try:
         uri = os.fspath(dataset)
     except TypeError:
@@ -103,7 +103,7 @@ def _source_options(source, extra_roots):
 
 
 def dataset_options(dataset, fields, extra_roots=()):
-    """The options that say what a dataset is, from DataLoader's arguments."""
+    """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, (Arrays, Concat, Folder, Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
@@ -146,7 +146,7 @@ def _check_extra_roots(extra_roots, dataset):
 
 
 def check_unsupported(device, order, shuffle):
-    """Refuses what no part of this version can do, one sentence each."""
+    """Refuses what this version cannot do, and unknown values."""
     if str(device) != "cpu":
         raise errors.Unsupported(
             f"device={str(device)!r}: this version delivers to the CPU only; "
@@ -178,12 +178,12 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
     """A dict of fields of _native.LoaderOptions.
 
     Args:
-      listed: whether each epoch comes with a list of its samples, which the
-        order, rank, world size and pad then have no part in.
+      listed: whether each epoch comes with a list of its samples. Order, rank,
+        world size and pad then have no effect.
       coordinated: whether the daemon picks the order.
 
     Raises:
-      errors.InvalidArgument: naming the argument.
+      errors.InvalidArgument: an argument is wrong; names it.
     """
     if transform is not None and not isinstance(transform,
                                                 transforms.Transform):

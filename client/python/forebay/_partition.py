@@ -1,27 +1,27 @@
 """How far an epoch has come, for all ranks together.
 
-The order of an epoch is one for all ranks: of W ranks, rank r visits the places
-r, r + W, r + 2W, ... of it. So after equally many steps of equally large batches
-they have visited all places before one, which is the position that a state
-holds: it is the same on each of them, and says all that others need to go on,
-however many they are.
+All ranks share one order of an epoch: of W ranks, rank r visits its places r,
+r + W, r + 2W, ... After equally many steps with equal batch sizes, the ranks
+have visited all places before one place. That place is the position that a state
+holds. It is the same on every rank, and suffices for any number of ranks to go
+on.
 """
 
 from __future__ import annotations
 
 
 class Partition:
-    """Which places of an epoch's order one of some ranks visits.
+    """The places of an epoch's order that one rank visits.
 
     Attributes:
-      places: int, of the order, all ranks'.
+      places: int, the length of the order of all ranks.
     """
 
     def __init__(self, *, places: int, rank: int, world_size: int, pad: str,
                  batch_size: int):
         """
         Args:
-          places: of the order, all ranks'.
+          places: the length of the order of all ranks.
           pad: "wrap", "drop" or "none".
         """
         self.places = places
@@ -31,16 +31,16 @@ class Partition:
         self._batch_size = batch_size
 
     def start_at(self, place: int) -> int:
-        """Where all ranks begin that go on at `place`.
+        """The place at which all ranks begin in order to go on at `place`.
 
-        "none" begins there: each sample from there on comes exactly once, and
-        ranks differ by one at most. The others give all ranks equally many, and
-        so begin at a multiple of their number: "wrap" at the one before, so that
-        each sample from `place` on comes at least once, "drop" at the one after,
-        so that each comes at most once.
+        "none" begins there: each further sample comes exactly once, and the
+        ranks' numbers of samples differ by at most one. The others give all
+        ranks equally many samples, and so begin at a multiple of world_size.
+        "wrap" takes the one before, so that each further sample comes at least
+        once; "drop" takes the one after, so that each comes at most once.
         """
         if place >= self.places:
-            return self.places  # all is done
+            return self.places  # the epoch is complete
         beyond = place % self._world_size
         if self._pad == "wrap":
             return place - beyond
@@ -49,7 +49,7 @@ class Partition:
         return place
 
     def first_sample(self, start: int, samples_per_epoch: int) -> int:
-        """How many samples of this rank's epoch lie before the place `start`.
+        """The number of this rank's samples before the place `start`.
 
         Args:
           samples_per_epoch: of this rank.
@@ -60,12 +60,12 @@ class Partition:
         return min(max(0, before), samples_per_epoch)
 
     def place_of(self, start: int, samples: int) -> int:
-        """The first place that no rank has visited, if all have made equally
-        many steps; the same from each rank's point of view.
+        """The first place that no rank has visited, if all ranks have made
+        equally many steps. Every rank computes the same.
 
         Args:
-          start: where all ranks began.
-          samples: that this rank has seen since.
+          start: the place at which all ranks began.
+          samples: how many this rank has seen since.
         """
         steps = -(-samples // self._batch_size)
         place = start + steps * self._batch_size * self._world_size

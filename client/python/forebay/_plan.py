@@ -1,4 +1,4 @@
-"""What a DataLoader's arguments come to, whoever's objects they are."""
+"""Makes one plan of a DataLoader's arguments, from whichever library they are."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from . import (_batch, _job, _options, _sampling, _torch_arguments, _torch_data,
                _translate, errors)
+from ._post_processing import PostProcessing
 from ._sampling import Sampling
 from ._source import Folder
-from ._trainer_side import TrainerSide
 from .transforms import Transform
 
 
 class Plan(NamedTuple):
-    """What is asked of the daemon, and what is left to the trainer.
+    """What the daemon does for a loader, and what the trainer does.
 
     Attributes:
       options: dict of fields of _native.LoaderOptions.
       transform: for the daemon, or None.
       framework: "torch" or "numpy".
-      trainer_side: for each batch, or None: batches stay as they come.
+      post_processing: of each batch; None leaves batches as they are.
       sampling: the order.
-      size: samples of a dataset object; None: the daemon will know.
+      size: samples of a dataset object; None if only the daemon knows.
       classes: of a dataset object, if it tells them.
     """
 
     options: Dict[str, Any]
     transform: Optional[Transform]
     framework: str
-    trainer_side: Optional[TrainerSide]
+    post_processing: Optional[PostProcessing]
     sampling: Sampling
     size: Optional[int]
     classes: Optional[List[str]]
@@ -40,14 +40,14 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
          pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
          **others: Any) -> Plan:
-    """Understands a DataLoader's arguments.
+    """Makes a plan of a DataLoader's arguments.
 
     Args:
       stacklevel: of warnings, as seen from the caller.
       The others: all of DataLoader's.
 
     Raises:
-      errors.ForebayError: of the class that suits; one sentence says why.
+      errors.ForebayError: of the fitting class; one sentence says why.
     """
     _torch_arguments.check(batch_size, batch_sampler, collate_fn)
     _options.check_unsupported(device, order, shuffle)
@@ -69,9 +69,10 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
              _translate.translate(transform, data.channels, data.extent))
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
-    side = TrainerSide(kind, split.trailing, split.takes,
-                       None if data is None else data.target_transform,
-                       batch_transform, pin_memory)
+    processing = PostProcessing(
+        kind, split.trailing, split.input_kind,
+        None if data is None else data.target_transform, batch_transform,
+        pin_memory)
     if distributed:
         rank, world_size, _ = _job.distributed_rank()
     sampling = _sampling.read(sampler, size, shuffle, generator).completed(
@@ -81,8 +82,9 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
         seed=sampling.seed, transform=split.transform, rank=sampling.rank,
         world_size=sampling.world_size, pad=sampling.pad,
         listed=sampling.listed, coordinated=order == "coordinated", **others)
-    return Plan(options, split.transform, kind, None if side.idle else side,
-                sampling, size, None if data is None else data.classes)
+    return Plan(options, split.transform, kind,
+                None if processing.is_empty else processing, sampling, size,
+                None if data is None else data.classes)
 
 
 def _check_transform(transform: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where a loader stands, and how that is kept."""
+"""The position of a loader, and how a state stores it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ class Position:
     Attributes:
       epoch: int.
       start: int, the place in the epoch's order at which all ranks began.
-      first: int, the samples of this rank before it.
-      samples: int, of this rank, returned by next() since.
-      indices: the epoch's samples where the order is listed: NumPy int64, (M,);
-        None before they are drawn.
-      generator: bytes, the state that the sampler's generator has been left in
-        when indices were drawn last, or None.
-      seen: a Seen of the epoch's samples returned by next(), those before
-        `first` included, where the order is coordinated; else None, or none yet.
-      last: what settle() adds to `seen`, once it is counted: what `samples` is
-        then, and the last batch's sample numbers; None: there was none.
+      first: int, this rank's samples before `start`.
+      samples: int, this rank's samples that next() has returned since.
+      indices: with a listed order, the epoch's samples: NumPy int64, (M,); None
+        before they are drawn.
+      generator: bytes, the state of the sampler's generator after the last draw
+        of indices, or None.
+      seen: with a coordinated order, a Seen of the samples that next() has
+        returned, those before `first` included; None if there are none yet.
+        None with other orders.
+      last: what settle() adds to `seen`: the value of `samples` once the last
+        batch is counted, and its sample numbers. None if there was no batch.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "generator",
@@ -54,13 +55,13 @@ class Position:
             self.seen.add(last[1])
 
     def copy(self) -> Position:
-        """This one, from which next() has returned nothing yet."""
+        """The same position, as if next() had returned nothing since."""
         seen = None if self.seen is None else self.seen.copy()
         return Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
 
     def list_to_send(self) -> Any:
-        """What Connection.start_epoch takes as indices."""
+        """The indices for Connection.start_epoch."""
         return self.seen.indices() if self.seen else self.indices
 
 
@@ -70,7 +71,7 @@ _PAD = {number: name for name, number in _native.UNEVEN.items()}
 def _partition(options: Dict[str, Any], dataset: DatasetInfo,
                indices: Any) -> Partition:
     batch_size = options["batch_size"]
-    if indices is not None:  # this process's own
+    if indices is not None:  # these are this process's alone
         return Partition(places=len(indices), rank=0, world_size=1, pad="none",
                          batch_size=batch_size)
     return Partition(places=len(dataset), rank=options["rank"],
@@ -80,7 +81,7 @@ def _partition(options: Dict[str, Any], dataset: DatasetInfo,
 
 def save(position: Position, dataset: DatasetInfo,
          options: Dict[str, Any]) -> Dict[str, Any]:
-    """A position as a dict of plain values.
+    """Makes a dict of plain values of a position.
 
     Args:
       options: of _options.build.
@@ -96,7 +97,7 @@ def save(position: Position, dataset: DatasetInfo,
         "position": partition.place_of(position.start, position.samples),
     }
     if position.indices is not None:
-        # No seed tells a sampler's order: it goes with the state.
+        # No seed yields a sampler's order: the state stores it.
         state["indices"] = position.indices.astype("<i8").tobytes()
     if position.generator is not None:
         state["generator"] = position.generator
@@ -128,7 +129,7 @@ def _bytes(state: Mapping[str, Any], key: str) -> Optional[bytes]:
 
 def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
                   options: Dict[str, Any]) -> None:
-    """Whether the state was saved with this package, dataset, seed and order."""
+    """Checks that the state was saved with this package, dataset, seed and order."""
     if not isinstance(state, Mapping):
         raise errors.StateError(
             f"a state is a dict, not {reprlib.repr(state)}")
@@ -151,8 +152,8 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
 
 
 def _indices(state: Mapping[str, Any], size: int) -> Any:
-    """The order under way of a sampler's: NumPy int64, (M,); None: it was not
-    drawn yet."""
+    """The sampler's current order: NumPy int64, (M,); None if it was not drawn
+    yet."""
     saved = _bytes(state, "indices")
     if saved is None:
         _number(state, "position", 0)
@@ -169,15 +170,15 @@ def _indices(state: Mapping[str, Any], size: int) -> Any:
 
 def load(state: Mapping[str, Any], dataset: DatasetInfo,
          options: Dict[str, Any], samples_per_epoch: int) -> Position:
-    """The position that `save` was given.
+    """The position of which `save` made the state.
 
     Args:
       options: of _options.build.
       samples_per_epoch: of this rank.
 
     Raises:
-      errors.StateError: the state is of another dataset, seed or order, or
-        damaged.
+      errors.StateError: the state is damaged, or belongs to another dataset,
+        seed or order.
     """
     _check_origin(state, dataset, options)
     epoch = _number(state, "epoch", _native.EPOCHS - 1)

@@ -1,4 +1,4 @@
-"""The programs that an installed wheel brings, as commands."""
+"""Commands for the programs that a wheel installs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def _become(name: str) -> None:
 
 
 def forebayd() -> None:
-    """Becomes the daemon, with this process's arguments."""
+    """Replaces this process by the daemon, with the same arguments."""
     _become("forebayd")
 
 
 def forebayctl() -> None:
-    """Becomes the daemon's command line, with this process's arguments."""
+    """Replaces this process by forebayctl, with the same arguments."""
     _become("forebayctl")

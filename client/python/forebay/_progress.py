@@ -1,4 +1,4 @@
-"""Which epoch a loader is in, which comes next, and how that is kept."""
+"""A loader's current epoch and its next one, and how a state stores them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _check_epoch(epoch: int) -> None:
 class Progress:
     """Leads a loader from epoch to epoch.
 
-    Used by one thread at a time, but for the samples of a position under way.
+    Used by one thread at a time, except for the samples of the running position.
     """
 
     def __init__(self, sampling: Sampling, options: Dict[str, Any],
@@ -34,40 +34,39 @@ class Progress:
         self._options = options
         self._dataset = dataset
         self._next = self._state = Position(0)
-        # Whether no state was loaded, and no sample returned before the epoch
-        # under way.
+        # Whether no state was loaded, and no sample returned before the running
+        # epoch.
         self._is_new = True
-        self._begun = -1  # the last epoch that was
-        # Of the epoch under way, and its samples when _state was set.
+        self._begun = -1  # the epoch that began last
+        # The running epoch's position, and its samples when _state was set.
         self._running: Optional[Position] = None
         self._samples_before = 0
-        # What the sampler says while it is not to be listened to.
-        self._passed: Optional[int] = None
+        self._ignored_epoch: Optional[int] = None  # while the sampler says this
         self._drawn: Any = None  # the last indices of a listed order
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody relies on the dataset's version: no sample was returned,
-        no state loaded, and the dataset not opened anew."""
+        """Whether nobody relies on the dataset's version yet: no sample was
+        returned, no state loaded, and the dataset not opened again."""
         running = self._running
         return self._is_new and (running is None or running.samples == 0)
 
-    def set_renewed(self) -> None:
-        """The dataset was opened anew, which it is once."""
+    def set_reopened(self) -> None:
+        """Notes that the dataset was opened again, which is allowed once."""
         self._is_new = False
 
     @property
     def state(self) -> Position:
-        """What a state_dict tells of: what next() has returned, or where the
-        next iter() begins if that was said since."""
+        """The position for a state_dict: after what next() has returned, or where
+        the next iter() begins if that was set since."""
         running = self._running
         if running is not None and running.samples != self._samples_before:
             return running
         return self._state
 
     def batches(self, per_epoch: int) -> int:
-        """How many an epoch has: as many as the daemon says, unless the sampler
-        does. Raises TypeError if nobody can know."""
+        """The number of batches in an epoch: the daemon's, or the sampler's if it
+        lists samples. Raises TypeError if the sampler has no length."""
         if not self._sampling.listed:
             return per_epoch
         whole, rest = divmod(self._sampling.count(self._drawn),
@@ -75,7 +74,7 @@ class Progress:
         return whole + (rest > 0 and not self._options["drop_last"])
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch is next; tells the sampler, too."""
+        """Sets which epoch is next; tells the sampler, too."""
         number = operator.index(epoch)
         _check_epoch(number)
         self._sampling.set_epoch(number)
@@ -89,16 +88,15 @@ class Progress:
                 self._samples_before = self._running.samples
 
     def next_position(self, stacklevel: int) -> Position:
-        """Where iter() begins: in the epoch that the sampler was told, if it is
-        one to be told."""
+        """Where iter() begins: in the sampler's epoch, if the sampler has one."""
         told = self._sampling.epoch
-        if told is not None and told != self._passed:
+        if told is not None and told != self._ignored_epoch:
             _check_epoch(told)
             if told == self._begun and self._sampling.shuffle:
                 warn_of_repeated(self._sampling.sampler, told, stacklevel + 1)
             self._move_to(told)
         if self._sampling.listed:
-            # Kept there: an epoch that cannot be begun yet is the same one later.
+            # Drawn once: an epoch that fails to begin is the same at the next try.
             self._sampling.complete(self._next, len(self._dataset))
             self._drawn = self._next.indices
         position = self._next.copy()
@@ -108,16 +106,16 @@ class Progress:
         return position
 
     def begin(self, position: Position) -> None:
-        """The epoch of this position is under way."""
+        """Makes this position's epoch the running one."""
         self._is_new = self.is_new
         self._next = Position(position.epoch + 1, generator=position.generator)
         self._begun = position.epoch
-        self._passed = None
+        self._ignored_epoch = None
         self._running = self._state = position
         self._samples_before = 0
 
     def end(self) -> None:
-        """The epoch under way has come to its end."""
+        """Ends the running epoch, which is complete."""
         self._is_new = self.is_new
         self._running = None
         self._state = self._next
@@ -133,5 +131,5 @@ class Progress:
         self._running = None
         self._next = self._state = position
         self._is_new = False
-        # A sampler that nobody tells an epoch from now on has no say.
-        self._passed = self._sampling.epoch
+        # The sampler's epoch counts once it is set again.
+        self._ignored_epoch = self._sampling.epoch

@@ -12,13 +12,13 @@ from ._connection import SLICE_SECONDS, _build_pipeline, _wait
 _DTYPES = {getattr(_native, name.upper()): name for name in (
     "uint8", "float16", "float32", "int64", "float64", "int32", "int16", "int8",
     "bool", "uint16", "uint32", "uint64")}
-MOST = 1024  # samples of one fetch
+MAX_FETCH = 1024  # samples of one fetch
 
 
 class Reader:
-    """An open native reader, as long as its daemon is there.
+    """A native reader, open at one daemon.
 
-    Used by one thread at a time, of the process that made it.
+    Used by one thread at a time, in the process that created it.
 
     Attributes:
       dataset_version: bytes.
@@ -35,7 +35,7 @@ class Reader:
           decode: whether images come as pixels.
         """
         self._lib = _native.lib
-        self._handle = c.c_void_p()  # null until it is made
+        self._handle = c.c_void_p()  # null until it is created
         self._pid = os.getpid()
         self._is_asked = False
         pipeline = _build_pipeline(transform)
@@ -53,16 +53,17 @@ class Reader:
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self._fields = range(info.field_count)
-        self._names = options["fields"]  # of shards, which alone have JSON
+        self._names = options["fields"]  # of shards; only those have JSON
         self._decode = decode
         self.classes = _native.class_names(
             self._lib.forebay_reader_class_name, self._handle, info.class_count)
 
     def fetch(self, samples):
-        """Some samples, 1 to MOST numbers: a list of a tuple of values each.
+        """Fetches 1 to MAX_FETCH samples by number; returns a list of a tuple of
+        values each.
 
         Raises:
-          errors.ForebayError: why the first that cannot be had cannot.
+          errors.ForebayError: why the first sample that failed did.
         """
         numbers = (c.c_int64 * len(samples))(*samples)
         self._is_asked = True
@@ -72,7 +73,7 @@ class Reader:
             _wait(lambda: self._lib.forebay_reader_await(self._handle,
                                                          SLICE_SECONDS))
         except errors.PASSING:
-            raise  # another daemon is asked, through another reader
+            raise  # the next try uses another reader
         except errors.ForebayError:
             self._is_asked = False
             raise
@@ -81,8 +82,8 @@ class Reader:
                 for at, number in enumerate(samples)]
 
     def is_usable(self):
-        """Not in a forked child, nor without the daemon, nor when an answer was
-        not waited for."""
+        """False in a forked child, once the daemon is gone, and after an answer
+        that was not awaited."""
         return self._pid == os.getpid() and not self._is_asked
 
     def _value(self, at, number, index):
@@ -112,10 +113,10 @@ class Reader:
 
 
 def _array(field):
-    """The array that a field is, copied."""
+    """Copies a field as an array."""
     import numpy
     shape = tuple(field.shape[:field.rank])
-    # NumPy has no bfloat16: its bits come as uint16.
+    # NumPy has no bfloat16: its bits become uint16.
     made = numpy.empty(shape, _DTYPES.get(field.dtype, "uint16"))
     c.memmove(made.ctypes.data, field.data, field.bytes)
     return made

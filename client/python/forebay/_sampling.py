@@ -1,4 +1,4 @@
-"""Which samples an epoch has, and in which order: what torch's samplers say."""
+"""The samples of an epoch and their order, read from torch's samplers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _TORCH = "torch.utils.data"
 
 
 class Sampling(NamedTuple):
-    """An order, and who has a part in it.
+    """An order, and the part of it that this process reads.
 
     Attributes:
       shuffle: as DataLoader's.
-      seed: of the order; None: DataLoader's.
-      rank, world_size: which part of it; None: DataLoader's.
-      pad: as DataLoader's; None: that.
-      listed: whether the sampler's own indices are each epoch's.
-      sampler: what was passed, or None.
+      seed: of the order; None takes DataLoader's.
+      rank, world_size: which part of it; None takes DataLoader's.
+      pad: as DataLoader's; None takes that.
+      listed: whether the sampler's own indices make each epoch.
+      sampler: the argument, or None.
     """
 
     shuffle: Union[bool, str]
@@ -35,10 +35,10 @@ class Sampling(NamedTuple):
 
     def completed(self, seed: int, rank: int, world_size: int,
                   pad: str) -> Sampling:
-        """With DataLoader's arguments for what the sampler leaves open.
+        """Fills in DataLoader's arguments where the sampler leaves them open.
 
         Raises:
-          errors.InvalidArgument: both say something.
+          errors.InvalidArgument: an argument contradicts the sampler.
         """
         if seed and self.seed not in (None, seed):
             raise errors.InvalidArgument(
@@ -59,20 +59,20 @@ class Sampling(NamedTuple):
 
     @property
     def epoch(self) -> Optional[int]:
-        """The epoch that the sampler was told, if it is one to be told."""
+        """The sampler's epoch; None if it has no set_epoch."""
         if not hasattr(self.sampler, "set_epoch"):
             return None
         epoch = getattr(self.sampler, "epoch", None)
         return epoch if isinstance(epoch, int) else None
 
     def set_epoch(self, epoch: int) -> None:
-        """Tells the sampler, too."""
+        """Sets the sampler's epoch, if it has one."""
         if self.epoch is not None:
             self.sampler.set_epoch(epoch)
 
     def count(self, drawn: Any) -> int:
-        """How many samples a listed epoch has; those of the last that was drawn
-        where the sampler does not say."""
+        """The number of samples in a listed epoch: the sampler's length, else that
+        of the last indices drawn."""
         try:
             return len(self.sampler)
         except TypeError:
@@ -87,7 +87,7 @@ class Sampling(NamedTuple):
           size: of the dataset.
 
         Raises:
-          errors.InvalidArgument: the sampler gives something else.
+          errors.InvalidArgument: the sampler yields something else.
         """
         import numpy
         try:
@@ -105,22 +105,22 @@ class Sampling(NamedTuple):
         return indices
 
     def complete(self, position: Position, size: int) -> None:
-        """Draws the epoch that a position begins, unless it was drawn before."""
+        """Draws the indices of a position's epoch, unless that was done before."""
         if position.indices is None:
             indices = self.draw(size)
-            # First: who is interrupted has both or draws both again.
+            # First: an interrupted call has set both, or draws both again.
             position.generator = self._generator_state()
             position.indices = indices
 
     def _generator_state(self) -> Optional[bytes]:
-        """Of the sampler's own generator, if it has one."""
+        """The state of the sampler's own generator, if it has one."""
         generator = getattr(self.sampler, "generator", None)
         if generator is None:
             return None
         return generator.get_state().numpy().tobytes()
 
     def set_generator_state(self, state: Optional[bytes]) -> None:
-        """Lets the sampler's generator go on from there.
+        """Sets the state of the sampler's generator, if it has one.
 
         Raises:
           errors.StateError: it is no state of that generator.
@@ -147,16 +147,16 @@ def _plain(sampler: Any, name: str) -> bool:
 
 def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
          generator: Any) -> Sampling:
-    """What DataLoader's arguments say of the order.
+    """Reads the order from DataLoader's arguments.
 
     Args:
-      sampler: of torch's; any iterable of the dataset's indices; None.
-      size: of the dataset that it was made for; None: not known yet.
+      sampler: one of torch's, any iterable of the dataset's indices, or None.
+      size: of the dataset that it was made for; None if not known yet.
       shuffle: as DataLoader's.
-      generator: a torch.Generator whose seed becomes the order's; None.
+      generator: a torch.Generator whose seed becomes the order's, or None.
 
     Raises:
-      errors.InvalidArgument: they contradict one another.
+      errors.InvalidArgument: the arguments contradict one another.
     """
     if sampler is None:
         return Sampling(False if shuffle is None else shuffle, _seed(generator))
@@ -192,7 +192,7 @@ def _check_size(sampler: Any, made_for: int, size: Optional[int]) -> None:
 
 
 def warn_of_repeated(sampler: Any, epoch: int, stacklevel: int) -> None:
-    """For an epoch that a sampler has again because nobody told it another."""
+    """Warns of an epoch that repeats because set_epoch was not called."""
     warnings.warn(
         f"epoch {epoch} begins again, with the same order and the same "
         f"augmentations: call {type(sampler).__name__}.set_epoch before each "

@@ -1,9 +1,9 @@
 """A cgroup of its own for a daemon that a trainer starts.
 
-Such a daemon serves trainers that come later, too: in the cgroup of the first
-one it would end with that one's session, and be charged to it. It leaves that
-cgroup only in a login session, or beneath the user's own systemd. Containers,
-batch schedulers and system services count on what they started to stay.
+Such a daemon also serves later trainers. In the cgroup of the first one, it
+would end with that trainer's session and be charged to it. It leaves that cgroup
+only in a login session, or beneath the user's own systemd. Containers, batch
+schedulers and system services rely on their processes staying in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOREIGN_VARIABLES = (
 
 
 def _read(path: pathlib.Path) -> str:
-    """A small file's text; "" if it cannot be read."""
+    """A small file's text, stripped; "" if it cannot be read."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -44,8 +44,8 @@ def _least_quota(texts: list[str]) -> str:
     return f"{100 * min(parts):.2f}%"
 
 
-# By the file of a limit: systemd's name for it, and which of several holds, the
-# innermost cgroup's first.
+# By the file of a limit: systemd's name for it, and how to choose among several
+# values, of which the innermost cgroup's comes first.
 _LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
     "memory.max": ("MemoryMax", _least),
     "memory.high": ("MemoryHigh", _least),
@@ -89,7 +89,7 @@ def _limits_of(levels: list[pathlib.Path]) -> dict[str, list[str]]:
 
 
 def _delegated(root: pathlib.Path, uid: int) -> set[str]:
-    """The controllers by which the user's systemd may set limits."""
+    """The controllers with which the user's systemd may set limits."""
     service = (f"sys/fs/cgroup/user.slice/user-{uid}.slice/"
                f"user@{uid}.service/cgroup.controllers")
     return set(_read(root / service).split())
@@ -97,16 +97,16 @@ def _delegated(root: pathlib.Path, uid: int) -> set[str]:
 
 def launcher(environment: Mapping[str, str], uid: int,
              root: str = "/") -> list[str]:
-    """The words before a command that give it a scope of its own, with the
-    limits that this process's cgroup has.
+    """The words to put before a command to give it a scope of its own, with the
+    limits of this process's cgroup.
 
     Args:
       environment: of this process.
       uid: the user.
-      root: the folder in which proc, run and sys lie.
+      root: the folder that contains proc, run and sys.
 
     Returns:
-      An empty list where the command is to stay in this process's cgroup.
+      An empty list if the command is to stay in this process's cgroup.
     """
     top = pathlib.Path(root)
     if any(environment.get(name) for name in _FOREIGN_VARIABLES):

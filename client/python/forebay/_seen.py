@@ -1,4 +1,4 @@
-"""Which samples of an epoch were seen, where no number tells it."""
+"""The samples of an epoch that were seen, for orders that no number tells."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Seen:
         return numpy.flatnonzero(self._has).astype(numpy.int64)
 
     def to_text(self) -> str:
-        """The set as text: base64 of its bits, sample 0 the lowest of the
+        """The set as text: base64 of its bits; sample 0 is the lowest bit of the
         first byte."""
         import numpy
         bits = numpy.packbits(self._has, bitorder="little")
@@ -47,10 +47,10 @@ class Seen:
 
     @classmethod
     def from_text(cls, text: Any, size: int) -> Seen:
-        """The set that to_text made text of.
+        """The set of which to_text made the text.
 
         Raises:
-          errors.StateError: it is not of a set of that size.
+          errors.StateError: the text is not that of a set of this size.
         """
         import numpy
         try:

@@ -1,7 +1,8 @@
-"""What a dataset is made of, as data: what the daemon is told of it.
+"""What a dataset is made of, as data for the daemon.
 
-A source is a tree: folders and arrays at its leaves, concatenations and subsets
-above them. Sample numbers are those of torch's datasets of the same kind.
+A source is a tree: its leaves are folders and arrays, the nodes above them
+concatenations and subsets. Sample numbers are those of torch's datasets of the
+same kind.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ class Folder(NamedTuple):
     """Class folders of images, with the semantics of torchvision's ImageFolder.
 
     Attributes:
-      path: str or os.PathLike, the folder, or a place that the daemon reads
+      path: str or os.PathLike, the folder, or a URI that the daemon reads
         itself ("gs://bucket/...").
     """
 
@@ -21,13 +22,13 @@ class Folder(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """Samples that this process has in memory; the daemon gets one copy.
+    """Samples in this process's memory; the daemon gets one copy.
 
     Attributes:
-      fields: tuple of (name, kind, array): what a batch is made of, in order.
-        Each array has the samples first. Of kind "image": uint8, (N, H, W) or
-        (N, H, W, C) with 1 or 3 channels; "label": integers, (N,), which become
-        int64; "array": (N, ...) of a type that batches can have.
+      fields: tuple of (name, kind, array): the fields of a batch, in order. The
+        first dimension of each array is the samples. Kind "image": uint8, (N, H,
+        W) or (N, H, W, C) with 1 or 3 channels; "label": integers, (N,), which
+        become int64; "array": (N, ...) of a type that batches can have.
     """
 
     fields: Tuple[Tuple[str, str, Any], ...]

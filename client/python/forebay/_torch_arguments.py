@@ -1,4 +1,4 @@
-"""Arguments of torch's DataLoader that need nothing here, or cannot be had."""
+"""Arguments of torch's DataLoader that are unnecessary or unsupported here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 from . import errors
 
-# What torch's are when nobody gives them.
+# With torch's defaults.
 _UNNECESSARY: Dict[str, Any] = {
     "num_workers": 0, "timeout": 0, "worker_init_fn": None,
     "multiprocessing_context": None, "prefetch_factor": None,
@@ -20,7 +20,7 @@ def without_unnecessary(given: Dict[str, Any],
                         stacklevel: int) -> Dict[str, Any]:
     """The arguments that have an effect.
 
-    Says, once a process for each, which have none although they were given.
+    Warns of each other one that was given, once a process.
     """
     names = [name for name, value in _UNNECESSARY.items()
              if given[name] != value and name not in _told]
@@ -35,10 +35,10 @@ def without_unnecessary(given: Dict[str, Any],
 
 
 def check(batch_size: Any, batch_sampler: Any, collate_fn: Any) -> None:
-    """Refuses what the daemon cannot do for a user.
+    """Refuses arguments that the daemon cannot follow.
 
     Raises:
-      errors.Unsupported: saying what to do instead.
+      errors.Unsupported: the message says what to do instead.
     """
     if batch_sampler is not None:
         raise errors.Unsupported(

@@ -1,6 +1,6 @@
-"""Datasets of torch and torchvision, understood by what they are called and hold.
+"""Reads datasets of torch and torchvision by their class names and attributes.
 
-Neither is imported: who passes such an object has done that.
+Imports neither: a caller that passes such an object has done that.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class TorchData(NamedTuple):
     Attributes:
       source: its samples.
       size: how many.
-      transform: the dataset's own, of each image; or None.
-      target_transform: likewise, of each label.
-      channels: of the images; 0: there are none.
+      transform: the dataset's own, for each image, or None.
+      target_transform: likewise, for each label.
+      channels: of the images; 0 if there are none.
       extent: (height, width) that all images have, or None.
       classes: list of str, or None.
     """
@@ -45,8 +45,8 @@ class TorchData(NamedTuple):
 
 
 def is_object(dataset: Any) -> bool:
-    """Whether a dataset is an object in the manner of torch's, rather than the
-    name of a place or a source of our own."""
+    """Whether a dataset is an object like torch's, rather than a path, a URI or a
+    source of this package."""
     kind = type(dataset)
     return (not isinstance(dataset, _OURS) and
             kind.__module__ not in ("builtins", "numpy") and
@@ -65,8 +65,8 @@ def read(dataset: Any) -> TorchData:
     """What a dataset object is made of.
 
     Raises:
-      errors.Unsupported: it is of a kind whose samples only its own code knows.
-      errors.InvalidArgument: it contradicts itself.
+      errors.Unsupported: only the object's own code knows its samples.
+      errors.InvalidArgument: the object contradicts itself.
     """
     if _plain(dataset, "torch.utils.data", "Subset"):
         return _subset(dataset)
@@ -151,7 +151,7 @@ def _tensors(dataset: Any) -> TorchData:
 
 
 def _images(dataset: Any, channels: int) -> TorchData:
-    """Of what torchvision keeps in memory as pixels and labels."""
+    """Reads a dataset that torchvision holds in memory as pixels and labels."""
     import numpy
     images = numpy.asarray(dataset.data)
     labels = numpy.asarray(dataset.targets, numpy.int64)
@@ -182,7 +182,7 @@ def _root(dataset: Any) -> str:
 
 
 def _check_samples(dataset: Any) -> None:
-    """Refuses samples that are not all images of the root, labelled by folder."""
+    """Refuses samples other than all of the root's images, labelled by folder."""
     root = _root(dataset)
     if (dataset.extensions is None or
             {name.lower() for name in dataset.extensions} != _EXTENSIONS):
@@ -197,7 +197,7 @@ def _check_samples(dataset: Any) -> None:
         name = path[length:].partition(os.sep)[0]
         if labels.get(name) != label or not path.startswith(start):
             raise _not_the_folders(dataset, path)
-    # Lists that somebody has replaced.
+    # The lists may have been replaced.
     if (len(dataset.targets) != len(dataset.samples) or
             getattr(dataset, "imgs", dataset.samples) is not dataset.samples):
         raise _not_the_folders(dataset, root)

@@ -1,6 +1,6 @@
-"""torchvision's transforms, v1 and v2, by what they are called and hold.
+"""Reads torchvision's transforms, v1 and v2, by class names and attributes.
 
-Nothing is imported: a transform that is passed tells its class and arguments.
+Imports nothing: a transform tells its class and its arguments.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _FLOATS = "it would change floating-point pixels: put it before what makes those
 
 
 class Pixels:
-    """What the pixels of a sample are between two ops.
+    """The state of a sample's pixels between two ops.
 
     Attributes:
-      tensor: bool, whether they are a tensor (C, H, W), else a PIL image.
+      tensor: bool, whether they are a tensor (C, H, W) or a PIL image.
       dtype: str, of the tensor.
       channels: int.
     """
@@ -36,11 +36,11 @@ class Pixels:
         return "tensor" if self.tensor else "pil"
 
     def beginning(self) -> List[T.Transform]:
-        """What is to be done first: the daemon decodes to three channels."""
+        """The ops to begin with, as the daemon decodes to three channels."""
         return [T.Grayscale(1)] if self.channels == 1 else []
 
     def ending(self, trailing: bool) -> List[T.Transform]:
-        """What is to be done last: PIL images are made of rows of pixels."""
+        """The ops to end with, as PIL images are made of rows of pixels."""
         return [T.ToImage("NHWC")] if trailing and not self.tensor else []
 
 
@@ -55,7 +55,7 @@ def _sampling(op: Any, pixels: Pixels) -> Dict[str, Any]:
     mode = _PIL_MODES.get(mode, mode)
     if mode == "nearest-exact" or mode == "nearest" and not pixels.tensor:
         return {"interpolation": "nearest"}
-    # PIL always antialiases; tensors are resized so if it is said.
+    # PIL always antialiases; tensors do if the op says so.
     antialias = not pixels.tensor or getattr(op, "antialias", None) is True
     if mode == "bilinear":
         return {"interpolation": mode, "antialias": antialias}
@@ -183,7 +183,7 @@ _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
 
 
 def owns(transform: Any) -> bool:
-    """Whether it is a transform of torchvision's, or a sequence of torch's."""
+    """Whether it is a transform of torchvision, or a Sequential of torch."""
     return comes_from(transform, _PACKAGE) or _is_sequence(transform)
 
 
@@ -207,7 +207,7 @@ def flatten(transform: Any) -> List[Any]:
 
 
 def knows(op: Any) -> bool:
-    """Whether there are counterparts of the op's class."""
+    """Whether the op's class has counterparts."""
     return (isinstance(op, T.Transform) or _is_identity(op) or
             comes_from(op, _PACKAGE) and type(op).__name__ in _COUNTERPARTS)
 
@@ -217,10 +217,10 @@ def _is_identity(op: Any) -> bool:
 
 
 def counterparts(op: Any, pixels: Pixels) -> List[T.Transform]:
-    """What does the same as an op to these pixels, which follow it.
+    """The transforms that do to these pixels what an op does. Updates `pixels`.
 
     Raises:
-      NoCounterpart: nothing does.
+      NoCounterpart: there are none.
     """
     if isinstance(op, T.Transform):
         return [op]

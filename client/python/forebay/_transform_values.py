@@ -1,4 +1,4 @@
-"""Arguments of transforms, checked and made native."""
+"""Checks arguments of transforms and makes native values of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DTYPES = {
 
 
 class InterpolationMode(enum.Enum):
-    """How pixels between pixels are found."""
+    """How resizing computes pixels."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -93,7 +93,7 @@ def pair(value: Any, what: str) -> Tuple[float, float]:
 
 
 def padding_sides(padding: Any) -> Tuple[int, ...]:
-    """(left, top, right, bottom) of torchvision's ways to give padding."""
+    """(left, top, right, bottom) from any form of padding that torchvision takes."""
     if isinstance(padding, numbers.Integral):
         padding = (padding,)
     padding = tuple(pixels(side, "padding", 0) for side in padding)
@@ -129,7 +129,7 @@ def native_padding(sides: Tuple[int, ...], fill: Fill,
 
 def jitter(value: Any, name: str, center: float, low: float,
            high: float, clip: bool) -> Optional[Tuple[float, float]]:
-    """The range that a ColorJitter argument means; None leaves it alone."""
+    """The range that a ColorJitter argument means; None if it changes nothing."""
     if value is None:
         return None
     if isinstance(value, numbers.Real):

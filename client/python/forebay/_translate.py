@@ -1,7 +1,7 @@
-"""Pipelines of other libraries, made into Forebay's own as far as they go.
+"""Translates pipelines of other libraries into Forebay's own.
 
-What has a counterpart is translated; what has none runs in the trainer, where it
-comes last, and is refused where it does not.
+Ops with a counterpart are translated. Ops without one run in the trainer if they
+come last, and are refused otherwise.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class Translation(NamedTuple):
     """A pipeline in two parts.
 
     Attributes:
-      transform: what the daemon does; None: it decodes, to uint8 NCHW.
-      trailing: ops of another library that the trainer runs after that, on
-        each sample.
-      takes: what the first of them takes: "pil", "tensor" (C, H, W), or "array"
-        (H, W, C) by the name `image`.
+      transform: what the daemon does; None if it only decodes, to uint8 NCHW.
+      trailing: ops of another library that the trainer then runs on each
+        sample.
+      input_kind: what the first of them takes: "pil", "tensor" (C, H, W), or
+        "array" (H, W, C) by the name `image`.
     """
 
     transform: Optional[Transform]
     trailing: tuple = ()
-    takes: str = "tensor"
+    input_kind: str = "tensor"
 
 
 def _library(transform: Any) -> Any:
@@ -40,7 +40,7 @@ def _library(transform: Any) -> Any:
 
 
 def is_foreign(transform: Any) -> bool:
-    """Whether `transform` is a pipeline, or an op, of a library known here."""
+    """Whether `transform` is a pipeline or an op of a known library."""
     return _library(transform) is not None
 
 
@@ -53,13 +53,13 @@ def _refuse(foreign: Any, why: NoCounterpart, after: Any) -> None:
 
 def translate(transform: Any, channels: int = 3,
               extent: Optional[Tuple[int, int]] = None) -> Translation:
-    """Splits a pipeline into what the daemon does and what is left.
+    """Splits a pipeline into the daemon's part and the trainer's.
 
     Args:
       transform: of forebay.transforms, torchvision.transforms, its v2, or
-        Albumentations; any other callable runs in the trainer; None.
+        Albumentations; any other callable, which runs in the trainer; or None.
       channels: of the images that it is for.
-      extent: (height, width) of all of them, or None: they may differ.
+      extent: (height, width) of all of them, or None if they may differ.
 
     Raises:
       errors.Unsupported: an op without a counterpart comes before one that has
@@ -89,7 +89,7 @@ def translate(transform: Any, channels: int = 3,
 
 def _sized(transform: Optional[Transform],
            extent: Optional[Tuple[int, int]]) -> Optional[Transform]:
-    """Tells the daemon, which cannot know, that images have one size."""
+    """Tells the daemon that all images have one size, which it cannot know."""
     if extent is None:
         return transform
     whole = CenterCrop(extent)
@@ -97,7 +97,7 @@ def _sized(transform: Optional[Transform],
 
 
 def warn_of(trailing: tuple, stacklevel: int) -> None:
-    """Says once what a loader leaves to its trainer."""
+    """Warns of the ops that run in the trainer."""
     names = ", ".join(name_of(op) for op in trailing)
     warnings.warn(
         f"without a counterpart in forebay.transforms: {names}: runs in the "

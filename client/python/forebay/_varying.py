@@ -1,4 +1,4 @@
-"""Fields whose samples are bytes of different lengths, as lists."""
+"""Makes lists of fields whose samples are bytes of different lengths."""
 
 import json
 import struct
@@ -13,8 +13,8 @@ def maker(kind, name, count, splits_offset, ids_offset):
       kind: _native.TEXT, JSON or BYTES.
       name: the field's.
       count: samples in the batch.
-      splits_offset: where the memory has the bytes' row splits.
-      ids_offset: where it has the samples' numbers.
+      splits_offset: of the bytes' row splits in the memory.
+      ids_offset: of the samples' numbers.
     """
     unpack = struct.Struct(f"={count + 1}q").unpack
     splits_bytes = 8 * (count + 1)

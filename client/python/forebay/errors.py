@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""The exceptions of this package."""
 
 
 class ForebayError(Exception):
@@ -6,23 +6,23 @@ class ForebayError(Exception):
 
 
 class InvalidArgument(ForebayError, ValueError):
-    """An argument, or the daemon's answer to one, says that it makes no sense."""
+    """An argument is invalid, as this package or the daemon has found."""
 
 
 class NotFound(ForebayError, FileNotFoundError):
-    """A dataset, or a folder of it, does not exist."""
+    """A dataset or one of its folders does not exist."""
 
 
 class PermissionDenied(ForebayError, PermissionError):
-    """A folder may not be read, or a daemon is not to be trusted."""
+    """A folder may not be read, or a daemon cannot be trusted."""
 
 
 class ResourceExhausted(ForebayError, MemoryError):
-    """The daemon's memory budget, or another bounded resource, is spent."""
+    """The daemon's memory budget or another bounded resource is used up."""
 
 
 class Unsupported(ForebayError, NotImplementedError):
-    """This version cannot do what was asked for."""
+    """This version cannot do what the caller asked for."""
 
 
 class DaemonUnavailable(ForebayError, ConnectionError):
@@ -30,10 +30,10 @@ class DaemonUnavailable(ForebayError, ConnectionError):
 
 
 class SourceUnavailable(ForebayError, ConnectionError):
-    """The daemon cannot reach what the dataset is read from just now."""
+    """The daemon cannot reach the dataset's storage at present."""
 
 
-# Errors that may be gone at the next try.
+# The next try may succeed after these.
 PASSING = (DaemonUnavailable, SourceUnavailable)
 
 

@@ -15,112 +15,114 @@ from ._epoch import Epoch
 from ._position import Position
 from ._progress import Progress
 
-# A forked child has none of the threads that may have held a lock, and cannot
-# go on with its parent's iterations.
+# In a forked child, the threads that may have held a lock do not exist, and the
+# parent's iterations cannot go on.
 _loaders: "weakref.WeakSet[DataLoader]" = weakref.WeakSet()
 
 
-def _renew():
+def _replace_locks():
     for loader in _loaders:
         loader._lock = threading.RLock()
         loader._current = None
 
 
-os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(after_in_child=_replace_locks)
 
 
 class DataLoader:
-    """Batches of a dataset, read, decoded and augmented by the host's daemon.
+    """Batches of a dataset, which the host's daemon reads, decodes and augments.
 
-    Each `iter()` starts the next epoch; a second one abandons the first. A
-    batch is a named tuple of the dataset's fields with the attribute
-    `sample_ids`: `image` and `label` for a folder of class folders; those that
-    were chosen of tar shards and manifests, by names that are made identifiers:
-    all else becomes "_" ("left.png" is `left_png`, of "jpg;png" the first is
-    the name), and what is taken or begins with no letter gets one before it
-    ("f_"). Images and arrays are the memory that the daemon wrote, without a
-    copy: writable, private to this process, and valid as long as something
-    refers to it. Texts, JSON and bytes are lists, of str, of what
-    `json.loads` makes of them, and of bytes.
+    Each `iter()` starts the next epoch; a second one abandons the first. A batch
+    is a named tuple of the dataset's fields, with the attribute `sample_ids`. A
+    folder of class folders has the fields `image` and `label`; of tar shards and
+    manifests you choose them. Field names become identifiers: other characters
+    become "_" ("left.png" is `left_png`), "jpg;png" is named after the first, and
+    a name that is taken or does not begin with a letter is prefixed by "f_".
+    Images and arrays are the memory that the daemon wrote, without a copy:
+    writable, private to this process, and valid as long as something refers to
+    it. Texts, JSON and bytes are lists: of str, of the results of `json.loads`,
+    and of bytes.
 
-    The daemon may be restarted at any moment: batches held stay what they are,
-    and the loader goes on with the next sample once a daemon is back; a line in
-    the log ("forebay") says that it waits, and another that it goes on. It gives
+    The daemon may restart at any moment. Batches in use keep their content, and
+    the loader goes on with the next sample once a daemon is back. The log
+    ("forebay") has a line when it begins to wait and one when it goes on. It gives
     up after 60 s, or $FOREBAY_REATTACH_SECONDS: with DaemonUnavailable, or with
-    SourceUnavailable if it is the dataset that cannot be reached.
+    SourceUnavailable if the dataset cannot be reached.
 
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
 
     Args:
-      dataset: a path or file:// URI, or a place that the daemon reads as itself:
+      dataset: a path or file:// URI, or a URI that the daemon reads as itself:
         "gs://bucket/...", or (shards and manifests) "https://...". A folder has
-        the semantics of torchvision's ImageFolder. What ends in ".tar" or has
-        braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar") and is no
-        folder is tar shards as webdataset writes them. Or a `forebay.manifest`.
-        Or a dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100,
-        MNIST and the like of it, each with its transform and target_transform
-        (which runs in the trainer, on every label); torch's TensorDataset (fields
-        `tensor0`, `tensor1`, ...), and its Subset and ConcatDataset of these. It
-        is split among ranks only if its sampler, or rank=, says so.
-      fields: of tar shards, what a batch is made of, in this order: members'
-        extensions, such as ("jpg", "cls"); several with semicolons between
-        ("jpg;png") stand for the first that a sample has. What is behind the
+        the semantics of torchvision's ImageFolder. A name that ends in ".tar" or
+        has braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar"), and
+        is no folder, means tar shards as webdataset writes them. Or a
+        `forebay.manifest`. Or a dataset object: torchvision's ImageFolder,
+        ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with its
+        transform and target_transform (which runs in the trainer, on every
+        label); torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its
+        Subset and ConcatDataset of these. An object is split among ranks only if
+        its sampler, or rank=, says so.
+      fields: of tar shards, the fields of a batch, in this order: members'
+        extensions, such as ("jpg", "cls"). Several with semicolons between
+        ("jpg;png") stand for the first that a sample has. The part after the
         last dot says how a field is decoded: jpg, jpeg and png as images, of
         which there may be one; cls, cls2, class, count, index, inx and id as
         integers; txt, text and transcript as texts; json and jsn as JSON; npy
-        as arrays, which must all be of one type and shape; all else stays
-        bytes.
+        as arrays, which must all have one type and shape; all else stays bytes.
       batch_size: samples, 1 to 65536.
       shuffle: whether each epoch has a new random order, keyed by the seed.
-        "block": an order that stays near the files': blocks of some megabytes
-        of consecutive samples are put in random order, then the samples of
-        every 32 blocks that follow each other. Where the cache has room for
-        these (`cache.memory`; about 170 MiB), each block is read as a whole, a
-        group ahead of the trainer: for shards that are too large for the cache
-        and far away, or on disks that are bad at random reads; where random
+        "block" stays near the files' order: it puts blocks of some megabytes of
+        consecutive samples in random order, and then shuffles the samples of
+        every 32 successive blocks. If the cache has room for these
+        (`cache.memory`; about 170 MiB), each block is read as a whole, a group
+        ahead of the trainer. Use it for shards that are too large for the cache
+        and far away, or on disks that are bad at random reads. Where random
         reads are fast, True is faster.
-      sampler: instead of shuffle. DistributedSampler says rank, world size, seed
-        and pad, and which epoch `iter()` begins (its set_epoch); RandomSampler
-        and SequentialSampler mean an order of ours; the indices of any other are
-        drawn at each `iter()`, and are all that this process sees.
-      batch_sampler, collate_fn: as the daemon makes the batches: None.
+      sampler: instead of shuffle. DistributedSampler sets rank, world size, seed
+        and pad, and which epoch `iter()` begins (its set_epoch). RandomSampler
+        and SequentialSampler stand for Forebay's own orders. Of any other, the
+        indices are drawn at each `iter()`, and are all that this process sees.
+      batch_sampler, collate_fn: must be None, as the daemon makes the batches.
       num_workers, timeout, worker_init_fn, multiprocessing_context,
         prefetch_factor, persistent_workers, pin_memory_device, in_order: accepted
-        as torch's DataLoader has them, but nothing needs them.
-      pin_memory: whether batches are copied to page-locked memory; torch only.
-      generator: a torch.Generator, whose initial seed is taken as seed.
+        as by torch's DataLoader, without effect.
+      pin_memory: whether to copy batches to page-locked memory; torch only.
+      generator: a torch.Generator, whose initial seed becomes the seed.
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
-        the trainer; returns the batch: by name, if a tuple or list of as many.
+        the trainer and returns the batch. A tuple or list of as many values gets
+        the fields' names.
       seed: of the order and of every augmentation.
-      drop_last: whether a smaller last batch is left out.
-      transform: from forebay.transforms, or a pipeline of torchvision's (v1 or v2)
-        or of Albumentations, which is translated op by op, each within one level
-        of 255 of the original. Ops without a counterpart run in the
-        trainer, on each image, if they come last (a warning names them). What
-        ends as a PIL image is delivered as uint8 NCHW, an array of
-        Albumentations' as NHWC. None: decode only, to uint8 NCHW.
+      drop_last: whether to leave out a smaller last batch.
+      transform: from forebay.transforms, or a pipeline of torchvision (v1 or v2)
+        or Albumentations, which is translated op by op, each within one level of
+        255 of the original. Ops without a counterpart run in the trainer, on each
+        image, if they come last (a warning names them). A pipeline that ends with
+        PIL images delivers uint8 NCHW; one that ends with Albumentations' arrays,
+        NHWC. None only decodes, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
-      distributed: take both from torchrun's, SLURM's or Horovod's variables.
-        Order and partition depend on the seed alone: hosts need no word between
-        them. A rank that dies harms no other; who is started again, be it with
-        other ranks, loads the state that was saved.
-      pad: what happens if samples do not divide among ranks: "wrap" repeats the
-        first, "drop" leaves out the last, "none" gives each exactly once.
+      distributed: whether to take both from torchrun's, SLURM's or Horovod's
+        variables. Order and partition depend on the seed alone, so hosts do not
+        communicate. A rank that dies harms no other. A job that is started again,
+        even with another number of ranks, loads the saved state.
+      pad: if samples do not divide among ranks, "wrap" repeats the first ones,
+        "drop" leaves out the last ones, and "none" gives each exactly once.
       device: "cpu".
-      order: "exact": what the seed gives, whoever else runs. "coordinated":
-        what the daemon picks, so that this user's loaders that read the dataset
-        so, and begin their transforms alike (up to the first random one), want
-        an image at about the same time. Each sees each sample exactly once an
-        epoch, in an order uniformly random for it, augmented as its seed says;
-        but the order is another in each run, and depends on those of the other
-        loaders and of its own last epochs: simulated with 4 loaders and a tenth
-        of the images kept decoded, the rank correlation of successive epochs is
-        .3, and neighbours stay neighbours 4 times as often as by chance. Needs
-        shuffle=True, one rank and on_error="raise". The state has a bit a sample:
-        what was seen; the rest comes with the same bytes, in whatever order.
-      sharing: whether equal loaders have their batches made once for all:
-        "elastic", each at its pace; "lockstep", each at the slowest; "off".
+      order: "exact" is the seed's order, whatever other loaders do. With
+        "coordinated", the daemon picks an order in which this user's loaders
+        want an image at about the same time: those that read the dataset so, and
+        whose transforms are equal up to the first random one. Each sees each
+        sample exactly once an epoch, in an order uniformly random for it,
+        augmented as its seed says. But the order differs in each run, and depends
+        on those of the other loaders and of its own last epochs: simulated with 4
+        loaders and a tenth of the images cached decoded, the rank correlation of
+        successive epochs is .3, and neighbours stay neighbours 4 times as often
+        as by chance. Needs shuffle=True, one rank and on_error="raise". The state
+        has a bit per sample for those seen; the others follow with the same
+        bytes, in any order.
+      sharing: whether the daemon makes the batches of equal loaders once for all:
+        "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
       weight: the job's share of contended resources, 0.001 to 1000.
       name: of this loader, for `forebayctl jobs`; None: "loader N".
       depth: batches prepared ahead, 1 to 16; None: 2. Fewer while the trainer
@@ -130,7 +132,7 @@ class DataLoader:
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
-      autostart: start a daemon for this user if none listens.
+      autostart: whether to start a daemon for this user if none listens.
 
     Attributes:
       dataset: a `forebay.Dataset`: uri, classes, version.
@@ -138,7 +140,7 @@ class DataLoader:
       local_rank: int, of this host, with `distributed`; else 0.
 
     Raises:
-      errors.ForebayError: of the class that suits; one sentence says why.
+      errors.ForebayError: of the fitting class; one sentence says why.
     """
 
     def __init__(
@@ -186,8 +188,8 @@ class DataLoader:
         plan = _plan.make(2, **arguments)
         self._options = plan.options
         self._wrapper = _batch.Wrapper(plan.framework)
-        self._trainer_side = plan.trainer_side
-        # Settled here: who reads from the machine's daemon waits for that one.
+        self._post_processing = plan.post_processing
+        # Decided once: a client of the machine's daemon waits for that daemon.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         start_daemon = (functools.partial(_daemon.ensure_running, directory)
@@ -201,7 +203,7 @@ class DataLoader:
         self.drop_last = bool(drop_last)
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
-        self._current: Optional[Position] = None  # whose iterator may go on
+        self._current: Optional[Position] = None  # whose iterator is current
         _loaders.add(self)
         self._attachment = _attachment.Attachment(
             self._options, plan.transform, start_daemon)
@@ -229,13 +231,13 @@ class DataLoader:
         """Batches in a whole epoch of this rank.
 
         Raises:
-          TypeError: nobody can know, as the sampler has no length.
+          TypeError: the sampler has no length.
         """
         return self._progress.batches(
             self._attachment.connection.batches_per_epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next `iter()` starts; 0 is the first."""
+        """Sets which epoch the next `iter()` starts; 0 is the first."""
         with self._lock:
             self._progress.set_epoch(epoch)
 
@@ -255,7 +257,7 @@ class DataLoader:
             self._contents.version = self._attachment.version
 
     def _say_why_over(self):
-        """Raises what an iterator that may not go on has to tell."""
+        """Raises the reason why an iterator may not go on."""
         with self._lock:
             self._check_open()
             if self._attachment.is_inherited():
@@ -266,19 +268,16 @@ class DataLoader:
                 "another iteration of this loader has begun: this one is over")
 
     def _await(self, epoch, status):
-        """Goes on waiting for a batch of `epoch`, where it was not there.
+        """Waits for the memory of the next batch of `epoch`.
 
         Args:
           epoch: the iterator.
-          status: what its taker has given instead.
-
-        Returns:
-          The batch's memory.
+          status: what its batch reader returned instead of a batch.
 
         Raises:
           StopIteration: the epoch has ended.
         """
-        outage = None
+        retry = None
         while status != _native.END_OF_EPOCH:
             if self._current is not epoch._position:
                 self._say_why_over()
@@ -286,19 +285,19 @@ class DataLoader:
                 if status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
             except errors.PASSING as error:
-                if outage is None:
-                    outage = self._attachment.outage()
-                outage.ride(error)
+                if retry is None:
+                    retry = self._attachment.retry()
+                retry.wait(error)
             except errors.StateError as error:
-                self._renew(epoch, error)
-                if outage is not None:
-                    outage.over()
-                    outage = None  # was of another connection
-            memory = status = epoch._take()
+                self._reopen(epoch, error)
+                if retry is not None:
+                    retry.done()
+                    retry = None  # it was for the connection before
+            memory = status = epoch._next_memory()
             if memory.__class__ is not int:
                 break
-        if outage is not None:
-            outage.over()
+        if retry is not None:
+            retry.done()
         if status != _native.END_OF_EPOCH:
             return memory
         with self._lock:
@@ -308,26 +307,26 @@ class DataLoader:
                 self._current = None
         raise StopIteration
 
-    def _renew(self, epoch, error):
-        """Lets `epoch` go on with the dataset as it is by now.
+    def _reopen(self, epoch, error):
+        """Lets `epoch` go on with the dataset's present version.
 
         Raises:
-          errors.StateError: `error`, if a batch was returned before, or a state
-            loaded; or there are other samples.
+          errors.StateError: a sample was returned before, a state was loaded, or
+            the samples differ.
         """
         with self._lock:
             position = epoch._position
             if self._current is not position or not self._progress.is_new:
                 raise error
-            # It may have been interrupted when another was open.
+            # An interrupted call may have opened another connection.
             if epoch.reads_from(self._attachment.connection):
                 self._attachment.give_up(error)
             self._start(position)
             epoch.read_from(self._attachment.connection)
-            self._progress.set_renewed()
+            self._progress.set_reopened()
 
     def _abandon(self, position):
-        """Ends production for an iterator that nobody holds any more."""
+        """Ends production for an iterator that was dropped."""
         with self._lock:
             if (self._closed or self._current is not position or
                     self._attachment.is_inherited()):
@@ -339,31 +338,31 @@ class DataLoader:
                 pass  # the next iter() says what is wrong
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where the loader stands: what `next()` has returned, not what was
-        prefetched. A dict of plain values, for `load_state_dict`; with a sampler
-        whose indices are each epoch's order also bytes: the order under way, 8
-        for each sample, and the state of the sampler's generator, if it has
-        one.
+        """The loader's position: after what `next()` has returned, prefetched
+        batches not counted. A dict of plain values, for `load_state_dict`. If a
+        sampler's indices make each epoch, it also has bytes: the current order, 8
+        per sample, and the state of the sampler's generator, if it has one.
 
-        Ranks that have made equally many steps have equal states: one of them
-        need be saved, and all ranks load it.
+        Ranks that have made equally many steps have equal states: save one of
+        them, and load it on all ranks.
         """
         with self._lock:
             return self._progress.save()
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """The next `iter()` goes on where `state` was taken, to the sample.
+        """Makes the next `iter()` go on with the sample at which `state` was taken.
 
-        The batch size and the number of ranks may differ. Where that number does
+        The batch size and the number of ranks may differ. If that number does
         not divide the samples read so far, pad="none" still gives each remaining
-        sample exactly once; with "wrap" fewer than `world_size` of those read
-        last come again, with "drop" as few of the next ones are left out, so
-        that all ranks make equally many steps. Ranks that had made unequally
-        many go on from the state of the one that had made fewest: what others
-        had read beyond comes again.
+        sample exactly once. All ranks make equally many steps with "wrap" and
+        "drop": "wrap" repeats fewer than `world_size` of the samples read last,
+        "drop" leaves out as few of the next ones. If ranks had made unequally
+        many steps, load the state of the rank with the fewest: samples that
+        others had read beyond it come again.
 
         Raises:
-          errors.StateError: it is of another dataset, seed or order, or damaged.
+          errors.StateError: the state is damaged, or belongs to another dataset,
+            seed or order.
         """
         with self._lock:
             self._progress.load(state, self._attachment.connection.samples_per_epoch)
@@ -372,16 +371,16 @@ class DataLoader:
     def stats(self) -> Dict[str, int]:
         """Totals since the loader was opened (or re-attached).
 
-        samples, batches and bytes delivered; bytes_read from storage;
-        samples_decoded, samples_substituted; cpu_nanos of decoding and
+        samples_delivered, batches_delivered and bytes_delivered; bytes_read from
+        storage; samples_decoded, samples_substituted; cpu_nanos of decoding and
         transforming; wait_nanos that next() slept; batches_copied because more
-        were held than the quota; batches_held now.
+        than the quota were in use; batches_held at present.
         """
         self._check_open()
         return self._attachment.connection.stats()
 
     def close(self) -> None:
-        """Ends production and gives memory back; batches held stay valid."""
+        """Ends production and returns memory; batches in use stay valid."""
         if self._closed:
             return
         self._closed = True

@@ -1,7 +1,7 @@
 """Transforms with the names, defaults and numerics of torchvision.transforms.v2.
 
-They are data: the daemon carries them out. Sizes are pixels; images are
-H x W pixels of C channels.
+They are data, which the daemon executes. Sizes are pixels; images are H x W
+pixels of C channels.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Compose(Transform):
 
 
 class Resize(Transform):
-    """To (h, w); an int, or one number, is the length of the shorter edge.
+    """Resizes to (h, w); one number is the length of the shorter edge.
 
     max_size bounds the longer edge, and needs a size of one number. With
-    antialias, pixels are those that PIL makes; without, each is made of the
-    four around its place, as torchvision does for tensors, and OpenCV.
+    antialias, pixels equal PIL's. Without, each is computed from the four around
+    its place, as by torchvision for tensors, and by OpenCV.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle (h, w) of the image, padded with 0 if it is smaller."""
+    """Takes the middle (h, w) of the image, padded with 0 if it is smaller."""
 
     def __init__(self, size: Size) -> None:
         self.size = _values.height_width(size)
@@ -110,7 +110,7 @@ class CenterCrop(Transform):
 
 
 class Pad(Transform):
-    """Adds pixels: one number for all sides, (x, y) or (left, top, right,
+    """Adds pixels: one number for all sides, (x, y), or (left, top, right,
     bottom)."""
 
     def __init__(self, padding: Size, fill: Fill = 0,
@@ -127,7 +127,7 @@ class Pad(Transform):
 
 
 class RandomCrop(Transform):
-    """A crop of (h, w) at a random place."""
+    """Crops (h, w) at a random place."""
 
     def __init__(self, size: Size, padding: Optional[Size] = None,
                  pad_if_needed: bool = False, fill: Fill = 0,
@@ -149,7 +149,7 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """A crop of random area (a fraction) and ratio (w / h), resized to (h, w)."""
+    """Crops a random area (a fraction) and ratio (w / h); resizes it to (h, w)."""
 
     def __init__(
             self, size: Size, scale: Sequence[float] = (0.08, 1.0),
@@ -171,7 +171,7 @@ class RandomResizedCrop(Transform):
 
 
 class RandomHorizontalFlip(Transform):
-    """Left becomes right, with probability p."""
+    """Mirrors left and right, with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
@@ -181,7 +181,7 @@ class RandomHorizontalFlip(Transform):
 
 
 class RandomVerticalFlip(Transform):
-    """Top becomes bottom, with probability p."""
+    """Mirrors top and bottom, with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
@@ -191,8 +191,8 @@ class RandomVerticalFlip(Transform):
 
 
 class ColorJitter(Transform):
-    """Random changes of colour, in random order; a number v means 1 - v to
-    1 + v (hue: -v to v)."""
+    """Changes colours at random, in random order. A number v means 1 - v to 1 + v
+    (hue: -v to v)."""
 
     def __init__(self, brightness: JitterValue = None,
                  contrast: JitterValue = None, saturation: JitterValue = None,
@@ -211,7 +211,7 @@ class ColorJitter(Transform):
 
 
 class Grayscale(Transform):
-    """To luma, as 1 channel or as 3 equal ones."""
+    """Converts to luma, as 1 channel or as 3 equal ones."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         if num_output_channels not in (1, 3):
@@ -225,11 +225,11 @@ class Grayscale(Transform):
 
 
 class Normalize(Transform):
-    """(x - mean) / std, a channel at a time; needs a floating type."""
+    """Computes (x - mean) / std per channel; needs a floating type."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float],
                  inplace: bool = False) -> None:
-        del inplace  # the daemon writes each pixel once in any case
+        del inplace  # the daemon writes each pixel once anyway
         self.mean = [float(v) for v in mean]
         self.std = [float(v) for v in std]
         if not self.mean or not self.std:
@@ -245,7 +245,7 @@ class Normalize(Transform):
 
 
 class ToImage(Transform):
-    """To a tensor: layout "NCHW", as torchvision, or "NHWC"."""
+    """Converts to a tensor: layout "NCHW", as torchvision, or "NHWC"."""
 
     def __init__(self, layout: str = "NCHW") -> None:
         if layout not in _LAYOUTS:
@@ -258,8 +258,8 @@ class ToImage(Transform):
 
 
 class ToDtype(Transform):
-    """To uint8, float16, bfloat16 or float32, given as a string, a NumPy or a
-    torch dtype; with scale, 0..255 becomes 0..1."""
+    """Converts to uint8, float16, bfloat16 or float32, given as a string, a NumPy
+    or a torch dtype; with scale, 0..255 becomes 0..1."""
 
     def __init__(self, dtype: Any, scale: bool = False) -> None:
         self.dtype = _values.dtype_name(dtype)

@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 
-from forebay import _batch, _native, _taker
+from forebay import _batch, _batch_reader, _native
 
 PAGE = 4096
 KINDS = {
@@ -59,7 +59,7 @@ class Slot:
 
 
 class Source:
-    """A native loader of the test's own: calls that a taker makes arrive here.
+    """A native loader of the test's own: receives a batch reader's calls.
 
     Attributes:
       slot: the next batch; None: `status` instead.
@@ -79,7 +79,7 @@ class Source:
                             self._next)
         monkeypatch.setattr(_native.lib, "forebay_batch_release",
                             self._release)
-        monkeypatch.setattr(_taker, "_release",
+        monkeypatch.setattr(_batch_reader, "_release",
                             lambda lease, _: self.released.append(lease))
 
     def _next_view(self, loader, seconds, view):
@@ -92,16 +92,16 @@ class Source:
 
     def wrap(self, wrapper, slot, view):
         self.slot = slot
-        taker = _taker.new_taker(0x10ade4, 0.25, view.native, self)
-        return wrapper.wrap(taker.take(), view)
+        reader = _batch_reader.create(0x10ade4, 0.25, view.native, self)
+        return wrapper.wrap(reader.next(), view)
 
 
 @pytest.fixture(params=["C++", "ctypes"])
 def source(request, monkeypatch):
     if request.param == "ctypes":
-        monkeypatch.setattr(_taker, "_ctaker", None)
+        monkeypatch.setattr(_batch_reader, "_cbatch_reader", None)
     else:
-        assert _taker._ctaker is not None
+        assert _batch_reader._cbatch_reader is not None
     return Source(monkeypatch)
 
 
@@ -171,18 +171,18 @@ def test_the_lease_ends_with_the_images(source):
 
 
 def test_without_a_batch_there_is_a_status_and_no_lease(source):
-    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    reader = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(), source)
     for status in (_native.TIMEOUT, _native.END_OF_EPOCH, 10):
         source.status = status
-        assert taker.take() == status
+        assert reader.next() == status
     assert not source.released
 
 
 def test_memory_tells_of_its_batch(source):
     source.slot = Slot("uint8", 4, layout=7)
-    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
-    memory = taker.take()
-    taker.kept = None
+    reader = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(), source)
+    memory = reader.next()
+    reader.pending = None
     assert (memory.layout, memory.next_sample) == (7, 9)
     whole = memoryview(memory)
     assert not whole.readonly
@@ -195,55 +195,56 @@ def test_memory_tells_of_its_batch(source):
     assert source.released == [1234]
 
 
-def test_a_batch_is_kept_until_it_is_handed_out(source):
+def test_a_batch_is_pending_until_it_is_handed_out(source):
     source.slot = Slot("uint8", 4)
-    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
-    first = taker.take()
+    reader = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(), source)
+    first = reader.next()
     source.slot = Slot("uint8", 3)
-    assert taker.take() is first and taker.kept is first
+    assert reader.next() is first and reader.pending is first
     del first
-    assert not source.released, "the taker keeps it"
-    taker.kept = None
+    assert not source.released, "it is pending"
+    reader.pending = None
     assert source.released == [1234]
-    assert taker.take().next_sample == 8
-    del taker
+    assert reader.next().next_sample == 8
+    del reader
     assert source.released == [1234, 1234]
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_an_interrupted_take_leaves_no_lease(monkeypatch, again):
+def test_an_interrupted_read_leaves_no_lease(monkeypatch, again):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_taker, "_ctaker", None)
+    monkeypatch.setattr(_batch_reader, "_cbatch_reader", None)
     source = Source(monkeypatch)
     source.slot = Slot("uint8", 4)
-    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), source)
+    reader = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(), source)
     with monkeypatch.context() as patch:
-        patch.setattr(_taker, "weakref", types.SimpleNamespace(ref=interrupted))
+        patch.setattr(_batch_reader, "weakref",
+                      types.SimpleNamespace(ref=interrupted))
         with pytest.raises(KeyboardInterrupt):
-            taker.take()
+            reader.next()
     if again:
-        taker.take()
-    del taker
+        reader.next()
+    del reader
     assert source.released == [1234]
 
 
-def test_a_taker_keeps_its_loader_alive(source):
+def test_a_batch_reader_keeps_its_loader_alive(source):
     owner = Slot("uint8", 1)
     gone = weakref.ref(owner)
-    taker = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(), owner)
+    reader = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(), owner)
     del owner
     assert gone() is not None
-    del taker
+    del reader
     assert gone() is None
 
 
 def test_the_module_checks_what_it_is_told():
     with pytest.raises(TypeError):
-        _taker._ctaker.Taker()
+        _batch_reader._cbatch_reader.BatchReader()
     with pytest.raises(TypeError):
-        _taker._ctaker.Memory()
+        _batch_reader._cbatch_reader.Memory()
 
 
 @pytest.mark.parametrize("span", [(-1, 1), (0, -1), (0, 4 * PAGE + 1),
@@ -251,8 +252,8 @@ def test_the_module_checks_what_it_is_told():
 def test_reads_nothing_outside_the_batch(monkeypatch, span):
     source = Source(monkeypatch)
     source.slot = Slot("uint8", 1)
-    memory = _taker.new_taker(0x10ade4, 0.25, _native.BatchView(),
-                              source).take()
+    memory = _batch_reader.create(0x10ade4, 0.25, _native.BatchView(),
+                                  source).next()
     with pytest.raises(IndexError):
         memory.read(*span)
 

@@ -28,10 +28,10 @@ class Connection:
         self.started.append(
             (epoch, indices if indices is None else indices.tolist()))
 
-    def taker(self, _):
+    def batch_reader(self, _):
         return self
 
-    def take(self):
+    def next(self):
         raise AssertionError("no batch is asked for")
 
     def stop_epoch(self):

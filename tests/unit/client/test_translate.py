@@ -68,13 +68,13 @@ def test_what_comes_last_without_a_counterpart_is_left():
     split = _translate.translate(compose(CROP, TO_TENSOR, erase, function))
     assert len(split.transform.transforms) == 3
     assert split.trailing == (erase, function)
-    assert split.takes == "tensor"
+    assert split.input_kind == "tensor"
 
 
 def test_what_is_left_before_tensors_takes_pil_images():
     split = _translate.translate(compose(CROP, v1("Lambda")))
     assert told(split)[-1] == repr(T.ToImage("NHWC"))
-    assert split.takes == "pil"
+    assert split.input_kind == "pil"
 
 
 def test_gray_images_are_made_gray_first():
@@ -152,7 +152,7 @@ def test_albumentations_arrays_keep_their_channels_last():
     assert told(split)[-1] == repr(T.ToImage("NCHW"))
     blur = alb("Blur")
     split = _translate.translate(alb_compose(crop, blur))
-    assert (split.trailing, split.takes) == ((blur,), "array")
+    assert (split.trailing, split.input_kind) == ((blur,), "array")
 
 
 NORMALIZED = alb("Normalize", mean=0.5, std=[0.25], max_pixel_value=255.0)

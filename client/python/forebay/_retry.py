@@ -1,8 +1,8 @@
-"""What a loader does while its daemon is away.
+"""How a loader waits while its daemon or its dataset cannot be reached.
 
-The library keeps what it takes to go on: where the daemon listens, the dataset's
-folders, the position. Here somebody waits, starts a daemon where that is this
-package's business, and says so in the log.
+The library keeps what it needs to go on: the socket's place, the dataset's
+folders, the position. This module waits, starts a daemon where this package may
+do so, and logs it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from . import errors
 
 _log = logging.getLogger("forebay")
 _VARIABLE = "FOREBAY_REATTACH_SECONDS"
-_USUAL_SECONDS = 60.0
+_DEFAULT_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
-_LAST_RETRY_PAUSE = 1.0  # as the library's own
+_LAST_RETRY_PAUSE = 1.0  # as in the library
 _Result = TypeVar("_Result")
 
 
-def patience() -> float:
-    """Seconds for which no batch may come: $FOREBAY_REATTACH_SECONDS, else 60.
+def reattach_seconds() -> float:
+    """How long to wait for a batch: $FOREBAY_REATTACH_SECONDS, else 60.
 
     Raises:
       errors.InvalidArgument: the variable is no number of seconds.
     """
     given = os.environ.get(_VARIABLE)
     if not given:
-        return _USUAL_SECONDS
+        return _DEFAULT_SECONDS
     try:
         seconds = float(given)
     except ValueError:
@@ -42,10 +42,11 @@ def patience() -> float:
     return seconds
 
 
-def pauses(chance: Callable[[], float] = random.random,
-           last: float = _LAST_PAUSE) -> Iterator[float]:
-    """Pauses between tries, in seconds: twice as long each time, and a random
-    part of that: not all trainers of a host try at once.
+def backoff(chance: Callable[[], float] = random.random,
+            last: float = _LAST_PAUSE) -> Iterator[float]:
+    """Pauses between tries, in seconds. The step doubles each time; each pause
+    is a random part of its step, so that a host's trainers do not all try at
+    once.
 
     Args:
       chance: draws from [0, 1).
@@ -57,72 +58,72 @@ def pauses(chance: Callable[[], float] = random.random,
         longest = min(2 * longest, last)
 
 
-def patiently(what: str, attempt: Callable[[], _Result],
-              start_daemon: Optional[Callable[[], None]]) -> _Result:
-    """What `attempt()` returns; while it raises what may pass, it is tried again,
-    as an CircuitBreaker has it.
+def until_available(what: str, attempt: Callable[[], _Result],
+                    start_daemon: Optional[Callable[[], None]]) -> _Result:
+    """Returns what `attempt()` returns; repeats it, as Retry does, while it
+    raises an error that may pass.
 
     Args:
-      what, start_daemon: see CircuitBreaker.
+      what, start_daemon: see Retry.
 
     Raises:
-      errors.DaemonUnavailable, errors.SourceUnavailable: for `patience()`
-        seconds no try succeeded.
+      errors.DaemonUnavailable, errors.SourceUnavailable: no try succeeded for
+        `reattach_seconds()`.
     """
     try:
         return attempt()
     except errors.PASSING as error:
-        why = type(error)(str(error))  # without frames, as in CircuitBreaker.ride
+        why = type(error)(str(error))  # without frames, as in Retry.wait
     found: List[_Result] = []
-    waits = pauses(last=_LAST_RETRY_PAUSE)
+    waits = backoff(last=_LAST_RETRY_PAUSE)
 
     def attach() -> bool:
         time.sleep(next(waits))
         found.append(attempt())
         return True
 
-    outage = CircuitBreaker(what, attach, start_daemon)
-    outage.ride(why)
-    outage.over()
+    retry = Retry(what, attach, start_daemon)
+    retry.wait(why)
+    retry.done()
     return found[0]
 
 
-class CircuitBreaker:
-    """A time in which no batch comes, since the daemon is away, or cannot reach
-    the dataset.
+class Retry:
+    """Tries to go on while no batch comes, because the daemon is away or cannot
+    reach the dataset.
 
-    One line in the log says so, and one more that it is over. Used by one thread
-    at a time.
+    Logs one line when that begins, and one when it ends. Used by one thread at
+    a time.
     """
 
     def __init__(self, what: str, attach: Callable[[], bool],
                  start_daemon: Optional[Callable[[], None]]):
         """
         Args:
-          what: is read, for people.
-          attach: tries for a moment to go on: True if it does, False to be
-            called again; one of errors.PASSING if nothing goes on yet.
-          start_daemon: starts one where none listens; None: that is somebody
-            else's business.
+          what: is read, for messages.
+          attach: tries briefly to go on. Returns True if it does, False to be
+            called again; raises one of errors.PASSING if nothing goes on yet.
+          start_daemon: starts a daemon if none listens; None if this process is
+            not to start one.
         """
         self._what = what
         self._attach = attach
         self._start_daemon = start_daemon
-        self._pauses = pauses()
+        self._pauses = backoff()
         self._next_start = 0.0
-        self._seconds = patience()
+        self._seconds = reattach_seconds()
         self._began: Optional[float] = None
 
-    def ride(self, error: errors.ForebayError) -> None:
-        """Returns when the loader goes on; `error` is why it did not.
+    def wait(self, error: errors.ForebayError) -> None:
+        """Returns when the loader goes on; `error` is why it stopped.
 
         Raises:
-          errors.DaemonUnavailable, errors.SourceUnavailable: for `patience()`
-            seconds no batch came.
-          errors.ForebayError: the daemon that came cannot go on, for good.
+          errors.DaemonUnavailable, errors.SourceUnavailable: no batch came for
+            `reattach_seconds()`.
+          errors.ForebayError: the next daemon cannot go on; final.
         """
-        # Words, and no exception, are kept: those know the frames that they
-        # came through, and so the batches that somebody holds there.
+        # Keeps words and no exception: an exception keeps its frames alive, and
+        # so the batches that those hold.
         kind, why = type(error), str(error)
         del error
         if self._began is None:
@@ -131,7 +132,7 @@ class CircuitBreaker:
                 _log.warning("%s: %s: waiting up to %g s to go on", self._what,
                              why, self._seconds)
         while True:
-            # Also for who goes on at once, and is interrupted again and again.
+            # Also if it goes on at once, and stops again and again.
             if time.monotonic() - self._began >= self._seconds:
                 raise self._given_up(kind, why) from None  # it says why
             try:
@@ -154,11 +155,11 @@ class CircuitBreaker:
         try:
             self._start_daemon()
         finally:
-            # One that ends at once is not started all the time.
+            # A daemon that exits at once is not started again and again.
             self._next_start = time.monotonic() + next(self._pauses)
 
-    def over(self) -> None:
-        """A batch has come again."""
+    def done(self) -> None:
+        """Logs that a batch has come again."""
         if self._began is not None:
             _log.warning("%s: goes on after %.1f s", self._what,
                          time.monotonic() - self._began)

@@ -1,8 +1,7 @@
-"""Whether a dataset that turns out to be out of date may be opened anew.
+"""Whether a dataset that turns out to be out of date may be opened again.
 
-An index that was kept may not show that files were edited in place: the first
-read of one tells. While nothing was returned, nobody has relied on what the
-dataset was.
+A stored index may not show that files were edited in place; the first read of
+such a file does. Until a sample was returned, nobody relies on the version.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ _log = logging.getLogger("forebay")
 
 
 def announce(error: errors.StateError) -> None:
-    """Says in the log that a dataset is opened anew for `error`."""
+    """Logs that a dataset is opened again because of `error`."""
     _log.warning("%s: the dataset is opened anew", error)
 
 
 def check_successor(uri: str, before, opened, is_new: bool) -> None:
-    """Checks that who has read from `before` may go on with `opened`.
+    """Checks that a reader of `before` may go on with `opened`.
 
     Args:
       uri: of the dataset.
       before, opened: have dataset_version, dataset_size and classes.
-      is_new: whether nobody has had a sample: the version may then be another.
+      is_new: whether no sample was returned: the version may then differ.
 
     Raises:
-      errors.StateError: there are other samples, or classes.
+      errors.StateError: the samples or the classes differ.
     """
     if opened.dataset_version == before.dataset_version:
         return

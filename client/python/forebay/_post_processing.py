@@ -1,4 +1,4 @@
-"""What is done to a batch in the trainer, after the daemon made it."""
+"""What the trainer does to a batch that the daemon made."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from . import errors
 
 
 def _stack(values: Sequence[Any]) -> Any:
-    """Samples as one batch: of what tensors, arrays and PIL images become."""
+    """Stacks samples into one batch: tensors, arrays or PIL images."""
     first = values[0]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(first, torch.Tensor):
-        # Subclasses, such as torchvision's images, are tensors to a batch.
+        # A batch of a subclass, such as torchvision's images, is a plain tensor.
         return torch.stack([value.as_subclass(torch.Tensor) for value in values])
     import numpy
     if hasattr(first, "getbands"):  # a PIL image
@@ -58,45 +58,45 @@ def _to_array(row: Any) -> Any:
 _INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
 
 
-class TrainerSide:
-    """Makes of the daemon's batches what the user gets.
+class PostProcessing:
+    """Turns the daemon's batches into those that the user gets.
 
-    May be used by several threads as far as the user's functions may.
+    As thread-safe as the user's functions are.
     """
 
     def __init__(self, framework: str, trailing: Sequence[Callable] = (),
-                 takes: str = "tensor",
+                 input_kind: str = "tensor",
                  target_transform: Optional[Callable] = None,
                  batch_transform: Optional[Callable] = None,
                  pin_memory: bool = False):
-        """The steps, in the order in which they are done.
+        """The steps, in the order in which they run.
 
         Args:
-          framework: "torch" or "numpy", what batches are of.
+          framework: "torch" or "numpy", the batches' kind of array.
           trailing: ops for each image.
-          takes: what the first of them takes: see _translate.Translation.
+          input_kind: of the first of them: see _translate.Translation.
           target_transform: for each label, an int.
           batch_transform: for the whole batch, whose fields are its arguments.
-          pin_memory: whether tensors are copied to page-locked memory.
+          pin_memory: whether to copy tensors to page-locked memory.
         """
         self._framework = framework
-        self._trailing, self._takes = trailing, takes
-        self._input = _INPUTS[takes]
+        self._trailing, self._input_kind = trailing, input_kind
+        self._input = _INPUTS[input_kind]
         self._target_transform = target_transform
         self._batch_transform = batch_transform
         self._pin = pin_memory and _can_pin(framework)
 
     @property
-    def idle(self) -> bool:
-        """Whether batches stay as they are."""
+    def is_empty(self) -> bool:
+        """Whether it leaves batches as they are."""
         return not (self._trailing or self._target_transform or
                     self._batch_transform or self._pin)
 
     def _sample(self, row: Any) -> Any:
         value = self._input(row)
         for op in self._trailing:
-            value = (op(image=value)["image"] if self._takes == "array" else
-                     op(value))
+            value = (op(image=value)["image"] if self._input_kind == "array"
+                     else op(value))
         return value
 
     def __call__(self, batch: Any) -> Any:
@@ -133,7 +133,7 @@ def _can_pin(framework: str) -> bool:
 
 
 def _pinned(made: Any) -> Any:
-    """Copies of the tensors in page-locked memory."""
+    """Copies the tensors to page-locked memory."""
     if hasattr(made, "pin_memory"):
         return made.pin_memory()
     if hasattr(made, "with_values"):

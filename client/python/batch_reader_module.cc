@@ -1,8 +1,8 @@
-// The module _ctaker: takes batches off a loader for Python in fewer steps than
-// ctypes needs. Beside it forebay/_taker.py does the same by ctypes, where this
-// module cannot be loaded. Compiled once, with the limited API of CPython 3.11:
-// for all that follow, and for 3.9 and 3.10, which have everything used here,
-// too. Knows libforebay.so by the addresses that it is given alone.
+// The module _cbatch_reader: reads a loader's batches for Python in fewer steps
+// than ctypes needs. Where it cannot be loaded, forebay/_batch_reader.py does
+// the same by ctypes. Compiled once, with the limited API of CPython 3.11: for
+// later versions, and for 3.9 and 3.10, which have everything used here, too.
+// It knows libforebay.so only by the addresses that it is given.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 
@@ -31,7 +31,7 @@ struct Memory {
 };
 
 // Waits for the batches of one loader; used by one thread at a time.
-struct Taker {
+struct BatchReader {
   // NOLINTNEXTLINE(readability-identifier-naming): Python's macro names it
   PyObject_HEAD;
   PyTypeObject* memory_type;
@@ -41,7 +41,7 @@ struct Taker {
   forebay_loader* loader;
   double seconds;
   forebay_batch_view* view;
-  PyObject* kept;  // the batch taken last; None or null: it was handed out
+  PyObject* pending;  // the batch read last; None or null: it was handed out
 };
 
 template <typename Object>
@@ -86,14 +86,14 @@ PyObject* ReadMemory(PyObject* self, PyObject* args) {
 
 PyMemberDef memory_members[] = {
     {"layout", T_ULONGLONG, offsetof(Memory, layout), READONLY,
-     "Grows when the fields are not those of the batch before."},
+     "Grows when the fields differ from those of the batch before."},
     {"next_sample", T_ULONGLONG, offsetof(Memory, next_sample), READONLY,
-     "Of this rank's epoch: the sample after the batch's last."},
+     "The sample after the batch's last, in this rank's epoch."},
     {nullptr, 0, 0, 0, nullptr},
 };
 
 PyMethodDef memory_methods[] = {
-    {"read", ReadMemory, METH_VARARGS, "A copy: offset and length in bytes."},
+    {"read", ReadMemory, METH_VARARGS, "Copies bytes: offset and length."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -107,12 +107,12 @@ PyType_Slot memory_slots[] = {
 };
 
 PyType_Spec memory_spec = {
-    "forebay._ctaker.Memory", sizeof(Memory), 0,
+    "forebay._cbatch_reader.Memory", sizeof(Memory), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, memory_slots};
 
-// --- Taker
+// --- BatchReader
 
-PyObject* MakeTaker(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* MakeBatchReader(PyTypeObject* type, PyObject* args, PyObject*) {
   unsigned long long next_view;  // NOLINT(google-runtime-int): as "K" asks
   unsigned long long release;    // NOLINT(google-runtime-int): as "K" asks
   unsigned long long loader;     // NOLINT(google-runtime-int): as "K" asks
@@ -126,86 +126,88 @@ PyObject* MakeTaker(PyTypeObject* type, PyObject* args, PyObject*) {
   if (module == nullptr) return nullptr;
   PyObject* const memory_type = PyObject_GetAttrString(module, "Memory");
   if (memory_type == nullptr) return nullptr;
-  Taker* const taker = PyObject_New(Taker, type);
-  if (taker == nullptr) {
+  BatchReader* const reader = PyObject_New(BatchReader, type);
+  if (reader == nullptr) {
     Py_DECREF(memory_type);
     return nullptr;
   }
-  taker->memory_type = As<PyTypeObject>(memory_type);
+  reader->memory_type = As<PyTypeObject>(memory_type);
   Py_INCREF(owner);
-  taker->owner = owner;
-  taker->next_view = reinterpret_cast<NextView>(next_view);
-  taker->release = reinterpret_cast<Release>(release);
-  taker->loader = reinterpret_cast<forebay_loader*>(loader);
-  taker->seconds = seconds;
-  taker->view = reinterpret_cast<forebay_batch_view*>(view);
-  taker->kept = nullptr;
-  return reinterpret_cast<PyObject*>(taker);
+  reader->owner = owner;
+  reader->next_view = reinterpret_cast<NextView>(next_view);
+  reader->release = reinterpret_cast<Release>(release);
+  reader->loader = reinterpret_cast<forebay_loader*>(loader);
+  reader->seconds = seconds;
+  reader->view = reinterpret_cast<forebay_batch_view*>(view);
+  reader->pending = nullptr;
+  return reinterpret_cast<PyObject*>(reader);
 }
 
-void FreeTaker(PyObject* self) {
-  Taker* const taker = As<Taker>(self);
-  Py_XDECREF(taker->kept);
-  Py_DECREF(taker->owner);
-  Py_DECREF(taker->memory_type);
+void FreeBatchReader(PyObject* self) {
+  BatchReader* const reader = As<BatchReader>(self);
+  Py_XDECREF(reader->pending);
+  Py_DECREF(reader->owner);
+  Py_DECREF(reader->memory_type);
   PyTypeObject* const type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
 }
 
-PyObject* Take(PyObject* self, PyObject*) {
-  Taker* const taker = As<Taker>(self);
-  if (taker->kept != nullptr && Py_IsNone(taker->kept) == 0)
-    return Py_NewRef(taker->kept);
-  // First, so that no batch is lost for want of memory.
-  Memory* const memory = PyObject_New(Memory, taker->memory_type);
+PyObject* Next(PyObject* self, PyObject*) {
+  BatchReader* const reader = As<BatchReader>(self);
+  if (reader->pending != nullptr && Py_IsNone(reader->pending) == 0)
+    return Py_NewRef(reader->pending);
+  // First, so that a lack of memory loses no batch.
+  Memory* const memory = PyObject_New(Memory, reader->memory_type);
   if (memory == nullptr) return nullptr;
   memory->batch = nullptr;
   forebay_status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = taker->next_view(taker->loader, taker->seconds, taker->view);
+  status = reader->next_view(reader->loader, reader->seconds, reader->view);
   Py_END_ALLOW_THREADS;
   if (status != FOREBAY_OK) {
     Py_DECREF(memory);
     return PyLong_FromLong(status);
   }
-  memory->release = taker->release;
-  memory->batch = taker->view->batch;
-  memory->data = taker->view->data;
-  memory->bytes = static_cast<Py_ssize_t>(taker->view->bytes);
-  memory->layout = taker->view->layout;
-  memory->next_sample = taker->view->next_sample;
-  auto* const taken = reinterpret_cast<PyObject*>(memory);
-  Py_XDECREF(taker->kept);
-  taker->kept = Py_NewRef(taken);
-  return taken;
+  memory->release = reader->release;
+  memory->batch = reader->view->batch;
+  memory->data = reader->view->data;
+  memory->bytes = static_cast<Py_ssize_t>(reader->view->bytes);
+  memory->layout = reader->view->layout;
+  memory->next_sample = reader->view->next_sample;
+  auto* const made = reinterpret_cast<PyObject*>(memory);
+  Py_XDECREF(reader->pending);
+  reader->pending = Py_NewRef(made);
+  return made;
 }
 
-PyMemberDef taker_members[] = {
-    {"kept", T_OBJECT, offsetof(Taker, kept), 0,
-     "The batch taken last, until the caller, who hands it out, sets None."},
+PyMemberDef batch_reader_members[] = {
+    {"pending", T_OBJECT, offsetof(BatchReader, pending), 0,
+     "The batch read last. The caller sets None when it hands the batch out."},
     {nullptr, 0, 0, 0, nullptr},
 };
 
-PyMethodDef taker_methods[] = {
-    {"take", Take, METH_NOARGS,
-     "The memory that is kept, else of the next batch, or a status: there is "
-     "none."},
+PyMethodDef batch_reader_methods[] = {
+    {"next", Next, METH_NOARGS,
+     "Returns the pending memory, else the next batch's, or a status if there "
+     "is none."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyType_Slot taker_slots[] = {
-    {Py_tp_doc, const_cast<char*>(
-                    "Taker(next_view, release, loader, seconds, view, owner)")},
-    {Py_tp_new, Slot(MakeTaker)},
-    {Py_tp_dealloc, Slot(FreeTaker)},
-    {Py_tp_members, taker_members},
-    {Py_tp_methods, taker_methods},
+PyType_Slot batch_reader_slots[] = {
+    {Py_tp_doc,
+     const_cast<char*>(
+         "BatchReader(next_view, release, loader, seconds, view, owner)")},
+    {Py_tp_new, Slot(MakeBatchReader)},
+    {Py_tp_dealloc, Slot(FreeBatchReader)},
+    {Py_tp_members, batch_reader_members},
+    {Py_tp_methods, batch_reader_methods},
     {0, nullptr},
 };
 
-PyType_Spec taker_spec = {"forebay._ctaker.Taker", sizeof(Taker), 0,
-                          Py_TPFLAGS_DEFAULT, taker_slots};
+PyType_Spec batch_reader_spec = {"forebay._cbatch_reader.BatchReader",
+                                 sizeof(BatchReader), 0, Py_TPFLAGS_DEFAULT,
+                                 batch_reader_slots};
 
 // --- The module
 
@@ -219,7 +221,7 @@ int AddType(PyObject* module, PyType_Spec* spec) {
 
 int FillModule(PyObject* module) {
   if (AddType(module, &memory_spec) < 0) return -1;
-  return AddType(module, &taker_spec);
+  return AddType(module, &batch_reader_spec);
 }
 
 PyModuleDef_Slot module_slots[] = {
@@ -228,8 +230,8 @@ PyModuleDef_Slot module_slots[] = {
 };
 
 PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
-                          "_ctaker",
-                          "Takes batches off a native loader.",
+                          "_cbatch_reader",
+                          "Reads batches of a native loader.",
                           0,
                           nullptr,
                           module_slots,
@@ -240,4 +242,4 @@ PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
 }  // namespace
 
 // NOLINTNEXTLINE(*-reserved-identifier,*-identifier-naming): CPython names it
-PyMODINIT_FUNC PyInit__ctaker() { return PyModuleDef_Init(&module_def); }
+PyMODINIT_FUNC PyInit__cbatch_reader() { return PyModuleDef_Init(&module_def); }

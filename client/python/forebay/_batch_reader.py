@@ -1,7 +1,7 @@
-"""Takes batches off a native loader: what runs for each of them.
+"""Reads batches of a native loader: what runs for each of them.
 
-In C++ where the interpreter can load the module _ctaker (CPython), else by
-ctypes: the same to those who use it, but slower.
+In C++ where the interpreter can load the module _cbatch_reader (CPython), else
+by ctypes: the same to its callers, but slower.
 """
 
 from __future__ import annotations
@@ -43,26 +43,27 @@ def _memory_type(size):
         "read": _read})
 
 
-class CtypesTaker:
+class CtypesBatchReader:
     """Waits for the batches of one loader; used by one thread at a time.
 
-    A signal handler may raise after each step of Python: a batch that was taken
-    is kept until the caller, who hands it out, says that it need not be.
+    A signal handler may raise after each step of Python. A batch that was read
+    therefore stays pending until the caller hands it out.
 
     Attributes:
-      kept: the memory taken last; None, also by the caller's hand: none is.
+      pending: the memory read last; None if there is none. The caller sets None
+        when it hands the batch out.
     """
 
-    _view: Any = None  # of one that was not made to the end
-    kept: Any = None
+    _view: Any = None  # stays None if __init__ fails
+    pending: Any = None
 
     def __init__(self, loader, seconds, view, owner):
         """
         Args:
           loader: the native loader's address.
-          seconds: that take() waits at most.
-          view: a _native.BatchView, which tells of the batch taken last.
-          owner: what keeps the loader alive.
+          seconds: how long next() waits at most.
+          view: a _native.BatchView, which describes the batch read last.
+          owner: an object that keeps the loader alive.
         """
         self._owner = owner
         self._view = view
@@ -70,17 +71,17 @@ class CtypesTaker:
             _native.lib.forebay_loader_next_view, loader, seconds,
             c.byref(view))
 
-    def take(self):
-        """The memory that is kept, else of the next batch, or a status: there
+    def next(self):
+        """Returns the pending memory, else the next batch's, or a status if there
         is none.
 
-        Memory is a writable buffer, whose lease ends with it, and has the
-        attributes `layout`, which grows when the fields are not those of the
-        batch before, and `next_sample`, of this rank's epoch, after its last,
-        and the method `read(offset, length)`, which copies bytes.
+        Memory is a writable buffer; the lease ends with it. Its attribute `layout`
+        grows when the fields differ from those of the batch before; `next_sample`
+        is the sample after its last, in this rank's epoch. Its method
+        `read(offset, length)` copies bytes.
         """
-        if self.kept is None:
-            # Not null: a batch that was taken, and not kept yet.
+        if self.pending is None:
+            # Not null: a batch that was read, and is not pending yet.
             if not self._view.batch:
                 status = self._next_view()
                 if status != _native.OK:
@@ -90,34 +91,33 @@ class CtypesTaker:
             memory = _memory_type(size).from_address(data)
             memory.layout, memory.next_sample = layout, next_sample
             memory.batch, memory.lease = batch, None
-            self.kept = memory
-        memory = self.kept
+            self.pending = memory
+        memory = self.pending
         self._view.batch = None
         if memory.lease is None:
-            # Ends with the memory. Not by __del__: a signal's exception, such
-            # as KeyboardInterrupt, is lost if it is raised in Python code there.
+            # Ends with the memory. Not by __del__: Python drops an exception
+            # raised there, such as a signal's KeyboardInterrupt.
             memory.lease = weakref.ref(
                 memory, functools.partial(_release, memory.batch))
         return memory
 
     def __del__(self):
         batch = None if self._view is None else self._view.batch
-        if self.kept is not None and self.kept.lease is None:
-            batch = self.kept.batch  # nobody else ends its lease
+        if self.pending is not None and self.pending.lease is None:
+            batch = self.pending.batch  # nothing else ends its lease
         if batch:
             _native.lib.forebay_batch_release(batch)
 
 
-def _load_ctaker():
-    """The module beside libforebay.so; None: not to be used here."""
-    # Free-threaded interpreters, and others than CPython, have no stable ABI.
+def _load_cbatch_reader():
+    """The module beside libforebay.so; None if it cannot be loaded here."""
+    # Only CPython has a stable ABI, and its free-threaded build has none.
     if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:
         return None
-    path = _native.path.with_name("_ctaker" + _SUFFIX)
-    loader = importlib.machinery.ExtensionFileLoader("forebay._ctaker",
-                                                     str(path))
-    spec = importlib.machinery.ModuleSpec("forebay._ctaker", loader,
-                                          origin=str(path))
+    name = "_cbatch_reader"
+    path = str(_native.path.with_name(name + _SUFFIX))
+    loader = importlib.machinery.ExtensionFileLoader(f"forebay.{name}", path)
+    spec = importlib.machinery.ModuleSpec(f"forebay.{name}", loader, origin=path)
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
@@ -126,19 +126,19 @@ def _load_ctaker():
     return module
 
 
-_ctaker = _load_ctaker()
+_cbatch_reader = _load_cbatch_reader()
 
 
 def _address(function):
     return c.cast(function, c.c_void_p).value
 
 
-def new_taker(loader, seconds, view, owner):
-    """A taker as CtypesTaker says, with the same arguments."""
-    if _ctaker is None:
-        return CtypesTaker(loader, seconds, view, owner)
+def create(loader, seconds, view, owner):
+    """A batch reader with the interface and the arguments of CtypesBatchReader."""
+    if _cbatch_reader is None:
+        return CtypesBatchReader(loader, seconds, view, owner)
     lib = _native.lib
-    return _ctaker.Taker(
+    return _cbatch_reader.BatchReader(
         _address(lib.forebay_loader_next_view),
         _address(lib.forebay_batch_release), loader, seconds,
         c.addressof(view), (view, owner))

@@ -1,15 +1,15 @@
-"""How a loader waits for a daemon: pauses, patience, and what it says."""
+"""How a loader waits for a daemon: pauses, limits, and log lines."""
 
 import itertools
 
 import pytest
 
 import forebay
-from forebay import _reattach
+from forebay import _retry
 
 
 class Daemon:
-    """What an CircuitBreaker asks; away for the first `tries`."""
+    """The daemon of a Retry; away for the first `tries`."""
 
     def __init__(self, tries):
         self.left, self.starts = tries, 0
@@ -26,7 +26,7 @@ class Daemon:
 
 def test_pauses_grow_within_bounds():
     for chance in (0.0, 0.5, 0.999):
-        drawn = list(itertools.islice(_reattach.pauses(lambda: chance), 12))
+        drawn = list(itertools.islice(_retry.backoff(lambda: chance), 12))
         longest = 0.05
         for pause in drawn:
             assert longest / 2 <= pause <= longest
@@ -36,32 +36,32 @@ def test_pauses_grow_within_bounds():
 def test_one_line_when_it_goes_and_one_when_it_is_back(caplog, monkeypatch):
     monkeypatch.delenv("FOREBAY_REATTACH_SECONDS", raising=False)
     daemon = Daemon(tries=50)
-    outage = _reattach.CircuitBreaker("/data", daemon.attach, daemon.start)
-    outage.ride(forebay.DaemonUnavailable("gone"))
-    outage.ride(forebay.DaemonUnavailable("gone again"))
-    outage.over()
+    retry = _retry.Retry("/data", daemon.attach, daemon.start)
+    retry.wait(forebay.DaemonUnavailable("gone"))
+    retry.wait(forebay.DaemonUnavailable("gone again"))
+    retry.done()
     away, back = [record.getMessage() for record in caplog.records]
     assert away == "/data: gone: waiting up to 60 s to go on"
     assert back.startswith("/data: goes on after ")
-    # One that ends at once is not started at each of 50 tries.
+    # A daemon that exits at once is not started at each of 50 tries.
     assert 1 <= daemon.starts < 50
 
 
 def test_gives_up_with_the_last_reason(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0.05")
     daemon = Daemon(tries=10**9)
-    outage = _reattach.CircuitBreaker("/data", daemon.attach, None)
+    retry = _retry.Retry("/data", daemon.attach, None)
     with pytest.raises(forebay.DaemonUnavailable, match="/data: away .*0.05 s"):
-        outage.ride(forebay.DaemonUnavailable("gone"))
+        retry.wait(forebay.DaemonUnavailable("gone"))
 
 
-def test_patience_is_the_users(monkeypatch, caplog):
+def test_the_user_sets_the_seconds(monkeypatch, caplog):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "soon")
     with pytest.raises(forebay.InvalidArgument, match="soon"):
-        _reattach.patience()
+        _retry.reattach_seconds()
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with pytest.raises(forebay.DaemonUnavailable, match="^gone$"):
-        _reattach.CircuitBreaker("/data", Daemon(9).attach, None).ride(
+        _retry.Retry("/data", Daemon(9).attach, None).wait(
             forebay.DaemonUnavailable("gone"))
     assert not caplog.records
 
@@ -69,7 +69,7 @@ def test_patience_is_the_users(monkeypatch, caplog):
 def test_says_whether_it_is_the_daemon_or_the_storage_that_is_away(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with pytest.raises(forebay.SourceUnavailable, match="^no such host$") as error:
-        _reattach.CircuitBreaker("/data", Daemon(9).attach, None).ride(
+        _retry.Retry("/data", Daemon(9).attach, None).wait(
             forebay.SourceUnavailable("no such host"))
     assert not isinstance(error.value, forebay.DaemonUnavailable)
 
@@ -77,4 +77,4 @@ def test_says_whether_it_is_the_daemon_or_the_storage_that_is_away(monkeypatch):
         raise forebay.SourceUnavailable("still none")
 
     with pytest.raises(forebay.SourceUnavailable, match="^still none$"):
-        _reattach.patiently("/data", attempt, None)
+        _retry.until_available("/data", attempt, None)
