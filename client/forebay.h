@@ -1,14 +1,15 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_H_
 #define FOREBAY_CLIENT_FOREBAY_H_
 
-/* The C interface of libforebay.so: what a training process needs to take
- * batches from forebayd.
+/* The C interface of libforebay.so, by which a training process reads batches
+ * from forebayd.
  *
- * A loader is opened, an epoch is started, batches are taken one by one and
- * released when they are no longer read:
+ * Open a loader, start an epoch, take its batches one by one, and release each
+ * when it is no longer read:
  *
  *   forebay_loader_options options;
  *   forebay_loader_options_init(&options, sizeof options);
+ *   options.job_key = "my-training";
  *   options.uri = "/data/train";
  *   options.batch_size = 256;
  *   forebay_loader* loader;
@@ -24,30 +25,32 @@
  *   }
  *   forebay_loader_free(loader);
  *
- * forebay_dataset.h has datasets that are made of others, or lie in memory, and
- * forebay_reader.h single samples, for who makes batches himself.
+ * Sections: status; library; types of data; daemon; pipelines; loader options;
+ * loaders; batches; epochs. forebay_dataset.h has datasets that are made of
+ * others or lie in memory, and forebay_reader.h single samples, for callers
+ * that make batches themselves.
  *
- * Threads: the library starts none. Batches may be read, retained and released
- * by any thread. Of one loader, create, open, start_epoch, stop_epoch and next
- * belong to one thread at a time; info, class_name, stats and close may be
- * called beside them. Different loaders are independent.
+ * Threads: the library starts none. Any thread may read, retain and release
+ * batches. Of one loader, create, open, start_epoch, stop_epoch and next belong
+ * to one thread at a time; info, class_name, stats and close may run beside
+ * them. Different loaders are independent.
  *
- * Ownership: whatever a function writes to an `out` pointer belongs to the
- * caller, who ends it with the function named there. Strings and arrays given
- * are copied.
+ * Ownership: the caller owns what a function writes to an `out` pointer, and
+ * ends it with the function named there. The library copies strings and arrays
+ * that it is given.
  *
- * Fork: batches held by the parent stay readable in the child, and are its own
- * there: releasing them in the child only frees its memory. Every loader of the
- * parent answers FOREBAY_FORKED in the child, except to close and free.
+ * Fork: batches that the parent holds stay readable in the child, and are the
+ * child's own: releasing them there only frees its memory. In the child, every
+ * loader of the parent answers FOREBAY_FORKED, except to close and free.
  *
- * Errors: functions return a status; forebay_last_error() then has one sentence
- * for people. No function exits, aborts or throws. */
+ * Errors: functions return a status; forebay_last_error() then returns one
+ * sentence for people. No function exits, aborts or throws. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* To C++ too, any number may be passed for an enum: unknown ones are refused.
- */
+/* Makes any number a valid argument for an enum in C++, too; the library
+ * refuses unknown ones. */
 #ifdef __cplusplus
 #define FOREBAY_INT : int
 #else
@@ -64,18 +67,20 @@ extern "C" {
 #define FOREBAY_EXPORT
 #endif
 
+/* ---- Status ---- */
+
 typedef enum forebay_status FOREBAY_INT {
   FOREBAY_OK = 0,
   /* The epoch has no more batches. */
   FOREBAY_END_OF_EPOCH = 1,
   /* A signal arrived; calling again with the same arguments goes on. */
   FOREBAY_INTERRUPTED = 2,
-  /* The time given is over; calling again with the same arguments goes on. */
+  /* The given time is over; calling again with the same arguments goes on. */
   FOREBAY_TIMEOUT = 3,
   FOREBAY_INVALID_ARGUMENT = 4,
   FOREBAY_NOT_FOUND = 5,
   FOREBAY_PERMISSION_DENIED = 6,
-  /* Memory or another bounded resource of the daemon is spent. */
+  /* Memory or another bounded resource of the daemon is used up. */
   FOREBAY_RESOURCE_EXHAUSTED = 7,
   /* The call does not fit the loader's state. */
   FOREBAY_FAILED_PRECONDITION = 8,
@@ -83,15 +88,26 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_UNAVAILABLE = 9,
   /* A sample cannot be used; the epoch is over. */
   FOREBAY_DATA_ERROR = 10,
-  /* The daemon cannot do what was asked for. */
+  /* The daemon cannot do what the caller asked for. */
   FOREBAY_UNIMPLEMENTED = 11,
   /* The loader belongs to the parent of this process. */
   FOREBAY_FORKED = 12,
   /* A fault of the library or of the daemon. */
   FOREBAY_INTERNAL = 13,
-  /* The daemon cannot reach the dataset just now. */
+  /* The daemon cannot reach the dataset at present. */
   FOREBAY_SOURCE_UNAVAILABLE = 14
 } forebay_status;
+
+/* ---- Library ---- */
+
+/* The library's version, such as "0.1.0". Static. */
+FOREBAY_EXPORT const char* forebay_version(void);
+
+/* Why the last failed call of this thread failed, in one sentence; "" if none
+ * has failed. Valid until the thread's next call. */
+FOREBAY_EXPORT const char* forebay_last_error(void);
+
+/* ---- Types of data ---- */
 
 /* Element types; the values are those of proto.DataType. */
 typedef enum forebay_dtype FOREBAY_INT {
@@ -118,85 +134,49 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* All of a .npy file; of one type and shape in all samples. */
+  /* A whole .npy file; of one type and shape in all samples. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
 
-typedef enum forebay_format FOREBAY_INT {
-  FOREBAY_IMAGE_FOLDER = 1, /* class folders of images */
-  /* Tar shards as webdataset writes them: consecutive members whose names are
-   * equal up to the first dot are a sample. */
-  FOREBAY_WEBDATASET = 2,
-  /* A table of samples, an image's path in each row: CSV with a line of names,
-   * or, if its name ends in .jsonl, lines of JSON objects. */
-  FOREBAY_MANIFEST = 3
-} forebay_format;
+/* A field of a batch or of a sample. */
+typedef struct forebay_field {
+  const char* name; /* lives as long as the batch */
+  forebay_field_kind kind;
+  forebay_dtype dtype;
+  uint32_t rank; /* dimensions, the batch's included; 1 to 6 */
+  uint64_t shape[6];
+  /* The elements, in C order, page-aligned. Writable: only this process sees a
+   * write, until the batch is released. */
+  void* data;
+  uint64_t bytes; /* of data */
+  /* Samples + 1 offsets into the elements for a field of varying length; NULL
+   * if every sample has the same shape. */
+  const int64_t* row_splits;
+} forebay_field;
 
-typedef enum forebay_order FOREBAY_INT {
-  FOREBAY_SEQUENTIAL = 1,
-  FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
-  /* Blocks of some megabytes of consecutive samples, and the samples of every
-   * few blocks that follow each other then; keyed likewise. */
-  FOREBAY_BLOCK_SHUFFLE = 3,
-  /* Lists of the caller's: see forebay_loader_start_listed_epoch. */
-  FOREBAY_LISTED = 4,
-  /* The daemon picks it, for all loaders of this host that read the dataset in
-   * this order: so that they want a sample at about the same time. Each sample
-   * comes once in each epoch, in an order that is uniformly random. To go on in
-   * mid-epoch with a loader that is opened anew, begin with
-   * forebay_loader_start_listed_epoch. */
-  FOREBAY_COORDINATED = 5
-} forebay_order;
+/* ---- Daemon ---- */
 
-/* What happens when the samples do not divide evenly among the ranks. */
-typedef enum forebay_uneven FOREBAY_INT {
-  FOREBAY_WRAP = 1,     /* repeat from the start until they do */
-  FOREBAY_DROP = 2,     /* leave out the tail */
-  FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
-} forebay_uneven;
-
-/* Whether loaders that want the same batches, in whatever job, have them made
- * once for all. */
-typedef enum forebay_sharing FOREBAY_INT {
-  FOREBAY_ELASTIC = 1,  /* each at its own pace: nobody waits for anybody */
-  FOREBAY_LOCKSTEP = 2, /* nobody runs ahead by more than there are slots */
-  FOREBAY_ALONE = 3     /* no */
-} forebay_sharing;
-
-typedef enum forebay_on_error FOREBAY_INT {
-  FOREBAY_RAISE = 1,     /* a corrupt sample ends the epoch */
-  FOREBAY_SUBSTITUTE = 2 /* another takes its place, and is counted */
-} forebay_on_error;
-
-/* The library's version, such as "0.1.0". Static. */
-FOREBAY_EXPORT const char* forebay_version(void);
-
-/* What the last failed call of this thread failed for, one sentence; "" if none
- * has. Valid until the thread's next call. */
-FOREBAY_EXPORT const char* forebay_last_error(void);
-
-/* Writes the directory in which the daemon's socket is looked for:
+/* Writes the directory in which the library looks for the daemon's socket:
  * $FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon's socket is there, else
- * $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID. `size` counts bytes;
+ * $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID. `size` counts bytes.
  * FOREBAY_INVALID_ARGUMENT if the path and its NUL do not fit. */
 FOREBAY_EXPORT forebay_status forebay_runtime_dir(char* path, size_t size);
 
-/* FOREBAY_OK if a daemon that may be trusted accepts connections in
- * `runtime_dir` (NULL: where forebay_runtime_dir says), else
- * FOREBAY_UNAVAILABLE, or FOREBAY_PERMISSION_DENIED if the directory or the
- * socket belongs to another user. */
+/* FOREBAY_OK if a trusted daemon accepts connections in `runtime_dir` (NULL:
+ * the directory of forebay_runtime_dir). FOREBAY_PERMISSION_DENIED if the
+ * directory or the socket belongs to another user, else FOREBAY_UNAVAILABLE. */
 FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
 
-/* ---- Pipelines: decode and transforms, as data. ----
+/* ---- Pipelines: decode and transforms, as data ----
  *
  * Ops are appended in the order in which they act; names and numerics follow
- * torchvision.transforms.v2. The daemon checks the whole when the loader is
- * opened. Sizes are pixels, 1 to 65535. One thread at a time. */
+ * torchvision.transforms.v2. The daemon checks the whole pipeline when the
+ * loader is opened. Sizes are pixels, 1 to 65535. One thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
-/* Antialiased as Pillow does, but for the last: that takes the four pixels
+/* All but the last antialias as Pillow does. The last uses the four pixels
  * around a point however much an image shrinks, as OpenCV's INTER_LINEAR and
- * torchvision's antialias=False. */
+ * torchvision's antialias=False do. */
 typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
   FOREBAY_BILINEAR = 2,
@@ -218,7 +198,7 @@ typedef enum forebay_layout FOREBAY_INT {
 
 typedef struct forebay_padding {
   uint32_t left, top, right, bottom; /* pixels, 0 to 65535 */
-  /* One value for all channels or one a channel, 0 to 255; none: 0. */
+  /* One value for all channels or one per channel, 0 to 255; none means 0. */
   const double* fill;
   size_t fill_count;
   forebay_padding_mode mode;
@@ -229,19 +209,19 @@ typedef struct forebay_range {
   double min, max;
 } forebay_range;
 
-/* An empty pipeline: decodes to uint8 NCHW. NULL only without memory. Ended by
- * forebay_pipeline_free, which takes NULL too. */
+/* An empty pipeline, which decodes to uint8 NCHW. NULL only if memory is short.
+ * End it with forebay_pipeline_free, which also takes NULL. */
 FOREBAY_EXPORT forebay_pipeline* forebay_pipeline_new(void);
 FOREBAY_EXPORT void forebay_pipeline_free(forebay_pipeline* pipeline);
 
-/* To height x width; with width 0 the shorter edge becomes `height`, the aspect
- * ratio is kept, and the longer edge is bounded by max_size (0: not). */
+/* Resizes to height x width. With width 0, the shorter edge becomes `height`,
+ * the aspect ratio stays, and max_size bounds the longer edge (0: no bound). */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_resize(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width,
     uint32_t max_size, forebay_interpolation interpolation);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_center_crop(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width);
-/* `padding`: applied before the crop; NULL: none. With pad_if_needed a smaller
+/* `padding` acts before the crop; NULL: none. With pad_if_needed, a smaller
  * image is padded to the crop's size, filled as `padding` says. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_crop(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width,
@@ -257,7 +237,7 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_horizontal_flip(
     forebay_pipeline* pipeline, double probability);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_vertical_flip(
     forebay_pipeline* pipeline, double probability);
-/* Factors >= 0; hue within [-0.5, 0.5]. NULL leaves a property alone. */
+/* Factors >= 0; hue within [-0.5, 0.5]. NULL leaves a property unchanged. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_color_jitter(
     forebay_pipeline* pipeline, const forebay_range* brightness,
     const forebay_range* contrast, const forebay_range* saturation,
@@ -267,46 +247,92 @@ FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_grayscale(forebay_pipeline* pipeline, uint32_t channels);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_pad(
     forebay_pipeline* pipeline, const forebay_padding* padding);
-/* (x - mean) / std; one value a channel, or one for all; std not 0. */
+/* (x - mean) / std; one value per channel, or one for all; std not 0. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize(
     forebay_pipeline* pipeline, const double* mean, size_t mean_count,
     const double* std, size_t std_count);
-/* `scale`: whether 0..255 becomes 0..1 on the way to a floating type. */
+/* `scale`: whether 0..255 becomes 0..1 in a floating type. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
     forebay_pipeline* pipeline, forebay_dtype dtype, int scale);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
-/* ---- Loaders ---- */
-typedef struct forebay_loader forebay_loader;
-typedef struct forebay_batch forebay_batch;
+/* ---- Loader options ---- */
+
+typedef enum forebay_format FOREBAY_INT {
+  FOREBAY_IMAGE_FOLDER = 1, /* class folders of images */
+  /* Tar shards as webdataset writes them: consecutive members whose names are
+   * equal up to the first dot are a sample. */
+  FOREBAY_WEBDATASET = 2,
+  /* A table of samples, with an image's path in each row: CSV with a line of
+   * names, or, if its name ends in .jsonl, lines of JSON objects. */
+  FOREBAY_MANIFEST = 3
+} forebay_format;
+
+typedef enum forebay_order FOREBAY_INT {
+  FOREBAY_SEQUENTIAL = 1,
+  FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
+  /* Shuffles blocks of some megabytes of consecutive samples, then the samples
+   * of every few successive blocks; keyed likewise. */
+  FOREBAY_BLOCK_SHUFFLE = 3,
+  /* Lists of the caller: see forebay_loader_start_listed_epoch. */
+  FOREBAY_LISTED = 4,
+  /* The daemon picks one order for all loaders of this host that read the
+   * dataset in this order, so that they want a sample at about the same time.
+   * Each sample comes once in each epoch, in an order that is uniformly random.
+   * A loader that is opened anew goes on in mid-epoch by
+   * forebay_loader_start_listed_epoch. */
+  FOREBAY_COORDINATED = 5
+} forebay_order;
+
+/* What happens if the samples do not divide evenly among the ranks. */
+typedef enum forebay_uneven FOREBAY_INT {
+  FOREBAY_WRAP = 1,     /* repeat from the start until they do */
+  FOREBAY_DROP = 2,     /* leave out the tail */
+  FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
+} forebay_uneven;
+
+/* Whether the daemon makes equal batches once for all loaders that want them,
+ * of any job. */
+typedef enum forebay_sharing FOREBAY_INT {
+  FOREBAY_ELASTIC = 1, /* each loader at its own pace; none waits for another */
+  FOREBAY_LOCKSTEP = 2, /* no loader runs ahead by more than there are slots */
+  FOREBAY_ALONE = 3     /* no */
+} forebay_sharing;
+
+typedef enum forebay_on_error FOREBAY_INT {
+  FOREBAY_RAISE = 1,     /* a corrupt sample ends the epoch */
+  FOREBAY_SUBSTITUTE = 2 /* another sample replaces it, and is counted */
+} forebay_on_error;
+
 typedef struct forebay_dataset forebay_dataset; /* see forebay_dataset.h */
 
 typedef struct forebay_loader_options {
-  size_t size; /* bytes of this struct: set by forebay_loader_options_init */
+  size_t size; /* bytes of this struct; forebay_loader_options_init sets it */
 
-  /* Where the daemon's socket is; NULL: where forebay_runtime_dir says. */
+  /* The directory of the daemon's socket; NULL: that of forebay_runtime_dir. */
   const char* runtime_dir;
   /* Which job the loader belongs to: 1 to 256 bytes; required. Loaders of one
    * user with equal keys share a job. */
   const char* job_key;
-  /* What people see; at most 256 bytes; NULL: the key, and "loader N". */
+  /* Names for people, at most 256 bytes; NULL: the key, and "loader N". */
   const char* job_name;
   const char* name;
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
   double weight;
 
-  /* The dataset as people know it, at most 4096 bytes; required, unless there
+  /* The dataset's name for people, at most 4096 bytes; required, unless there
    * is a `dataset`. */
   const char* uri;
-  /* The dataset's folder; NULL: `uri` is its path; of FOREBAY_WEBDATASET the
-   * path of the shards, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ?
-   * and [...]; of FOREBAY_MANIFEST that of the manifest. "gs://bucket/...",
-   * "http://..." and "https://..." are read by the daemon, as itself. */
+  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
+   * `uri` is then the path of the shards, with braces ("{00..12}.tar",
+   * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
+   * manifest. The daemon reads "gs://bucket/...", "http://..." and
+   * "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
-  /* Further folders that links inside the dataset may lead to; at most 8, and
-   * none where the dataset is no folder. */
+  /* Further folders that links inside the dataset may lead to; at most 8. None
+   * if the dataset is no folder. */
   const char* const* extra_roots;
   size_t extra_root_count;
 
@@ -322,41 +348,50 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* Of FOREBAY_WEBDATASET with a `root`: the shards' paths below it, likewise
+  /* For FOREBAY_WEBDATASET with a `root`: the shards' paths below it, likewise
    * with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
-  /* Of FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
+  /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
    * extension, or several with semicolons between ("jpg;png"), of which the
-   * first that a sample has counts. By what is behind the last dot, jpg, jpeg
-   * and png are images, of which there may be one; cls, cls2, class, count,
-   * index, inx and id integers; txt, text and transcript texts; json and jsn
-   * JSON; npy arrays; all else is bytes.
-   * Of FOREBAY_MANIFEST: the fields' names, each read from the column of
-   * `columns` at its place. "image" is the image's path, relative to the
-   * manifest, and is needed; "label" is an integer, or a class by its name; all
-   * others are integers or texts. */
+   * first that a sample has counts. The part after the last dot gives the kind:
+   * jpg, jpeg and png are images, of which there may be one; cls, cls2, class,
+   * count, index, inx and id integers; txt, text and transcript texts; json and
+   * jsn JSON; npy arrays; all else is bytes.
+   * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
+   * `columns` with the same index. "image" is required, the image's path
+   * relative to the manifest. "label" is an integer, or a class by its name.
+   * All others are integers or texts. */
   const char* const* fields;
   size_t field_count;
-  const char* const* columns; /* of FOREBAY_MANIFEST: field_count many */
+  const char* const* columns; /* for FOREBAY_MANIFEST: field_count many */
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */
-  /* For how long open, start_epoch and next go on trying, with growing pauses,
-   * while the daemon is away or a source cannot be reached: they are attached
-   * to the daemon that comes then, and the epoch goes on with its next sample.
-   * Seconds; default $FOREBAY_REATTACH_SECONDS, else 60; negative: without end;
-   * 0: they return FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE, and
+  /* How long open, start_epoch and next keep trying, with growing pauses, while
+   * the daemon is away or a source cannot be reached. They attach to the next
+   * daemon, and the epoch goes on with its next sample. Seconds; default
+   * $FOREBAY_REATTACH_SECONDS, else 60; negative: without end. With 0, they
+   * return FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE, and
    * forebay_loader_reattach goes on. */
   double reattach_seconds;
 
-  /* What is read, instead of what uri and all that goes with it say; NULL: that
-   * is. Not kept. */
+  /* What the loader reads, instead of what uri and the options that go with it
+   * describe; NULL: what they describe. The library does not keep the pointer.
+   */
   const forebay_dataset* dataset;
 } forebay_loader_options;
 
+/* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
+FOREBAY_EXPORT void forebay_loader_options_init(forebay_loader_options* options,
+                                                size_t size);
+
+/* ---- Loaders ---- */
+
+typedef struct forebay_loader forebay_loader;
+
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank; 0 where lists say it */
+  uint64_t samples_per_epoch; /* of this rank; 0 if lists give the samples */
   uint64_t batches_per_epoch; /* of this rank */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
@@ -368,62 +403,19 @@ typedef struct forebay_loader_stats {
   uint64_t samples_delivered;
   uint64_t batches_delivered;
   uint64_t bytes_delivered; /* of batches */
-  uint64_t bytes_read;      /* encoded, wherever they came from */
+  uint64_t bytes_read;      /* encoded, from wherever */
   uint64_t samples_decoded;
   uint64_t samples_substituted;
   uint64_t cpu_nanos;      /* of decoding and transforming */
   uint64_t wait_nanos;     /* that forebay_loader_next slept */
-  uint64_t batches_copied; /* handed out as private copies */
-  uint64_t batches_held;   /* now leased, copies not counted */
+  uint64_t batches_copied; /* delivered as private copies */
+  uint64_t batches_held;   /* leased at present, copies not counted */
 } forebay_loader_stats;
 
-typedef struct forebay_batch_info {
-  uint64_t sample_count;
-  uint64_t epoch;
-  uint64_t first_sample; /* its position in this rank's epoch */
-  uint32_t field_count;
-  int is_copy; /* private memory: more batches were held than the quota */
-} forebay_batch_info;
-
-#define FOREBAY_MAX_FIELDS 16
-
-/* Where a field lies: as forebay_field, in offsets from the batch's data. */
-typedef struct forebay_field_layout {
-  char name[32]; /* NUL-terminated */
-  forebay_field_kind kind;
-  forebay_dtype dtype;
-  uint32_t rank;
-  uint32_t reserved;
-  uint64_t shape[6];
-  uint64_t offset;
-  uint64_t bytes;
-  uint64_t row_splits_offset; /* 0: every sample has the same shape */
-} forebay_field_layout;
-
-typedef struct forebay_batch_view {
-  forebay_batch* batch; /* ended by forebay_batch_release */
-  void* data;
-  uint64_t bytes; /* that all fields lie within */
-  /* Grows when `fields` are not those of the batch before. */
-  uint64_t layout;
-  /* Of this rank's epoch: the sample after the batch's last. */
-  uint64_t next_sample;
-  forebay_batch_info info;
-  /* Given by the caller: a batch of which iteration is wanted, as
-   * forebay_loader_iteration numbers them; 0: of the one under way. */
-  uint64_t iteration;
-  /* The first info.field_count are written. */
-  forebay_field_layout fields[FOREBAY_MAX_FIELDS];
-} forebay_batch_view;
-
-/* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
-FOREBAY_EXPORT void forebay_loader_options_init(forebay_loader_options* options,
-                                                size_t size);
-
-/* Connects, opens the dataset's folders and asks the daemon for the loader,
- * which forebay_loader_open then waits for. `pipeline` may be NULL (decode
- * only) and is not kept. Blocks for the handshake alone, at most 10 s. *out is
- * ended by forebay_loader_free. */
+/* Connects, opens the dataset's folders and asks the daemon for the loader;
+ * forebay_loader_open then waits for it. `pipeline` may be NULL (decode only);
+ * the library does not keep it. Blocks for the handshake only, at most 10 s.
+ * End *out with forebay_loader_free. */
 FOREBAY_EXPORT forebay_status
 forebay_loader_create(const forebay_loader_options* options,
                       const forebay_pipeline* pipeline, forebay_loader** out);
@@ -437,105 +429,39 @@ FOREBAY_EXPORT forebay_status forebay_loader_open(forebay_loader* loader,
 FOREBAY_EXPORT forebay_status
 forebay_loader_get_info(const forebay_loader* loader, forebay_loader_info* out);
 
-/* The name of class `label`; *name is not NUL-terminated, `*length` bytes long,
+/* The name of class `label`. *name is not NUL-terminated, has `*length` bytes,
  * and lives as long as the loader. */
 FOREBAY_EXPORT forebay_status
 forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
                           const char** name, size_t* length);
 
-/* Starts production of `epoch`, passing over the first `first_sample` samples
- * of this rank; both are below 2^63. An epoch under way is stopped first. */
-FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
-                                                         uint64_t epoch,
-                                                         uint64_t first_sample);
-
-/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
- * `count` samples of the dataset, by number, in this order; any of them may be
- * there several times, and each time gets an augmentation of its own. It is all
- * this rank's: the options' rank and world_size do nothing. The list is copied;
- * it may have 2^32 - 1 samples, and another length in each epoch.
- *
- * Where the order is FOREBAY_COORDINATED, the list is of the samples that were
- * seen of the epoch, each once, in any order, and `first_sample` is `count`:
- * the epoch goes on with all others. */
-FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
-    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
-    size_t count, uint64_t first_sample);
-
-/* The number of the iteration that was started last: each start of an epoch has
- * another. 0 before the first. Any thread. */
-FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
-
-/* The next batch of the epoch under way, waiting at most `timeout_seconds`
- * (negative: without end). FOREBAY_END_OF_EPOCH after the last one;
- * FOREBAY_DATA_ERROR (or another status) if the epoch ended early, also to each
- * later call, until another epoch is started;
- * FOREBAY_UNAVAILABLE if the daemon is gone and did not come back (see
- * reattach_seconds), FOREBAY_SOURCE_UNAVAILABLE if it cannot reach the dataset
- * for as long: what it had made ready is handed out before. *out is ended by
- * forebay_batch_release. */
-FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
-                                                  double timeout_seconds,
-                                                  forebay_batch** out);
-
-/* forebay_loader_next, and what is in the batch: one call where every
- * microsecond counts. *out is written only with FOREBAY_OK; but for
- * `iteration`, all zeros before the first call, and from then on as the call
- * before has left it. FOREBAY_FAILED_PRECONDITION: another iteration than the
- * one wanted is under way; no batch of it is taken. */
-FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
-                                                       double timeout_seconds,
-                                                       forebay_batch_view* out);
-
-/* Of a loader that FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE was
- * returned for: looks for a daemon, where the loader was created, opens the
- * loader there and starts the epoch under way after the last batch that next
- * has returned. Where one goes away at once or none is there, tries again, with
- * growing pauses, until `timeout_seconds` have passed (negative: without end).
- * FOREBAY_UNAVAILABLE: none has come yet; FOREBAY_SOURCE_UNAVAILABLE: one
- * cannot reach the dataset; FOREBAY_TIMEOUT: one is there, and still opens the
- * dataset; FOREBAY_INTERRUPTED: after all of these, calling again goes on.
- * FOREBAY_FAILED_PRECONDITION: the daemon that came speaks another protocol, or
- * the dataset has changed: that, and any other failure, is final. Belongs to
- * the thread of next. */
-FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
-                                                      double timeout_seconds);
-
-/* 1 if the daemon that the loader was opened at, or asked, is there, else 0.
- * Any thread. */
-FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
-
-/* Abandons the rest of the epoch under way, if any. Batches stay valid. */
-FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
-
 FOREBAY_EXPORT forebay_status
 forebay_loader_get_stats(forebay_loader* loader, forebay_loader_stats* out);
 
-/* Ends production and gives the daemon back all but the batches still held,
- * which stay valid. A forebay_loader_next under way in another thread returns
- * FOREBAY_FAILED_PRECONDITION. More than once does nothing. */
+/* 1 if the daemon that opened the loader, or was asked to, is there; else 0.
+ * Any thread. */
+FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
+
+/* Ends production and returns all memory to the daemon except batches still
+ * held, which stay valid. A forebay_loader_next that another thread is in
+ * returns FOREBAY_FAILED_PRECONDITION. A second call does nothing. */
 FOREBAY_EXPORT void forebay_loader_close(forebay_loader* loader);
 
-/* Closes the loader and frees the handle: no other call may be using it.
+/* Closes the loader and frees the handle; no other call may be using it.
  * Batches stay valid. NULL does nothing. */
 FOREBAY_EXPORT void forebay_loader_free(forebay_loader* loader);
 
 /* ---- Batches ---- */
 
-typedef struct forebay_field {
-  const char* name; /* lives as long as the batch */
-  forebay_field_kind kind;
-  forebay_dtype dtype;
-  uint32_t rank; /* dimensions, the batch's included; 1 to 6 */
-  uint64_t shape[6];
-  /* The elements, in C order, page-aligned; writable: a write is seen by this
-   * process alone, until the batch is released. */
-  void* data;
-  uint64_t bytes; /* of data */
-  /* Samples + 1 offsets into the elements for a field of varying length; NULL
-   * if every sample has the same shape. */
-  const int64_t* row_splits;
-} forebay_field;
+typedef struct forebay_batch forebay_batch;
+
+typedef struct forebay_batch_info {
+  uint64_t sample_count;
+  uint64_t epoch;
+  uint64_t first_sample; /* its position in this rank's epoch */
+  uint32_t field_count;
+  int is_copy; /* private memory, as more batches than the quota were held */
+} forebay_batch_info;
 
 FOREBAY_EXPORT void forebay_batch_get_info(const forebay_batch* batch,
                                            forebay_batch_info* out);
@@ -545,12 +471,109 @@ FOREBAY_EXPORT forebay_status forebay_batch_field(const forebay_batch* batch,
                                                   uint32_t index,
                                                   forebay_field* out);
 
-/* One more owner; each calls forebay_batch_release once. Any thread. */
+/* Adds an owner; each calls forebay_batch_release once. Any thread. */
 FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
 
-/* The last owner's call ends the lease: the memory must not be touched after.
- * Any thread; never waits for the daemon. NULL does nothing. */
+/* The last owner's call ends the lease: nobody may use the memory after it. Any
+ * thread; never waits for the daemon. NULL does nothing. */
 FOREBAY_EXPORT void forebay_batch_release(forebay_batch* batch);
+
+#define FOREBAY_MAX_FIELDS 16
+
+/* A field's layout: as forebay_field, with offsets from the batch's data. */
+typedef struct forebay_field_layout {
+  char name[32]; /* NUL-terminated */
+  forebay_field_kind kind;
+  forebay_dtype dtype;
+  uint32_t rank;
+  uint32_t reserved;
+  uint64_t shape[6];
+  uint64_t offset;
+  uint64_t bytes;
+  uint64_t row_splits_offset; /* 0: every sample has the same shape */
+} forebay_field_layout;
+
+/* A batch and its layout, as forebay_loader_next_view writes them. */
+typedef struct forebay_batch_view {
+  forebay_batch* batch; /* end it with forebay_batch_release */
+  void* data;
+  uint64_t bytes; /* of data: all fields lie within */
+  /* Grows when `fields` differ from those of the batch before. */
+  uint64_t layout;
+  /* The sample after the batch's last, in this rank's epoch. */
+  uint64_t next_sample;
+  forebay_batch_info info;
+  /* Set by the caller: the iteration of which a batch is wanted, as numbered by
+   * forebay_loader_iteration; 0: the present one. */
+  uint64_t iteration;
+  /* The first info.field_count are written. */
+  forebay_field_layout fields[FOREBAY_MAX_FIELDS];
+} forebay_batch_view;
+
+/* ---- Epochs ---- */
+
+/* Starts production of `epoch`, skipping the first `first_sample` samples of
+ * this rank; both are below 2^63. Stops an epoch under way first. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
+                                                         uint64_t epoch,
+                                                         uint64_t first_sample);
+
+/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+ * `count` samples of the dataset, by number, in this order. A sample may occur
+ * several times; each time gets an augmentation of its own. The whole list is
+ * this rank's: the options' rank and world_size have no effect. The library
+ * copies the list, which may have 2^32 - 1 samples, and another length in each
+ * epoch.
+ *
+ * If the order is FOREBAY_COORDINATED, the list has the samples that were seen
+ * of the epoch, each once, in any order, and `first_sample` is `count`. The
+ * epoch goes on with all others. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
+    forebay_loader* loader, uint64_t epoch, const int64_t* samples,
+    size_t count, uint64_t first_sample);
+
+/* The number of the iteration that was started last; 0 before the first. Each
+ * start of an epoch has another number. Any thread. */
+FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
+
+/* Waits for the next batch of the epoch under way, at most `timeout_seconds`
+ * (negative: without end). End *out with forebay_batch_release.
+ * FOREBAY_END_OF_EPOCH after the last batch. FOREBAY_DATA_ERROR (or another
+ * status) if the epoch ended early; each later call returns it, too, until
+ * another epoch is started. FOREBAY_UNAVAILABLE if the daemon is gone and did
+ * not come back (see reattach_seconds); FOREBAY_SOURCE_UNAVAILABLE if it cannot
+ * reach the dataset for that long. Batches that are ready come before either.
+ */
+FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
+                                                  double timeout_seconds,
+                                                  forebay_batch** out);
+
+/* forebay_loader_next, and what is in the batch: one call where every
+ * microsecond counts. Writes *out only with FOREBAY_OK. Before the first call,
+ * *out is all zeros except `iteration`; later calls need it as the call before
+ * left it. FOREBAY_FAILED_PRECONDITION if another iteration than the wanted one
+ * is under way; the call then takes no batch of it. */
+FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
+                                                       double timeout_seconds,
+                                                       forebay_batch_view* out);
+
+/* Abandons the rest of the epoch under way, if any. Batches stay valid. */
+FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
+
+/* For a loader that has returned FOREBAY_UNAVAILABLE or
+ * FOREBAY_SOURCE_UNAVAILABLE. Looks for a daemon where the loader was created,
+ * opens the loader there, and starts the epoch under way after the last batch
+ * that next has returned. If no daemon is there, or it goes away at once, tries
+ * again, with growing pauses, until `timeout_seconds` have passed (negative:
+ * without end). FOREBAY_UNAVAILABLE: no daemon has come yet.
+ * FOREBAY_SOURCE_UNAVAILABLE: one cannot reach the dataset. FOREBAY_TIMEOUT:
+ * one is there, and still opens the dataset. FOREBAY_INTERRUPTED: a signal
+ * arrived. After all of these, calling again goes on.
+ * FOREBAY_FAILED_PRECONDITION: the new daemon speaks another protocol, or the
+ * dataset has changed. That and any other failure is final. Belongs to the
+ * thread of next. */
+FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
+                                                      double timeout_seconds);
 
 #ifdef __cplusplus
 } /* extern "C" */
