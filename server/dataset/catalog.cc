@@ -12,10 +12,10 @@
 #include "server/dataset/indexed_dataset.h"
 #include "server/dataset/listed_folders.h"
 #include "server/dataset/manifest/manifest_dataset.h"
-#include "server/dataset/object_look.h"
+#include "server/dataset/object_version_lookup.h"
 #include "server/dataset/revalidation.h"
 #include "server/dataset/shards/field_choice.h"
-#include "server/dataset/shards/listed_shards.h"
+#include "server/dataset/shards/remote_shard_list.h"
 #include "server/dataset/shards/shard_list.h"
 #include "server/dataset/tree_scan.h"
 #include "server/storage/local/file_stat.h"
@@ -36,8 +36,8 @@ namespace {
 // A request to a bucket takes as long as reading a megabyte does: small files
 // are read with what is between their headers.
 constexpr std::size_t kRemoteShardsAtOnce = 32;
-constexpr shards::ReadAhead kRemoteReadAhead = {.shortest = 256 << 10,
-                                                .longest = 2 << 20};
+constexpr shards::ReadSizes kRemoteReadSizes = {.min = 256 << 10,
+                                                .max = 2 << 20};
 
 // Never 0, which means that there are no links.
 std::uint64_t LinkContext(const storage::local::LocalRoot& root,
@@ -65,7 +65,7 @@ absl::StatusOr<IndexKey> KeyOf(const storage::local::LocalRoot& root,
 }
 
 // The regular file at `path`.
-absl::StatusOr<storage::ObjectVersion> LookAt(
+absl::StatusOr<storage::ObjectVersion> StatRegularFile(
     const storage::local::LocalRoot& root, const std::string& path) {
   FOREBAY_ASSIGN_OR_RETURN(const storage::local::FileStat stat,
                            root.Stat(path));
@@ -183,7 +183,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
       .source = &source};
   if (AsFolder(*root) == nullptr) {
     request.shards_at_once = kRemoteShardsAtOnce;
-    request.read_ahead = kRemoteReadAhead;
+    request.read_sizes = kRemoteReadSizes;
   }
   return shards_.Open(request, warnings, stop);
 }
@@ -192,15 +192,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  ObjectLook objects(options_.lister, root, options_.budget, stop);
-  const auto look = [&](const std::string& path) {
+  ObjectVersionLookup objects(options_.lister, root, options_.budget, stop);
+  const auto stat = [&](const std::string& path) {
     const auto* const folder = AsFolder(*root);
-    return folder != nullptr ? LookAt(*folder, path) : objects.At(path);
+    return folder != nullptr ? StatRegularFile(*folder, path)
+                             : objects.Find(path);
   };
   manifest::FindRoot find_root;
-  std::uint64_t most_looks = 0;  // in a bucket each is a request
+  std::uint64_t max_stats = 0;  // in a bucket each is a request
   if (const auto* const folder = AsFolder(*root)) {
-    most_looks = LookLimits().Of(*folder);
+    max_stats = RevalidationLimits().Of(*folder);
     find_root = [folder](const std::string& path) {
       return folder->NameIn(path);
     };
@@ -212,9 +213,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
                  {spec.columns().begin(), spec.columns().end()}},
       .absolute_root = root->uri(),
       .find_root = std::move(find_root),
-      .look = look,
+      .stat = stat,
       .threads = options_.scan_threads,
-      .most_looks = most_looks,
+      .max_stats = max_stats,
       .source = &source};
   return manifests_.Open(request, warnings, stop);
 }

@@ -41,17 +41,17 @@ struct Field {
 };
 
 // The most fields that a dataset has: a batch has its samples' numbers too.
-inline constexpr std::size_t kMostFields = proto::kMaxFields - 1;
+inline constexpr std::size_t kMaxDatasetFields = proto::kMaxFields - 1;
 
 // Bytes of a sample's extent.
-struct Part {
+struct FieldRange {
   std::uint64_t offset = 0;  // from the extent's begin; bytes
   std::uint64_t length = 0;  // bytes
 };
 
 // What a sample has of a field: bytes to be read and then decoded, or what the
 // index knows already: an integer, or a text that lives as long as the dataset.
-using FieldValue = std::variant<Part, std::int64_t, std::string_view>;
+using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view>;
 
 // Where a sample's bytes lie: all that is read of it.
 struct Sample {
@@ -63,7 +63,7 @@ struct Sample {
 };
 
 // Which sample it is of the dataset that it comes from.
-struct Origin {
+struct SourceSample {
   std::size_t source = 0;  // among Dataset::sources()
   std::uint64_t id = 0;    // in that
 };
@@ -79,7 +79,7 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual std::uint64_t size() const = 0;
-  // At least one, at most kMostFields.
+  // At least one, at most kMaxDatasetFields.
   virtual const std::vector<Field>& fields() const = 0;
   // In those below that take an `id`, it is less than size().
   virtual Sample At(std::uint64_t id) const = 0;
@@ -107,9 +107,9 @@ class Dataset {
   // The datasets that its samples come from: itself, if it is made of no
   // others. They live as long as it does.
   virtual std::vector<const Dataset*> sources() const;
-  virtual Origin OriginOf(std::uint64_t id) const;
+  virtual SourceSample SourceSampleOf(std::uint64_t id) const;
   // Adds the numbers of all of its samples that are that one, in any order.
-  virtual void FindSamples(const Origin& origin,
+  virtual void FindSamples(const SourceSample& sample,
                            std::vector<std::uint64_t>* ids) const;
 };
 
@@ -117,10 +117,12 @@ inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
 inline const void* Dataset::index() const { return nullptr; }
 inline std::string Dataset::uri() const { return root()->uri(); }
 inline std::vector<const Dataset*> Dataset::sources() const { return {this}; }
-inline Origin Dataset::OriginOf(std::uint64_t id) const { return {0, id}; }
-inline void Dataset::FindSamples(const Origin& origin,
+inline SourceSample Dataset::SourceSampleOf(std::uint64_t id) const {
+  return {0, id};
+}
+inline void Dataset::FindSamples(const SourceSample& sample,
                                  std::vector<std::uint64_t>* ids) const {
-  ids->push_back(origin.id);
+  ids->push_back(sample.id);
 }
 
 }  // namespace forebay::dataset

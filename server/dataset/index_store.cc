@@ -6,7 +6,7 @@
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/index_format.h"
-#include "server/dataset/kept_file.h"
+#include "server/dataset/own_file.h"
 
 namespace forebay::dataset {
 namespace {
@@ -26,7 +26,7 @@ absl::StatusOr<std::shared_ptr<const Index>> IndexStore::Load(
   const std::string path = PathOf(key);
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadKeptFile(path, memory));
+                           ReadOwnFile(path, memory));
   auto index = DecodeIndex(bytes, key.format, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   return index;
@@ -35,11 +35,11 @@ absl::StatusOr<std::shared_ptr<const Index>> IndexStore::Load(
 absl::Status IndexStore::Save(const IndexKey& key, const Index& index) const {
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
-  return ReplaceKeptFile(PathOf(key), EncodeIndex(index, key.format));
+  return ReplaceOwnFile(PathOf(key), EncodeIndex(index, key.format));
 }
 
 absl::Status IndexStore::Remove(const IndexKey& key) const {
-  return RemoveKeptFile(PathOf(key));
+  return RemoveOwnFile(PathOf(key));
 }
 
 }  // namespace forebay::dataset

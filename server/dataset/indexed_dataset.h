@@ -29,7 +29,7 @@ class IndexedDataset final : public Dataset {
   Sample At(std::uint64_t id) const override { return index_->At(id); }
   void ValuesOf(std::uint64_t id,
                 absl::Span<FieldValue> values) const override {
-    values[0] = Part{0, index_->LengthOf(id)};
+    values[0] = FieldRange{0, index_->LengthOf(id)};
     values[1] = index_->LabelOf(id);
   }
   std::uint64_t largest_sample() const override {

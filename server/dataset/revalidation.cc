@@ -64,7 +64,8 @@ class Revalidation {
 
 bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
                  const std::stop_token& stop,
-                 std::vector<std::string>* warnings, const LookLimits& limits) {
+                 std::vector<std::string>* warnings,
+                 const RevalidationLimits& limits) {
   const auto& directories = index.parts().directories;
   Revalidation revalidation(root, index, limits.Of(root));
   for (std::size_t i = 0; i < directories.size(); ++i) {

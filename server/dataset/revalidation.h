@@ -13,12 +13,12 @@ namespace forebay::dataset {
 
 // How many files at most are looked at before an index is used again: those of
 // a disk of this host, or where each look may go to another one.
-struct LookLimits {
-  std::uint64_t near = 16384;
-  std::uint64_t far = 512;
+struct RevalidationLimits {
+  std::uint64_t local = 16384;
+  std::uint64_t remote = 512;
 
   std::uint64_t Of(const storage::local::LocalRoot& root) const {
-    return root.on_this_host() ? near : far;
+    return root.on_this_host() ? local : remote;
   }
 };
 
@@ -33,7 +33,7 @@ struct LookLimits {
 bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
                  const std::stop_token& stop,
                  std::vector<std::string>* warnings,
-                 const LookLimits& limits = {});
+                 const RevalidationLimits& limits = {});
 
 }  // namespace forebay::dataset
 

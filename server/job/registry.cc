@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 Attachment::~Attachment() { registry_->Detach(job_, pid_); }
 
 absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
-    proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
+    proto::LoaderSpec spec, const dataset::composed::DatasetInputs& inputs,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // What costs nothing to find wrong comes before the scan.
@@ -93,7 +93,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
-      registry_->OpenDataset(supplies, spec.dataset(), stop));
+      registry_->OpenDataset(inputs, spec.dataset(), stop));
   if (spec.sampler().block_samples() == 0) {
     spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
   }
@@ -162,8 +162,9 @@ absl::Status Registry::Coordinate(std::uint32_t uid,
 }
 
 absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
-    const proto::LoaderSpec& spec, const dataset::composed::Supplies& supplies,
-    bool decode, const std::stop_token& stop) {
+    const proto::LoaderSpec& spec,
+    const dataset::composed::DatasetInputs& inputs, bool decode,
+    const std::stop_token& stop) {
   PipelinePtr pipeline;
   if (!spec.pipeline().ops().empty()) {
     if (!decode)
@@ -174,7 +175,7 @@ absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<const dataset::Dataset> dataset,
-      registry_->OpenDataset(supplies, spec.dataset(), stop));
+      registry_->OpenDataset(inputs, spec.dataset(), stop));
   FOREBAY_RETURN_IF_ERROR(
       PipelineFor(*dataset, spec.pipeline(), pipeline).status());
   return std::make_unique<stream::SampleReader>(
@@ -185,10 +186,10 @@ absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(
-    const dataset::composed::Supplies& supplies, const proto::DatasetSpec& spec,
-    const std::stop_token& stop) {
+    const dataset::composed::DatasetInputs& inputs,
+    const proto::DatasetSpec& spec, const std::stop_token& stop) {
   std::vector<std::string> warnings;
-  auto dataset = datasets_.Open(supplies, spec, *deps_.source, &warnings, stop);
+  auto dataset = datasets_.Open(inputs, spec, *deps_.source, &warnings, stop);
   base::MutexLock lock(&mutex_);
   for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);

@@ -17,7 +17,7 @@
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
-#include "server/dataset/composed/supplies.h"
+#include "server/dataset/composed/dataset_inputs.h"
 #include "server/job/control.h"
 #include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
@@ -45,14 +45,14 @@ class Attachment {
   // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
   // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
-      proto::LoaderSpec spec, const dataset::composed::Supplies& supplies,
+      proto::LoaderSpec spec, const dataset::composed::DatasetInputs& inputs,
       const std::stop_token& stop);
 
   // Likewise what gives single samples. `decode`: whether images come as
   // pixels, by the spec's pipeline, or whole if that has no ops.
   absl::StatusOr<std::unique_ptr<stream::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec,
-      const dataset::composed::Supplies& supplies, bool decode,
+      const dataset::composed::DatasetInputs& inputs, bool decode,
       const std::stop_token& stop);
 
  private:
@@ -104,7 +104,7 @@ class Registry final : public Introspection, public Control {
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
-      const dataset::composed::Supplies& supplies,
+      const dataset::composed::DatasetInputs& inputs,
       const proto::DatasetSpec& spec, const std::stop_token& stop);
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec,

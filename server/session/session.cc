@@ -14,9 +14,9 @@
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/session/dataset_inputs.h"
 #include "server/session/message_size.h"
 #include "server/session/spec_memfd.h"
-#include "server/session/supplies.h"
 
 namespace forebay::session {
 namespace {
@@ -202,12 +202,11 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   FOREBAY_ASSIGN_OR_RETURN(proto::LoaderSpec spec,
                            SpecOf(request, fds, memory));
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
-  const auto supplies = TakeSupplies(spec.dataset(), absl::MakeSpan(fds),
-                                     remote_, interruption_.get_token());
-  auto opening = supplies.ok()
-                     ? attachment->OpenLoader(std::move(spec), *supplies,
-                                              interruption_.get_token())
-                     : supplies.status();
+  const auto inputs = TakeDatasetInputs(spec.dataset(), absl::MakeSpan(fds),
+                                        remote_, interruption_.get_token());
+  auto opening = inputs.ok() ? attachment->OpenLoader(std::move(spec), *inputs,
+                                                      interruption_.get_token())
+                             : inputs.status();
   if (!opening.ok()) return Explain(opening.status());
   const std::shared_ptr<job::Loader> loader = *std::move(opening);
   for (const int fd :
@@ -247,11 +246,11 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
                            SpecOf(request, fds, memory));
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const std::stop_token stop = interruption_.get_token();
-  const auto supplies =
-      TakeSupplies(spec.dataset(), absl::MakeSpan(fds), remote_, stop);
-  auto opening = supplies.ok() ? attachment->OpenReader(spec, *supplies,
-                                                        request.decode(), stop)
-                               : supplies.status();
+  const auto inputs =
+      TakeDatasetInputs(spec.dataset(), absl::MakeSpan(fds), remote_, stop);
+  auto opening = inputs.ok() ? attachment->OpenReader(spec, *inputs,
+                                                      request.decode(), stop)
+                             : inputs.status();
   if (!opening.ok()) return Explain(opening.status());
   const dataset::Dataset& dataset = (*opening)->dataset();
   FOREBAY_RETURN_IF_ERROR(

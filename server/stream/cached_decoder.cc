@@ -18,12 +18,12 @@ std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
 
 // Whether a field besides the image is read from a sample's bytes.
 bool HasOtherParts(const StreamSpec& spec) {
-  std::array<dataset::FieldValue, dataset::kMostFields> values;
+  std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
   const std::size_t fields = spec.fields.size();
   spec.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
   for (std::size_t i = 0; i < fields; ++i) {
     if (spec.fields[i].kind != proto::FieldKind::kImage &&
-        std::holds_alternative<dataset::Part>(values[i])) {
+        std::holds_alternative<dataset::FieldRange>(values[i])) {
       return true;
     }
   }
@@ -132,7 +132,7 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
 absl::Status CachedDecoder::Make(const PendingSample& pending,
                                  const pipeline::SampleKey& key,
                                  absl::Span<const std::uint8_t> bytes,
-                                 const dataset::Part& image,
+                                 const dataset::FieldRange& image,
                                  pipeline::Workspace& workspace,
                                  absl::Span<std::uint8_t> room) {
   const pipeline::Pipeline& pipeline = *spec_->pipeline;

@@ -46,7 +46,8 @@ class CachedDecoder {
   absl::Status Make(const PendingSample& pending,
                     const pipeline::SampleKey& key,
                     absl::Span<const std::uint8_t> bytes,
-                    const dataset::Part& image, pipeline::Workspace& workspace,
+                    const dataset::FieldRange& image,
+                    pipeline::Workspace& workspace,
                     absl::Span<std::uint8_t> room);
 
  private:

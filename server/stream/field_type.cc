@@ -21,7 +21,7 @@ using proto::FieldKind;
 absl::StatusOr<pipeline::TensorType> FirstArray(
     const Field& field, const FieldValue& value,
     absl::Span<const std::uint8_t> first_sample) {
-  const auto* const part = std::get_if<dataset::Part>(&value);
+  const auto* const part = std::get_if<dataset::FieldRange>(&value);
   FOREBAY_CHECK(part != nullptr);
   if (part->offset > first_sample.size() ||
       part->length > first_sample.size() - part->offset) {
@@ -54,8 +54,8 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::TensorType* image,
     absl::Span<const std::uint8_t> first_sample) {
   const std::vector<Field>& fields = dataset.fields();
-  FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMostFields);
-  std::array<FieldValue, dataset::kMostFields> values;
+  FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
+  std::array<FieldValue, dataset::kMaxDatasetFields> values;
   if (NeedsFirstSample(dataset)) {
     dataset.ValuesOf(0, absl::MakeSpan(values.data(), fields.size()));
   }

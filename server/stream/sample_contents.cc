@@ -120,7 +120,7 @@ absl::Status Measure(const ReaderSpec& spec, const dataset::Field& field,
         {reinterpret_cast<const std::uint8_t*>(text->data()), text->size()},
         content);
   }
-  const auto& part = std::get<dataset::Part>(value);
+  const auto& part = std::get<dataset::FieldRange>(value);
   if (part.offset > encoded.size() ||
       part.length > encoded.size() - part.offset) {
     return absl::DataLossError(absl::StrCat("has only ", encoded.size(), " of ",

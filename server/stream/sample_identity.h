@@ -32,11 +32,11 @@ class SampleIdentity {
   }
 
   storage::SampleRef RefOf(std::uint64_t id) const {
-    const dataset::Origin origin = dataset_->OriginOf(id);
+    const dataset::SourceSample origin = dataset_->SourceSampleOf(id);
     return {numbers_[origin.source], origin.id};
   }
   const std::shared_ptr<const storage::Root>& RootOf(std::uint64_t id) const {
-    return sources_[dataset_->OriginOf(id).source]->root();
+    return sources_[dataset_->SourceSampleOf(id).source]->root();
   }
 
  private:

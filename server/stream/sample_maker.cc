@@ -42,7 +42,7 @@ absl::Status MakeArray(const pipeline::TensorType& type,
 absl::Status SampleMaker::Make(const PendingSample& pending,
                                absl::Span<const std::uint8_t> bytes,
                                pipeline::Workspace& workspace) const {
-  std::array<dataset::FieldValue, dataset::kMostFields> values;
+  std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
   const dataset::Dataset& dataset = *spec_->dataset;
   const std::size_t fields = spec_->fields.size();
   dataset.ValuesOf(pending.id, absl::MakeSpan(values.data(), fields));
@@ -57,8 +57,8 @@ absl::Status SampleMaker::Make(const PendingSample& pending,
       status = pipeline::decode::DecodeText(BytesOf(*text)).status();
       layout_->SetBytes(slot, i, pending.index, BytesOf(*text));
     } else {
-      status = MakeField(pending, i, std::get<dataset::Part>(values[i]), bytes,
-                         workspace);
+      status = MakeField(pending, i, std::get<dataset::FieldRange>(values[i]),
+                         bytes, workspace);
     }
     if (!status.ok()) return AnnotateFieldError(dataset, pending.id, i, status);
   }
@@ -74,7 +74,7 @@ pipeline::SampleKey SampleMaker::KeyOf(const PendingSample& pending) const {
 
 absl::Status SampleMaker::MakeField(const PendingSample& pending,
                                     std::size_t field,
-                                    const dataset::Part& part,
+                                    const dataset::FieldRange& part,
                                     absl::Span<const std::uint8_t> read,
                                     pipeline::Workspace& workspace) const {
   const Batch& batch = *pending.batch;

@@ -40,7 +40,7 @@ class SampleMaker {
  private:
   pipeline::SampleKey KeyOf(const PendingSample& pending) const;
   absl::Status MakeField(const PendingSample& pending, std::size_t field,
-                         const dataset::Part& part,
+                         const dataset::FieldRange& part,
                          absl::Span<const std::uint8_t> read,
                          pipeline::Workspace& workspace) const;
 

@@ -21,7 +21,7 @@
 #include "server/base/memory_budget.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
-#include "server/session/supplies.h"
+#include "server/session/dataset_inputs.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/root_opener.h"
 #include "tests/fuzz/require.h"
@@ -36,7 +36,7 @@ using forebay::fuzz::Require;
 
 constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
 constexpr std::uint64_t kMaxSamples = 200;  // are looked at
-constexpr std::size_t kMostMemory = std::size_t{1} << 16;
+constexpr std::size_t kMaxMemory = std::size_t{1} << 16;
 
 class Nowhere final : public storage::RootOpener, public storage::ByteSource {
  public:
@@ -64,7 +64,7 @@ Fd Memory(std::string_view text) {
   }
   Fd fd(memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (is_size) {
-    const std::uint64_t bytes = numbers.empty() ? 0 : numbers[0] % kMostMemory;
+    const std::uint64_t bytes = numbers.empty() ? 0 : numbers[0] % kMaxMemory;
     Require(ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
   } else {
     const std::size_t bytes = numbers.size() * sizeof(numbers[0]);
@@ -78,7 +78,7 @@ Fd Memory(std::string_view text) {
 
 void LookAt(const dataset::Dataset& whole) {
   Require(!whole.fields().empty() &&
-          whole.fields().size() <= dataset::kMostFields);
+          whole.fields().size() <= dataset::kMaxDatasetFields);
   const std::vector<const dataset::Dataset*> sources = whole.sources();
   std::vector<dataset::FieldValue> values(whole.fields().size());
   static_cast<void>(whole.uri());
@@ -91,13 +91,13 @@ void LookAt(const dataset::Dataset& whole) {
             sample.length <= sample.version.size - sample.offset);
     whole.ValuesOf(id, absl::MakeSpan(values));
     for (const dataset::FieldValue& value : values) {
-      const auto* const part = std::get_if<dataset::Part>(&value);
+      const auto* const part = std::get_if<dataset::FieldRange>(&value);
       Require(part == nullptr ||
               (part->offset <= sample.length &&
                part->length <= sample.length - part->offset));
     }
     static_cast<void>(whole.NameOf(id));
-    const dataset::Origin origin = whole.OriginOf(id);
+    const dataset::SourceSample origin = whole.SourceSampleOf(id);
     Require(origin.source < sources.size() &&
             origin.id < sources[origin.source]->size());
     std::vector<std::uint64_t> same;
@@ -121,9 +121,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     memory.push_back(Memory(parts[i]));
   }
   Nowhere nowhere;
-  const auto supplies = forebay::session::TakeSupplies(
+  const auto inputs = forebay::session::TakeDatasetInputs(
       spec, absl::MakeSpan(memory), &nowhere, {});
-  if (!supplies.ok()) return 0;
+  if (!inputs.ok()) return 0;
   forebay::base::MemoryBudget budget(kBudget);
   dataset::Catalog catalog({.index_directory = "",
                             .scan_threads = 1,
@@ -132,7 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   {
     dataset::composed::Composer composer(&catalog, &budget);
     std::vector<std::string> warnings;
-    const auto opened = composer.Open(*supplies, spec, nowhere, &warnings, {});
+    const auto opened = composer.Open(*inputs, spec, nowhere, &warnings, {});
     if (opened.ok()) LookAt(**opened);
   }
   Require(budget.used() == 0);

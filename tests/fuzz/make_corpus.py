@@ -183,16 +183,16 @@ def tar(members, kind=tarfile.USTAR_FORMAT):
 def make_shards():
     members = [("a/1.jpg", b"pixels"), ("a/1.cls", b"7"),
                ("a/2.png", b"more pixels" * 60), ("a/2.cls", b"-1")]
-    put("shard_survey/alternatives", b"jpg;png,cls\n" + tar(members))
+    put("shard_parser/alternatives", b"jpg;png,cls\n" + tar(members))
     long = [("x" * 120 + "/1.jpg", b"1"), ("x" * 120 + "/1.cls", b"")]
-    put("shard_survey/pax", b"cls,jpg\n" + tar(long, tarfile.PAX_FORMAT))
-    put("shard_survey/gnu", b"jpg\n" + tar(long, tarfile.GNU_FORMAT))
-    put("shard_survey/lacking", b"jpg,txt\n" + tar(members))
-    put("shard_survey/nothing", b"jpg\n")
+    put("shard_parser/pax", b"cls,jpg\n" + tar(long, tarfile.PAX_FORMAT))
+    put("shard_parser/gnu", b"jpg\n" + tar(long, tarfile.GNU_FORMAT))
+    put("shard_parser/lacking", b"jpg,txt\n" + tar(members))
+    put("shard_parser/nothing", b"jpg\n")
     # A sample that lacks a field, and a header behind it that is none.
     faults = bytearray(tar(members))
     faults[7 * 512:7 * 512] = b"?" * 512
-    put("shard_survey/two_faults", b"txt\n" + faults)
+    put("shard_parser/two_faults", b"txt\n" + faults)
 
 
 def make_nested():

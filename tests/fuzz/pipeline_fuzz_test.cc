@@ -26,7 +26,7 @@ using forebay::pipeline::Workspace;
 using Bytes = std::vector<std::uint8_t>;
 
 // More would take long to fill.
-constexpr std::uint64_t kMostOutput = 1 << 16;
+constexpr std::uint64_t kMaxOutput = 1 << 16;
 constexpr std::uint64_t kScratch = 1 << 22;
 
 Bytes Image(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   }
   Require((*pipeline)->output().bytes ==
           elements * forebay::proto::SizeOf((*pipeline)->output().dtype));
-  if ((*pipeline)->output().bytes > kMostOutput) return 0;
+  if ((*pipeline)->output().bytes > kMaxOutput) return 0;
   static const Bytes* const color = new Bytes(Image(37, 23, 3));
   static const Bytes* const gray = new Bytes(Image(5, 61, 1));
   Run(**pipeline, *color, 3);

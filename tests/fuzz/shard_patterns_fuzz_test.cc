@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/dataset/shards/listed_shards.h"
+#include "server/dataset/shards/remote_shard_list.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 #include "tests/fuzz/require.h"

@@ -13,47 +13,45 @@
 namespace forebay::dataset::composed {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
-    const Supplies& supplies, const proto::DatasetSpec& spec,
+    const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
   switch (spec.format()) {
     case proto::DatasetSpec::ARRAYS:
-      return OpenArrays(supplies, spec);
+      return OpenArrays(inputs, spec);
     case proto::DatasetSpec::SUBSET: {
       if (spec.parts_size() != 1) {
         return absl::InvalidArgumentError("a subset is of one dataset");
       }
-      FOREBAY_ASSIGN_OR_RETURN(
-          std::vector<DatasetPtr> parts,
-          OpenParts(supplies, spec, source, warnings, stop));
-      return OpenSubset(std::move(parts[0]), supplies);
+      FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
+                               OpenParts(inputs, spec, source, warnings, stop));
+      return OpenSubset(std::move(parts[0]), inputs);
     }
     case proto::DatasetSpec::CONCATENATION: {
-      FOREBAY_ASSIGN_OR_RETURN(
-          std::vector<DatasetPtr> parts,
-          OpenParts(supplies, spec, source, warnings, stop));
+      FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
+                               OpenParts(inputs, spec, source, warnings, stop));
       return Concatenation::Create(std::move(parts));
     }
     default:
-      if (supplies.root == nullptr) {
+      if (inputs.root == nullptr) {
         return absl::InvalidArgumentError(
             absl::StrCat(spec.uri(), ": it was not said where it lies"));
       }
-      return catalog_->Open(supplies.root, spec, source, warnings, stop);
+      return catalog_->Open(inputs.root, spec, source, warnings, stop);
   }
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
-    const Supplies& supplies, const proto::DatasetSpec& spec,
+    const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  if (supplies.parts.size() != static_cast<std::size_t>(spec.parts_size())) {
+  if (inputs.parts.size() != static_cast<std::size_t>(spec.parts_size())) {
     return absl::InvalidArgumentError("a part of a dataset did not come");
   }
   std::vector<DatasetPtr> parts;
   for (int i = 0; i < spec.parts_size(); ++i) {
     FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part,
-                             Open(supplies.parts[static_cast<std::size_t>(i)],
+                             Open(inputs.parts[static_cast<std::size_t>(i)],
                                   spec.parts(i), source, warnings, stop));
     parts.push_back(std::move(part));
   }
@@ -61,10 +59,10 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenSubset(
-    DatasetPtr whole, const Supplies& supplies) {
+    DatasetPtr whole, const DatasetInputs& inputs) {
   constexpr char kWhat[] = "the list of a subset's samples";
   FOREBAY_ASSIGN_OR_RETURN(
-      auto memory, base::SealedMemory::Map(supplies.memory, budget_, kWhat));
+      auto memory, base::SealedMemory::Map(inputs.memory, budget_, kWhat));
   FOREBAY_ASSIGN_OR_RETURN(
       auto list, base::IndexList::Create(std::move(memory), whole->size(),
                                          budget_, kWhat));
@@ -72,10 +70,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenSubset(
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenArrays(
-    const Supplies& supplies, const proto::DatasetSpec& spec) {
+    const DatasetInputs& inputs, const proto::DatasetSpec& spec) {
   FOREBAY_ASSIGN_OR_RETURN(
       auto memory,
-      base::SealedMemory::Map(supplies.memory, budget_, "arrays in memory"));
+      base::SealedMemory::Map(inputs.memory, budget_, "arrays in memory"));
   FOREBAY_ASSIGN_OR_RETURN(DatasetPtr dataset, memory::ArrayDataset::Create(
                                                    spec, std::move(memory)));
   base::MutexLock lock(&mutex_);

@@ -13,7 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
-#include "server/dataset/composed/supplies.h"
+#include "server/dataset/composed/dataset_inputs.h"
 #include "server/dataset/dataset.h"
 #include "server/storage/byte_source.h"
 
@@ -34,7 +34,7 @@ class Composer {
   // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks what it
   // needs.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
-      const Supplies& supplies, const proto::DatasetSpec& spec,
+      const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
@@ -42,12 +42,12 @@ class Composer {
   using DatasetPtr = std::shared_ptr<const Dataset>;
 
   absl::StatusOr<std::vector<DatasetPtr>> OpenParts(
-      const Supplies& supplies, const proto::DatasetSpec& spec,
+      const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
   absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
-                                        const Supplies& supplies);
-  absl::StatusOr<DatasetPtr> OpenArrays(const Supplies& supplies,
+                                        const DatasetInputs& inputs);
+  absl::StatusOr<DatasetPtr> OpenArrays(const DatasetInputs& inputs,
                                         const proto::DatasetSpec& spec);
 
   Catalog* const catalog_;

@@ -82,26 +82,26 @@ Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
   version_ = version.Get();
 }
 
-Concatenation::Place Concatenation::PlaceOf(std::uint64_t id) const {
+Concatenation::SampleInPart Concatenation::Locate(std::uint64_t id) const {
   const auto part = static_cast<std::size_t>(
       std::upper_bound(ends_.begin(), ends_.end(), id) - ends_.begin());
   return {part, id - BeginOf(part)};
 }
 
 Sample Concatenation::At(std::uint64_t id) const {
-  const Place place = PlaceOf(id);
-  return parts_[place.part]->At(place.id);
+  const SampleInPart sample = Locate(id);
+  return parts_[sample.part]->At(sample.id);
 }
 
 void Concatenation::ValuesOf(std::uint64_t id,
                              absl::Span<FieldValue> values) const {
-  const Place place = PlaceOf(id);
-  parts_[place.part]->ValuesOf(place.id, values);
+  const SampleInPart sample = Locate(id);
+  parts_[sample.part]->ValuesOf(sample.id, values);
 }
 
 std::string Concatenation::NameOf(std::uint64_t id) const {
-  const Place place = PlaceOf(id);
-  return parts_[place.part]->NameOf(place.id);
+  const SampleInPart sample = Locate(id);
+  return parts_[sample.part]->NameOf(sample.id);
 }
 
 std::string Concatenation::uri() const {
@@ -124,21 +124,21 @@ std::vector<const Dataset*> Concatenation::sources() const {
   return all;
 }
 
-Origin Concatenation::OriginOf(std::uint64_t id) const {
-  const Place place = PlaceOf(id);
-  Origin origin = parts_[place.part]->OriginOf(place.id);
-  origin.source += first_sources_[place.part];
-  return origin;
+SourceSample Concatenation::SourceSampleOf(std::uint64_t id) const {
+  const auto [part, id_in_part] = Locate(id);
+  SourceSample sample = parts_[part]->SourceSampleOf(id_in_part);
+  sample.source += first_sources_[part];
+  return sample;
 }
 
-void Concatenation::FindSamples(const Origin& origin,
+void Concatenation::FindSamples(const SourceSample& sample,
                                 std::vector<std::uint64_t>* ids) const {
   const auto part = static_cast<std::size_t>(
       std::upper_bound(first_sources_.begin(), first_sources_.end(),
-                       origin.source) -
+                       sample.source) -
       first_sources_.begin() - 1);
   const std::size_t before = ids->size();
-  parts_[part]->FindSamples({origin.source - first_sources_[part], origin.id},
+  parts_[part]->FindSamples({sample.source - first_sources_[part], sample.id},
                             ids);
   for (std::size_t i = before; i < ids->size(); ++i) {
     (*ids)[i] += BeginOf(part);

@@ -39,20 +39,20 @@ class Concatenation final : public Dataset {
   std::string uri() const override;
 
   std::vector<const Dataset*> sources() const override;
-  Origin OriginOf(std::uint64_t id) const override;
-  void FindSamples(const Origin& origin,
+  SourceSample SourceSampleOf(std::uint64_t id) const override;
+  void FindSamples(const SourceSample& sample,
                    std::vector<std::uint64_t>* ids) const override;
 
  private:
   // A sample's part, and its number there.
-  struct Place {
+  struct SampleInPart {
     std::size_t part = 0;
     std::uint64_t id = 0;
   };
 
   explicit Concatenation(std::vector<std::shared_ptr<const Dataset>> parts);
 
-  Place PlaceOf(std::uint64_t id) const;
+  SampleInPart Locate(std::uint64_t id) const;
   // The number of the part's first sample.
   std::uint64_t BeginOf(std::size_t part) const {
     return part == 0 ? 0 : ends_[part - 1];

@@ -31,10 +31,10 @@ Subset::Subset(std::shared_ptr<const Dataset> whole,
                    .Get()),
       largest_sample_(LargestOf(*whole_, *list_)) {}
 
-void Subset::FindSamples(const Origin& origin,
+void Subset::FindSamples(const SourceSample& sample,
                          std::vector<std::uint64_t>* ids) const {
   std::vector<std::uint64_t> of_whole;
-  whole_->FindSamples(origin, &of_whole);
+  whole_->FindSamples(sample, &of_whole);
   for (const std::uint64_t id : of_whole) {
     const absl::Span<const std::uint32_t> positions = list_->PositionsOf(id);
     ids->insert(ids->end(), positions.begin(), positions.end());

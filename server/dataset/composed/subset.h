@@ -47,10 +47,10 @@ class Subset final : public Dataset {
   std::vector<const Dataset*> sources() const override {
     return whole_->sources();
   }
-  Origin OriginOf(std::uint64_t id) const override {
-    return whole_->OriginOf(list_->At(id));
+  SourceSample SourceSampleOf(std::uint64_t id) const override {
+    return whole_->SourceSampleOf(list_->At(id));
   }
-  void FindSamples(const Origin& origin,
+  void FindSamples(const SourceSample& sample,
                    std::vector<std::uint64_t>* ids) const override;
 
  private:

@@ -24,10 +24,11 @@ constexpr std::string_view kLabel = "label";
 
 absl::Status CheckFields(const FieldColumns& fields) {
   const auto& names = fields.fields;
-  if (names.empty() || names.size() > kMostFields ||
+  if (names.empty() || names.size() > kMaxDatasetFields ||
       fields.columns.size() != names.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a manifest has 1 to ", kMostFields, " fields, each with its column"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a manifest has 1 to ", kMaxDatasetFields,
+                     " fields, each with its column"));
   }
   if (std::count(names.begin(), names.end(), kImage) != 1) {
     return absl::InvalidArgumentError(
@@ -82,7 +83,7 @@ class Numbers {
 
 absl::StatusOr<std::shared_ptr<const Manifest>> Manifest::Read(
     std::string_view text, const FieldColumns& fields,
-    const ManifestOptions& options, const Look& look) {
+    const ManifestOptions& options, const StatFunction& stat) {
   FOREBAY_RETURN_IF_ERROR(CheckFields(fields));
   std::shared_ptr<Manifest> manifest(new Manifest());
   manifest->file_ = options.file;
@@ -90,7 +91,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> Manifest::Read(
   std::vector<std::uint64_t> lines;
   FOREBAY_RETURN_IF_ERROR(manifest->ReadTable(text, fields, options, &lines));
   if (lines.empty()) return absl::NotFoundError("has no rows");
-  FOREBAY_RETURN_IF_ERROR(manifest->LookAtImages(lines, options, look));
+  FOREBAY_RETURN_IF_ERROR(manifest->StatImages(lines, options, stat));
   FOREBAY_RETURN_IF_ERROR(manifest->Describe(fields, *options.memory));
   manifest->Digest();
   FOREBAY_ASSIGN_OR_RETURN(manifest->reservation_,
@@ -150,9 +151,9 @@ absl::Status Manifest::ReadTable(std::string_view text,
   return absl::OkStatus();
 }
 
-absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
-                                    const ManifestOptions& options,
-                                    const Look& look) {
+absl::Status Manifest::StatImages(const std::vector<std::uint64_t>& lines,
+                                  const ManifestOptions& options,
+                                  const StatFunction& stat) {
   FOREBAY_RETURN_IF_ERROR(options.memory->MakeRoom(versions_, lines.size()));
   versions_.resize(lines.size());
   Numbers rows(lines.size());
@@ -162,7 +163,7 @@ absl::Status Manifest::LookAtImages(const std::vector<std::uint64_t>& lines,
         rows.Report(*row, absl::CancelledError("was not looked at"));
         return;
       }
-      auto version = look(std::string(columns_[image_].TextAt(*row)));
+      auto version = stat(std::string(columns_[image_].TextAt(*row)));
       if (version.ok()) {
         versions_[*row] = {version->size, version->stamp};
       } else {
@@ -261,7 +262,7 @@ void Manifest::ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const {
   FOREBAY_CHECK(id < size() && values.size() == columns_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i == image_) {
-      values[i] = Part{0, versions_[id].size};
+      values[i] = FieldRange{0, versions_[id].size};
     } else if (columns_[i].has_integers()) {
       values[i] = columns_[i].IntegerAt(id);
     } else {

@@ -38,7 +38,7 @@ enum class TableFormat { kCsv, kJsonLines };
 
 // What a path in a manifest is below the root; may block. Called on several
 // threads at once.
-using Look = std::function<absl::StatusOr<storage::ObjectVersion>(
+using StatFunction = std::function<absl::StatusOr<storage::ObjectVersion>(
     const std::string& path)>;
 
 struct ManifestOptions {
@@ -65,12 +65,12 @@ class Manifest {
  public:
   // Reads `text` and looks at each image; blocks for that, until `stop` is
   // requested at the longest. INVALID_ARGUMENT: fields and columns that are
-  // none; others: those of ReadCsvRows and ReadJsonRows, and of `look`.
+  // none; others: those of ReadCsvRows and ReadJsonRows, and of `stat`.
   // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory. Those of a row
   // name its line.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
-      const ManifestOptions& options, const Look& look);
+      const ManifestOptions& options, const StatFunction& stat);
 
   // In which version the file was read.
   const storage::ObjectVersion& file() const { return file_; }
@@ -98,8 +98,9 @@ class Manifest {
   absl::Status ReadTable(std::string_view text, const FieldColumns& fields,
                          const ManifestOptions& options,
                          std::vector<std::uint64_t>* lines);
-  absl::Status LookAtImages(const std::vector<std::uint64_t>& lines,
-                            const ManifestOptions& options, const Look& look);
+  absl::Status StatImages(const std::vector<std::uint64_t>& lines,
+                          const ManifestOptions& options,
+                          const StatFunction& stat);
   absl::Status Describe(const FieldColumns& fields,
                         base::WorkingMemory& memory);
   void Digest();

@@ -19,19 +19,19 @@ namespace {
 constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
 
 // How often a manifest is read that is written meanwhile.
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 
 // Which of the images that are looked at is another by now; empty: none. What
 // cannot be looked at tells when it is read.
 std::string FindEdited(const ManifestRequest& request, const Manifest& manifest,
                        const std::stop_token& stop) {
-  if (request.most_looks == 0) return "";
+  if (request.max_stats == 0) return "";
   const std::uint64_t step = std::max<std::uint64_t>(
-      (manifest.size() + request.most_looks - 1) / request.most_looks, 1);
+      (manifest.size() + request.max_stats - 1) / request.max_stats, 1);
   for (std::uint64_t row = 0; row < manifest.size() && !stop.stop_requested();
        row += step) {
     const Sample sample = manifest.At(row);
-    const auto now = request.look(sample.object);
+    const auto now = request.stat(sample.object);
     if (now.ok() && (now->size != sample.version.size ||
                      now->stamp != sample.version.stamp))
       return sample.object;
@@ -79,7 +79,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
-                             request.look(request.path));
+                             request.stat(request.path));
     if (known != nullptr && known->file() == version && !known->stale()) {
       const std::string edited = FindEdited(request, *known, stop);
       if (edited.empty()) return known;
@@ -90,7 +90,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     auto manifest = Read(request, version, stop);
     // Written between the look and the read.
     const bool changed = absl::IsFailedPrecondition(manifest.status());
-    if (!changed || tries == kMostTries) return manifest;
+    if (!changed || tries == kMaxTries) return manifest;
   }
 }
 
@@ -128,7 +128,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   auto manifest = Manifest::Read(
       std::string_view(reinterpret_cast<const char*>(bytes.data()),
                        bytes.size()),
-      request.fields, options, request.look);
+      request.fields, options, request.stat);
   if (!manifest.ok()) return base::Annotate(manifest.status(), request.path);
   return manifest;
 }

@@ -12,7 +12,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/image_paths.h"
 #include "server/dataset/manifest/manifest.h"
-#include "server/dataset/shared_search.h"
+#include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::manifest {
@@ -26,10 +26,10 @@ struct ManifestRequest {
   std::string absolute_root;
   FindRoot find_root;
   // Of the manifest and of images.
-  Look look;
+  StatFunction stat;
   int threads = 1;  // that look at images; at least 1
   // At how many images to look before a manifest that is known is used again.
-  std::uint64_t most_looks = 0;
+  std::uint64_t max_stats = 0;
   storage::ByteSource* source = nullptr;
 };
 
@@ -45,7 +45,7 @@ class ManifestCatalog {
   // The budget outlives it and the datasets.
   explicit ManifestCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
-  // Errors name the root and the manifest: those of `look`, of the source and
+  // Errors name the root and the manifest: those of `stat`, of the source and
   // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget
   // has no room; CANCELLED: stopped. What is likely to be a mistake is added to
   // `warnings`, a sentence each.
@@ -65,7 +65,7 @@ class ManifestCatalog {
                                    const std::stop_token& stop) const;
 
   base::MemoryBudget* const budget_;
-  SharedSearch<std::string, Manifest> search_;
+  SingleFlight<std::string, Manifest> search_;
 };
 
 }  // namespace forebay::dataset::manifest

@@ -13,16 +13,16 @@ namespace forebay::dataset::memory {
 namespace {
 
 // So that no sum of lengths overflows.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 // The batch has one dimension more.
-constexpr int kMostDimensions = static_cast<int>(proto::kMaxRank) - 1;
+constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
 
 // Elements of `bytes_each`, as many as a shape says.
 absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
                                       std::uint64_t bytes_each) {
   std::uint64_t bytes = bytes_each;
   for (const std::uint64_t extent : field.shape()) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMostBytes) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMaxBytes) {
       return absl::InvalidArgumentError("its shape is too large");
     }
   }
@@ -48,9 +48,9 @@ absl::StatusOr<std::uint64_t> ArrayBytes(const proto::ArrayField& field) {
     return absl::InvalidArgumentError(absl::StrCat(
         "data type ", static_cast<int>(field.dtype()), " is not known"));
   }
-  if (field.shape_size() > kMostDimensions) {
+  if (field.shape_size() > kMaxDimensions) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a sample has at most ", kMostDimensions, " dimensions"));
+        absl::StrCat("a sample has at most ", kMaxDimensions, " dimensions"));
   }
   return BytesOf(field, bytes_each);
 }
@@ -102,9 +102,9 @@ absl::Status RecordLayout::Add(const proto::ArrayField& field) {
 absl::StatusOr<RecordLayout> RecordLayout::Create(
     const proto::DatasetSpec& spec, std::uint64_t bytes) {
   const auto count = static_cast<std::size_t>(spec.arrays_size());
-  if (count == 0 || count > kMostFields) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("samples in memory have 1 to ", kMostFields, " fields"));
+  if (count == 0 || count > kMaxDatasetFields) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "samples in memory have 1 to ", kMaxDatasetFields, " fields"));
   }
   RecordLayout layout;
   layout.samples_ = spec.samples();

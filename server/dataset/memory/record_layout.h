@@ -24,7 +24,7 @@ class RecordLayout {
   std::uint64_t record_bytes() const { return record_bytes_; }
   const std::vector<Field>& fields() const { return fields_; }
   // Of field number `field`, in a record.
-  const Part& part(std::size_t field) const { return parts_[field]; }
+  const FieldRange& part(std::size_t field) const { return parts_[field]; }
 
  private:
   RecordLayout() = default;
@@ -34,7 +34,7 @@ class RecordLayout {
   std::uint64_t samples_ = 0;
   std::uint64_t record_bytes_ = 0;
   std::vector<Field> fields_;
-  std::vector<Part> parts_;
+  std::vector<FieldRange> parts_;
 };
 
 }  // namespace forebay::dataset::memory

@@ -17,9 +17,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-constexpr std::size_t kMostResults = std::size_t{1} << 20;
+constexpr std::size_t kMaxResults = std::size_t{1} << 20;
 constexpr std::size_t kLongestPattern = 4096;  // bytes
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr int kDeepestNesting = 16;
 // In the order of ranges.
 constexpr std::string_view kLetters =
@@ -27,7 +27,7 @@ constexpr std::string_view kLetters =
 
 absl::Status TooMany() {
   return absl::InvalidArgumentError(
-      absl::StrCat("stands for more than ", kMostResults, " names"));
+      absl::StrCat("stands for more than ", kMaxResults, " names"));
 }
 
 absl::Status Unbalanced() {
@@ -54,12 +54,12 @@ std::size_t BytesOf(const Strings& strings) {
 absl::Status Multiply(Strings& results, const Strings& tails,
                       base::WorkingMemory& memory) {
   if (tails.size() == 1 && tails[0].empty()) return absl::OkStatus();
-  if (!tails.empty() && results.size() > kMostResults / tails.size()) {
+  if (!tails.empty() && results.size() > kMaxResults / tails.size()) {
     return TooMany();
   }
   const std::size_t bytes =
       BytesOf(results) * tails.size() + BytesOf(tails) * results.size();
-  if (bytes > kMostBytes) return TooMany();
+  if (bytes > kMaxBytes) return TooMany();
   FOREBAY_RETURN_IF_ERROR(Count(results.size() * tails.size(), bytes, memory));
   Strings products;
   products.reserve(results.size() * tails.size());
@@ -130,7 +130,7 @@ absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
                       Append append) {
   const std::uint64_t count =
       static_cast<std::uint64_t>(std::abs(last - first)) / step + 1;
-  if (count > kMostResults || count * padding > kMostBytes) return TooMany();
+  if (count > kMaxResults || count * padding > kMaxBytes) return TooMany();
   // In a vector that grows.
   FOREBAY_RETURN_IF_ERROR(Count(2 * count, count * padding, memory));
   const std::int64_t stride = first < last ? step : -step;
@@ -182,7 +182,7 @@ absl::StatusOr<std::optional<Strings>> ExpandSequence(
     FOREBAY_ASSIGN_OR_RETURN(Strings expanded,
                              ExpandPattern(item, nesting, memory));
     bytes += BytesOf(expanded);
-    if (results.size() + expanded.size() > kMostResults || bytes > kMostBytes) {
+    if (results.size() + expanded.size() > kMaxResults || bytes > kMaxBytes) {
       return TooMany();
     }
     FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(results, expanded.size()));
@@ -301,7 +301,7 @@ absl::StatusOr<std::vector<std::string>> ExpandBraces(
   for (const std::string& pattern : patterns) {
     FOREBAY_ASSIGN_OR_RETURN(Strings some, ExpandBraces(pattern, memory));
     bytes += BytesOf(some);
-    if (all.size() + some.size() > kMostResults || bytes > kMostBytes)
+    if (all.size() + some.size() > kMaxResults || bytes > kMaxBytes)
       return base::Annotate(TooMany(), "what the patterns name");
     FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(all, some.size()));
     std::move(some.begin(), some.end(), std::back_inserter(all));

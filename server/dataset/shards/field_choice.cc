@@ -12,7 +12,7 @@ namespace forebay::dataset::shards {
 namespace {
 
 // Bounds what an index keeps of them.
-constexpr std::size_t kMostAlternatives = 64;
+constexpr std::size_t kMaxAlternatives = 64;
 constexpr std::size_t kLongestField = 1024;  // bytes
 
 absl::Status CheckField(const std::string& field,
@@ -23,7 +23,7 @@ absl::Status CheckField(const std::string& field,
                name.find_first_of(std::string(" /\0", 3)) != name.npos;
       });
   if (malformed || field.size() > kLongestField ||
-      alternatives.size() > kMostAlternatives) {
+      alternatives.size() > kMaxAlternatives) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", field,
                      "\" is no field: an extension such as \"jpg\", or several "
@@ -56,9 +56,10 @@ std::string Extensions(const GroupedSample& sample) {
 
 absl::StatusOr<FieldChoice> FieldChoice::Create(
     const std::vector<std::string>& fields) {
-  if (fields.empty() || fields.size() > kMostFields) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "1 to ", kMostFields, " fields must be chosen, not ", fields.size()));
+  if (fields.empty() || fields.size() > kMaxDatasetFields) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("1 to ", kMaxDatasetFields, " fields must be chosen, not ",
+                     fields.size()));
   }
   FieldChoice choice;
   choice.fields_ = fields;

@@ -16,7 +16,7 @@ namespace forebay::dataset::shards {
 namespace {
 
 // How often shards are listed that change while they are scanned.
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 // Reads of headers take at most this part of the memory.
 constexpr std::uint64_t kReadsPart = 32;
 
@@ -56,7 +56,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
     // A shard that was replaced or touched between two looks at it.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
-    if (!changed || tries == kMostTries) return index;
+    if (!changed || tries == kMaxTries) return index;
   }
 }
 
@@ -73,9 +73,9 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   ShardScanOptions options;
   options.shards_at_once =
       std::min(request.shards_at_once,
-               std::max<std::size_t>(1, budget_->limit() / kReadsPart /
-                                            request.read_ahead.longest));
-  options.read_ahead = request.read_ahead;
+               std::max<std::size_t>(
+                   1, budget_->limit() / kReadsPart / request.read_sizes.max));
+  options.read_sizes = request.read_sizes;
   options.stop = stop;
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            ScanShards(*request.source, request.root, shards,

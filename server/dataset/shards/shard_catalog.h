@@ -18,8 +18,8 @@
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
 #include "server/dataset/shards/shard_index_store.h"
-#include "server/dataset/shards/shard_survey.h"
-#include "server/dataset/shared_search.h"
+#include "server/dataset/shards/shard_parser.h"
+#include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::shards {
@@ -38,7 +38,7 @@ struct ShardRequest {
   storage::ByteSource* source = nullptr;
   // How headers are read: of so many shards at once, at least one.
   std::size_t shards_at_once = 16;
-  ReadAhead read_ahead = {};
+  ReadSizes read_sizes = {};
 };
 
 // All datasets of shards that are open. Shards are listed anew for each who
@@ -84,7 +84,7 @@ class ShardCatalog {
   base::MemoryBudget* const budget_;
   const std::optional<ShardIndexStore> store_;
   // By a digest of what tells them apart, which may be long.
-  SharedSearch<std::pair<std::uint64_t, std::uint64_t>, ShardIndex> search_;
+  SingleFlight<std::pair<std::uint64_t, std::uint64_t>, ShardIndex> search_;
 };
 
 }  // namespace forebay::dataset::shards

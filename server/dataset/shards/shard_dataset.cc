@@ -36,7 +36,7 @@ void ShardDataset::ValuesOf(std::uint64_t id,
   const ShardIndex::Extent extent = index_->ExtentOf(id);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ChosenMember member = index_->MemberOf(id, i);
-    values[i] = Part{member.offset - extent.offset, member.length};
+    values[i] = FieldRange{member.offset - extent.offset, member.length};
   }
 }
 

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/kept_file.h"
+#include "server/dataset/own_file.h"
 #include "server/dataset/shards/shard_index_format.h"
 
 #define XXH_INLINE_ALL
@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
   const std::string path = PathOf(dataset, fields);
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadKeptFile(path, memory));
+                           ReadOwnFile(path, memory));
   auto index = DecodeShardIndex(bytes, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   if (!(*index)->IsOf(fields, shards)) {
@@ -52,13 +52,13 @@ absl::Status ShardIndexStore::Save(std::string_view dataset,
                                    const ShardIndex& index) const {
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
-  return ReplaceKeptFile(PathOf(dataset, index.fields()),
-                         EncodeShardIndex(index));
+  return ReplaceOwnFile(PathOf(dataset, index.fields()),
+                        EncodeShardIndex(index));
 }
 
 absl::Status ShardIndexStore::Remove(std::string_view dataset,
                                      const FieldChoice& fields) const {
-  return RemoveKeptFile(PathOf(dataset, fields));
+  return RemoveOwnFile(PathOf(dataset, fields));
 }
 
 }  // namespace forebay::dataset::shards

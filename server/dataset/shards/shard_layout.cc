@@ -8,7 +8,7 @@
 #include "server/base/bytes.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/shards/shard.h"
-#include "server/dataset/shards/shard_survey.h"
+#include "server/dataset/shards/shard_parser.h"
 
 // One look is a chain of reads, each begun by the one before. The first takes
 // the shard in whatever revision it has now; the others must find that one. If
@@ -18,15 +18,16 @@ namespace forebay::dataset::shards {
 namespace {
 
 // A shard that is touched again all the while is no shard to read from.
-constexpr int kMostLooks = 8;
+constexpr int kMaxScans = 8;
 
 // Kept alive by the read under way.
-class Look final : public std::enable_shared_from_this<Look> {
+class Rescan final : public std::enable_shared_from_this<Rescan> {
  public:
   using Done = ShardLayout::Done;
 
-  Look(std::shared_ptr<const ShardIndex> index, base::MemoryBudget* budget,
-       const storage::ReadRequest& read, storage::ByteSource& source, Done done)
+  Rescan(std::shared_ptr<const ShardIndex> index, base::MemoryBudget* budget,
+         const storage::ReadRequest& read, storage::ByteSource& source,
+         Done done)
       : memory_(budget, "another look at a shard"),
         index_(std::move(index)),
         root_(read.root),
@@ -37,17 +38,17 @@ class Look final : public std::enable_shared_from_this<Look> {
         done_(std::move(done)) {}
 
   void Begin() {
-    if (++looks_ > kMostLooks) return Fail("is changed again and again");
+    if (++scans_ > kMaxScans) return Fail("is changed again and again");
     seen_ = {.inode = shard_.version.revision.inode, .ctime_nanos = 0};
-    auto survey = ShardSurvey::Create(shard_, &index_->fields(), {}, &memory_);
-    if (!survey.ok()) return done_(survey.status());
-    survey_.emplace(*std::move(survey));
+    auto parser = ShardParser::Create(shard_, &index_->fields(), {}, &memory_);
+    if (!parser.ok()) return done_(parser.status());
+    parser_.emplace(*std::move(parser));
     Next();
   }
 
  private:
   void Next() {
-    const auto range = survey_->next_read();
+    const auto range = parser_->next_read();
     if (!range.has_value()) return End();
     storage::ReadRequest request;
     request.root = root_;
@@ -70,7 +71,7 @@ class Look final : public std::enable_shared_from_this<Look> {
     if (absl::IsAborted(bytes.status())) return Begin();
     if (!bytes.ok()) return done_(bytes.status());
     if (bytes->size() != length) return Fail(kRewritten);
-    const absl::Status taken = survey_->Take(bytes->span());
+    const absl::Status taken = parser_->Take(bytes->span());
     if (absl::IsResourceExhausted(taken)) return done_(taken);
     // Else it is no archive any more, or lacks what was chosen.
     if (!taken.ok()) return Fail(kRewritten);
@@ -78,7 +79,7 @@ class Look final : public std::enable_shared_from_this<Look> {
   }
 
   void End() {
-    if (!index_->Accept(shard_.path, seen_, survey_->TakeSamples()))
+    if (!index_->Accept(shard_.path, seen_, parser_->TakeSamples()))
       return Fail(kRewritten);
     done_(seen_);
   }
@@ -99,9 +100,9 @@ class Look final : public std::enable_shared_from_this<Look> {
   const std::uint64_t ticket_;
   storage::ByteSource& source_;
   const Done done_;
-  int looks_ = 0;
+  int scans_ = 0;
   storage::Revision seen_;
-  std::optional<ShardSurvey> survey_;
+  std::optional<ShardParser> parser_;
 };
 
 }  // namespace
@@ -111,7 +112,7 @@ void ShardLayout::LookAgain(const storage::ReadRequest& read,
   const storage::Revision known = index_->RevisionOf(read.object);
   // Somebody has looked meanwhile.
   if (known != read.version.revision) return done(known);
-  std::make_shared<Look>(index_, budget_, read, source, std::move(done))
+  std::make_shared<Rescan>(index_, budget_, read, source, std::move(done))
       ->Begin();
 }
 

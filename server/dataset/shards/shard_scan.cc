@@ -82,14 +82,14 @@ class Scan {
       if (!arrivals_->Next(&arrival)) {
         return absl::CancelledError("was not scanned to the end");
       }
-      const auto survey = surveys_.find(arrival.shard);
-      FOREBAY_RETURN_IF_ERROR(Take(arrival, survey->second));
-      if (survey->second.next_read().has_value()) {
-        FOREBAY_RETURN_IF_ERROR(Read(arrival.shard, survey->second));
+      const auto parser = parsers_.find(arrival.shard);
+      FOREBAY_RETURN_IF_ERROR(Take(arrival, parser->second));
+      if (parser->second.next_read().has_value()) {
+        FOREBAY_RETURN_IF_ERROR(Read(arrival.shard, parser->second));
         continue;
       }
-      samples_[arrival.shard] = survey->second.TakeSamples();
-      surveys_.erase(survey);
+      samples_[arrival.shard] = parser->second.TakeSamples();
+      parsers_.erase(parser);
       ++done;
       if (begun_ < shards_.size()) FOREBAY_RETURN_IF_ERROR(Begin(begun_++));
     }
@@ -99,14 +99,14 @@ class Scan {
  private:
   absl::Status Begin(std::size_t shard) {
     FOREBAY_ASSIGN_OR_RETURN(
-        ShardSurvey survey, ShardSurvey::Create(shards_[shard], &fields_,
-                                                options_.read_ahead, &memory_));
+        ShardParser parser, ShardParser::Create(shards_[shard], &fields_,
+                                                options_.read_sizes, &memory_));
     return Read(shard,
-                surveys_.emplace(shard, std::move(survey)).first->second);
+                parsers_.emplace(shard, std::move(parser)).first->second);
   }
 
-  absl::Status Read(std::size_t shard, const ShardSurvey& survey) {
-    const TarWalk::Range range = *survey.next_read();
+  absl::Status Read(std::size_t shard, const ShardParser& parser) {
+    const TarWalk::Range range = *parser.next_read();
     FOREBAY_RETURN_IF_ERROR(memory_.Grow(BytesFor(range.length)));
     storage::ReadRequest request;
     request.root = root_;
@@ -127,14 +127,14 @@ class Scan {
     return absl::OkStatus();
   }
 
-  absl::Status Take(Arrival& arrival, ShardSurvey& survey) {
+  absl::Status Take(Arrival& arrival, ShardParser& parser) {
     FOREBAY_RETURN_IF_ERROR(arrival.status);
     if (arrival.bytes.size() != arrival.length) {
       return absl::DataLossError(absl::StrCat(
           shards_[arrival.shard].path, ": a read gave ", arrival.bytes.size(),
           " bytes instead of ", arrival.length));
     }
-    FOREBAY_RETURN_IF_ERROR(survey.Take(arrival.bytes.span()));
+    FOREBAY_RETURN_IF_ERROR(parser.Take(arrival.bytes.span()));
     arrival.bytes = {};
     memory_.Shrink(BytesFor(arrival.length));
     return absl::OkStatus();
@@ -155,7 +155,7 @@ class Scan {
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
   std::size_t begun_ = 0;
   // Of the shards that were begun and are not done.
-  std::map<std::size_t, ShardSurvey> surveys_;
+  std::map<std::size_t, ShardParser> parsers_;
   std::vector<ShardSamples> samples_;
 };
 

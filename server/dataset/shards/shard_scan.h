@@ -10,14 +10,14 @@
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
-#include "server/dataset/shards/shard_survey.h"
+#include "server/dataset/shards/shard_parser.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::shards {
 
 struct ShardScanOptions {
   std::size_t shards_at_once = 16;  // at least 1; one read of each
-  ReadAhead read_ahead;
+  ReadSizes read_sizes;
   storage::ReadPurpose purpose;
   std::stop_token stop;  // ends the scan before its end
 };
@@ -25,7 +25,7 @@ struct ShardScanOptions {
 // Indexes `shards`, objects beneath `root`, by reading their headers from
 // `source`; it keeps its part of `memory`. Blocks for the reads, but not for
 // long once its stop is requested; reads may still be under way then, and when
-// it returns an error. Errors name the shard: those of ShardSurvey and of the
+// it returns an error. Errors name the shard: those of ShardParser and of the
 // source. Without one: CANCELLED: it was stopped; RESOURCE_EXHAUSTED: that of
 // `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(

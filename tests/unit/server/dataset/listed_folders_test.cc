@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "server/dataset/image_folder.h"
 #include "tests/unit/server/base/ample_budget.h"
-#include "tests/unit/server/dataset/listed_place.h"
+#include "tests/unit/server/dataset/fake_lister.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
@@ -40,16 +40,16 @@ ScanOptions Options(base::MemoryBudget* budget = base::AmpleBudget()) {
 
 TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
   const ScratchTree tree;
-  ListedPlace place;
+  FakeLister lister;
   for (const std::string name :
        {"b/2.jpg", "b/10.jpg", "b/1.JPEG", "b/sub/x.png", "b/sub.jpg",
         "b/sub-1/y.jpg", "b/notes.txt", "a/z.webp", "a/deep/er/1.jpg",
         "\u00fc/\u00e9.jpg", "Z/1.tif", "right_in_the_root.jpg"}) {
     tree.Write("data/" + name, "x");
-    place.Put(name);
+    lister.Put(name);
   }
   const auto folder = ScanImageFolder(*tree.Root("data"), Options());
-  const auto listed = ListImageFolder(place, *place.root(), Options());
+  const auto listed = ListImageFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(folder.ok()) << folder.status();
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_EQ((*listed)->classes(), (*folder)->classes());
@@ -62,49 +62,49 @@ TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
 }
 
 TEST(ListImageFolderTest, OddNamesAreNoTrouble) {
-  ListedPlace place;
-  place.Put("/nameless/1.jpg");
-  place.Put("a//1.jpg");
-  place.Put("a/../1.jpg");
-  place.Put("a/1.jpg");
-  const auto index = ListImageFolder(place, *place.root(), Options());
+  FakeLister lister;
+  lister.Put("/nameless/1.jpg");
+  lister.Put("a//1.jpg");
+  lister.Put("a/../1.jpg");
+  lister.Put("a/1.jpg");
+  const auto index = ListImageFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT((*index)->classes(), ElementsAre("a"));
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
 }
 
 TEST(ListImageFolderTest, NamesMayBeLongerThanThoseOfFiles) {
-  ListedPlace place;
+  FakeLister lister;
   const std::string longest = std::string(1018, 'x') + ".jpg";
-  place.Put("a/1.jpg");
-  place.Put("a/" + longest);
-  const auto index = ListImageFolder(place, *place.root(), Options());
+  lister.Put("a/1.jpg");
+  lister.Put("a/" + longest);
+  const auto index = ListImageFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a/" + longest));
 }
 
 TEST(ListImageFolderTest, SaysWhatIsMissing) {
-  ListedPlace place;
-  place.Put("1.jpg");
+  FakeLister lister;
+  lister.Put("1.jpg");
   EXPECT_EQ(
-      ListImageFolder(place, *place.root(), Options()).status(),
+      ListImageFolder(lister, *lister.root(), Options()).status(),
       absl::NotFoundError("gs://bucket/train: found no class folder in it"));
-  place.Put("a/1.jpg");
-  place.Put("b/notes.txt");
+  lister.Put("a/1.jpg");
+  lister.Put("b/notes.txt");
   const absl::Status status =
-      ListImageFolder(place, *place.root(), Options()).status();
+      ListImageFolder(lister, *lister.root(), Options()).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gs://bucket/train: found no valid file for the "
                         "classes b; supported extensions are .jpg"));
 }
 
 TEST(ListImageFolderTest, StopsWhereMemoryEnds) {
-  ListedPlace place;
+  FakeLister lister;
   for (int i = 0; i < 4000; ++i)
-    place.Put("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg");
+    lister.Put("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg");
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   const absl::Status status =
-      ListImageFolder(place, *place.root(), Options(&budget)).status();
+      ListImageFolder(lister, *lister.root(), Options(&budget)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gs://bucket/train: no memory for its index"));
@@ -114,24 +114,24 @@ TEST(ListImageFolderTest, StopsWhereMemoryEnds) {
 class ListedFoldersTest : public testing::Test {
  protected:
   ListedFoldersTest() : store_(tree_.path() + "/indexes", base::AmpleBudget()) {
-    place_.Put("a/1.jpg");
-    place_.Put("b/2.jpg", 7);
+    lister_.Put("a/1.jpg");
+    lister_.Put("b/2.jpg", 7);
   }
 
   std::unique_ptr<ListedFolders> New() {
     return std::make_unique<ListedFolders>(
-        &place_, &store_, [this] { return now_; }, 60 * kSecond,
+        &lister_, &store_, [this] { return now_; }, 60 * kSecond,
         base::AmpleBudget());
   }
 
   std::shared_ptr<const Index> Open(ListedFolders& folders) {
-    auto index = folders.Open(*place_.root(), &warnings_, {});
+    auto index = folders.Open(*lister_.root(), &warnings_, {});
     EXPECT_TRUE(index.ok()) << index.status();
     return index.ok() ? *index : nullptr;
   }
 
   ScratchTree tree_;
-  ListedPlace place_;
+  FakeLister lister_;
   IndexStore store_;
   std::int64_t now_ = 1'700'000'000 * kSecond;
   std::vector<std::string> warnings_;
@@ -142,19 +142,19 @@ TEST_F(ListedFoldersTest, ARecentListServesAll) {
   const auto one = Open(*folders);
   now_ += 60 * kSecond;
   EXPECT_EQ(Open(*folders), one);
-  EXPECT_EQ(place_.lists, 1);
+  EXPECT_EQ(lister_.lists, 1);
   now_ += 1;
   EXPECT_EQ(Open(*folders), one) << "nothing has changed: one copy";
-  EXPECT_EQ(place_.lists, 2);
+  EXPECT_EQ(lister_.lists, 2);
   EXPECT_EQ(Open(*folders), one);
-  EXPECT_EQ(place_.lists, 2);
+  EXPECT_EQ(lister_.lists, 2);
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(ListedFoldersTest, WhatChangedIsSeenByTheNextList) {
   const auto folders = New();
   const auto before = Open(*folders);
-  place_.Put("a/0.jpg");
+  lister_.Put("a/0.jpg");
   EXPECT_EQ(Open(*folders), before);
   now_ += 61 * kSecond;
   const auto after = Open(*folders);
@@ -164,7 +164,7 @@ TEST_F(ListedFoldersTest, WhatChangedIsSeenByTheNextList) {
   // A clock that was set back makes nothing recent.
   now_ -= 3600 * kSecond;
   EXPECT_EQ(Open(*folders), after);
-  EXPECT_EQ(place_.lists, 3);
+  EXPECT_EQ(lister_.lists, 3);
 }
 
 TEST_F(ListedFoldersTest, ARestartedDaemonFindsTheIndexOnDisk) {
@@ -172,45 +172,45 @@ TEST_F(ListedFoldersTest, ARestartedDaemonFindsTheIndexOnDisk) {
   now_ += 59 * kSecond;
   const auto later = New();
   EXPECT_EQ(Open(*later)->version(), version);
-  EXPECT_EQ(place_.lists, 1);
+  EXPECT_EQ(lister_.lists, 1);
   now_ += 2 * kSecond;
   EXPECT_EQ(Open(*New())->version(), version);
-  EXPECT_EQ(place_.lists, 2);
+  EXPECT_EQ(lister_.lists, 2);
 }
 
 TEST_F(ListedFoldersTest, AnEarlierListIsBetterThanNone) {
   const Version version = Open(*New())->version();
   now_ += 3600 * kSecond;
-  place_.status = absl::UnavailableError("no connection");
+  lister_.status = absl::UnavailableError("no connection");
   EXPECT_EQ(Open(*New())->version(), version);
   EXPECT_THAT(warnings_,
               ElementsAre("gs://bucket/train: no connection: the index of an "
                           "earlier list is used instead"));
   // Who may not read must not.
-  place_.status = absl::PermissionDeniedError("denied");
-  EXPECT_EQ(New()->Open(*place_.root(), &warnings_, {}).status(),
+  lister_.status = absl::PermissionDeniedError("denied");
+  EXPECT_EQ(New()->Open(*lister_.root(), &warnings_, {}).status(),
             absl::PermissionDeniedError("gs://bucket/train: denied"));
 }
 
 TEST_F(ListedFoldersTest, AStaleIndexIsListedAnew) {
   const auto folders = New();
   const auto before = Open(*folders);
-  place_.Put("a/1.jpg", 2);
+  lister_.Put("a/1.jpg", 2);
   folders->MarkStale(before->version());
-  place_.status = absl::UnavailableError("no connection");
+  lister_.status = absl::UnavailableError("no connection");
   EXPECT_TRUE(absl::IsUnavailable(
-      folders->Open(*place_.root(), &warnings_, {}).status()));
-  place_.status = absl::OkStatus();
+      folders->Open(*lister_.root(), &warnings_, {}).status()));
+  lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
   EXPECT_EQ(after->At(0).length, 2);
   // Known already: the new index is not meant.
   folders->MarkStale(before->version());
   EXPECT_EQ(Open(*folders), after);
-  EXPECT_EQ(place_.lists, 3);
+  EXPECT_EQ(lister_.lists, 3);
   // Nor is it found on disk.
   folders->MarkStale(after->version());
   EXPECT_EQ(Open(*New())->version(), after->version());
-  EXPECT_EQ(place_.lists, 4);
+  EXPECT_EQ(lister_.lists, 4);
 }
 
 TEST_F(ListedFoldersTest, ADamagedIndexIsBuiltAnewWithAWarning) {
@@ -219,7 +219,7 @@ TEST_F(ListedFoldersTest, ADamagedIndexIsBuiltAnewWithAWarning) {
        std::filesystem::directory_iterator(tree_.path() + "/indexes"))
     std::ofstream(file.path(), std::ios::app) << "garbage";
   EXPECT_EQ(Open(*New())->size(), 2);
-  EXPECT_EQ(place_.lists, 2);
+  EXPECT_EQ(lister_.lists, 2);
   ASSERT_EQ(warnings_.size(), 1);
   EXPECT_THAT(warnings_[0],
               HasSubstr("gs://bucket/train: its index is built anew: "));
@@ -235,11 +235,11 @@ TEST_F(ListedFoldersTest, WhoWaitsForAListSharesIt) {
     threads.emplace_back([&] {
       std::vector<std::string> warnings;
       start.arrive_and_wait();
-      index = *folders->Open(*place_.root(), &warnings, {});
+      index = *folders->Open(*lister_.root(), &warnings, {});
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(place_.lists, 1);
+  EXPECT_EQ(lister_.lists, 1);
   for (const auto& index : found) EXPECT_EQ(index, found[0]);
 }
 
@@ -249,13 +249,13 @@ TEST_F(ListedFoldersTest, WhoStopsLeavesTheListToOthers) {
   std::latch listing(1);
   std::latch go(1);
   std::atomic<bool> hold = true;
-  place_.on_list = [&] {
+  lister_.on_list = [&] {
     if (hold.exchange(false)) listing.count_down();
     go.wait();
   };
   const auto open = [&] {
     std::vector<std::string> warnings;
-    return folders->Open(*place_.root(), &warnings, stop.get_token()).status();
+    return folders->Open(*lister_.root(), &warnings, stop.get_token()).status();
   };
   absl::Status first;
   absl::Status second;

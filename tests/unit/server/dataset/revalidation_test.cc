@@ -32,7 +32,7 @@ class RevalidationTest : public testing::Test {
   bool Holds(std::uint64_t most_files = 1000) {
     warnings_.clear();
     return IsUnchanged(*tree_.Root(), *index_, {}, &warnings_,
-                       {.near = most_files, .far = most_files});
+                       {.local = most_files, .remote = most_files});
   }
 
   const ScratchTree tree_;

@@ -52,7 +52,7 @@ class Shard final : public dataset::Dataset {
   }
   void ValuesOf(std::uint64_t,
                 absl::Span<dataset::FieldValue> values) const override {
-    values[0] = dataset::Part{0, kSampleBytes};
+    values[0] = dataset::FieldRange{0, kSampleBytes};
   }
   std::uint64_t largest_sample() const override { return kSampleBytes; }
   const std::vector<std::string>& classes() const override { return classes_; }

@@ -38,7 +38,7 @@ class Photos final : public dataset::Dataset {
   }
 
   const Bytes& bytes() const { return bytes_; }
-  dataset::Part image() const { return {0, image_bytes_}; }
+  dataset::FieldRange image() const { return {0, image_bytes_}; }
 
   std::uint64_t size() const override { return kSize; }
   const std::vector<dataset::Field>& fields() const override { return fields_; }
@@ -54,7 +54,8 @@ class Photos final : public dataset::Dataset {
     if (bytes_.size() == image_bytes_) {
       values[1] = static_cast<std::int64_t>(id);
     } else {
-      values[1] = dataset::Part{image_bytes_, bytes_.size() - image_bytes_};
+      values[1] =
+          dataset::FieldRange{image_bytes_, bytes_.size() - image_bytes_};
     }
   }
   std::uint64_t largest_sample() const override { return bytes_.size(); }
@@ -174,7 +175,7 @@ class CachedDecoderTest : public testing::Test {
   }
   Bytes Plain(std::uint64_t id) {
     Bytes made(spec_.pipeline->output().bytes);
-    const dataset::Part image = photos_->image();
+    const dataset::FieldRange image = photos_->image();
     EXPECT_TRUE(spec_.pipeline
                     ->Run(absl::MakeConstSpan(photos_->bytes())
                               .subspan(image.offset, image.length),

@@ -53,7 +53,7 @@ class FakeDataset final : public dataset::Dataset {
   }
   void ValuesOf(std::uint64_t id,
                 absl::Span<dataset::FieldValue> values) const override {
-    values[0] = dataset::Part{0, 100};
+    values[0] = dataset::FieldRange{0, 100};
     values[1] = static_cast<std::int64_t>(id) * 10;
   }
   std::uint64_t largest_sample() const override { return bytes_; }

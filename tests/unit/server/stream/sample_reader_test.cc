@@ -54,7 +54,7 @@ class RawDataset final : public dataset::Dataset {
   }
   void ValuesOf(std::uint64_t id,
                 absl::Span<dataset::FieldValue> values) const override {
-    values[0] = dataset::Part{0, At(id).length};
+    values[0] = dataset::FieldRange{0, At(id).length};
     values[1] = static_cast<std::int64_t>(-5 * static_cast<int>(id));
     values[2] = std::string_view("a text");
   }

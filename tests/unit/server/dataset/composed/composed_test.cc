@@ -43,7 +43,7 @@ std::int64_t LabelOf(const Dataset& dataset, std::uint64_t id) {
 void ExpectConsistent(const Dataset& dataset) {
   const std::vector<const Dataset*> sources = dataset.sources();
   for (std::uint64_t id = 0; id < dataset.size(); ++id) {
-    const Origin origin = dataset.OriginOf(id);
+    const SourceSample origin = dataset.SourceSampleOf(id);
     ASSERT_LT(origin.source, sources.size());
     const Dataset& source = *sources[origin.source];
     EXPECT_EQ(dataset.At(id).object, source.At(origin.id).object);
@@ -54,7 +54,7 @@ void ExpectConsistent(const Dataset& dataset) {
     for (std::uint64_t sample = 0; sample < sources[i]->size(); ++sample) {
       std::vector<std::uint64_t> expected;
       for (std::uint64_t id = 0; id < dataset.size(); ++id) {
-        const Origin origin = dataset.OriginOf(id);
+        const SourceSample origin = dataset.SourceSampleOf(id);
         if (origin.source == i && origin.id == sample) expected.push_back(id);
       }
       std::vector<std::uint64_t> found;

@@ -46,7 +46,7 @@ class PlainDataset final : public Dataset {
   }
   void ValuesOf(std::uint64_t id,
                 absl::Span<FieldValue> values) const override {
-    values[0] = Part{0, id + 1};
+    values[0] = FieldRange{0, id + 1};
     values[1] = static_cast<std::int64_t>(10 * id);
   }
   std::uint64_t largest_sample() const override { return size_; }

@@ -30,7 +30,7 @@ constexpr char kJson[] =
     "\"count\": 7, \"more\": [1.5]}";
 
 // Every image is as long as its path.
-absl::StatusOr<storage::ObjectVersion> Look(const std::string& path) {
+absl::StatusOr<storage::ObjectVersion> Stat(const std::string& path) {
   if (path.find("gone") != path.npos) {
     return absl::NotFoundError(path + ": there is no such file or directory");
   }
@@ -47,7 +47,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> Read(
   options.root = "/data";
   options.folder = folder;
   options.threads = 3;
-  return Manifest::Read(text, fields, options, Look);
+  return Manifest::Read(text, fields, options, Stat);
 }
 
 const FieldColumns kFields = {{"caption", "image", "label", "count"},
@@ -83,7 +83,7 @@ TEST(ManifestTest, ReadsBothFormatsAlike) {
     std::vector<FieldValue> values(4);
     manifest->ValuesOf(0, absl::MakeSpan(values));
     EXPECT_EQ(std::get<std::string_view>(values[0]), "one, two");
-    EXPECT_EQ(std::get<Part>(values[1]).length, 7u);
+    EXPECT_EQ(std::get<FieldRange>(values[1]).length, 7u);
     EXPECT_EQ(std::get<std::int64_t>(values[2]), 1);
     EXPECT_EQ(std::get<std::int64_t>(values[3]), 10);
     manifest->ValuesOf(1, absl::MakeSpan(values));
@@ -281,7 +281,7 @@ TEST(ManifestTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
     ManifestOptions options;
     options.memory = &memory;
     return Manifest::Read(text, {{"image", "label"}, {"path", "class"}},
-                          options, Look);
+                          options, Stat);
   };
   {
     const auto manifest = read();
@@ -304,7 +304,7 @@ TEST(ManifestTest, CountsARowOfAnyLength) {
     ManifestOptions options;
     options.memory = &memory;
     const auto read = Manifest::Read(
-        text, {{"image", "label"}, {"path", "class"}}, options, Look);
+        text, {{"image", "label"}, {"path", "class"}}, options, Stat);
     EXPECT_EQ(read.status().code(), absl::StatusCode::kResourceExhausted);
   }
 }
@@ -315,14 +315,14 @@ TEST(ManifestTest, Stops) {
   ManifestOptions options;
   options.memory = &memory;
   options.stop = stop.get_token();
-  int looks = 0;
+  int calls = 0;
   const auto read = Manifest::Read("path\na\nb\nc\n", {{"image"}, {"path"}},
                                    options, [&](const std::string& path) {
-                                     if (++looks == 2) stop.request_stop();
-                                     return Look(path);
+                                     if (++calls == 2) stop.request_stop();
+                                     return Stat(path);
                                    });
   EXPECT_EQ(read.status().code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

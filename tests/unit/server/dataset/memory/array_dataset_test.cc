@@ -80,11 +80,11 @@ TEST_F(ArrayDatasetTest, SaysWhatEachSampleIs) {
   EXPECT_EQ(dataset->uri(), "mine");
   std::vector<FieldValue> values(3);
   dataset->ValuesOf(2, absl::MakeSpan(values));
-  EXPECT_EQ(std::get<Part>(values[0]).offset, 0);
-  EXPECT_EQ(std::get<Part>(values[0]).length, 22);
+  EXPECT_EQ(std::get<FieldRange>(values[0]).offset, 0);
+  EXPECT_EQ(std::get<FieldRange>(values[0]).length, 22);
   EXPECT_EQ(std::get<std::int64_t>(values[1]), 2);
-  EXPECT_EQ(std::get<Part>(values[2]).offset, 30);
-  EXPECT_EQ(std::get<Part>(values[2]).length, 8);
+  EXPECT_EQ(std::get<FieldRange>(values[2]).offset, 30);
+  EXPECT_EQ(std::get<FieldRange>(values[2]).length, 8);
 }
 
 TEST_F(ArrayDatasetTest, ItsBytesAreReadWithoutACopy) {

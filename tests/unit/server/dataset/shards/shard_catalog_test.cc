@@ -101,7 +101,7 @@ TEST_F(ShardCatalogTest, SaysWhereEachFieldLies) {
     std::vector<FieldValue> values(2);
     dataset->ValuesOf(id, absl::MakeSpan(values));
     for (const FieldValue& value : values) {
-      const Part part = std::get<Part>(value);
+      const FieldRange part = std::get<FieldRange>(value);
       EXPECT_LE(part.offset + part.length, sample.length);
       // The header before it names the member, which begins with the key.
       const std::string header =

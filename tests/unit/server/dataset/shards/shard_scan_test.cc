@@ -111,7 +111,7 @@ TEST_F(ShardScanTest, FindsWhatWebdatasetDoes) {
   for (const std::size_t at_once : {1, 3, 100}) {
     ShardScanOptions options;
     options.shards_at_once = at_once;
-    options.read_ahead = {512 * at_once, 1024 * at_once};
+    options.read_sizes = {512 * at_once, 1024 * at_once};
     const auto index = Scan(shards, {"jpg"}, options);
     ASSERT_TRUE(index.ok()) << index.status();
     ASSERT_EQ((*index)->size(), expected.size());

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_SHARDS_LISTED_SHARDS_H_
-#define FOREBAY_SERVER_DATASET_SHARDS_LISTED_SHARDS_H_
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_REMOTE_SHARD_LIST_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_REMOTE_SHARD_LIST_H_
 
 #include <stop_token>
 #include <string>
@@ -28,4 +28,4 @@ absl::StatusOr<std::vector<Shard>> ListRemoteShards(
 
 }  // namespace forebay::dataset::shards
 
-#endif  // FOREBAY_SERVER_DATASET_SHARDS_LISTED_SHARDS_H_
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_REMOTE_SHARD_LIST_H_

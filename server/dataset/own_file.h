@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_KEPT_FILE_H_
-#define FOREBAY_SERVER_DATASET_KEPT_FILE_H_
+#ifndef FOREBAY_SERVER_DATASET_OWN_FILE_H_
+#define FOREBAY_SERVER_DATASET_OWN_FILE_H_
 
 #include <cstdint>
 #include <string>
@@ -19,16 +19,16 @@ namespace forebay::dataset {
 // Counts its bytes in `memory`. NOT_FOUND: there is none. DATA_LOSS: it is no
 // regular file, or implausibly large. PERMISSION_DENIED: it belongs to somebody
 // else. RESOURCE_EXHAUSTED: that of `memory`. Others: the disk's.
-absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(
+absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
     const std::string& path, base::WorkingMemory& memory);
 
 // Makes the directory, for its owner alone, where it lacks. On failure what was
 // kept before is still there.
-absl::Status ReplaceKeptFile(const std::string& path, std::string_view bytes);
+absl::Status ReplaceOwnFile(const std::string& path, std::string_view bytes);
 
 // OK, too, if there is none.
-absl::Status RemoveKeptFile(const std::string& path);
+absl::Status RemoveOwnFile(const std::string& path);
 
 }  // namespace forebay::dataset
 
-#endif  // FOREBAY_SERVER_DATASET_KEPT_FILE_H_
+#endif  // FOREBAY_SERVER_DATASET_OWN_FILE_H_

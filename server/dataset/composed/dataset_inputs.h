@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_COMPOSED_SUPPLIES_H_
-#define FOREBAY_SERVER_DATASET_COMPOSED_SUPPLIES_H_
+#ifndef FOREBAY_SERVER_DATASET_COMPOSED_DATASET_INPUTS_H_
+#define FOREBAY_SERVER_DATASET_COMPOSED_DATASET_INPUTS_H_
 
 #include <memory>
 #include <vector>
@@ -10,15 +10,15 @@
 namespace forebay::dataset::composed {
 
 // What came with a dataset's spec, as its format needs it.
-struct Supplies {
+struct DatasetInputs {
   // Of a dataset that lies somewhere: where.
   std::shared_ptr<const storage::Root> root = nullptr;
   // Of one in memory, the samples; of a subset, the list.
   base::Fd memory = base::Fd();
   // Of one that is made of others: theirs, in the spec's order.
-  std::vector<Supplies> parts = {};
+  std::vector<DatasetInputs> parts = {};
 };
 
 }  // namespace forebay::dataset::composed
 
-#endif  // FOREBAY_SERVER_DATASET_COMPOSED_SUPPLIES_H_
+#endif  // FOREBAY_SERVER_DATASET_COMPOSED_DATASET_INPUTS_H_

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
-#define FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_FAKE_LISTER_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_FAKE_LISTER_H_
 
 #include <atomic>
 #include <functional>
@@ -16,11 +16,11 @@ namespace forebay::dataset {
 
 // A place that a list alone tells of. It may be asked on several threads, and
 // changed on one while nobody asks.
-class ListedPlace final : public storage::ObjectLister {
+class FakeLister final : public storage::ObjectLister {
  public:
-  class PlaceRoot final : public storage::Root {
+  class FakeRoot final : public storage::Root {
    public:
-    explicit PlaceRoot(const std::string& uri)
+    explicit FakeRoot(const std::string& uri)
         : uri_(uri), identity_(std::make_shared<const std::string>(uri)) {}
     const std::string& uri() const override { return uri_; }
     std::shared_ptr<const std::string> identity() const override {
@@ -65,9 +65,9 @@ class ListedPlace final : public storage::ObjectLister {
   std::map<std::string, storage::ObjectVersion> objects_;
   std::int64_t generation_ = 1'700'000'000'000'000;
   const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<PlaceRoot>("gs://bucket/train");
+      std::make_shared<FakeRoot>("gs://bucket/train");
 };
 
 }  // namespace forebay::dataset
 
-#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_LISTED_PLACE_H_
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_FAKE_LISTER_H_

@@ -1,4 +1,4 @@
-#include "server/dataset/shards/listed_shards.h"
+#include "server/dataset/shards/remote_shard_list.h"
 
 #include <fnmatch.h>
 

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_
-#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_
+#ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_PARSER_H_
+#define FOREBAY_SERVER_DATASET_SHARDS_SHARD_PARSER_H_
 
 #include <cstdint>
 #include <optional>
@@ -22,9 +22,9 @@ namespace forebay::dataset::shards {
 // long: reading small files is cheaper than stepping over them. Where it lies
 // further off, half as long. The slower a read begins (a network's), the longer
 // the shortest should be.
-struct ReadAhead {
-  std::uint64_t shortest = 4096;
-  std::uint64_t longest = std::uint64_t{1} << 18;
+struct ReadSizes {
+  std::uint64_t min = 4096;
+  std::uint64_t max = std::uint64_t{1} << 18;
 };
 
 // Finds the samples of one shard from its headers. It says what to read, and is
@@ -34,11 +34,11 @@ struct ReadAhead {
 // counted; never blocks. Errors name the shard: those of TarWalk,
 // SampleGrouping, FieldChoice and Pack; RESOURCE_EXHAUSTED, without one: that
 // of `memory`.
-class ShardSurvey {
+class ShardParser {
  public:
-  static absl::StatusOr<ShardSurvey> Create(const Shard& shard,
+  static absl::StatusOr<ShardParser> Create(const Shard& shard,
                                             const FieldChoice* fields,
-                                            const ReadAhead& read_ahead,
+                                            const ReadSizes& read_sizes,
                                             base::WorkingMemory* memory);
 
   // What to read next, within the shard. Nothing: all samples were found.
@@ -51,13 +51,13 @@ class ShardSurvey {
   ShardSamples TakeSamples() { return std::move(samples_); }
 
  private:
-  ShardSurvey(const Shard& shard, const FieldChoice* fields,
-              const ReadAhead& read_ahead, base::WorkingMemory* memory,
+  ShardParser(const Shard& shard, const FieldChoice* fields,
+              const ReadSizes& read_sizes, base::WorkingMemory* memory,
               TarWalk walk)
       : shard_(shard),
         fields_(fields),
-        read_ahead_(read_ahead),
-        read_length_(read_ahead.shortest),
+        read_sizes_(read_sizes),
+        read_length_(read_sizes.min),
         memory_(memory),
         walk_(std::move(walk)),
         grouping_(shard.path, memory) {}
@@ -67,7 +67,7 @@ class ShardSurvey {
 
   Shard shard_;
   const FieldChoice* fields_;
-  ReadAhead read_ahead_;
+  ReadSizes read_sizes_;
   std::uint64_t read_length_;  // bytes
   base::WorkingMemory* memory_;
   TarWalk walk_;
@@ -77,4 +77,4 @@ class ShardSurvey {
 
 }  // namespace forebay::dataset::shards
 
-#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_SURVEY_H_
+#endif  // FOREBAY_SERVER_DATASET_SHARDS_SHARD_PARSER_H_

@@ -1,4 +1,4 @@
-#include "server/dataset/shards/shard_survey.h"
+#include "server/dataset/shards/shard_parser.h"
 
 #include <algorithm>
 
@@ -7,16 +7,16 @@
 
 namespace forebay::dataset::shards {
 
-absl::StatusOr<ShardSurvey> ShardSurvey::Create(const Shard& shard,
+absl::StatusOr<ShardParser> ShardParser::Create(const Shard& shard,
                                                 const FieldChoice* fields,
-                                                const ReadAhead& read_ahead,
+                                                const ReadSizes& read_sizes,
                                                 base::WorkingMemory* memory) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk,
                            TarWalk::Create(shard.path, shard.version.size));
-  return ShardSurvey(shard, fields, read_ahead, memory, std::move(walk));
+  return ShardParser(shard, fields, read_sizes, memory, std::move(walk));
 }
 
-std::optional<TarWalk::Range> ShardSurvey::next_read() const {
+std::optional<TarWalk::Range> ShardParser::next_read() const {
   std::optional<TarWalk::Range> read = walk_.wanted();
   if (read.has_value()) {
     read->length = std::min(std::max(read->length, read_length_),
@@ -25,7 +25,7 @@ std::optional<TarWalk::Range> ShardSurvey::next_read() const {
   return read;
 }
 
-absl::Status ShardSurvey::Take(absl::Span<const std::uint8_t> bytes) {
+absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
   const auto read = next_read();
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
   std::vector<TarMember> members;
@@ -43,7 +43,7 @@ absl::Status ShardSurvey::Take(absl::Span<const std::uint8_t> bytes) {
   return Keep(found);
 }
 
-absl::Status ShardSurvey::Keep(absl::Span<const GroupedSample> found) {
+absl::Status ShardParser::Keep(absl::Span<const GroupedSample> found) {
   std::vector<ChosenMember> chosen;
   for (const GroupedSample& sample : found) {
     chosen.clear();
@@ -55,12 +55,12 @@ absl::Status ShardSurvey::Keep(absl::Span<const GroupedSample> found) {
   return absl::OkStatus();
 }
 
-void ShardSurvey::Adapt(const TarWalk::Range& last) {
+void ShardParser::Adapt(const TarWalk::Range& last) {
   const auto next = walk_.wanted();
   if (!next.has_value()) return;
   const bool near = next->offset <= last.offset + 2 * last.length;
-  read_length_ = near ? std::min(2 * read_length_, read_ahead_.longest)
-                      : std::max(read_length_ / 2, read_ahead_.shortest);
+  read_length_ = near ? std::min(2 * read_length_, read_sizes_.max)
+                      : std::max(read_length_ / 2, read_sizes_.min);
 }
 
 }  // namespace forebay::dataset::shards

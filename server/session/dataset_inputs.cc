@@ -1,4 +1,4 @@
-#include "server/session/supplies.h"
+#include "server/session/dataset_inputs.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace forebay::session {
 namespace {
 
-using dataset::composed::Supplies;
+using dataset::composed::DatasetInputs;
 
 constexpr std::uint32_t kMaxExtraRoots = 8;
 constexpr std::size_t kMaxName = 4096;
@@ -68,8 +68,8 @@ class Distributor {
   Distributor(storage::RootOpener* remote, const std::stop_token& stop)
       : remote_(remote), stop_(stop) {}
 
-  absl::StatusOr<Supplies> Take(const proto::DatasetSpec& spec,
-                                absl::Span<base::Fd> fds, int depth) {
+  absl::StatusOr<DatasetInputs> Take(const proto::DatasetSpec& spec,
+                                     absl::Span<base::Fd> fds, int depth) {
     if (depth > kMaxDepth || spec.parts_size() > kMaxParts ||
         ++datasets_ > kMaxDatasets) {
       return absl::InvalidArgumentError(
@@ -77,7 +77,7 @@ class Distributor {
                        kMaxDepth, " deep, and ", kMaxDatasets, " in all"));
     }
     FOREBAY_RETURN_IF_ERROR(CheckNames(spec));
-    Supplies supplies;
+    DatasetInputs inputs;
     switch (spec.format()) {
       case proto::DatasetSpec::SUBSET:
       case proto::DatasetSpec::ARRAYS:
@@ -85,31 +85,32 @@ class Distributor {
           return absl::InvalidArgumentError(
               absl::StrCat(spec.uri(), ": its memory did not come"));
         }
-        supplies.memory = std::move(fds.back());
+        inputs.memory = std::move(fds.back());
         fds.remove_suffix(1);
         break;
       case proto::DatasetSpec::CONCATENATION:
         break;
       default: {
-        FOREBAY_ASSIGN_OR_RETURN(supplies.root, OpenRoot(spec, fds));
-        return supplies;
+        FOREBAY_ASSIGN_OR_RETURN(inputs.root, OpenRoot(spec, fds));
+        return inputs;
       }
     }
-    FOREBAY_ASSIGN_OR_RETURN(supplies.parts, TakeParts(spec, fds, depth));
-    return supplies;
+    FOREBAY_ASSIGN_OR_RETURN(inputs.parts, TakeParts(spec, fds, depth));
+    return inputs;
   }
 
  private:
-  absl::StatusOr<std::vector<Supplies>> TakeParts(
+  absl::StatusOr<std::vector<DatasetInputs>> TakeParts(
       const proto::DatasetSpec& spec, absl::Span<base::Fd> fds, int depth) {
-    std::vector<Supplies> parts;
+    std::vector<DatasetInputs> parts;
     for (const proto::DatasetSpec& part : spec.parts()) {
       if (part.descriptors() > fds.size()) {
         return absl::InvalidArgumentError(
             "descriptors of a part of the dataset did not come");
       }
       FOREBAY_ASSIGN_OR_RETURN(
-          Supplies taken, Take(part, fds.first(part.descriptors()), depth + 1));
+          DatasetInputs taken,
+          Take(part, fds.first(part.descriptors()), depth + 1));
       parts.push_back(std::move(taken));
       fds.remove_prefix(part.descriptors());
     }
@@ -139,10 +140,10 @@ class Distributor {
 
 }  // namespace
 
-absl::StatusOr<Supplies> TakeSupplies(const proto::DatasetSpec& spec,
-                                      absl::Span<base::Fd> fds,
-                                      storage::RootOpener* remote,
-                                      const std::stop_token& stop) {
+absl::StatusOr<DatasetInputs> TakeDatasetInputs(const proto::DatasetSpec& spec,
+                                                absl::Span<base::Fd> fds,
+                                                storage::RootOpener* remote,
+                                                const std::stop_token& stop) {
   return Distributor(remote, stop).Take(spec, fds, 0);
 }
 

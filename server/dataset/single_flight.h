@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_SHARED_SEARCH_H_
-#define FOREBAY_SERVER_DATASET_SHARED_SEARCH_H_
+#ifndef FOREBAY_SERVER_DATASET_SINGLE_FLIGHT_H_
+#define FOREBAY_SERVER_DATASET_SINGLE_FLIGHT_H_
 
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@ namespace forebay::dataset {
 // for others of the same key, but not for long once its stop is requested; a
 // search goes on as long as anybody who waits wants its result.
 template <typename Key, typename Item>
-class SharedSearch {
+class SingleFlight {
  public:
   using ItemPtr = std::shared_ptr<const Item>;
   // Is given what was found before, if it is still in use, else null; may well
@@ -108,4 +108,4 @@ class SharedSearch {
 
 }  // namespace forebay::dataset
 
-#endif  // FOREBAY_SERVER_DATASET_SHARED_SEARCH_H_
+#endif  // FOREBAY_SERVER_DATASET_SINGLE_FLIGHT_H_

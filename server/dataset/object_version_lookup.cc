@@ -1,4 +1,4 @@
-#include "server/dataset/object_look.h"
+#include "server/dataset/object_version_lookup.h"
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -14,7 +14,7 @@ constexpr std::uint64_t kBytesEach = sizeof(std::string) +
 
 }  // namespace
 
-absl::StatusOr<storage::ObjectVersion> ObjectLook::At(
+absl::StatusOr<storage::ObjectVersion> ObjectVersionLookup::Find(
     const std::string& object) {
   bool ask = false;
   {
@@ -34,7 +34,8 @@ absl::StatusOr<storage::ObjectVersion> ObjectLook::At(
   return lister_->Stat(*root_, object, stop_);
 }
 
-absl::StatusOr<const ObjectLook::Versions*> ObjectLook::List() {
+absl::StatusOr<const ObjectVersionLookup::Versions*>
+ObjectVersionLookup::List() {
   {
     base::MutexLock lock(&mutex_);
     while (listing_) changed_.Wait(&mutex_);

@@ -1,4 +1,4 @@
-#include "server/dataset/kept_file.h"
+#include "server/dataset/own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(
+absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
     const std::string& path, base::WorkingMemory& memory) {
   // Not blocking: or a FIFO in its place would.
   const base::Fd fd(
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadKeptFile(
   return ReadAll(fd.get(), path, memory);
 }
 
-absl::Status ReplaceKeptFile(const std::string& path, std::string_view bytes) {
+absl::Status ReplaceOwnFile(const std::string& path, std::string_view bytes) {
   const std::string directory = path.substr(0, path.rfind('/'));
   FOREBAY_RETURN_IF_ERROR(MakeDirectories(directory));
   std::string temporary = absl::StrCat(path, ".XXXXXX");
@@ -114,7 +114,7 @@ absl::Status ReplaceKeptFile(const std::string& path, std::string_view bytes) {
   return SyncDirectory(directory);
 }
 
-absl::Status RemoveKeptFile(const std::string& path) {
+absl::Status RemoveOwnFile(const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::ErrnoStatus(errno, path);
   }

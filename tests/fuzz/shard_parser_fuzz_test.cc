@@ -1,4 +1,4 @@
-// The samples of a tar shard: whatever its bytes, a survey ends, asks only for
+// The samples of a tar shard: whatever its bytes, a parser ends, asks only for
 // what there is, and finds samples whose fields lie within the shard, however
 // much it reads at a time.
 
@@ -12,7 +12,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard_index.h"
-#include "server/dataset/shards/shard_survey.h"
+#include "server/dataset/shards/shard_parser.h"
 #include "tests/fuzz/require.h"
 #include "tests/unit/server/base/ample_budget.h"
 
@@ -21,10 +21,10 @@ namespace {
 using forebay::base::WorkingMemory;
 using forebay::dataset::shards::BuildShardIndex;
 using forebay::dataset::shards::FieldChoice;
-using forebay::dataset::shards::ReadAhead;
+using forebay::dataset::shards::ReadSizes;
 using forebay::dataset::shards::Shard;
+using forebay::dataset::shards::ShardParser;
 using forebay::dataset::shards::ShardSamples;
-using forebay::dataset::shards::ShardSurvey;
 using forebay::fuzz::Require;
 
 struct Result {
@@ -32,19 +32,19 @@ struct Result {
   ShardSamples samples;
 };
 
-Result Survey(const Shard& shard, const FieldChoice& fields,
-              absl::Span<const std::uint8_t> bytes, const ReadAhead& ahead,
-              WorkingMemory& memory) {
-  auto survey = ShardSurvey::Create(shard, &fields, ahead, &memory);
-  if (!survey.ok()) return {survey.status().ToString(), {}};
-  while (const auto read = survey->next_read()) {
+Result Parse(const Shard& shard, const FieldChoice& fields,
+             absl::Span<const std::uint8_t> bytes, const ReadSizes& sizes,
+             WorkingMemory& memory) {
+  auto parser = ShardParser::Create(shard, &fields, sizes, &memory);
+  if (!parser.ok()) return {parser.status().ToString(), {}};
+  while (const auto read = parser->next_read()) {
     Require(read->length > 0 && read->offset <= bytes.size() &&
             read->length <= bytes.size() - read->offset);
     const absl::Status status =
-        survey->Take(bytes.subspan(read->offset, read->length));
+        parser->Take(bytes.subspan(read->offset, read->length));
     if (!status.ok()) return {status.ToString(), {}};
   }
-  return {"", survey->TakeSamples()};
+  return {"", parser->TakeSamples()};
 }
 
 }  // namespace
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const Shard shard = {"a.tar", {.size = bytes.size(), .stamp = 1}};
   WorkingMemory memory(forebay::base::AmpleBudget(), "a shard");
   const Result little =
-      Survey(shard, *fields, bytes, {.shortest = 512, .longest = 512}, memory);
-  Result much = Survey(shard, *fields, bytes, {}, memory);
+      Parse(shard, *fields, bytes, {.min = 512, .max = 512}, memory);
+  Result much = Parse(shard, *fields, bytes, {}, memory);
   Require(little.error == much.error &&
           little.samples.keys.packed() == much.samples.keys.packed());
   if (!much.error.empty()) return 0;

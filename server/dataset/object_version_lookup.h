@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_OBJECT_LOOK_H_
-#define FOREBAY_SERVER_DATASET_OBJECT_LOOK_H_
+#ifndef FOREBAY_SERVER_DATASET_OBJECT_VERSION_LOOKUP_H_
+#define FOREBAY_SERVER_DATASET_OBJECT_VERSION_LOOKUP_H_
 
 #include <memory>
 #include <stop_token>
@@ -24,21 +24,21 @@ namespace forebay::dataset {
 // and for another's list, but not for long once `stop` is requested. Errors:
 // those of the lister, which name the object; NOT_FOUND; RESOURCE_EXHAUSTED:
 // the budget has no room for the list.
-class ObjectLook {
+class ObjectVersionLookup {
  public:
   // `asked`: how many objects are asked for one by one. The list is counted in
   // the budget.
-  ObjectLook(storage::ObjectLister* lister,
-             std::shared_ptr<const storage::Root> root,
-             base::MemoryBudget* budget, std::stop_token stop,
-             std::size_t asked = 500)
+  ObjectVersionLookup(storage::ObjectLister* lister,
+                      std::shared_ptr<const storage::Root> root,
+                      base::MemoryBudget* budget, std::stop_token stop,
+                      std::size_t asked = 500)
       : lister_(lister),
         root_(std::move(root)),
         stop_(std::move(stop)),
         memory_(budget, "the list of its objects"),
         left_(asked) {}
 
-  absl::StatusOr<storage::ObjectVersion> At(const std::string& object);
+  absl::StatusOr<storage::ObjectVersion> Find(const std::string& object);
 
  private:
   using Versions = std::unordered_map<std::string, storage::ObjectVersion>;
@@ -62,4 +62,4 @@ class ObjectLook {
 
 }  // namespace forebay::dataset
 
-#endif  // FOREBAY_SERVER_DATASET_OBJECT_LOOK_H_
+#endif  // FOREBAY_SERVER_DATASET_OBJECT_VERSION_LOOKUP_H_
