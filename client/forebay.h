@@ -285,7 +285,7 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_COORDINATED = 5
 } forebay_order;
 
-/* What happens if the samples do not divide evenly among the ranks. */
+/* The rule for samples that do not divide evenly among the ranks. */
 typedef enum forebay_uneven FOREBAY_INT {
   FOREBAY_WRAP = 1,     /* repeat from the start until they do */
   FOREBAY_DROP = 2,     /* leave out the tail */
@@ -375,9 +375,8 @@ typedef struct forebay_loader_options {
    * forebay_loader_reattach goes on. */
   double reattach_seconds;
 
-  /* What the loader reads, instead of what uri and the options that go with it
-   * describe; NULL: what they describe. The library does not keep the pointer.
-   */
+  /* The dataset to read, instead of the one that uri and the options that go
+   * with it describe; NULL: that one. The library does not keep the pointer. */
   const forebay_dataset* dataset;
 } forebay_loader_options;
 

@@ -1,8 +1,8 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_DATASET_H_
 #define FOREBAY_CLIENT_FOREBAY_DATASET_H_
 
-/* Datasets as objects: those that are made of others, or lie in the caller's
- * memory. A loader gets one by the `dataset` of its options:
+/* Datasets as objects: made of other datasets, or in the caller's memory. A
+ * loader reads the `dataset` of its options:
  *
  *   forebay_dataset* parts[2];
  *   forebay_dataset_from_place(&options, &parts[0]);
@@ -11,12 +11,12 @@
  *   forebay_dataset_concatenate(parts, 2, &both);
  *   options.dataset = both;
  *
- * Threads: a dataset never changes, and may be used by several threads; it is
- * freed when none does. Ownership: what a function gives is ended by
- * forebay_dataset_free; what it was made of, and loaders that it was given to,
- * live on without each other. Nothing but memory is waited for. Fork: the
- * child's copies are its own. Errors: as forebay.h says; what is wrong with a
- * dataset's content or its parts, the daemon says when a loader is opened. */
+ * Threads: a dataset never changes, and several threads may use it; free it
+ * when none does. Ownership: end what a function returns with
+ * forebay_dataset_free. A dataset, its parts and its loaders may each be freed
+ * without the others. Blocking: only opening folders may block. Fork: the
+ * child's copies are its own. Errors: as in forebay.h; the daemon reports
+ * faults of a dataset's content or of its parts when a loader is opened. */
 
 #include "client/forebay.h"
 
@@ -24,17 +24,17 @@
 extern "C" {
 #endif
 
-/* The dataset that the options describe: uri, root, format, extra roots,
- * shards, fields and columns; all others do nothing. */
+/* The dataset that the options describe by uri, root, format, extra roots,
+ * shards, fields and columns. The other options have no effect. */
 FOREBAY_EXPORT forebay_status forebay_dataset_from_place(
     const forebay_loader_options* options, forebay_dataset** out);
 
-/* A field of samples in memory, those of all samples. */
+/* One field of samples in memory, for all samples. */
 typedef struct forebay_array {
   const char* name; /* 1 to 31 bytes */
   /* FOREBAY_IMAGE: FOREBAY_UINT8, samples x height x width, or that x channels,
-   * 1 or 3. FOREBAY_LABEL: FOREBAY_INT64, samples. FOREBAY_ARRAY: samples x
-   * whatever. */
+   * 1 or 3. FOREBAY_LABEL: FOREBAY_INT64, samples. FOREBAY_ARRAY: samples x any
+   * shape. */
   forebay_field_kind kind;
   forebay_dtype dtype;
   uint32_t rank; /* dimensions, the samples included; 1 to 6 */
@@ -42,15 +42,15 @@ typedef struct forebay_array {
   const void* data; /* in C order, without gaps */
 } forebay_array;
 
-/* Samples whose fields are these arrays, 1 to 15 of one number of samples each.
- * They are copied: the arrays may change or go after that. Loaders of equal
- * arrays share one copy in the daemon. `uri` is what people see. */
+/* Samples whose fields are these 1 to 15 arrays, all of one number of samples.
+ * The library copies the arrays, which may change or go after that. Loaders of
+ * equal arrays share one copy in the daemon. `uri` is the name for people. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_from_arrays(const char* uri, const forebay_array* arrays,
                             size_t count, forebay_dataset** out);
 
-/* Samples of `whole` by their numbers, in this order, and as often as they are
- * named; at most 2^32 - 1. They are numbered anew, from 0. */
+/* Samples of `whole` by number, in this order, and as often as they occur; at
+ * most 2^32 - 1. Their new numbers begin at 0. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_subset(const forebay_dataset* whole, const int64_t* samples,
                        size_t count, forebay_dataset** out);

@@ -1,9 +1,9 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_READER_H_
 #define FOREBAY_CLIENT_FOREBAY_READER_H_
 
-/* Single samples of a dataset, by number, for who puts batches together
- * himself: as they are stored, or decoded by the daemon, out of the cache that
- * all share.
+/* Single samples of a dataset, by number, for callers that make batches
+ * themselves: as they are stored, or decoded by the daemon, from the cache that
+ * all jobs share.
  *
  *   forebay_reader* reader;
  *   forebay_reader_create(&options, NULL, 1, &reader);
@@ -15,10 +15,10 @@
  *   forebay_reader_field(reader, 1, 0, &image);  // of sample 3
  *
  * Threads: a reader belongs to one thread at a time; the library starts none.
- * Ownership: as forebay.h says. What a field points to is memory that the
- * daemon writes, readable until the next forebay_reader_ask. Fork: the child
- * may free its parent's reader, and open another; all other calls answer
- * FOREBAY_FORKED. Errors: as forebay.h says. */
+ * Ownership: as in forebay.h. A field points to memory that the daemon writes,
+ * which is readable until the next forebay_reader_ask. Fork: the child may free
+ * its parent's reader and open another; all other calls return FOREBAY_FORKED.
+ * Errors: as in forebay.h. */
 
 #include "client/forebay.h"
 
@@ -35,12 +35,12 @@ typedef struct forebay_reader_info {
   uint8_t dataset_version[16];
 } forebay_reader_info;
 
-/* Asks the daemon for a reader, which forebay_reader_open then waits for; as
- * forebay_loader_create. Of the options, those of order, ranks and batches do
- * nothing. `decode`: whether images come as pixels: through `pipeline`, whose
- * ops draw nothing at random, or, if that is NULL or empty, whole, as uint8 of
- * height x width x 3. Else they come as they are stored, as bytes. *out is
- * ended by forebay_reader_free. */
+/* Asks the daemon for a reader, as forebay_loader_create does for a loader;
+ * forebay_reader_open then waits for it. The options of order, ranks and
+ * batches have no effect. `decode`: whether images come as pixels, through
+ * `pipeline`, whose ops must draw nothing at random. If that is NULL or empty,
+ * they come whole, as uint8 of height x width x 3. Without `decode`, they come
+ * as they are stored, as bytes. End *out with forebay_reader_free. */
 FOREBAY_EXPORT forebay_status forebay_reader_create(
     const forebay_loader_options* options, const forebay_pipeline* pipeline,
     int decode, forebay_reader** out);
@@ -49,7 +49,7 @@ FOREBAY_EXPORT forebay_status forebay_reader_create(
 FOREBAY_EXPORT forebay_status forebay_reader_open(forebay_reader* reader,
                                                   double timeout_seconds);
 
-/* What follows needs a reader that is open. */
+/* The functions below need a reader that is open. */
 FOREBAY_EXPORT forebay_status
 forebay_reader_get_info(const forebay_reader* reader, forebay_reader_info* out);
 
@@ -62,24 +62,24 @@ forebay_reader_class_name(const forebay_reader* reader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_reader_field_name(
     const forebay_reader* reader, uint32_t index, const char** name);
 
-/* Asks for 1 to 1024 samples, any of them perhaps several times. What was asked
- * for before must have been awaited. */
+/* Asks for 1 to 1024 samples; a number may occur several times. The caller must
+ * have awaited the samples asked for before. */
 FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
                                                  const int64_t* samples,
                                                  size_t count);
 
 /* Waits until all are there, at most `timeout_seconds` (negative: without end).
- * FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting. Where
- * some cannot be had, the others are there all the same: the status is that of
- * the first. FOREBAY_UNAVAILABLE: the daemon is gone.
- * FOREBAY_SOURCE_UNAVAILABLE: it cannot reach the dataset just now. */
+ * FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting. If some
+ * samples fail, the others are there all the same, and the status is that of
+ * the first that failed. FOREBAY_UNAVAILABLE: the daemon is gone.
+ * FOREBAY_SOURCE_UNAVAILABLE: it cannot reach the dataset at present. */
 FOREBAY_EXPORT forebay_status forebay_reader_await(forebay_reader* reader,
                                                    double timeout_seconds);
 
-/* What sample number `sample` of those asked for has of field `index`: its
- * shape is without a batch dimension; an integer has rank 0. Texts, JSON and
- * bytes, and images that are not decoded, are as many uint8. row_splits is
- * NULL. FOREBAY_NOT_FOUND: the sample could not be had. */
+/* Field `index` of entry `sample` of the samples asked for. Its shape has no
+ * batch dimension; an integer has rank 0. Texts, JSON, bytes, and images that
+ * are not decoded, are an array of uint8. row_splits is NULL.
+ * FOREBAY_NOT_FOUND: the sample failed. */
 FOREBAY_EXPORT forebay_status forebay_reader_field(const forebay_reader* reader,
                                                    size_t sample,
                                                    uint32_t index,

@@ -1,5 +1,5 @@
-// Reads epochs of a folder of class folders, as a trainer would, and says how
-// fast they came: example FOLDER [EPOCHS]
+// Reads epochs of a folder of class folders, as a trainer would, and prints how
+// fast they come: example FOLDER [EPOCHS]
 
 #include <unistd.h>
 
@@ -34,8 +34,8 @@ double Sum(const forebay_field& image) {
   return sum;
 }
 
-// One epoch, from its first batch to its last. The daemon may be restarted
-// meanwhile: Next waits for it, and goes on.
+// Reads one epoch. The daemon may restart meanwhile: Next waits for it and goes
+// on.
 void ReadEpoch(forebay::Loader& loader, std::uint64_t epoch) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::uint64_t> of_class(loader.info().class_count);

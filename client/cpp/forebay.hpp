@@ -1,7 +1,7 @@
 #ifndef FOREBAY_CLIENT_CPP_FOREBAY_HPP_
 #define FOREBAY_CLIENT_CPP_FOREBAY_HPP_
 
-// C++17 on top of client/forebay.h: handles that end themselves, and errors as
+// C++17 on top of client/forebay.h: handles that free themselves, and errors as
 // exceptions. Header-only; link libforebay.so.
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace forebay {
 
-// What a call failed for; what() is one sentence.
+// Why a call failed; what() is one sentence.
 class Error : public std::runtime_error {
  public:
   Error(forebay_status status, const char* message)
@@ -32,7 +32,7 @@ inline void Check(forebay_status status) {
   if (status != FOREBAY_OK) throw Error(status, forebay_last_error());
 }
 
-// Transforms, to be added with forebay_pipeline_add_*(pipeline.get(), ...).
+// Transforms; add them with forebay_pipeline_add_*(pipeline.get(), ...).
 // Movable; one thread at a time.
 class Pipeline {
  public:
@@ -45,8 +45,8 @@ class Pipeline {
   std::unique_ptr<forebay_pipeline, decltype(&forebay_pipeline_free)> handle_;
 };
 
-// A lease on a batch, shared by its copies: the memory is valid as long as one
-// of them lives. Copies may be used and dropped by any thread.
+// A lease on a batch. Copies share it: the memory is valid as long as one of
+// them lives. Any thread may use and drop copies.
 class Batch {
  public:
   // Takes over a handle of forebay_loader_next.
@@ -60,7 +60,7 @@ class Batch {
   }
   std::uint64_t size() const { return info().sample_count; }
 
-  // A view of a field. Throws Error for one that the batch does not have.
+  // A view of a field. Throws Error if the batch does not have it.
   forebay_field field(std::uint32_t index) const {
     forebay_field field;
     Check(forebay_batch_field(handle_.get(), index, &field));
@@ -79,8 +79,8 @@ class Batch {
   std::shared_ptr<forebay_batch> handle_;
 };
 
-// What sample number `sample` of a batch has in a field of varying length; lives
-// as long as the batch.
+// The bytes of sample number `sample` of a batch in a field of varying length.
+// They live as long as the batch.
 inline std::string_view BytesOf(const forebay_field& field,
                                 std::uint64_t sample) {
   const std::int64_t begin = field.row_splits[sample];
@@ -95,11 +95,11 @@ inline forebay_loader_options DefaultOptions() {
   return options;
 }
 
-// A loader; see forebay_loader. Movable; batches outlive it. Every call throws
-// Error.
+// A loader; see forebay_loader. Movable; batches outlive it. Every call may
+// throw Error.
 class Loader {
  public:
-  // Waits until the dataset is indexed.
+  // Blocks until the daemon has indexed the dataset.
   Loader(const forebay_loader_options& options, const Pipeline& pipeline)
       : handle_(Create(options, pipeline), forebay_loader_free) {
     forebay_status status;
@@ -123,7 +123,8 @@ class Loader {
   void StartEpoch(std::uint64_t epoch, std::uint64_t first_sample = 0) {
     Check(forebay_loader_start_epoch(handle_.get(), epoch, first_sample));
   }
-  // The next batch; nullopt at the end of the epoch. Signals do not end it.
+  // Waits for the next batch, also across signals; nullopt at the end of the
+  // epoch.
   std::optional<Batch> Next() {
     forebay_batch* batch = nullptr;
     forebay_status status;

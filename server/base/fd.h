@@ -1,37 +1,11 @@
 #ifndef FOREBAY_SERVER_BASE_FD_H_
 #define FOREBAY_SERVER_BASE_FD_H_
 
-#include <unistd.h>
-
-#include <utility>
+#include "proto/fd.h"
 
 namespace forebay::base {
 
-// Owns a file descriptor and closes it. Not thread-safe.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) {
-      Close();
-      fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-  }
-  ~Fd() { Close(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int Release() { return std::exchange(fd_, -1); }
-  void Close() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_ = -1;
-};
+using proto::Fd;
 
 }  // namespace forebay::base
 

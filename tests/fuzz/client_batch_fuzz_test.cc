@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/batch.h"
-#include "client/fd.h"
-#include "client/link.h"
-#include "client/session.h"
+#include "client/core/batch.h"
+#include "client/core/subscription.h"
+#include "client/wire/session.h"
+#include "proto/fd.h"
 #include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
 #include "tests/fuzz/require.h"
@@ -26,6 +26,7 @@
 namespace {
 
 namespace client = forebay::client;
+namespace core = forebay::client::core;
 namespace proto = forebay::proto;
 using forebay::fuzz::Require;
 using forebay::fuzz::Touch;
@@ -33,31 +34,31 @@ using forebay::fuzz::Touch;
 constexpr std::uint32_t kSlots = 2;
 constexpr std::uint64_t kSlotBytes = 16 * 4096;
 constexpr std::uint32_t kQuota = 1;  // a second batch is copied
-constexpr std::size_t kMostEntries = 4;
+constexpr std::size_t kMaxEntries = 4;
 
-// The daemon's end of a link, and the link.
+// A subscription, and the daemon's end of it.
 class Pair {
  public:
   Pair() {
     int ends[2];
     Require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    daemon_ = client::Fd(ends[1]);
-    link_ = client::Link::Create(
-        std::make_unique<client::Session>(client::Fd(ends[0])));
-    client::Fd ready = Memory(proto::kRingBytes);
+    daemon_ = proto::Fd(ends[1]);
+    subscription_ = core::Subscription::Create(
+        std::make_unique<client::wire::Session>(proto::Fd(ends[0])));
+    proto::Fd ready = Memory(proto::kRingBytes);
     ring_ = static_cast<proto::ReadyRing*>(Map(ready, proto::kRingBytes));
     ring_->magic = proto::kRingMagic;
     ring_->version = proto::kLayoutVersion;
-    Require(link_->rings()
+    Require(subscription_->rings()
                 .Map(std::move(ready), Memory(proto::kRingBytes),
-                     client::Fd(eventfd(0, EFD_CLOEXEC)))
+                     proto::Fd(eventfd(0, EFD_CLOEXEC)))
                 .ok());
-    std::vector<client::Fd> slots;
+    std::vector<proto::Fd> slots;
     for (void*& slot : slots_) {
       slots.push_back(Memory(kSlotBytes));
       slot = Map(slots.back(), kSlotBytes);
     }
-    Require(link_->AttachSlots(slots, kSlotBytes, kQuota).ok());
+    Require(subscription_->AttachSlots(slots, kSlotBytes, kQuota).ok());
   }
   ~Pair() {
     munmap(ring_, proto::kRingBytes);
@@ -66,27 +67,27 @@ class Pair {
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  client::Link& link() { return *link_; }
+  core::Subscription& subscription() { return *subscription_; }
   proto::ReadyRing& ring() { return *ring_; }
   void Fill(std::uint32_t slot, const std::uint8_t* data, std::size_t size) {
     std::memcpy(slots_[slot], data, size);
   }
 
  private:
-  static client::Fd Memory(std::uint64_t bytes) {
-    client::Fd fd(memfd_create("fuzz", MFD_CLOEXEC));
+  static proto::Fd Memory(std::uint64_t bytes) {
+    proto::Fd fd(memfd_create("fuzz", MFD_CLOEXEC));
     Require(ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
     return fd;
   }
-  static void* Map(const client::Fd& fd, std::uint64_t bytes) {
+  static void* Map(const proto::Fd& fd, std::uint64_t bytes) {
     void* const memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     Require(memory != MAP_FAILED);
     return memory;
   }
 
-  client::Fd daemon_;
-  std::shared_ptr<client::Link> link_;
+  proto::Fd daemon_;
+  std::shared_ptr<core::Subscription> subscription_;
   proto::ReadyRing* ring_ = nullptr;
   std::array<void*, kSlots> slots_ = {};
 };
@@ -105,26 +106,26 @@ void Read(const forebay_batch& batch) {
     Touch(batch.data + field.row_splits_offset, splits);
   }
   const std::int64_t* ids = nullptr;
-  if (client::SampleIds(batch, &ids).ok()) {
+  if (core::SampleIds(batch, &ids).ok()) {
     Touch(reinterpret_cast<const std::uint8_t*>(ids),
           batch.header.sample_count * sizeof(*ids));
   }
 }
 
-void Take(client::Link& link) {
+void Take(core::Subscription& subscription) {
   std::vector<forebay_batch*> held;
-  while (link.rings().HasEntry()) {
-    const proto::ReadyEntry entry = link.rings().Take();
+  while (subscription.rings().HasEntry()) {
+    const proto::ReadyEntry entry = subscription.rings().Take();
     if (entry.kind == proto::ReadyKind::kError) {
-      static_cast<void>(link.rings().ReadError());
+      static_cast<void>(subscription.rings().ReadError());
     } else if (entry.kind == proto::ReadyKind::kBatch) {
       forebay_batch* batch = nullptr;
-      if (link.Lease(entry, &batch).ok()) held.push_back(batch);
+      if (subscription.Lease(entry, &batch).ok()) held.push_back(batch);
     }
   }
   for (const forebay_batch* batch : held) Read(*batch);
-  for (forebay_batch* batch : held) client::Link::Release(batch);
-  Require(link.leases() == 0);
+  for (forebay_batch* batch : held) core::Subscription::Release(batch);
+  Require(subscription.leases() == 0);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ void Take(client::Link& link) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 1) return 0;
-  const std::size_t entries = data[0] % (kMostEntries + 1);
+  const std::size_t entries = data[0] % (kMaxEntries + 1);
   const bool both = data[0] >= 128;
   ++data;
   --size;
@@ -155,6 +156,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   pair.Fill(0, data, std::min<std::size_t>(first, kSlotBytes));
   if (both)
     pair.Fill(1, data + first, std::min<std::size_t>(size - first, kSlotBytes));
-  Take(pair.link());
+  Take(pair.subscription());
   return 0;
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "client/fd.h"
-#include "client/window.h"
+#include "client/shm/window.h"
+#include "proto/fd.h"
 #include "proto/shm_fetch.h"
 #include "tests/fuzz/require.h"
 
@@ -19,9 +19,9 @@ using forebay::fuzz::Touch;
 using forebay::proto::FetchedField;
 
 // Of one file, which is written anew each time.
-const forebay::client::Fd& Memory(const std::uint8_t* data, std::size_t size) {
+const forebay::proto::Fd& Memory(const std::uint8_t* data, std::size_t size) {
   static auto* const memory =
-      new forebay::client::Fd(memfd_create("window", MFD_CLOEXEC));
+      new forebay::proto::Fd(memfd_create("window", MFD_CLOEXEC));
   Require(ftruncate(memory->get(), 0) == 0 &&
           pwrite(memory->get(), data, size, 0) == static_cast<ssize_t>(size));
   return *memory;
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::uint64_t samples = data[0] | std::uint64_t{data[1]} << 8;
   const std::uint32_t fields = data[2];
   size -= 3;
-  forebay::client::Window window;
+  forebay::client::shm::Window window;
   if (!window.Map(Memory(data + 3, size), size).ok()) return 0;
   if (!window.Check(samples, fields).ok()) return 0;
   for (std::uint64_t sample = 0; sample < samples; ++sample) {

@@ -25,9 +25,20 @@ ORDER = [
     ["proto"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+# The client's own folders, likewise. "client" itself has the public headers, which
+# all of these may see, and the products made of them.
+CLIENT_ORDER = [
+    ["client"],
+    ["client/abi"],
+    ["client/core"],
+    ["client/wire", "client/shm"],
+    ["client/base"],
+]
+CLIENT_RANK = {room: rank for rank, rooms in enumerate(CLIENT_ORDER)
+               for room in rooms}
 # These stand beside the house: which parts of it each may see.
 BESIDE = {
-    "client": {"client", "proto", "tools/bazel"},
+    "client": {"proto", "tools/bazel"},
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "deploy", "proto", "server/daemon", "tools"},
 }
@@ -47,6 +58,8 @@ def room_of(path):
         return "/".join(parts[:2])
     if parts[:2] == ["tools", "bazel"]:
         return "tools/bazel"
+    if "/".join(parts[:2]) in CLIENT_RANK:
+        return "/".join(parts[:2])
     if parts[0] in {"client", "cuda", "deploy", "proto", "tests", "tools"}:
         return parts[0]
     return None
@@ -60,17 +73,22 @@ def objection(user, used):
         return None
     if used == "tests":
         return "only tests use tests"
-    if user in BESIDE:
-        if used in BESIDE[user]:
-            return None
-        return f"{user}/ never sees {used}/"
+    if user in CLIENT_RANK and used in CLIENT_RANK:
+        return None if used == "client" else _against(CLIENT_RANK, user, used)
+    beside = BESIDE.get("client" if user in CLIENT_RANK else user)
+    if beside is not None:
+        return None if used in beside else f"{user}/ never sees {used}/"
     if used not in RANK:
         return f"{user} never sees {used}/"
     if user not in RANK:
         return f"{user} is a room that tools/lint/layers.py does not know"
-    if RANK[used] < RANK[user]:
+    return _against(RANK, user, used)
+
+
+def _against(rank, user, used):
+    if rank[used] < rank[user]:
         return f"{used} is above {user}"
-    if RANK[used] == RANK[user]:
+    if rank[used] == rank[user]:
         return f"{used} and {user} are siblings"
     return None
 

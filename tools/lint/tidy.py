@@ -126,7 +126,7 @@ def check(path):
     if needs_toolkit(path):
         command += ["-isystem", str(TOOLKIT)]
     if path in C_HEADERS:
-        command = ["clang-16", "-x", "c", "-std=c11", "-fsyntax-only",
+        command = ["clang-16", "-x", "c", "-std=c11", "-I.", "-fsyntax-only",
                    "-Wall", "-Wextra", "-Werror", path]
     return _findings(command)
 

@@ -1,4 +1,4 @@
-"""What the translators of other libraries' transforms share."""
+"""Shared by the translators of other libraries' transforms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NoCounterpart(Exception):
 
 
 def name_of(op: Any) -> str:
-    """What users call an op: its class, or a function's own name."""
+    """The name by which users know an op: its class, or a function's own."""
     name = getattr(op, "__name__", None)
     return name if isinstance(name, str) else type(op).__name__
 

@@ -1,4 +1,4 @@
-"""What a loader reads, for its users."""
+"""A loader's dataset, as its users see it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Dict, List
 
 
 class DatasetInfo:
-    """What a loader reads: a fixed, versioned set of samples.
+    """A fixed, versioned set of samples, which a loader reads.
 
     Attributes:
       uri: str, its path or URI.

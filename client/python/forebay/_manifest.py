@@ -10,7 +10,7 @@ from . import errors
 
 
 class Manifest:
-    """What `manifest` returns, for DataLoader.
+    """The result of `manifest`, for DataLoader.
 
     Attributes:
       path: of the file.

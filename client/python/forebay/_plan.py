@@ -13,7 +13,7 @@ from .transforms import Transform
 
 
 class Plan(NamedTuple):
-    """What the daemon does for a loader, and what the trainer does.
+    """The daemon's part of a loader's work, and the trainer's.
 
     Attributes:
       options: dict of fields of _native.LoaderOptions.

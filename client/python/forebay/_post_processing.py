@@ -1,4 +1,4 @@
-"""What the trainer does to a batch that the daemon made."""
+"""The trainer's work on a batch that the daemon made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dataset is made of, as data for the daemon.
+"""The sources of a dataset's samples, as data for the daemon.
 
 A source is a tree: its leaves are folders and arrays, the nodes above them
 concatenations and subsets. Sample numbers are those of torch's datasets of the

@@ -23,7 +23,7 @@ _EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff",
 
 
 class TorchData(NamedTuple):
-    """What a dataset object is made of.
+    """The contents of a dataset object.
 
     Attributes:
       source: its samples.
@@ -62,7 +62,7 @@ def _plain(dataset: Any, package: str, *names: str) -> bool:
 
 
 def read(dataset: Any) -> TorchData:
-    """What a dataset object is made of.
+    """Reads the contents of a dataset object.
 
     Raises:
       errors.Unsupported: only the object's own code knows its samples.

@@ -22,14 +22,14 @@
 #include <utility>
 #include <vector>
 
-#include "client/rings.h"
+#include "client/shm/rings.h"
 #include "proto/futex.h"
 #include "server/arena/channel.h"
 
 namespace {
 
 using forebay::arena::Channel;
-using forebay::client::Rings;
+using forebay::client::shm::Rings;
 
 constexpr std::uint32_t kRounds = 4000;
 constexpr std::int64_t kPatience = 10'000'000'000;  // nanoseconds
@@ -107,7 +107,7 @@ int main() {
   const pid_t child = fork();
   if (child < 0) Die("fork");
   if (child == 0) {
-    using forebay::client::Fd;
+    using forebay::proto::Fd;
     Rings rings;
     if (!rings
              .Map(Fd(dup((*channel)->ready_fd())),

@@ -1,0 +1,365 @@
+// The C interface: checks pointers, translates, and lets no exception out.
+
+#include "client/forebay.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "client/abi/guard.h"
+#include "client/abi/handles.h"
+#include "client/base/deadline.h"
+#include "client/core/loader.h"
+#include "client/core/reattach_seconds.h"
+#include "client/core/subscription.h"
+#include "client/wire/daemon_socket.h"
+#include "proto/version.h"
+
+namespace client = forebay::client;
+using client::Nanos;
+using client::Status;
+using client::abi::Guard;
+using client::core::Loader;
+using client::wire::LoaderOpened;
+
+struct forebay_loader {
+  std::unique_ptr<Loader> loader;
+};
+
+namespace {
+
+static_assert(sizeof(forebay_field_layout) ==
+              sizeof(forebay::proto::FieldLayout));
+static_assert(offsetof(forebay_field_layout, row_splits_offset) ==
+              offsetof(forebay::proto::FieldLayout, row_splits_offset));
+static_assert(FOREBAY_MAX_FIELDS == forebay::proto::kMaxFields);
+
+void View(forebay_batch* batch, forebay_batch_view* out) {
+  out->batch = batch;
+  out->data = batch->data;
+  out->bytes =
+      batch->mapping != nullptr ? batch->mapping->bytes() : batch->copy_bytes;
+  out->next_sample = batch->next_sample;
+  const std::uint32_t field_count = out->info.field_count;
+  forebay_batch_get_info(batch, &out->info);
+  const size_t bytes = batch->header.field_count * sizeof out->fields[0];
+  if (out->info.field_count == field_count &&
+      memcmp(out->fields, batch->header.fields, bytes) == 0)
+    return;
+  memcpy(out->fields, batch->header.fields, bytes);
+  ++out->layout;
+}
+
+}  // namespace
+
+const char* forebay_version(void) { return forebay::proto::kVersion; }
+
+const char* forebay_last_error(void) {
+  return client::abi::LastError().c_str();
+}
+
+forebay_status forebay_runtime_dir(char* path, size_t size) {
+  return Guard(path != nullptr, [&] {
+    const std::string dir = client::wire::RuntimeDirectory();
+    if (dir.size() >= size)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the path does not fit");
+    memcpy(path, dir.c_str(), dir.size() + 1);
+    return Status();
+  });
+}
+
+forebay_status forebay_ping(const char* runtime_dir) {
+  return Guard(true, [&] {
+    forebay::proto::Fd socket;
+    return client::wire::ConnectToDaemon(
+        runtime_dir != nullptr ? runtime_dir : "", &socket);
+  });
+}
+
+forebay_pipeline* forebay_pipeline_new(void) {
+  return new (std::nothrow) forebay_pipeline;
+}
+
+void forebay_pipeline_free(forebay_pipeline* pipeline) { delete pipeline; }
+
+forebay_status forebay_pipeline_add_resize(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width,
+    uint32_t max_size, forebay_interpolation interpolation) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddResize(height, width, max_size, interpolation);
+  });
+}
+
+forebay_status forebay_pipeline_add_center_crop(forebay_pipeline* pipeline,
+                                                uint32_t height,
+                                                uint32_t width) {
+  return Guard(pipeline != nullptr,
+               [&] { return pipeline->encoder.AddCenterCrop(height, width); });
+}
+
+forebay_status forebay_pipeline_add_random_crop(forebay_pipeline* pipeline,
+                                                uint32_t height, uint32_t width,
+                                                const forebay_padding* padding,
+                                                int pad_if_needed) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddRandomCrop(height, width, padding,
+                                           pad_if_needed != 0);
+  });
+}
+
+forebay_status forebay_pipeline_add_random_resized_crop(
+    forebay_pipeline* pipeline, uint32_t height, uint32_t width,
+    forebay_range scale, forebay_range ratio,
+    forebay_interpolation interpolation) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddRandomResizedCrop(height, width, scale, ratio,
+                                                  interpolation);
+  });
+}
+
+forebay_status forebay_pipeline_add_random_horizontal_flip(
+    forebay_pipeline* pipeline, double probability) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddRandomHorizontalFlip(probability);
+  });
+}
+
+forebay_status forebay_pipeline_add_random_vertical_flip(
+    forebay_pipeline* pipeline, double probability) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddRandomVerticalFlip(probability);
+  });
+}
+
+forebay_status forebay_pipeline_add_color_jitter(
+    forebay_pipeline* pipeline, const forebay_range* brightness,
+    const forebay_range* contrast, const forebay_range* saturation,
+    const forebay_range* hue) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddColorJitter(brightness, contrast, saturation,
+                                            hue);
+  });
+}
+
+forebay_status forebay_pipeline_add_grayscale(forebay_pipeline* pipeline,
+                                              uint32_t channels) {
+  return Guard(pipeline != nullptr,
+               [&] { return pipeline->encoder.AddGrayscale(channels); });
+}
+
+forebay_status forebay_pipeline_add_pad(forebay_pipeline* pipeline,
+                                        const forebay_padding* padding) {
+  return Guard(pipeline != nullptr,
+               [&] { return pipeline->encoder.AddPad(padding); });
+}
+
+forebay_status forebay_pipeline_add_normalize(forebay_pipeline* pipeline,
+                                              const double* mean,
+                                              size_t mean_count,
+                                              const double* std,
+                                              size_t std_count) {
+  return Guard(pipeline != nullptr, [&] {
+    return pipeline->encoder.AddNormalize(mean, mean_count, std, std_count);
+  });
+}
+
+forebay_status forebay_pipeline_add_to_dtype(forebay_pipeline* pipeline,
+                                             forebay_dtype dtype, int scale) {
+  return Guard(pipeline != nullptr,
+               [&] { return pipeline->encoder.AddToDtype(dtype, scale != 0); });
+}
+
+forebay_status forebay_pipeline_add_to_image(forebay_pipeline* pipeline,
+                                             forebay_layout layout) {
+  return Guard(pipeline != nullptr,
+               [&] { return pipeline->encoder.AddToImage(layout); });
+}
+
+void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
+  forebay_loader_options defaults = {};
+  defaults.size = size;
+  defaults.weight = 1;
+  defaults.format = FOREBAY_IMAGE_FOLDER;
+  defaults.order = FOREBAY_SEQUENTIAL;
+  defaults.world_size = 1;
+  defaults.uneven = FOREBAY_WRAP;
+  defaults.batch_size = 1;
+  defaults.on_error = FOREBAY_RAISE;
+  defaults.sharing = FOREBAY_ELASTIC;
+  defaults.reattach_seconds = client::core::DefaultReattachSeconds();
+  memset(options, 0, size);
+  memcpy(options, &defaults, std::min(size, sizeof defaults));
+}
+
+forebay_status forebay_loader_create(const forebay_loader_options* options,
+                                     const forebay_pipeline* pipeline,
+                                     forebay_loader** out) {
+  return Guard(options != nullptr && out != nullptr, [&] {
+    const forebay_loader_options all = client::abi::Complete(*options);
+    auto handle = std::make_unique<forebay_loader>();
+    Status status =
+        Loader::Create(all, client::abi::DatasetOf(all),
+                       client::abi::SpecOf(pipeline), &handle->loader);
+    if (status.ok()) *out = handle.release();
+    return status;
+  });
+}
+
+forebay_status forebay_loader_open(forebay_loader* loader,
+                                   double timeout_seconds) {
+  return Guard(loader != nullptr,
+               [&] { return loader->loader->Open(Nanos(timeout_seconds)); });
+}
+
+forebay_status forebay_loader_get_info(const forebay_loader* loader,
+                                       forebay_loader_info* out) {
+  return Guard(loader != nullptr && out != nullptr, [&] {
+    const LoaderOpened* const opened = loader->loader->opened();
+    if (opened == nullptr)
+      return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
+    *out = {};
+    out->dataset_size = opened->dataset_size;
+    out->samples_per_epoch = opened->samples_per_epoch;
+    out->batches_per_epoch = opened->batches_per_epoch;
+    out->class_count = opened->classes.size();
+    out->slot_bytes = opened->slot_bytes;
+    std::copy(opened->dataset_version.begin(), opened->dataset_version.end(),
+              out->dataset_version);
+    return Status();
+  });
+}
+
+forebay_status forebay_loader_class_name(const forebay_loader* loader,
+                                         uint64_t label, const char** name,
+                                         size_t* length) {
+  return Guard(loader != nullptr && name != nullptr && length != nullptr, [&] {
+    const LoaderOpened* const opened = loader->loader->opened();
+    if (opened == nullptr || label >= opened->classes.size())
+      return Status(FOREBAY_INVALID_ARGUMENT, "there is no such class");
+    *name = opened->classes[label].data();
+    *length = opened->classes[label].size();
+    return Status();
+  });
+}
+
+forebay_status forebay_loader_start_epoch(forebay_loader* loader,
+                                          uint64_t epoch,
+                                          uint64_t first_sample) {
+  return Guard(loader != nullptr,
+               [&] { return loader->loader->StartEpoch(epoch, first_sample); });
+}
+
+forebay_status forebay_loader_start_listed_epoch(forebay_loader* loader,
+                                                 uint64_t epoch,
+                                                 const int64_t* samples,
+                                                 size_t count,
+                                                 uint64_t first_sample) {
+  return Guard(loader != nullptr && (samples != nullptr || count == 0), [&] {
+    return loader->loader->StartListedEpoch(epoch, samples, count,
+                                            first_sample);
+  });
+}
+
+uint64_t forebay_loader_iteration(const forebay_loader* loader) {
+  return loader == nullptr ? 0 : loader->loader->iteration();
+}
+
+forebay_status forebay_loader_next(forebay_loader* loader,
+                                   double timeout_seconds,
+                                   forebay_batch** out) {
+  return Guard(loader != nullptr && out != nullptr, [&] {
+    return loader->loader->Next(Nanos(timeout_seconds), 0, out);
+  });
+}
+
+forebay_status forebay_loader_next_view(forebay_loader* loader,
+                                        double timeout_seconds,
+                                        forebay_batch_view* out) {
+  return Guard(loader != nullptr && out != nullptr, [&] {
+    forebay_batch* batch = nullptr;
+    Status status =
+        loader->loader->Next(Nanos(timeout_seconds), out->iteration, &batch);
+    if (status.ok()) View(batch, out);
+    return status;
+  });
+}
+
+forebay_status forebay_loader_reattach(forebay_loader* loader,
+                                       double timeout_seconds) {
+  return Guard(loader != nullptr, [&] {
+    return loader->loader->Reattach(Nanos(timeout_seconds));
+  });
+}
+
+int forebay_loader_is_attached(forebay_loader* loader) {
+  return loader != nullptr && loader->loader->IsAttached();
+}
+
+forebay_status forebay_loader_stop_epoch(forebay_loader* loader) {
+  return Guard(loader != nullptr, [&] { return loader->loader->StopEpoch(); });
+}
+
+forebay_status forebay_loader_get_stats(forebay_loader* loader,
+                                        forebay_loader_stats* out) {
+  return Guard(loader != nullptr && out != nullptr,
+               [&] { return loader->loader->GetStats(out); });
+}
+
+void forebay_loader_close(forebay_loader* loader) {
+  Guard(true, [&] {
+    if (loader != nullptr) loader->loader->Close();
+    return Status();
+  });
+}
+
+void forebay_loader_free(forebay_loader* loader) {
+  Guard(true, [&] {
+    delete loader;
+    return Status();
+  });
+}
+
+void forebay_batch_get_info(const forebay_batch* batch,
+                            forebay_batch_info* out) {
+  *out = {};
+  out->sample_count = batch->header.sample_count;
+  out->epoch = batch->header.epoch;
+  out->first_sample = batch->header.first_sample;
+  out->field_count = batch->header.field_count;
+  out->is_copy = batch->mapping == nullptr;
+}
+
+forebay_status forebay_batch_field(const forebay_batch* batch, uint32_t index,
+                                   forebay_field* out) {
+  return Guard(batch != nullptr && out != nullptr, [&] {
+    if (index >= batch->header.field_count)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the batch has no such field");
+    const forebay::proto::FieldLayout& field = batch->header.fields[index];
+    *out = {};
+    out->name = field.name;
+    out->kind = static_cast<forebay_field_kind>(field.kind);
+    out->dtype = static_cast<forebay_dtype>(field.dtype);
+    out->rank = field.rank;
+    std::copy_n(field.shape, field.rank, out->shape);
+    out->data = batch->data + field.offset;
+    out->bytes = field.bytes;
+    if (field.row_splits_offset != 0)
+      out->row_splits = reinterpret_cast<const int64_t*>(
+          batch->data + field.row_splits_offset);
+    return Status();
+  });
+}
+
+void forebay_batch_retain(forebay_batch* batch) {
+  batch->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void forebay_batch_release(forebay_batch* batch) {
+  if (batch != nullptr &&
+      batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    client::core::Subscription::Release(batch);
+}

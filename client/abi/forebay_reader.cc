@@ -1,0 +1,123 @@
+// The C interface to readers: checks pointers and translates.
+
+#include "client/forebay_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/abi/guard.h"
+#include "client/abi/handles.h"
+#include "client/base/deadline.h"
+#include "client/core/reader.h"
+
+namespace abi = forebay::client::abi;
+using abi::Guard;
+using forebay::client::Nanos;
+using forebay::client::Status;
+using forebay::client::core::Reader;
+using forebay::client::wire::ReaderOpened;
+
+struct forebay_reader {
+  std::unique_ptr<Reader> reader;
+};
+
+namespace {
+
+// Runs `body` with the daemon's answer for a reader that is open.
+template <typename Body>
+forebay_status IfOpened(const forebay_reader* reader, bool arguments_given,
+                        const Body& body) {
+  return Guard(reader != nullptr && arguments_given, [&] {
+    const ReaderOpened* const opened = reader->reader->opened();
+    if (opened == nullptr)
+      return Status(FOREBAY_FAILED_PRECONDITION, "the reader is not open yet");
+    return body(*opened);
+  });
+}
+
+}  // namespace
+
+forebay_status forebay_reader_create(const forebay_loader_options* options,
+                                     const forebay_pipeline* pipeline,
+                                     int decode, forebay_reader** out) {
+  return Guard(options != nullptr && out != nullptr, [&] {
+    const forebay_loader_options all = abi::Complete(*options);
+    auto handle = std::make_unique<forebay_reader>();
+    Status status =
+        Reader::Create(all, abi::DatasetOf(all), abi::SpecOf(pipeline),
+                       decode != 0, &handle->reader);
+    if (status.ok()) *out = handle.release();
+    return status;
+  });
+}
+
+forebay_status forebay_reader_open(forebay_reader* reader,
+                                   double timeout_seconds) {
+  return Guard(reader != nullptr,
+               [&] { return reader->reader->Open(Nanos(timeout_seconds)); });
+}
+
+forebay_status forebay_reader_get_info(const forebay_reader* reader,
+                                       forebay_reader_info* out) {
+  return IfOpened(reader, out != nullptr, [&](const ReaderOpened& opened) {
+    *out = {};
+    out->dataset_size = opened.dataset_size;
+    out->class_count = opened.classes.size();
+    out->field_count = static_cast<uint32_t>(opened.fields.size());
+    std::copy(opened.dataset_version.begin(), opened.dataset_version.end(),
+              out->dataset_version);
+    return Status();
+  });
+}
+
+forebay_status forebay_reader_class_name(const forebay_reader* reader,
+                                         uint64_t label, const char** name,
+                                         size_t* length) {
+  return IfOpened(reader, name != nullptr && length != nullptr,
+                  [&](const ReaderOpened& opened) {
+                    if (label >= opened.classes.size())
+                      return Status(FOREBAY_INVALID_ARGUMENT,
+                                    "there is no such class");
+                    *name = opened.classes[label].data();
+                    *length = opened.classes[label].size();
+                    return Status();
+                  });
+}
+
+forebay_status forebay_reader_field_name(const forebay_reader* reader,
+                                         uint32_t index, const char** name) {
+  return IfOpened(reader, name != nullptr, [&](const ReaderOpened& opened) {
+    if (index >= opened.fields.size())
+      return Status(FOREBAY_INVALID_ARGUMENT, "there is no such field");
+    *name = opened.fields[index].c_str();
+    return Status();
+  });
+}
+
+forebay_status forebay_reader_ask(forebay_reader* reader,
+                                  const int64_t* samples, size_t count) {
+  return Guard(reader != nullptr && samples != nullptr,
+               [&] { return reader->reader->Ask(samples, count); });
+}
+
+forebay_status forebay_reader_await(forebay_reader* reader,
+                                    double timeout_seconds) {
+  return Guard(reader != nullptr,
+               [&] { return reader->reader->Await(Nanos(timeout_seconds)); });
+}
+
+forebay_status forebay_reader_field(const forebay_reader* reader, size_t sample,
+                                    uint32_t index, forebay_field* out) {
+  return Guard(reader != nullptr && out != nullptr,
+               [&] { return reader->reader->Field(sample, index, out); });
+}
+
+void forebay_reader_free(forebay_reader* reader) {
+  Guard(true, [&] {
+    delete reader;
+    return Status();
+  });
+}

@@ -1,0 +1,44 @@
+#ifndef FOREBAY_CLIENT_ABI_HANDLES_H_
+#define FOREBAY_CLIENT_ABI_HANDLES_H_
+
+#include <string.h>
+
+#include <algorithm>
+#include <string>
+
+#include "client/forebay.h"
+#include "client/wire/dataset.h"
+#include "client/wire/pipeline_codec.h"
+
+// The objects behind the pointers that several C functions take.
+struct forebay_pipeline {
+  forebay::client::wire::PipelineEncoder encoder;
+};
+
+struct forebay_dataset {
+  forebay::client::wire::Dataset dataset;
+};
+
+namespace forebay::client::abi {
+
+// The options with defaults for those that the caller's older header lacks.
+inline forebay_loader_options Complete(const forebay_loader_options& options) {
+  forebay_loader_options all;
+  forebay_loader_options_init(&all, sizeof all);
+  memcpy(&all, &options, std::min(options.size, sizeof all));
+  return all;
+}
+
+// The dataset of complete options; null if they describe it themselves.
+inline const wire::Dataset* DatasetOf(const forebay_loader_options& options) {
+  return options.dataset != nullptr ? &options.dataset->dataset : nullptr;
+}
+
+// A serialized proto.PipelineSpec; empty for null.
+inline std::string SpecOf(const forebay_pipeline* pipeline) {
+  return pipeline != nullptr ? pipeline->encoder.bytes() : std::string();
+}
+
+}  // namespace forebay::client::abi
+
+#endif  // FOREBAY_CLIENT_ABI_HANDLES_H_

@@ -1,0 +1,64 @@
+#include "client/base/status.h"
+
+#include <errno.h>
+#include <string.h>
+
+namespace forebay::client {
+
+forebay_status FromDaemonCode(unsigned code) {
+  switch (code) {
+    case 0:
+      return FOREBAY_OK;
+    case 3:   // INVALID_ARGUMENT
+    case 11:  // OUT_OF_RANGE
+      return FOREBAY_INVALID_ARGUMENT;
+    case 5:
+      return FOREBAY_NOT_FOUND;
+    case 7:   // PERMISSION_DENIED
+    case 16:  // UNAUTHENTICATED
+      return FOREBAY_PERMISSION_DENIED;
+    case 8:
+      return FOREBAY_RESOURCE_EXHAUSTED;
+    case 6:   // ALREADY_EXISTS
+    case 9:   // FAILED_PRECONDITION
+    case 10:  // ABORTED
+      return FOREBAY_FAILED_PRECONDITION;
+    case 12:
+      return FOREBAY_UNIMPLEMENTED;
+    case 1:  // CANCELLED
+    case 4:  // DEADLINE_EXCEEDED
+      return FOREBAY_UNAVAILABLE;
+    case 14:  // UNAVAILABLE
+      return FOREBAY_SOURCE_UNAVAILABLE;
+    case 15:
+      return FOREBAY_DATA_ERROR;
+    default:
+      return FOREBAY_INTERNAL;
+  }
+}
+
+Status ErrnoStatus(int error, const std::string& what) {
+  forebay_status code = FOREBAY_INTERNAL;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      code = FOREBAY_NOT_FOUND;
+      break;
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+      code = FOREBAY_PERMISSION_DENIED;
+      break;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      code = FOREBAY_RESOURCE_EXHAUSTED;
+      break;
+    default:
+      break;
+  }
+  char text[128];
+  return Status(code, what + ": " + strerror_r(error, text, sizeof text));
+}
+
+}  // namespace forebay::client

@@ -1,0 +1,122 @@
+#include "client/core/batch.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string>
+
+#include "client/core/subscription.h"
+
+forebay_batch::~forebay_batch() {
+  if (copy_bytes > 0) munmap(data, copy_bytes);
+}
+
+namespace forebay::client::core {
+namespace {
+
+Status Malformed(const char* what) {
+  return Status(FOREBAY_INTERNAL,
+                std::string("the daemon published a malformed batch: ") + what);
+}
+
+// The bytes of a field's row splits; 0 if it has none.
+std::uint64_t SplitBytes(const proto::FieldLayout& field,
+                         const proto::BatchHeader& header) {
+  return field.row_splits_offset == 0
+             ? 0
+             : (header.sample_count + 1) * sizeof(std::int64_t);
+}
+
+bool Fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t slot_bytes) {
+  return offset >= proto::kSlotHeaderBytes &&
+         offset % proto::kFieldAlignment == 0 && offset <= slot_bytes &&
+         bytes <= slot_bytes - offset;
+}
+
+Status CheckField(const proto::FieldLayout& field,
+                  const proto::BatchHeader& header, std::uint64_t slot_bytes) {
+  if (memchr(field.name, '\0', sizeof field.name) == nullptr)
+    return Malformed("a field's name does not end");
+  if (field.rank < 1 || field.rank > proto::kMaxRank)
+    return Malformed("a field's rank");
+  std::uint64_t bytes = proto::SizeOf(field.dtype);
+  if (bytes == 0) return Malformed("a field's type");
+  for (std::uint32_t i = 0; i < field.rank; ++i) {
+    if (__builtin_mul_overflow(bytes, field.shape[i], &bytes))
+      return Malformed("a field's shape");
+  }
+  if (bytes != field.bytes || !Fits(field.offset, field.bytes, slot_bytes))
+    return Malformed("a field's place");
+  if (field.row_splits_offset == 0) {
+    if (field.shape[0] != header.sample_count)
+      return Malformed("a field's number of samples");
+  } else if (!Fits(field.row_splits_offset, SplitBytes(field, header),
+                   slot_bytes)) {
+    return Malformed("a field's row splits");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status ReadHeader(const shm::SlotMapping& slot, const proto::ReadyEntry& entry,
+                  proto::BatchHeader* header) {
+  memcpy(header, slot.data(), offsetof(proto::BatchHeader, fields));
+  if (header->magic != proto::kBatchMagic ||
+      header->version != proto::kLayoutVersion)
+    return Malformed("no batch of this version");
+  if (header->generation != entry.generation ||
+      header->sample_count != entry.sample_count)
+    return Malformed("not the one announced");
+  if (header->field_count > proto::kMaxFields)
+    return Malformed("too many fields");
+  if (header->sample_count > slot.bytes()) return Malformed("its size");
+  // Reads no more than needed of what another core has written.
+  memcpy(header->fields, slot.data() + offsetof(proto::BatchHeader, fields),
+         header->field_count * sizeof header->fields[0]);
+  for (std::uint32_t i = 0; i < header->field_count; ++i)
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        CheckField(header->fields[i], *header, slot.bytes()));
+  return Status();
+}
+
+Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
+  for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
+    const proto::FieldLayout& field = batch.header.fields[i];
+    if (field.kind != proto::FieldKind::kSampleId) continue;
+    if (field.dtype != proto::DType::kInt64 ||
+        field.bytes != batch.header.sample_count * sizeof **ids)
+      return Malformed("its samples' numbers");
+    *ids = reinterpret_cast<const std::int64_t*>(batch.data + field.offset);
+    return Status();
+  }
+  return Malformed("it does not tell its samples");
+}
+
+Status CopyBatch(const forebay_batch& batch,
+                 std::unique_ptr<forebay_batch>* out) {
+  std::uint64_t end = proto::kSlotHeaderBytes;
+  for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
+    const proto::FieldLayout& field = batch.header.fields[i];
+    end = std::max({end, field.offset + field.bytes,
+                    field.row_splits_offset + SplitBytes(field, batch.header)});
+  }
+  void* const memory = mmap(nullptr, end, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED)
+    return Status(FOREBAY_RESOURCE_EXHAUSTED,
+                  "no memory to copy a batch to: release some of those held");
+  memcpy(memory, batch.data, end);
+  auto copy = std::make_unique<forebay_batch>();
+  copy->subscription = batch.subscription;
+  copy->data = static_cast<std::uint8_t*>(memory);
+  copy->copy_bytes = end;
+  copy->header = batch.header;
+  *out = std::move(copy);
+  return Status();
+}
+
+}  // namespace forebay::client::core

@@ -1,0 +1,80 @@
+#include "client/core/open_request.h"
+
+#include <utility>
+#include <vector>
+
+#include "client/wire/daemon_socket.h"
+#include "client/wire/loader_spec_codec.h"
+#include "client/wire/packet_socket.h"
+#include "client/wire/session_codec.h"
+
+namespace forebay::client::core {
+namespace {
+
+// A message's bytes, less those around a spec.
+constexpr size_t kMaxInlineSpec = wire::kMaxMessage - 256;
+
+}  // namespace
+
+Status OpenRequest::Create(const forebay_loader_options& options,
+                           const wire::Dataset* dataset,
+                           const std::string& pipeline,
+                           std::unique_ptr<const OpenRequest>* out) {
+  if (options.job_key == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a job key");
+  std::unique_ptr<OpenRequest> request(new OpenRequest);
+  if (dataset == nullptr) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        wire::Dataset::FromOptions(options, &request->dataset_));
+  } else {
+    request->dataset_ = *dataset;
+  }
+  request->runtime_dir_ = options.runtime_dir != nullptr
+                              ? options.runtime_dir
+                              : wire::RuntimeDirectory();
+  request->job_key_ = options.job_key;
+  if (options.job_name != nullptr) request->job_name_ = options.job_name;
+  request->weight_ = options.weight;
+  request->spec_ =
+      wire::EncodeLoaderSpec(options, request->dataset_.spec(), pipeline);
+  if (request->spec_.size() > kMaxInlineSpec) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        wire::SealedMemory(request->spec_, &request->spec_memory_));
+    request->spec_.clear();
+  }
+  *out = std::move(request);
+  return Status();
+}
+
+Status OpenRequest::SendOpenLoader(std::unique_ptr<wire::Session>* session,
+                                   std::uint64_t* request) const {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Connect(session));
+  *request = (*session)->NextRequestId();
+  Status sent =
+      Send(**session, *request, wire::EncodeOpenLoader(*request, spec_));
+  // The session tells that a daemon which has greeted is gone again.
+  return sent.code == FOREBAY_UNAVAILABLE ? Status() : sent;
+}
+
+Status OpenRequest::SendOpenReader(bool decode,
+                                   std::unique_ptr<wire::Session>* session,
+                                   std::uint64_t* request) const {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Connect(session));
+  *request = (*session)->NextRequestId();
+  return Send(**session, *request,
+              wire::EncodeOpenReader(*request, spec_, decode));
+}
+
+Status OpenRequest::Connect(std::unique_ptr<wire::Session>* session) const {
+  return wire::Session::Open(runtime_dir_, job_key_, job_name_, weight_,
+                             session);
+}
+
+Status OpenRequest::Send(wire::Session& session, std::uint64_t request,
+                         const std::string& message) const {
+  std::vector<int> fds = dataset_.fds();
+  if (spec_memory_) fds.push_back(spec_memory_.get());
+  return session.Send(request, message, fds);
+}
+
+}  // namespace forebay::client::core

@@ -1,0 +1,29 @@
+#ifndef FOREBAY_CLIENT_CORE_REATTACH_SECONDS_H_
+#define FOREBAY_CLIENT_CORE_REATTACH_SECONDS_H_
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace forebay::client::core {
+
+inline constexpr char kReattachVariable[] = "FOREBAY_REATTACH_SECONDS";
+
+// How long to wait by default for a daemon that is away:
+// $FOREBAY_REATTACH_SECONDS, else 60. NaN if the variable is no number or
+// negative.
+inline double DefaultReattachSeconds() {
+  const char* const given = getenv(kReattachVariable);
+  if (given == nullptr || *given == '\0') return 60;
+  const char* const end = given + strlen(given);
+  double seconds = 0;
+  const auto read = std::from_chars(given, end, seconds);
+  const bool good = read.ec == std::errc() && read.ptr == end && seconds >= 0;
+  return good ? seconds : std::nan("");
+}
+
+}  // namespace forebay::client::core
+
+#endif  // FOREBAY_CLIENT_CORE_REATTACH_SECONDS_H_

@@ -1,0 +1,149 @@
+#include "client/core/remote_loader.h"
+
+#include <utility>
+#include <variant>
+
+#include "proto/shm_layout.h"
+
+namespace forebay::client::core {
+
+Status RemoteLoader::Request(const OpenRequest& open_request,
+                             std::shared_ptr<RemoteLoader>* out) {
+  std::unique_ptr<wire::Session> session;
+  std::uint64_t request;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      open_request.SendOpenLoader(&session, &request));
+  *out = std::make_shared<RemoteLoader>(std::move(session), request);
+  return Status();
+}
+
+Status RemoteLoader::Open(std::int64_t timeout_nanos,
+                          wire::LoaderOpened* opened, proto::Fd* class_list) {
+  wire::Reply reply;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      subscription_->session().Await(request_, timeout_nanos, &reply));
+  auto* const answer = std::get_if<wire::LoaderOpened>(&reply.answer.kind);
+  if (answer == nullptr ||
+      reply.fds.size() != (answer->classes_in_memfd ? 4 : 3))
+    return Status(FOREBAY_INTERNAL, "the daemon opened a loader with nonsense");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(subscription_->rings().Map(
+      std::move(reply.fds[0]), std::move(reply.fds[1]),
+      std::move(reply.fds[2])));
+  if (answer->classes_in_memfd) *class_list = std::move(reply.fds[3]);
+  *opened = std::move(*answer);
+  id_ = opened->loader_id;
+  is_open_.store(true);
+  return Status();
+}
+
+Status RemoteLoader::CheckOpen() const {
+  if (is_open()) return Status();
+  return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon is not back yet");
+}
+
+Status RemoteLoader::StartEpoch(const EpochPosition& position,
+                                wire::EpochStarted* started,
+                                std::vector<proto::Fd>* slots) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
+  proto::Fd seen;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(position.SealSeen(&seen));
+  std::vector<int> lists;
+  if (position.list()) lists.push_back(position.list().get());
+  if (seen) lists.push_back(seen.get());
+  wire::Session& session = subscription_->session();
+  const std::uint64_t request = session.NextRequestId();
+  wire::Reply reply;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
+      request,
+      wire::EncodeStartEpoch(request, id_, position.epoch(),
+                             position.next_sample(), !lists.empty()),
+      &reply, lists));
+  const auto* answer = std::get_if<wire::EpochStarted>(&reply.answer.kind);
+  if (answer == nullptr || answer->slot_count != reply.fds.size() ||
+      answer->slot_count > proto::kMaxSlots) {
+    session.Shutdown();
+    return Status(FOREBAY_INTERNAL,
+                  "the daemon started an epoch with nonsense");
+  }
+  *started = *answer;
+  *slots = std::move(reply.fds);
+  return Status();
+}
+
+Status RemoteLoader::StopEpoch() {
+  wire::Session& session = subscription_->session();
+  const std::uint64_t request = session.NextRequestId();
+  wire::Reply reply;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session.Call(request, wire::EncodeStopEpoch(request, id_), &reply));
+  const auto* stopped = std::get_if<wire::EpochStopped>(&reply.answer.kind);
+  if (stopped == nullptr)
+    return Status(FOREBAY_INTERNAL,
+                  "the daemon stopped an epoch with nonsense");
+  Drain(stopped->published);
+  return Status();
+}
+
+Status RemoteLoader::FetchSlot(std::uint32_t slot) {
+  wire::Session& session = subscription_->session();
+  while (subscription_->slots() <= slot && slot < proto::kMaxSlots) {
+    const std::uint64_t request = session.NextRequestId();
+    wire::Reply reply;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
+        request, wire::EncodeGetSlots(request, id_, subscription_->slots()),
+        &reply));
+    if (!std::holds_alternative<wire::Slots>(reply.answer.kind) ||
+        reply.fds.empty())
+      return Status(FOREBAY_INTERNAL,
+                    "the daemon published a slot that it does not have");
+    FOREBAY_CLIENT_RETURN_IF_ERROR(subscription_->AddSlots(reply.fds));
+  }
+  return Status();
+}
+
+Status RemoteLoader::GetStats(forebay_loader_stats* out) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
+  wire::Session& session = subscription_->session();
+  const std::uint64_t request = session.NextRequestId();
+  wire::Reply reply;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session.Call(request, wire::EncodeGetStats(request, id_), &reply));
+  const auto* stats = std::get_if<wire::Stats>(&reply.answer.kind);
+  if (stats == nullptr)
+    return Status(FOREBAY_INTERNAL, "the daemon counted nonsense");
+  const shm::Rings& rings = subscription_->rings();
+  *out = {.samples_delivered = stats->samples_delivered,
+          .batches_delivered = stats->batches_delivered,
+          .bytes_delivered = stats->bytes_delivered,
+          .bytes_read = stats->bytes_read,
+          .samples_decoded = stats->samples_decoded,
+          .samples_substituted = stats->samples_substituted,
+          .cpu_nanos = stats->cpu_nanos,
+          .wait_nanos = rings.wait_nanos(),
+          .batches_copied = rings.batches_copied(),
+          .batches_held = subscription_->leases()};
+  return Status();
+}
+
+void RemoteLoader::Close() {
+  if (is_open() && !IsLost()) {
+    wire::Session& session = subscription_->session();
+    const std::uint64_t request = session.NextRequestId();
+    wire::Reply reply;
+    const Status status =
+        session.Call(request, wire::EncodeCloseLoader(request, id_), &reply);
+    const auto* closed = std::get_if<wire::LoaderClosed>(&reply.answer.kind);
+    if (status.ok() && closed != nullptr) Drain(closed->published);
+  }
+  subscription_->EndWithLastLease();
+}
+
+void RemoteLoader::Drain(std::uint32_t published) {
+  shm::Rings& rings = subscription_->rings();
+  while (rings.HasEntry() && rings.taken() != published) {
+    const proto::ReadyEntry entry = rings.Take();
+    if (entry.kind == proto::ReadyKind::kBatch) subscription_->Discard(entry);
+  }
+}
+
+}  // namespace forebay::client::core

@@ -1,0 +1,75 @@
+#ifndef FOREBAY_CLIENT_CORE_REMOTE_LOADER_H_
+#define FOREBAY_CLIENT_CORE_REMOTE_LOADER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/base/status.h"
+#include "client/core/epoch_position.h"
+#include "client/core/open_request.h"
+#include "client/core/subscription.h"
+#include "client/forebay.h"
+#include "client/wire/session.h"
+#include "client/wire/session_codec.h"
+#include "proto/fd.h"
+
+namespace forebay::client::core {
+
+// A loader at one daemon: makes its requests there.
+//
+// IsLost and GetStats: any thread; all else, one thread at a time. Shares the
+// subscription with the batches that are held. Blocks as wire::Session does.
+// Errors: those of wire::Session; INTERNAL if an answer is malformed.
+class RemoteLoader {
+ public:
+  // Connects to a daemon and asks it for the loader. Blocks, and fails, as
+  // OpenRequest::SendOpenLoader does.
+  static Status Request(const OpenRequest& open_request,
+                        std::shared_ptr<RemoteLoader>* out);
+  // `request`: the id of the request to open the loader, sent on `session`.
+  RemoteLoader(std::unique_ptr<wire::Session> session, std::uint64_t request)
+      : subscription_(Subscription::Create(std::move(session))),
+        request_(request) {}
+
+  Subscription& subscription() { return *subscription_; }
+  // Whether the daemon has hung up.
+  bool IsLost() const { return subscription_->session().IsLost(); }
+  // Whether the daemon has opened the loader.
+  bool is_open() const { return is_open_.load(); }
+
+  // Waits until the daemon has opened the loader, at most `timeout_nanos`, and
+  // maps the rings. After TIMEOUT and INTERRUPTED, call again. `class_list`: a
+  // memfd with the classes, if they are not in the answer.
+  Status Open(std::int64_t timeout_nanos, wire::LoaderOpened* opened,
+              proto::Fd* class_list);
+
+  // Starts production of an epoch. `slots`: memfds, which are not mapped yet.
+  // UNAVAILABLE if the daemon has not opened the loader.
+  Status StartEpoch(const EpochPosition& position, wire::EpochStarted* started,
+                    std::vector<proto::Fd>* slots);
+  // Stops production, and releases the batches that nobody has taken.
+  Status StopEpoch();
+  // Maps slot number `slot` if it was added during the epoch.
+  Status FetchSlot(std::uint32_t slot);
+  // UNAVAILABLE if the daemon has not opened the loader.
+  Status GetStats(forebay_loader_stats* out);
+  // Closes the loader, if the daemon has opened it and is there. Ends the
+  // session once no batch is held.
+  void Close();
+
+ private:
+  Status CheckOpen() const;
+  // Takes and releases every entry before number `published`.
+  void Drain(std::uint32_t published);
+
+  const std::shared_ptr<Subscription> subscription_;
+  const std::uint64_t request_;
+  std::uint64_t id_ = 0;  // written before is_open_
+  std::atomic<bool> is_open_{false};
+};
+
+}  // namespace forebay::client::core
+
+#endif  // FOREBAY_CLIENT_CORE_REMOTE_LOADER_H_

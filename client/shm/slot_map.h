@@ -1,0 +1,85 @@
+#ifndef FOREBAY_CLIENT_SHM_SLOT_MAP_H_
+#define FOREBAY_CLIENT_SHM_SLOT_MAP_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/base/status.h"
+#include "client/shm/private_pages.h"
+#include "proto/fd.h"
+
+namespace forebay::client::shm {
+
+// One slot, mapped privately: it shows what the daemon writes, and only this
+// process sees its own writes, until DropPrivatePages.
+//
+// As thread-safe as memory; Watch and DropPrivatePages belong to one thread at
+// a time. Owns the mapping. Never blocks. Errors: named at Map.
+class SlotMapping {
+ public:
+  // Fails if the memory behind `fd` is smaller than `bytes` (touching the rest
+  // would kill the process) or cannot be mapped.
+  static Status Map(int fd, std::uint64_t bytes,
+                    std::shared_ptr<PrivatePages> pages,
+                    std::shared_ptr<SlotMapping>* out);
+  ~SlotMapping();
+  SlotMapping(const SlotMapping&) = delete;
+  SlotMapping& operator=(const SlotMapping&) = delete;
+
+  std::uint8_t* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+  // Whether `fd` is the memory that is mapped.
+  bool IsOf(int fd) const;
+
+  // Must come before the user gets the memory and may write to it.
+  void Watch();
+  // Makes all pages show what the daemon writes. The user must be done.
+  void DropPrivatePages() { pages_->Drop(data_, bytes_); }
+  // Keeps the present content until DropPrivatePages. Any thread.
+  void MakePrivate() { MakePagesPrivate(data_, bytes_); }
+
+ private:
+  SlotMapping(std::uint8_t* data, std::uint64_t bytes,
+              const struct stat& status, std::shared_ptr<PrivatePages> pages);
+
+  std::uint8_t* const data_;
+  const std::uint64_t bytes_;
+  const dev_t device_;
+  const ino_t inode_;
+  const std::shared_ptr<PrivatePages> pages_;
+  bool watched_ = false;
+};
+
+// The slots of a loader. Not thread-safe. The map and leases share ownership of
+// the mappings. Never blocks. Errors: those of SlotMapping::Map.
+class SlotMap {
+ public:
+  // Maps the slots of the epoch that starts. Reuses the mapping of a slot that
+  // a lease still holds.
+  Status Attach(const std::vector<proto::Fd>& fds, std::uint64_t slot_bytes);
+  // Maps further slots, numbered after the present ones.
+  Status Add(const std::vector<proto::Fd>& fds);
+  // Drops all slots; leased ones stay mapped until released.
+  void Detach();
+
+  std::uint32_t size() const {
+    return static_cast<std::uint32_t>(slots_.size());
+  }
+  // Returns slot `index`, or null if there is none.
+  std::shared_ptr<SlotMapping> Find(std::uint32_t index) const {
+    return index < slots_.size() ? slots_[index] : nullptr;
+  }
+
+ private:
+  std::uint64_t slot_bytes_ = 0;
+  std::vector<std::shared_ptr<SlotMapping>> slots_;
+  std::vector<std::weak_ptr<SlotMapping>> last_;  // of the epoch before
+  std::shared_ptr<PrivatePages> pages_;           // created with the first slot
+};
+
+}  // namespace forebay::client::shm
+
+#endif  // FOREBAY_CLIENT_SHM_SLOT_MAP_H_

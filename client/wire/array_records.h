@@ -1,0 +1,37 @@
+#ifndef FOREBAY_CLIENT_WIRE_ARRAY_RECORDS_H_
+#define FOREBAY_CLIENT_WIRE_ARRAY_RECORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "client/base/status.h"
+#include "client/forebay_dataset.h"
+#include "proto/fd.h"
+
+namespace forebay::client::wire {
+
+// One field of samples in memory.
+struct RecordField {
+  const forebay_array* array = nullptr;
+  std::vector<std::uint64_t> shape;  // of one sample; an image's has channels
+  std::uint64_t bytes = 0;           // of one sample's elements
+};
+
+// Samples in memory, as arrays that each hold one field of all samples.
+struct Records {
+  std::uint64_t samples = 0;
+  std::vector<RecordField> fields;
+};
+
+// Describes arrays, which it borrows. INVALID_ARGUMENT if they are not as
+// forebay_dataset.h requires; names the field.
+Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);
+
+// Writes the samples one after the other, each with all its fields, to sealed
+// memory, in the format that proto/job.proto defines for ARRAYS.
+Status WriteRecords(const Records& records, proto::Fd* out);
+
+}  // namespace forebay::client::wire
+
+#endif  // FOREBAY_CLIENT_WIRE_ARRAY_RECORDS_H_

@@ -1,0 +1,143 @@
+#include "client/wire/dataset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "client/wire/array_records.h"
+#include "client/wire/dataset_codec.h"
+#include "client/wire/dataset_location.h"
+#include "client/wire/packet_socket.h"
+
+namespace forebay::client::wire {
+namespace {
+
+constexpr size_t kMaxExtraRoots = 8;
+constexpr size_t kMaxUri = 4096;
+
+Status OpenFolder(const char* path, const char* what,
+                  std::vector<proto::Fd>* out) {
+  proto::Fd fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd)
+    return ErrnoStatus(errno,
+                       std::string("cannot open the ") + what + " " + path);
+  out->push_back(std::move(fd));
+  return Status();
+}
+
+// Whether the daemon finds the dataset by its URI alone: "gs://bucket".
+bool IsRemote(const forebay_loader_options& options) {
+  if (options.root != nullptr) return false;
+  const std::string_view uri = options.uri;
+  const size_t scheme = uri.find("://");
+  return scheme != uri.npos && uri.find('/') == scheme + 1 &&
+         uri.substr(0, scheme) != "file";
+}
+
+Status OpenFolders(const forebay_loader_options& options,
+                   const DatasetLocation& location,
+                   std::vector<proto::Fd>* out) {
+  if (IsRemote(options)) {
+    if (options.extra_root_count == 0) return Status();
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  location.uri +
+                      ": extra roots are for links in folders; here there are "
+                      "none");
+  }
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      OpenFolder(location.folder.c_str(), "dataset folder", out));
+  for (size_t i = 0; i < options.extra_root_count; ++i) {
+    const char* const path = options.extra_roots[i];
+    if (path == nullptr || path[0] != '/')
+      return Status(FOREBAY_INVALID_ARGUMENT,
+                    "an extra root must be an absolute path");
+    FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolder(path, "extra root", out));
+  }
+  return Status();
+}
+
+Status CheckOptions(const forebay_loader_options& options) {
+  if (options.uri == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a dataset");
+  if (options.extra_root_count > 0 && options.extra_roots == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "extra_roots is null");
+  if (options.extra_root_count > kMaxExtraRoots)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "a dataset may have at most 8 extra roots");
+  return Status();
+}
+
+}  // namespace
+
+std::vector<int> Dataset::fds() const {
+  std::vector<int> fds;
+  for (const std::shared_ptr<const proto::Fd>& fd : fds_)
+    fds.push_back(fd->get());
+  return fds;
+}
+
+Status Dataset::FromOptions(const forebay_loader_options& options,
+                            Dataset* out) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
+  DatasetLocation location;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(LocateDataset(options, &location));
+  std::vector<proto::Fd> folders;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, location, &folders));
+  Dataset dataset;
+  dataset.uri_ = location.uri;
+  dataset.spec_ = EncodeLocation(options, location);
+  for (proto::Fd& folder : folders) dataset.Add(std::move(folder));
+  *out = std::move(dataset);
+  return Status();
+}
+
+Status Dataset::FromArrays(const char* uri, const forebay_array* arrays,
+                           size_t count, Dataset* out) {
+  Records records;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(DescribeRecords(arrays, count, &records));
+  proto::Fd memory;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(WriteRecords(records, &memory));
+  Dataset dataset;
+  dataset.uri_ = uri;
+  dataset.spec_ = EncodeArrays(dataset.uri_, records);
+  dataset.Add(std::move(memory));
+  *out = std::move(dataset);
+  return Status();
+}
+
+Status Dataset::Subset(const std::int64_t* samples, size_t count,
+                       Dataset* out) const {
+  proto::Fd list;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
+      &list));
+  Dataset dataset;
+  dataset.uri_ = uri_;
+  dataset.spec_ = EncodeSubset(uri_, {spec_, fds_.size()});
+  dataset.fds_ = fds_;
+  dataset.Add(std::move(list));
+  *out = std::move(dataset);
+  return Status();
+}
+
+Status Dataset::Concatenate(const std::vector<const Dataset*>& parts,
+                            Dataset* out) {
+  Dataset dataset;
+  std::vector<EncodedPart> encoded;
+  for (const Dataset* const part : parts) {
+    if (!dataset.uri_.empty()) dataset.uri_ += " + ";
+    dataset.uri_ += part->uri_;
+    encoded.push_back({part->spec_, part->fds_.size()});
+    dataset.fds_.insert(dataset.fds_.end(), part->fds_.begin(),
+                        part->fds_.end());
+  }
+  dataset.uri_.resize(std::min(dataset.uri_.size(), kMaxUri));
+  dataset.spec_ = EncodeConcatenation(dataset.uri_, encoded);
+  *out = std::move(dataset);
+  return Status();
+}
+
+}  // namespace forebay::client::wire

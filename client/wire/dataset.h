@@ -1,0 +1,49 @@
+#ifndef FOREBAY_CLIENT_WIRE_DATASET_H_
+#define FOREBAY_CLIENT_WIRE_DATASET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/base/status.h"
+#include "client/forebay_dataset.h"
+#include "proto/fd.h"
+
+namespace forebay::client::wire {
+
+// A dataset as it is sent to the daemon: a spec and its descriptors. An
+// immutable value, cheap to copy: copies share the descriptors. Thread-safe.
+// Only opening folders may block. Errors: those of the functions in
+// forebay_dataset.h; see forebay_dataset_from_place for FromOptions.
+class Dataset {
+ public:
+  static Status FromOptions(const forebay_loader_options& options,
+                            Dataset* out);
+  static Status FromArrays(const char* uri, const forebay_array* arrays,
+                           size_t count, Dataset* out);
+  Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
+  static Status Concatenate(const std::vector<const Dataset*>& parts,
+                            Dataset* out);
+
+  // Its name for people.
+  const std::string& uri() const { return uri_; }
+  // A serialized proto.DatasetSpec.
+  const std::string& spec() const { return spec_; }
+  // In the order in which they are sent.
+  std::vector<int> fds() const;
+
+ private:
+  void Add(proto::Fd fd) {
+    fds_.push_back(std::make_shared<const proto::Fd>(std::move(fd)));
+  }
+
+  std::string uri_;
+  std::string spec_;
+  std::vector<std::shared_ptr<const proto::Fd>> fds_;
+};
+
+}  // namespace forebay::client::wire
+
+#endif  // FOREBAY_CLIENT_WIRE_DATASET_H_

@@ -1,0 +1,36 @@
+#ifndef FOREBAY_CLIENT_WIRE_DATASET_CODEC_H_
+#define FOREBAY_CLIENT_WIRE_DATASET_CODEC_H_
+
+// Writes datasets as proto/job.proto defines them, without protobuf. Each
+// function returns a serialized proto.DatasetSpec.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/forebay.h"
+#include "client/wire/array_records.h"
+#include "client/wire/dataset_location.h"
+
+namespace forebay::client::wire {
+
+// `location` is that of the options, whose strings are not null.
+std::string EncodeLocation(const forebay_loader_options& options,
+                           const DatasetLocation& location);
+
+std::string EncodeArrays(std::string_view uri, const Records& records);
+
+// Another dataset's spec, and the number of its descriptors.
+struct EncodedPart {
+  std::string_view spec;
+  size_t descriptors = 0;
+};
+
+std::string EncodeSubset(std::string_view uri, const EncodedPart& whole);
+std::string EncodeConcatenation(std::string_view uri,
+                                const std::vector<EncodedPart>& parts);
+
+}  // namespace forebay::client::wire
+
+#endif  // FOREBAY_CLIENT_WIRE_DATASET_CODEC_H_

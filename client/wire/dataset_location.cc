@@ -1,0 +1,75 @@
+#include "client/wire/dataset_location.h"
+
+#include <string_view>
+
+namespace forebay::client::wire {
+namespace {
+
+// Splits a path after the last slash before position `end`.
+void Split(std::string_view path, size_t end, DatasetLocation* location,
+           std::string* rest) {
+  const size_t slash = end == 0 ? path.npos : path.rfind('/', end - 1);
+  if (slash == path.npos) {
+    location->uri = ".";
+    *rest = path;
+  } else {
+    location->uri = path.substr(0, slash == 0 ? 1 : slash);
+    *rest = path.substr(slash + 1);
+  }
+  location->folder = location->uri;
+}
+
+Status FindShards(const forebay_loader_options& options,
+                  DatasetLocation* location) {
+  if (options.root == nullptr) {
+    if (options.shard_count > 0)
+      return Status(FOREBAY_INVALID_ARGUMENT,
+                    "shards need the folder that they lie in");
+    const std::string_view uri = options.uri;
+    // The folder ends before the first component that has a pattern.
+    const size_t special = uri.find_first_of("{*?[");
+    location->shards.emplace_back();
+    Split(uri, special == uri.npos ? uri.size() : special, location,
+          &location->shards[0]);
+    return Status();
+  }
+  for (size_t i = 0; i < options.shard_count; ++i) {
+    if (options.shards == nullptr || options.shards[i] == nullptr)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a shard is null");
+    location->shards.emplace_back(options.shards[i]);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status LocateDataset(const forebay_loader_options& options,
+                     DatasetLocation* location) {
+  *location = DatasetLocation();
+  location->uri = options.uri;
+  location->folder = options.root != nullptr ? options.root : options.uri;
+  for (size_t i = 0; i < options.field_count; ++i) {
+    if (options.fields == nullptr || options.fields[i] == nullptr)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a field is null");
+  }
+  switch (options.format) {
+    case FOREBAY_WEBDATASET:
+      return FindShards(options, location);
+    case FOREBAY_MANIFEST:
+      for (size_t i = 0; i < options.field_count; ++i) {
+        if (options.columns == nullptr || options.columns[i] == nullptr)
+          return Status(FOREBAY_INVALID_ARGUMENT,
+                        "the name of a column is null");
+      }
+      if (options.root != nullptr)
+        return Status(FOREBAY_INVALID_ARGUMENT,
+                      "a manifest lies in the folder that its paths are of");
+      Split(options.uri, std::string_view(options.uri).size(), location,
+            &location->manifest);
+      return Status();
+    default:
+      return Status();
+  }
+}
+
+}  // namespace forebay::client::wire

@@ -1,0 +1,68 @@
+#include "client/wire/loader_spec_codec.h"
+
+#include <protozero/pbf_builder.hpp>
+
+namespace forebay::client::wire {
+namespace {
+
+using Tag = protozero::pbf_tag_type;
+
+// Field numbers of proto/job.proto.
+enum class SpecTag : Tag {
+  kDataset = 1,
+  kSampler = 2,
+  kPipeline = 3,
+  kBatch = 4,
+  kName = 5,
+  kSharing = 6,
+};
+enum class SamplerTag : Tag {
+  kOrder = 1,
+  kSeed = 2,
+  kRank = 3,
+  kWorldSize = 4,
+  kPad = 5,
+};
+enum class BatchTag : Tag {
+  kBatchSize = 1,
+  kDropLast = 2,
+  kOnError = 3,
+  kDepth = 4,
+};
+
+using SpecBuilder = protozero::pbf_builder<SpecTag>;
+
+void WriteSampler(SpecBuilder& spec, const forebay_loader_options& options) {
+  protozero::pbf_builder<SamplerTag> sampler(spec, SpecTag::kSampler);
+  sampler.add_enum(SamplerTag::kOrder, options.order);
+  sampler.add_uint64(SamplerTag::kSeed, options.seed);
+  sampler.add_uint32(SamplerTag::kRank, options.rank);
+  sampler.add_uint32(SamplerTag::kWorldSize, options.world_size);
+  sampler.add_enum(SamplerTag::kPad, options.uneven);
+}
+
+void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
+  protozero::pbf_builder<BatchTag> batch(spec, SpecTag::kBatch);
+  batch.add_uint32(BatchTag::kBatchSize, options.batch_size);
+  batch.add_bool(BatchTag::kDropLast, options.drop_last != 0);
+  batch.add_enum(BatchTag::kOnError, options.on_error);
+  batch.add_uint32(BatchTag::kDepth, options.depth);
+}
+
+}  // namespace
+
+std::string EncodeLoaderSpec(const forebay_loader_options& options,
+                             std::string_view dataset,
+                             std::string_view pipeline) {
+  std::string bytes;
+  SpecBuilder spec(bytes);
+  spec.add_message(SpecTag::kDataset, dataset.data(), dataset.size());
+  WriteSampler(spec, options);
+  spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
+  WriteBatch(spec, options);
+  if (options.name != nullptr) spec.add_string(SpecTag::kName, options.name);
+  spec.add_enum(SpecTag::kSharing, options.sharing);
+  return bytes;
+}
+
+}  // namespace forebay::client::wire

@@ -1,0 +1,45 @@
+#ifndef FOREBAY_CLIENT_WIRE_PIPELINE_CODEC_H_
+#define FOREBAY_CLIENT_WIRE_PIPELINE_CODEC_H_
+
+#include <string>
+
+#include "client/base/status.h"
+#include "client/forebay.h"
+
+namespace forebay::client::wire {
+
+// Writes a proto.PipelineSpec, op by op. Checks what cannot be written (enums,
+// null pointers); the daemon checks what an op means. One thread at a time.
+class PipelineEncoder {
+ public:
+  Status AddResize(uint32_t height, uint32_t width, uint32_t max_size,
+                   forebay_interpolation interpolation);
+  Status AddCenterCrop(uint32_t height, uint32_t width);
+  Status AddRandomCrop(uint32_t height, uint32_t width,
+                       const forebay_padding* padding, bool pad_if_needed);
+  Status AddRandomResizedCrop(uint32_t height, uint32_t width,
+                              forebay_range scale, forebay_range ratio,
+                              forebay_interpolation interpolation);
+  Status AddRandomHorizontalFlip(double probability);
+  Status AddRandomVerticalFlip(double probability);
+  Status AddColorJitter(const forebay_range* brightness,
+                        const forebay_range* contrast,
+                        const forebay_range* saturation,
+                        const forebay_range* hue);
+  Status AddGrayscale(uint32_t channels);
+  Status AddPad(const forebay_padding* padding);
+  Status AddNormalize(const double* mean, size_t mean_count, const double* std,
+                      size_t std_count);
+  Status AddToDtype(forebay_dtype dtype, bool scale);
+  Status AddToImage(forebay_layout layout);
+
+  // The serialized proto.PipelineSpec so far.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace forebay::client::wire
+
+#endif  // FOREBAY_CLIENT_WIRE_PIPELINE_CODEC_H_

@@ -1,0 +1,144 @@
+#include "client/wire/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "client/base/deadline.h"
+#include "client/wire/daemon_socket.h"
+#include "client/wire/packet_socket.h"
+#include "proto/shm_layout.h"
+
+namespace forebay::client::wire {
+namespace {
+
+constexpr std::int64_t kAnswerNanos = 30'000'000'000;
+constexpr std::int64_t kHelloNanos = 10'000'000'000;
+// The id of an answer to no request: the reason why the daemon hangs up.
+constexpr std::uint64_t kNoRequest = 0;
+constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
+
+Status Silent() {
+  return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon does not answer");
+}
+
+}  // namespace
+
+Status ToStatus(const ErrorAnswer& error) {
+  const forebay_status code = FromDaemonCode(error.code);
+  return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
+}
+
+Status ReadClassList(const proto::Fd& memory,
+                     std::vector<std::string>* classes) {
+  std::string bytes;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      ReadMemory(memory.get(), kMaxClassListBytes, &bytes));
+  return DecodeClassList(bytes, classes);
+}
+
+Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
+                     const std::string& job_name, double weight,
+                     std::unique_ptr<Session>* out) {
+  proto::Fd socket;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(ConnectToDaemon(runtime_dir, &socket));
+  auto session = std::make_unique<Session>(std::move(socket));
+
+  const proto::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (!self) return ErrnoStatus(errno, "cannot open a pidfd of this process");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return ErrnoStatus(errno, "cannot make a pipe");
+  const proto::Fd watched(ends[0]);
+  session->lifeline_ = proto::Fd(ends[1]);
+  const std::uint64_t id = session->NextRequestId();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session->Send(id, EncodeHello(id, job_key, job_name, weight),
+                    {self.get(), watched.get()}));
+  Reply reply;
+  const Deadline deadline(kHelloNanos);
+  Status status;
+  do {
+    status = session->Await(id, deadline.Remaining(), &reply);
+  } while (status.code == FOREBAY_INTERRUPTED);
+  if (status.code == FOREBAY_TIMEOUT) return Silent();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(status);
+  const Welcome* welcome = std::get_if<Welcome>(&reply.answer.kind);
+  if (welcome == nullptr)
+    return Status(FOREBAY_INTERNAL, "the daemon answered hello with nonsense");
+  if (welcome->protocol_version != proto::kProtocolVersion)
+    return Status(FOREBAY_FAILED_PRECONDITION,
+                  "the daemon (version " + welcome->daemon_version +
+                      ") speaks another protocol than this client");
+  *out = std::move(session);
+  return Status();
+}
+
+Status Session::Send(std::uint64_t request_id, const std::string& request,
+                     const std::vector<int>& fds) {
+  const std::lock_guard lock(mutex_);
+  Status status = SendPacket(socket_.get(), request, fds);
+  if (!status.ok()) return status;
+  unanswered_.insert(request_id);
+  return Status();
+}
+
+Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
+                      Reply* reply) {
+  const Deadline deadline(timeout_nanos);
+  const std::lock_guard lock(mutex_);
+  while (true) {
+    if (auto found = replies_.extract(request_id)) {
+      *reply = std::move(found.mapped());
+      break;
+    }
+    FOREBAY_CLIENT_RETURN_IF_ERROR(ReceiveLocked(deadline.Remaining()));
+  }
+  const auto* error = std::get_if<ErrorAnswer>(&reply->answer.kind);
+  return error == nullptr ? Status() : ToStatus(*error);
+}
+
+Status Session::Call(std::uint64_t request_id, const std::string& request,
+                     Reply* reply, const std::vector<int>& fds) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, fds));
+  const Deadline deadline(kAnswerNanos);
+  while (true) {
+    Status status = Await(request_id, deadline.Remaining(), reply);
+    if (status.code == FOREBAY_INTERRUPTED) continue;
+    if (status.code != FOREBAY_TIMEOUT) return status;
+    Shutdown();
+    return Silent();
+  }
+}
+
+Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
+  std::string bytes;
+  Reply reply;
+  Status status =
+      ReceivePacket(socket_.get(), timeout_nanos, &bytes, &reply.fds);
+  if (status.code == FOREBAY_TIMEOUT || status.code == FOREBAY_INTERRUPTED)
+    return status;
+  if (status.ok()) status = DecodeAnswer(bytes, &reply.answer);
+  if (!status.ok()) return FailLocked(status);
+  const std::uint64_t id = reply.answer.request_id;
+  const auto* error = std::get_if<ErrorAnswer>(&reply.answer.kind);
+  if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
+  if (unanswered_.erase(id) == 0)
+    return FailLocked(
+        Status(FOREBAY_INTERNAL, "the daemon answered what was not asked"));
+  replies_.emplace(id, std::move(reply));
+  return Status();
+}
+
+Status Session::FailLocked(Status status) {
+  Shutdown();
+  return status;
+}
+
+bool Session::IsLost() const { return IsHungUp(socket_.get()); }
+
+void Session::Shutdown() { shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace forebay::client::wire

@@ -1,0 +1,38 @@
+#ifndef FOREBAY_PROTO_FD_H_
+#define FOREBAY_PROTO_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace forebay::proto {
+
+// Owns a file descriptor and closes it. Not thread-safe; no errors.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) {
+      Close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  ~Fd() { Close(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace forebay::proto
+
+#endif  // FOREBAY_PROTO_FD_H_

@@ -1,0 +1,32 @@
+#include "client/base/status.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+
+namespace forebay::client {
+namespace {
+
+forebay_status Of(absl::StatusCode code) {
+  return FromDaemonCode(static_cast<unsigned>(code));
+}
+
+TEST(StatusTest, TellsADaemonThatLeavesFromASourceThatIsAway) {
+  EXPECT_EQ(Of(absl::StatusCode::kCancelled), FOREBAY_UNAVAILABLE);
+  EXPECT_EQ(Of(absl::StatusCode::kUnavailable), FOREBAY_SOURCE_UNAVAILABLE);
+  EXPECT_EQ(Of(absl::StatusCode::kUnimplemented), FOREBAY_UNIMPLEMENTED);
+  for (const forebay_status code :
+       {FOREBAY_UNAVAILABLE, FOREBAY_SOURCE_UNAVAILABLE}) {
+    EXPECT_TRUE(Status(code, "").MayPass());
+  }
+  EXPECT_FALSE(Status(FOREBAY_UNIMPLEMENTED, "").MayPass());
+}
+
+TEST(StatusTest, OfNumbersThatNoCodeHasMakesAFault) {
+  EXPECT_EQ(FromDaemonCode(0), FOREBAY_OK);
+  EXPECT_EQ(FromDaemonCode(17), FOREBAY_INTERNAL);
+  EXPECT_EQ(FromDaemonCode(UINT32_MAX), FOREBAY_INTERNAL);
+}
+
+}  // namespace
+}  // namespace forebay::client

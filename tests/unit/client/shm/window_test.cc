@@ -1,0 +1,108 @@
+// What the daemon shows of fetched samples is checked before it is used.
+#include "client/shm/window.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+namespace forebay::client::shm {
+namespace {
+
+constexpr std::uint64_t kBytes = 4096;
+
+class WindowTest : public testing::Test {
+ protected:
+  WindowTest() {
+    Put(0, proto::FetchHeader{.magic = proto::kFetchMagic,
+                              .version = proto::kLayoutVersion,
+                              .sample_count = 1,
+                              .field_count = 2});
+    good_ = {.kind = proto::FieldKind::kArray,
+             .dtype = proto::DType::kInt16,
+             .rank = 2,
+             .reserved = 0,
+             .shape = {3, 4},
+             .offset = 1024,
+             .bytes = 24};
+    PutField(good_);
+  }
+
+  template <typename T>
+  void Put(std::uint64_t offset, const T& value) {
+    std::memcpy(memory_.data() + offset, &value, sizeof(value));
+  }
+  void PutField(const proto::FetchedField& field) {
+    Put(proto::FetchedFieldOffset(0, 1, 2), field);
+  }
+  forebay_status Map() {
+    proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
+    EXPECT_EQ(write(fd.get(), memory_.data(), kBytes),
+              static_cast<ssize_t>(kBytes));
+    return window_.Map(fd, kBytes).code;
+  }
+  forebay_status Find() {
+    EXPECT_EQ(Map(), FOREBAY_OK);
+    proto::FetchedField field;
+    return window_.Find(0, 1, 2, &field).code;
+  }
+
+  std::vector<std::uint8_t> memory_ = std::vector<std::uint8_t>(kBytes);
+  proto::FetchedField good_ = {};
+  Window window_;
+};
+
+TEST_F(WindowTest, FindsWhatIsThere) {
+  ASSERT_EQ(Map(), FOREBAY_OK);
+  EXPECT_TRUE(window_.Check(1, 2).ok());
+  proto::FetchedField field;
+  ASSERT_TRUE(window_.Find(0, 1, 2, &field).ok());
+  EXPECT_EQ(field.bytes, 24);
+  ASSERT_TRUE(window_.Find(0, 0, 2, &field).ok());
+  EXPECT_EQ(field.kind, proto::FieldKind{});
+}
+
+TEST_F(WindowTest, ChecksTheHeader) {
+  EXPECT_FALSE(window_.Check(1, 2).ok());
+  ASSERT_EQ(Map(), FOREBAY_OK);
+  EXPECT_FALSE(window_.Check(2, 2).ok());
+  EXPECT_FALSE(window_.Check(1, 1).ok());
+  Put(0, std::uint32_t{7});
+  ASSERT_EQ(Map(), FOREBAY_OK);
+  EXPECT_FALSE(window_.Check(1, 2).ok());
+  Put(0, proto::FetchHeader{.magic = proto::kFetchMagic,
+                            .version = proto::kLayoutVersion,
+                            .sample_count = 1000,
+                            .field_count = 2});
+  ASSERT_EQ(Map(), FOREBAY_OK);
+  EXPECT_FALSE(window_.Check(1000, 2).ok());
+}
+
+TEST_F(WindowTest, ChecksThatAFieldLiesInIt) {
+  EXPECT_EQ(Find(), FOREBAY_OK);
+  for (auto spoil : {+[](proto::FetchedField* f) { f->offset = kBytes - 23; },
+                     +[](proto::FetchedField* f) { f->offset = ~0ull; },
+                     +[](proto::FetchedField* f) { f->bytes = 25; },
+                     +[](proto::FetchedField* f) { f->bytes = ~0ull; },
+                     +[](proto::FetchedField* f) { f->rank = 7; },
+                     +[](proto::FetchedField* f) { f->shape[0] = 1ull << 63; },
+                     +[](proto::FetchedField* f) {
+                       f->dtype = static_cast<proto::DType>(99);
+                     }}) {
+    proto::FetchedField field = good_;
+    spoil(&field);
+    PutField(field);
+    EXPECT_EQ(Find(), FOREBAY_INTERNAL);
+  }
+}
+
+TEST_F(WindowTest, IsNotLargerThanItsMemory) {
+  const proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
+  EXPECT_EQ(window_.Map(fd, kBytes).code, FOREBAY_INTERNAL);
+  EXPECT_EQ(window_.Map(fd, 0).code, FOREBAY_INTERNAL);
+}
+
+}  // namespace
+}  // namespace forebay::client::shm
