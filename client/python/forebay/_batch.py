@@ -33,20 +33,12 @@ def resolve_framework(framework):
 # as they run for each batch with cold caches.
 
 
-_DTYPE_NAMES = {
-    getattr(_native, name.upper()): name
-    for name in ("uint8", "float16", "bfloat16", "float32", "int64", "float64",
-                 "int32", "int16", "int8", "bool", "uint16", "uint32",
-                 "uint64")
-}
-
-
 def _numpy_framework():
     import numpy
     array = numpy.ndarray
     # NumPy has no bfloat16: its bits become uint16.
     dtypes = {dtype: numpy.dtype(name.replace("bfloat16", "uint16"))
-              for dtype, name in _DTYPE_NAMES.items()}
+              for dtype, name in _native.DTYPE_NAMES.items()}
 
     def maker(dtype, shape, copied):
         show = functools.partial(array, shape, dtypes[dtype])
@@ -65,7 +57,7 @@ def _torch_framework():
         return _torch_alone(torch)
     array, from_numpy = numpy.ndarray, torch.from_numpy
     # By way of NumPy, torch needs half the time.
-    dtypes = {dtype: numpy.dtype(name) for dtype, name in _DTYPE_NAMES.items()
+    dtypes = {dtype: numpy.dtype(name) for dtype, name in _native.DTYPE_NAMES.items()
               if name != "bfloat16" and hasattr(torch, name)}
     alone = _torch_alone(torch)
 
@@ -83,12 +75,12 @@ def _torch_framework():
 
 def _torch_alone(torch):
     dtypes = {dtype: getattr(torch, name)
-              for dtype, name in _DTYPE_NAMES.items() if hasattr(torch, name)}
+              for dtype, name in _native.DTYPE_NAMES.items() if hasattr(torch, name)}
 
     def maker(dtype, shape, copied):
         if dtype not in dtypes:
             raise errors.Unsupported(
-                f"this torch has no {_DTYPE_NAMES[dtype]}, which an array of "
+                f"this torch has no {_native.DTYPE_NAMES[dtype]}, which an array of "
                 'the dataset is of: use framework="numpy"')
         dtype, count = dtypes[dtype], math.prod(shape)
         if count == 0:

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from typing import Any, List, Tuple
 
-from . import _batch, errors
-
-# In a forked child, the threads that may have held a lock do not exist.
-_epochs: "weakref.WeakSet[Epoch]" = weakref.WeakSet()
-
-
-def _replace_locks():
-    for epoch in _epochs:
-        epoch._lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_replace_locks)
+from . import _batch, _fork, errors
 
 
 class Epoch:
@@ -36,7 +23,10 @@ class Epoch:
         # and after each, and the batch.
         self._put_back: List[Tuple[int, int, Any]] = []
         self._done = False
-        _epochs.add(self)
+        _fork.watch(self)
+
+    def _after_fork(self):
+        self._lock = threading.Lock()
 
     def read_from(self, connection) -> None:
         """Makes this connection the source of further batches."""

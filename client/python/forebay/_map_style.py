@@ -6,23 +6,11 @@ import functools
 import operator
 import os
 import threading
-import weakref
 from typing import Any, Iterable, List, Optional, Sequence, Union
 
-from . import (_daemon, _manifest, _native, _options, _reader, _reopen, _retry,
-               errors)
+from . import (_daemon, _fork, _manifest, _native, _options, _reader, _reopen,
+               _retry, errors)
 from .transforms import Transform
-
-# In a forked child, the threads that may have held a lock do not exist.
-_datasets: "weakref.WeakSet[Dataset]" = weakref.WeakSet()
-
-
-def _replace_locks():
-    for dataset in _datasets:
-        dataset._lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_replace_locks)
 
 
 class Dataset:
@@ -92,13 +80,16 @@ class Dataset:
         # Whether no sample was returned, and the dataset not opened again.
         self._is_new = True
         self._is_outdated = False  # whether the reader's dataset is
-        _datasets.add(self)
+        _fork.watch(self)
         self._reader = self._open()
         self.classes = self._reader.classes
         _manifest.warn_of_numbers(dataset, self.classes, 2)
         self.version = self._reader.dataset_version.hex()
         self.uri = os.fsdecode(self._options["uri"])
         self._size = self._reader.dataset_size
+
+    def _after_fork(self):
+        self._lock = threading.Lock()
 
     def _open(self):
         if self._start_daemon is not None:

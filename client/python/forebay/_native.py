@@ -27,6 +27,9 @@ _EXCEPTIONS = {
 
 (UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64, FLOAT64, INT32, INT16, INT8, BOOL,
  UINT16, UINT32, UINT64) = range(1, 14)
+DTYPE_NAMES = dict(enumerate((
+    "uint8", "float16", "bfloat16", "float32", "int64", "float64", "int32",
+    "int16", "int8", "bool", "uint16", "uint32", "uint64"), 1))
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)

@@ -10,9 +10,8 @@ from ._source import Arrays, Concat, Folder, Subset
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
-_DTYPES = {name: getattr(_native, name.upper()) for name in (
-    "uint8", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
-    "bool", "uint16", "uint32", "uint64")}
+_DTYPES = {name: dtype for dtype, name in _native.DTYPE_NAMES.items()
+           if name != "bfloat16"}  # which is none of NumPy's
 _NAMED_PARTS = 3
 
 

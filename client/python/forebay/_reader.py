@@ -9,9 +9,6 @@ import os
 from . import _native, errors
 from ._connection import SLICE_SECONDS, _build_pipeline, _wait
 
-_DTYPES = {getattr(_native, name.upper()): name for name in (
-    "uint8", "float16", "float32", "int64", "float64", "int32", "int16", "int8",
-    "bool", "uint16", "uint32", "uint64")}
 MAX_FETCH = 1024  # samples of one fetch
 
 
@@ -117,6 +114,7 @@ def _array(field):
     import numpy
     shape = tuple(field.shape[:field.rank])
     # NumPy has no bfloat16: its bits become uint16.
-    made = numpy.empty(shape, _DTYPES.get(field.dtype, "uint16"))
+    name = _native.DTYPE_NAMES[field.dtype].replace("bfloat16", "uint16")
+    made = numpy.empty(shape, name)
     c.memmove(made.ctypes.data, field.data, field.bytes)
     return made

@@ -74,30 +74,9 @@ def _random_resized_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
                                 **_sampling(op, pixels))]
 
 
-def _center_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
-    del pixels
-    return [T.CenterCrop(op.size)]
-
-
-def _random_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
-    del pixels
-    return [T.RandomCrop(op.size, op.padding, op.pad_if_needed, op.fill,
-                         op.padding_mode)]
-
-
 def _pad(op: Any, pixels: Pixels) -> List[T.Transform]:
     _need_uint8(pixels)
     return [T.Pad(op.padding, op.fill, op.padding_mode)]
-
-
-def _horizontal_flip(op: Any, pixels: Pixels) -> List[T.Transform]:
-    del pixels
-    return [T.RandomHorizontalFlip(op.p)]
-
-
-def _vertical_flip(op: Any, pixels: Pixels) -> List[T.Transform]:
-    del pixels
-    return [T.RandomVerticalFlip(op.p)]
 
 
 def _color_jitter(op: Any, pixels: Pixels) -> List[T.Transform]:
@@ -164,21 +143,20 @@ def _normalize(op: Any, pixels: Pixels) -> List[T.Transform]:
     return [T.Normalize(op.mean, op.std)]
 
 
-def _nothing(op: Any, pixels: Pixels) -> List[T.Transform]:
-    del op, pixels
-    return []
-
-
 _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
-    "CenterCrop": _center_crop, "ColorJitter": _color_jitter,
+    "CenterCrop": lambda op, _: [T.CenterCrop(op.size)],
+    "ColorJitter": _color_jitter,
     "ConvertDtype": _convert_dtype, "ConvertImageDtype": _convert_dtype,
-    "Grayscale": _grayscale, "Identity": _nothing, "Normalize": _normalize,
+    "Grayscale": _grayscale, "Identity": lambda *_: [], "Normalize": _normalize,
     "PILToTensor": _to_image, "Pad": _pad, "RGB": _rgb,
-    "RandomCrop": _random_crop, "RandomHorizontalFlip": _horizontal_flip,
+    "RandomCrop": lambda op, _: [T.RandomCrop(
+        op.size, op.padding, op.pad_if_needed, op.fill, op.padding_mode)],
+    "RandomHorizontalFlip": lambda op, _: [T.RandomHorizontalFlip(op.p)],
     "RandomResizedCrop": _random_resized_crop,
-    "RandomVerticalFlip": _vertical_flip, "Resize": _resize,
+    "RandomVerticalFlip": lambda op, _: [T.RandomVerticalFlip(op.p)],
+    "Resize": _resize,
     "ToDtype": _to_dtype, "ToImage": _to_image, "ToImageTensor": _to_image,
-    "ToPureTensor": _nothing, "ToTensor": _to_tensor,
+    "ToPureTensor": lambda *_: [], "ToTensor": _to_tensor,
 }
 
 

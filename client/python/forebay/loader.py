@@ -5,28 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import threading
-import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_attachment, _batch, _daemon, _job, _manifest, _native, _plan,
-               errors)
+from . import (_attachment, _batch, _daemon, _fork, _job, _manifest, _native,
+               _plan, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
 from ._progress import Progress
-
-# In a forked child, the threads that may have held a lock do not exist, and the
-# parent's iterations cannot go on.
-_loaders: "weakref.WeakSet[DataLoader]" = weakref.WeakSet()
-
-
-def _replace_locks():
-    for loader in _loaders:
-        loader._lock = threading.RLock()
-        loader._current = None
-
-
-os.register_at_fork(after_in_child=_replace_locks)
 
 
 class DataLoader:
@@ -204,7 +190,7 @@ class DataLoader:
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         self._current: Optional[Position] = None  # whose iterator is current
-        _loaders.add(self)
+        _fork.watch(self)
         self._attachment = _attachment.Attachment(
             self._options, plan.transform, start_daemon)
         self._closed = False
@@ -222,6 +208,10 @@ class DataLoader:
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
+
+    def _after_fork(self):
+        self._lock = threading.RLock()
+        self._current = None  # the parent's iterations cannot go on here
 
     def _check_open(self):
         if self._closed:
