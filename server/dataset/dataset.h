@@ -20,7 +20,7 @@ namespace forebay::dataset {
 // 16 bytes that change when any sample's name, size, time or label does.
 using Version = std::array<std::uint8_t, 16>;
 
-// What an array is of.
+// The elements of an array.
 struct ArrayType {
   proto::DType dtype = proto::DType::kUint8;
   std::vector<std::uint64_t> shape;  // of one sample
@@ -28,32 +28,33 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
-// What every sample of a dataset has.
+// A field that every sample of a dataset has.
 struct Field {
   std::string name;  // shorter than proto::kMaxFieldName
-  // What it means, and so how its bytes are read; kSampleId is none.
+  // What it means, and so how its bytes are decoded; never kSampleId.
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // Bytes of the longest that a sample has.
+  // Bytes of the longest value that a sample has.
   std::uint64_t longest = 0;
-  // Of arrays whose bytes are their elements and nothing else, in C order: what
-  // they are. Others are .npy files, which say it themselves.
+  // The type of arrays whose bytes are their elements alone, in C order. Other
+  // arrays are .npy files, which say their type themselves.
   std::optional<ArrayType> array = {};
 };
 
-// The most fields that a dataset has: a batch has its samples' numbers too.
+// A batch has one field more: its samples' numbers.
 inline constexpr std::size_t kMaxDatasetFields = proto::kMaxFields - 1;
 
-// Bytes of a sample's extent.
+// The bytes of a field within its sample's extent.
 struct FieldRange {
-  std::uint64_t offset = 0;  // from the extent's begin; bytes
+  std::uint64_t offset = 0;  // from the extent's start; bytes
   std::uint64_t length = 0;  // bytes
 };
 
-// What a sample has of a field: bytes to be read and then decoded, or what the
-// index knows already: an integer, or a text that lives as long as the dataset.
+// What a sample has of a field: bytes to be read and decoded, or a value that
+// the index knows. That is an integer, or a text that lives as long as the
+// dataset.
 using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view>;
 
-// Where a sample's bytes lie: all that is read of it.
+// Where a sample's bytes lie. A sample is read as one extent.
 struct Sample {
   std::string object;
   storage::ObjectVersion version;
@@ -62,18 +63,18 @@ struct Sample {
   std::uint64_t length = 0;                             // bytes
 };
 
-// Which sample it is of the dataset that it comes from.
+// A sample, by the dataset that it comes from.
 struct SourceSample {
-  std::size_t source = 0;  // among Dataset::sources()
-  std::uint64_t id = 0;    // in that
+  std::size_t source = 0;  // index into Dataset::sources()
+  std::uint64_t id = 0;    // in that dataset
 };
 
-// A fixed, versioned set of samples, by number. Immutable and thread-safe;
-// shared by all jobs that read it. Nothing here blocks or fails: building is
-// what may.
+// A fixed, versioned set of samples, by number. A dataset may be made of others
+// and have some of their samples. Caches know a sample by the dataset that it
+// comes from, so that all such datasets share what is cached of it.
 //
-// One may be made of others, some of whose samples it has. Caches know a sample
-// by the dataset that it comes from, so that all share what they keep of it.
+// Immutable and thread-safe; shared by all jobs that read it. Never blocks and
+// has no errors; only building a dataset may block or fail.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -81,34 +82,34 @@ class Dataset {
   virtual std::uint64_t size() const = 0;
   // At least one, at most kMaxDatasetFields.
   virtual const std::vector<Field>& fields() const = 0;
-  // In those below that take an `id`, it is less than size().
+  // In all calls below, `id` is less than size().
   virtual Sample At(std::uint64_t id) const = 0;
-  // What the sample has of each field: fills `values`, fields().size() long.
+  // Fills `values`, fields().size() long, with what the sample has of each.
   virtual void ValuesOf(std::uint64_t id,
                         absl::Span<FieldValue> values) const = 0;
-  // For people: what the sample is called in its object, where that has others
-  // too; else empty.
+  // For people: the sample's name within its object. Empty if the object has no
+  // other samples.
   virtual std::string NameOf(std::uint64_t id) const;
   // Bytes of the largest sample.
   virtual std::uint64_t largest_sample() const = 0;
   // Names by label.
   virtual const std::vector<std::string>& classes() const = 0;
   virtual const Version& version() const = 0;
-  // Which index says where its samples lie. Of one version there may be several
-  // at a time: of files that were replaced since, with equal times. Null: the
-  // version says all.
+  // Identifies the index that says where its samples lie. One version may have
+  // several indexes at a time, if files were replaced with equal times. Null if
+  // the version alone tells datasets apart.
   virtual const void* index() const;
-  // Below which its samples lie. Of one that is made of others, the first
-  // one's: where each sample lies, its source says.
+  // The root of its samples. If it is made of others, that of the first: the
+  // sources say where each sample lies.
   virtual const std::shared_ptr<const storage::Root>& root() const = 0;
-  // For people: where it lies.
+  // For people.
   virtual std::string uri() const;
 
-  // The datasets that its samples come from: itself, if it is made of no
-  // others. They live as long as it does.
+  // The datasets that its samples come from, which live as long as it does. If
+  // it is made of no others, that is the dataset itself.
   virtual std::vector<const Dataset*> sources() const;
   virtual SourceSample SourceSampleOf(std::uint64_t id) const;
-  // Adds the numbers of all of its samples that are that one, in any order.
+  // Adds the numbers that this sample has here, in any order.
   virtual void FindSamples(const SourceSample& sample,
                            std::vector<std::uint64_t>* ids) const;
 };

@@ -13,9 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// What the files of all kinds of indexes have in common: arrays of plain items,
-// little-endian with nothing in between, and at the end a checksum of all
-// before it, XXH3-128 in its canonical form. Thread-safe; never blocks.
+// What the files of all indexes have in common: a header, arrays of plain items
+// and a checksum of all before it, XXH3-128 in its canonical form. Everything
+// is little-endian, with nothing in between. Thread-safe; never blocks.
+//
+// The checksum finds accidents. Whoever can write the file can write any index,
+// but not one that makes a reader go out of bounds.
 
 namespace forebay::dataset {
 
@@ -23,15 +26,39 @@ static_assert(std::endian::native == std::endian::little);
 
 inline constexpr std::size_t kIndexFileChecksumBytes = 16;
 
-// DATA_LOSS.
+// What each header begins with.
+struct IndexFileType {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t dataset_format;  // 0 where all files are of one
+};
+static_assert(sizeof(IndexFileType) == 16);
+
+// DATA_LOSS: the file is damaged, or a part of the index in it.
 absl::Status DamagedIndexFile(std::string_view reason);
+absl::Status DamagedIndex(std::string_view what, std::uint64_t number);
 
 // Appends the checksum.
 void SealIndexFile(std::string& bytes);
 
-// All but the checksum. DATA_LOSS: it does not match, or there is none.
-absl::StatusOr<absl::Span<const std::uint8_t>> UnsealIndexFile(
-    absl::Span<const std::uint8_t> bytes);
+// Takes the header, of `header.size()` bytes, and the checksum off `bytes`.
+// DATA_LOSS: the file is too short or of another type, or the checksum does not
+// match.
+absl::Status UnsealIndexFile(const IndexFileType& type,
+                             absl::Span<const std::uint8_t>& bytes,
+                             absl::Span<std::uint8_t> header);
+
+// As above; the Header begins with an IndexFileType.
+template <typename Header>
+absl::StatusOr<Header> TakeIndexFileHeader(
+    const IndexFileType& type, absl::Span<const std::uint8_t>& bytes) {
+  static_assert(std::is_trivially_copyable_v<Header>);
+  Header header;
+  const absl::Status unsealed = UnsealIndexFile(
+      type, bytes, {reinterpret_cast<std::uint8_t*>(&header), sizeof(header)});
+  if (!unsealed.ok()) return unsealed;
+  return header;
+}
 
 template <typename Item>
 void AppendItems(std::string& bytes, const std::vector<Item>& items) {
@@ -40,7 +67,7 @@ void AppendItems(std::string& bytes, const std::vector<Item>& items) {
                items.size() * sizeof(Item));
 }
 
-// Takes `count` items off the front of `bytes`; false where it has fewer.
+// Takes `count` items off the front of `bytes`. Returns false if it has fewer.
 template <typename Items>
 bool TakeItems(absl::Span<const std::uint8_t>& bytes, std::uint64_t count,
                Items* items) {

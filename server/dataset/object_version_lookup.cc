@@ -2,11 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/object_listing.h"
 
 namespace forebay::dataset {
 namespace {
 
-// Of an object in the list besides its name's: a node, and its place in a table
+// Of an object in the list besides its name's: a node, and its entry in a table
 // that grows.
 constexpr std::uint64_t kBytesEach = sizeof(std::string) +
                                      sizeof(storage::ObjectVersion) +
@@ -44,26 +45,13 @@ ObjectVersionLookup::List() {
     if (listed_) return &versions_;
     listing_ = true;
   }
-  base::Mutex taking;
   Versions versions;
-  absl::Status counted;
-  // Ends the list, too, when its objects can not be kept.
-  std::stop_source full;
-  const std::stop_callback on_stop(stop_, [&full] { full.request_stop(); });
-  absl::Status status = lister_->List(
-      *root_,
-      [&](storage::ListedObject object) {
-        base::MutexLock lock(&taking);
-        if (counted.ok())
-          counted = memory_.Grow(kBytesEach + object.name.size());
-        if (counted.ok()) {
-          versions.emplace(std::move(object.name), object.version);
-        } else {
-          full.request_stop();
-        }
-      },
-      full.get_token());
-  if (!counted.ok()) status = counted;
+  const absl::Status status =
+      TakeObjects(*lister_, *root_, stop_, [&](storage::ListedObject object) {
+        FOREBAY_RETURN_IF_ERROR(memory_.Grow(kBytesEach + object.name.size()));
+        versions.emplace(std::move(object.name), object.version);
+        return absl::OkStatus();
+      });
   base::MutexLock lock(&mutex_);
   listing_ = false;
   listed_ = true;

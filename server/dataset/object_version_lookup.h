@@ -16,34 +16,33 @@
 
 namespace forebay::dataset {
 
-// Looks at objects below a root: one by one while they are few, then in one
-// list of all that lies there, where one is to be had, for a request tells of a
-// thousand.
+// Finds the versions of objects below a root. Asks for the first objects one by
+// one. Later it makes one list of all objects there, where the lister can,
+// since a request for a list tells of a thousand objects.
 //
-// Thread-safe. Lister and budget must outlive it. At blocks for the network,
-// and for another's list, but not for long once `stop` is requested. Errors:
-// those of the lister, which name the object; NOT_FOUND; RESOURCE_EXHAUSTED:
-// the budget has no room for the list.
+// Thread-safe. Lister and budget must outlive it. Find blocks for the network,
+// and for another caller's list, but returns soon after `stop` is requested.
+// Errors: those of the lister, which name the object; NOT_FOUND;
+// RESOURCE_EXHAUSTED: the budget has no room for the list.
 class ObjectVersionLookup {
  public:
-  // `asked`: how many objects are asked for one by one. The list is counted in
-  // the budget.
+  // Asks for `max_asked` objects one by one. Counts the list in the budget.
   ObjectVersionLookup(storage::ObjectLister* lister,
                       std::shared_ptr<const storage::Root> root,
                       base::MemoryBudget* budget, std::stop_token stop,
-                      std::size_t asked = 500)
+                      std::size_t max_asked = 500)
       : lister_(lister),
         root_(std::move(root)),
         stop_(std::move(stop)),
         memory_(budget, "the list of its objects"),
-        left_(asked) {}
+        left_(max_asked) {}
 
   absl::StatusOr<storage::ObjectVersion> Find(const std::string& object);
 
  private:
   using Versions = std::unordered_map<std::string, storage::ObjectVersion>;
 
-  // Null: there is no list.
+  // Returns null if the lister makes no lists.
   absl::StatusOr<const Versions*> List();
 
   storage::ObjectLister* const lister_;
@@ -53,7 +52,7 @@ class ObjectVersionLookup {
   base::WorkingMemory memory_;
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::size_t left_ ABSL_GUARDED_BY(mutex_);  // that are still asked for
+  std::size_t left_ ABSL_GUARDED_BY(mutex_);  // to be asked for one by one
   bool listing_ ABSL_GUARDED_BY(mutex_) = false;
   bool listed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // of the list

@@ -29,7 +29,7 @@ absl::Status WriteAll(int fd, std::string_view bytes, std::string_view path) {
   return absl::OkStatus();
 }
 
-// Makes `path`, and what is missing above it, for this user alone.
+// Makes `path` and its missing parents, for this user alone.
 absl::Status MakeDirectories(const std::string& path) {
   for (std::size_t end = 0; end != path.npos;) {
     end = path.find('/', end + 1);
@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
 
 absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
     const std::string& path, base::WorkingMemory& memory) {
-  // Not blocking: or a FIFO in its place would.
+  // A FIFO in its place must not block.
   const base::Fd fd(
       open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return base::ErrnoStatus(errno, path);

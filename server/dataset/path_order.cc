@@ -8,8 +8,8 @@
 namespace forebay::dataset {
 namespace {
 
-// Bytes of the well-formed UTF-8 sequence at the start of `text`, which is not
-// empty; 0 if there is none.
+// Returns the bytes of the well-formed UTF-8 sequence at the start of `text`,
+// which is not empty; 0 if there is none.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint8_t>(text[i]);
@@ -22,7 +22,7 @@ std::size_t SequenceLength(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
   }
-  // Overlong forms, surrogates, and what lies above U+10FFFF.
+  // Overlong forms, surrogates, and code points above U+10FFFF.
   if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
       (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) {
     return 0;

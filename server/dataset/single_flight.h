@@ -5,96 +5,114 @@
 #include <map>
 #include <memory>
 #include <stop_token>
-#include <utility>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
-#include "server/base/status.h"
 
 namespace forebay::dataset {
 
-// What belongs to a key, which takes long to find: it is searched for by one
-// caller at a time, and is shared by all as long as any of them uses it. Who
-// waited begins a search of its own, knowing what was found meanwhile.
+// Finds the item of a key, such as a dataset's index, for many callers. One
+// caller at a time searches for a key. Those that waited search after it, and
+// know what it found. All callers share an item as long as any of them holds
+// it.
 //
-// Thread-safe; owns nothing that it hands out. Find blocks for the search, and
-// for others of the same key, but not for long once its stop is requested; a
-// search goes on as long as anybody who waits wants its result.
+// Thread-safe. Owns no item. Find blocks for the search and for other searches
+// of its key, but returns soon after its stop is requested. A search goes on as
+// long as any caller of its key has not stopped.
 template <typename Key, typename Item>
 class SingleFlight {
  public:
   using ItemPtr = std::shared_ptr<const Item>;
-  // Is given what was found before, if it is still in use, else null; may well
-  // return that. Ends early when `stop` is requested.
+  // What a search begins with.
+  struct Known {
+    ItemPtr item;         // found before; null if nobody holds it
+    bool waited = false;  // whether the caller waited for another search
+  };
+  // Finds the item, which may be the known one. Ends early when `stop` is
+  // requested.
   using Search = std::function<absl::StatusOr<ItemPtr>(
-      const ItemPtr& known, const std::stop_token& stop)>;
+      const Known& known, const std::stop_token& stop)>;
 
-  // Errors: those of the search; CANCELLED: it was stopped.
-  absl::StatusOr<ItemPtr> Find(const Key& key, const std::stop_token& stop,
+  // Errors: those of the search; CANCELLED: `stop` was requested while it
+  // waited, which names `what` was to be found.
+  absl::StatusOr<ItemPtr> Find(const Key& key, const std::string& what,
+                               const std::stop_token& stop,
                                const Search& search) {
-    Visit visit{.entry = Enter(key)};
+    Caller caller{.entry = Enter(key)};
     absl::StatusOr<ItemPtr> found;
     {
-      const std::stop_callback on_stop(stop, [this, &visit] {
+      const std::stop_callback on_stop(stop, [this, &caller] {
         base::MutexLock lock(&mutex_);
-        visit.wishes = false;
-        if (--visit.entry->wishes == 0) visit.entry->stop.request_stop();
+        caller.stopped = true;
+        if (--caller.entry->waiting == 0) caller.entry->stop.request_stop();
         changed_.NotifyAll();
       });
-      found = FindFor(visit, search);
+      found = FindFor(caller, what, search);
     }
     base::MutexLock lock(&mutex_);
-    --visit.entry->visitors;
-    if (visit.wishes) --visit.entry->wishes;
+    --caller.entry->callers;
+    if (!caller.stopped) --caller.entry->waiting;
     return found;
+  }
+
+  // Calls `visit` with each item that somebody holds. `visit` must not block.
+  void ForEach(const std::function<void(const Key&, const Item&)>& visit) {
+    base::MutexLock lock(&mutex_);
+    for (const auto& [key, entry] : entries_) {
+      if (const ItemPtr item = entry.item.lock()) visit(key, *item);
+    }
   }
 
  private:
   struct Entry {
     std::weak_ptr<const Item> item;
-    // Whether somebody searches, with the mutex released.
-    bool busy = false;
-    // Ends that search.
-    std::stop_source stop;
-    // Those in Find, and how many of them still want what is found.
-    int visitors = 0;
-    int wishes = 0;
+    bool searching = false;  // a caller searches, without the mutex
+    std::stop_source stop;   // ends that search
+    int callers = 0;         // in Find
+    int waiting = 0;         // of these, those that have not stopped
   };
-  // A call of Find: keeps its entry in place, and wishes for what is found
-  // until it is stopped. For who holds the mutex.
-  struct Visit {
+  // A call of Find, which keeps its entry in place. Guarded by the mutex.
+  struct Caller {
     Entry* entry = nullptr;
-    bool wishes = true;
+    bool stopped = false;
   };
 
   Entry* Enter(const Key& key) {
     base::MutexLock lock(&mutex_);
     std::erase_if(entries_, [](const auto& item) {
-      return item.second.visitors == 0 && item.second.item.expired();
+      return item.second.callers == 0 && item.second.item.expired();
     });
     Entry& entry = entries_[key];
-    ++entry.visitors;
-    ++entry.wishes;
+    ++entry.callers;
+    ++entry.waiting;
     return &entry;
   }
 
-  absl::StatusOr<ItemPtr> FindFor(const Visit& visit, const Search& search) {
-    Entry& entry = *visit.entry;
-    ItemPtr known;
+  absl::StatusOr<ItemPtr> FindFor(const Caller& caller, const std::string& what,
+                                  const Search& search) {
+    Entry& entry = *caller.entry;
+    Known known;
     std::stop_token stop;
     {
       base::MutexLock lock(&mutex_);
-      while (entry.busy && visit.wishes) changed_.Wait(&mutex_);
-      if (!visit.wishes) return absl::CancelledError("was not looked into");
-      entry.busy = true;
+      while (entry.searching && !caller.stopped) {
+        known.waited = true;
+        changed_.Wait(&mutex_);
+      }
+      if (caller.stopped)
+        return absl::CancelledError(
+            absl::StrCat(what, ": was not looked into"));
+      entry.searching = true;
       entry.stop = std::stop_source();
       stop = entry.stop.get_token();
-      known = entry.item.lock();
+      known.item = entry.item.lock();
     }
     absl::StatusOr<ItemPtr> found = search(known, stop);
     base::MutexLock lock(&mutex_);
-    entry.busy = false;
+    entry.searching = false;
     changed_.NotifyAll();
     if (found.ok()) entry.item = *found;
     return found;

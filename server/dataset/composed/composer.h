@@ -19,8 +19,8 @@
 
 namespace forebay::dataset::composed {
 
-// Opens any dataset: what lies somewhere by the catalog, and what is made of
-// other datasets, or lies in memory, itself. Loaders that send equal arrays
+// Opens any dataset. The catalog opens those of files and objects; the composer
+// makes those of other datasets and of memory. Loaders that send equal arrays
 // share one copy.
 //
 // Thread-safe; owns nothing that it hands out. Catalog and budget outlive it
@@ -31,8 +31,7 @@ class Composer {
       : catalog_(catalog), budget_(budget) {}
 
   // As Catalog::Open. Further errors: those of SealedMemory, IndexList,
-  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks what it
-  // needs.
+  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks an input.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/dataset/composed/joint_version.h"
+#include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::composed {
 namespace {
@@ -66,7 +66,7 @@ Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
       classes_(&parts_.front()->classes()) {
   std::uint64_t end = 0;
   std::size_t sources = 0;
-  JointVersion version("concatenation");
+  VersionDigest digest("concatenation");
   for (const std::shared_ptr<const Dataset>& part : parts_) {
     ends_.push_back(end += part->size());
     first_sources_.push_back(sources);
@@ -77,9 +77,9 @@ Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
     }
     largest_sample_ = std::max(largest_sample_, part->largest_sample());
     if (part->classes() != *classes_) classes_ = &NoClasses();
-    version.Add(part->version());
+    digest.Add(part->version());
   }
-  version_ = version.Get();
+  version_ = digest.Get();
 }
 
 Concatenation::SampleInPart Concatenation::Locate(std::uint64_t id) const {

@@ -13,12 +13,12 @@
 
 namespace forebay::dataset::composed {
 
-// Several datasets with equal fields, one after the other. Labels are the
-// parts' own; classes those of all parts if they are equal, else there are
-// none. As Dataset says; shares the parts.
+// Several datasets with equal fields, one after the other. Labels are the parts'
+// own. It has classes only if those of all parts are equal. As Dataset says;
+// shares the parts.
 class Concatenation final : public Dataset {
  public:
-  // INVALID_ARGUMENT: there are no parts, or their fields differ; names the
+  // INVALID_ARGUMENT: there are no parts; or their fields differ, which names the
   // part.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       std::vector<std::shared_ptr<const Dataset>> parts);
@@ -30,12 +30,12 @@ class Concatenation final : public Dataset {
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return largest_sample_; }
   const std::vector<std::string>& classes() const override { return *classes_; }
-  // Of the parts' versions.
+  // A digest of the parts' versions.
   const Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return parts_.front()->root();
   }
-  // Some of the parts'.
+  // Names some of the parts.
   std::string uri() const override;
 
   std::vector<const Dataset*> sources() const override;
@@ -44,7 +44,7 @@ class Concatenation final : public Dataset {
                    std::vector<std::uint64_t>* ids) const override;
 
  private:
-  // A sample's part, and its number there.
+  // A sample by its part and its number there.
   struct SampleInPart {
     std::size_t part = 0;
     std::uint64_t id = 0;
@@ -59,11 +59,11 @@ class Concatenation final : public Dataset {
   }
 
   const std::vector<std::shared_ptr<const Dataset>> parts_;
-  std::vector<std::uint64_t> ends_;         // samples up to a part's end
-  std::vector<std::size_t> first_sources_;  // of each part, among all
+  std::vector<std::uint64_t> ends_;         // samples up to each part's end
+  std::vector<std::size_t> first_sources_;  // each part's first, among all
   std::vector<Field> fields_;
   std::uint64_t largest_sample_ = 0;
-  const std::vector<std::string>* classes_;  // a part's, or none
+  const std::vector<std::string>* classes_;  // a part's, or an empty list
   Version version_;
 };
 

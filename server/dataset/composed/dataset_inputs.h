@@ -9,13 +9,13 @@
 
 namespace forebay::dataset::composed {
 
-// What came with a dataset's spec, as its format needs it.
+// What a client sent with a dataset's spec, as its format needs it.
 struct DatasetInputs {
-  // Of a dataset that lies somewhere: where.
+  // For a dataset of files or objects: its root.
   std::shared_ptr<const storage::Root> root = nullptr;
-  // Of one in memory, the samples; of a subset, the list.
+  // For a dataset in memory: its samples. For a subset: its list.
   base::Fd memory = base::Fd();
-  // Of one that is made of others: theirs, in the spec's order.
+  // For a dataset that is made of others: their inputs, in the spec's order.
   std::vector<DatasetInputs> parts = {};
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/dataset/composed/joint_version.h"
+#include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::composed {
 namespace {
@@ -12,7 +12,7 @@ std::uint64_t LargestOf(const Dataset& whole, const base::IndexList& list) {
   std::uint64_t largest = 0;
   for (std::uint64_t i = 0; i < list.size(); ++i) {
     largest = std::max(largest, whole.At(list.At(i)).length);
-    // As large as any: no need to look at all.
+    // No sample is larger.
     if (largest == whole.largest_sample()) break;
   }
   return largest;
@@ -24,7 +24,7 @@ Subset::Subset(std::shared_ptr<const Dataset> whole,
                std::shared_ptr<const base::IndexList> list)
     : whole_(std::move(whole)),
       list_(std::move(list)),
-      version_(JointVersion("subset")
+      version_(VersionDigest("subset")
                    .Add(whole_->version())
                    .Add(list_->digest())
                    .Add(list_->size())

@@ -12,9 +12,9 @@
 
 namespace forebay::dataset::composed {
 
-// Some of a dataset's samples, in the order of a list and as often as that
-// names them; numbered by their positions in it. As Dataset says; shares the
-// whole and the list.
+// Some of a dataset's samples, in the order of a list and as often as the list
+// names them. Their numbers are positions in the list. As Dataset says; shares
+// the whole and the list.
 class Subset final : public Dataset {
  public:
   // The list's numbers are below the whole's size.
@@ -37,7 +37,7 @@ class Subset final : public Dataset {
   const std::vector<std::string>& classes() const override {
     return whole_->classes();
   }
-  // Of the whole's version and the list.
+  // A digest of the whole's version and the list.
   const Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return whole_->root();

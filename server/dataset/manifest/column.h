@@ -15,37 +15,38 @@
 
 namespace forebay::dataset::manifest {
 
-// One column of a manifest, packed: integers if all cells are, else texts. A
-// text of CSV is an integer if IntegerOf says so.
+// One column of a manifest, packed: integers if all cells are integers, else
+// texts. IntegerOf says whether a text of CSV is an integer. Takes 8 bytes a
+// cell, and the texts.
 //
-// Not thread-safe while cells are added; immutable and thread-safe then. Takes
-// 8 bytes a cell, and the texts. Never blocks. Errors: Add.
+// Not thread-safe while cells are added; immutable and thread-safe after that.
+// Never blocks.
 class Column {
  public:
-  // Whether texts may be integers: those of CSV.
+  // The texts of CSV may be integers.
   explicit Column(bool texts_may_be_integers)
       : texts_may_be_integers_(texts_may_be_integers) {}
 
-  // Makes room for one more cell, counted in `memory`: its errors.
+  // Makes room for one more cell, counted in `memory`. Errors: those of `memory`.
   absl::Status CountOneMore(const Cell& cell, base::WorkingMemory& memory);
-  // INVALID_ARGUMENT: integers and texts are mixed; says so, and not where.
+  // INVALID_ARGUMENT: integers and texts are mixed; does not say where.
   absl::Status Add(const Cell& cell);
-  // No cell follows. The row of the first empty cell, where the others are
-  // integers: then the column is of no use.
+  // To be called after the last cell. If some cells are empty and all others
+  // integers, the column cannot be used: returns the row of the first empty one.
   std::optional<std::uint64_t> Finish();
 
-  // True, too, where there are no cells at all.
+  // True, too, if there are no cells.
   bool has_integers() const { return ends_.empty(); }
-  // Of integers; `row` counts cells, likewise below.
+  // For integers; `row` counts cells.
   std::int64_t IntegerAt(std::uint64_t row) const { return numbers_[row]; }
-  // Of texts.
+  // For texts.
   std::string_view TextAt(std::uint64_t row) const;
-  // Bytes of the longest text; 0 of integers.
+  // Bytes of the longest text; 0 for integers.
   std::uint64_t longest() const { return longest_; }
 
-  // Makes integers of texts: each its place among them all, which are returned,
-  // sorted by their bytes.
-  // What is made of them is counted in `memory`: its errors.
+  // Replaces each text by its index among all distinct texts, sorted by their
+  // bytes, and returns these. Counts what it makes in `memory`. Errors: those of
+  // `memory`.
   absl::StatusOr<std::vector<std::string>> TakeClasses(
       base::WorkingMemory& memory);
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Of a cell: a text that grows, and one that its reader makes of it.
+// Copies of a cell: a text that grows, and one that its reader makes of it.
 constexpr std::uint64_t kCopies = 4;
-// Of a field besides its text, in a vector that grows.
+// Bytes of a field besides its text, in a vector that grows.
 constexpr std::uint64_t kFieldBytes =
     3 * sizeof(std::string) + 2 * base::HeapBytes(0);
 
@@ -43,7 +43,7 @@ absl::StatusOr<bool> CsvReader::Next(std::vector<std::string>* record) {
     FOREBAY_RETURN_IF_ERROR(left_.starts_with('"') ? ReadQuoted(&field)
                                                    : ReadPlain(&field));
     if (left_.empty() || TakeLineEnd()) return true;
-    // What ends a field is a comma, a line's end, or the text's.
+    // A comma ends the field.
     left_.remove_prefix(1);
   }
 }

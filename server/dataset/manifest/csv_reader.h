@@ -12,34 +12,31 @@
 
 namespace forebay::dataset::manifest {
 
-// Takes CSV apart, strictly as RFC 4180 has it: a quote inside of a field that
-// is not quoted, or something behind the quote that ends one, is an error and
-// not part of the text. Lines may end without the carriage return, too, and
-// empty ones between records count for nothing. A byte order mark is passed
-// over. Written for this house: the libraries in Debian take what is malformed
-// for something else, or give neither line numbers nor bounds.
+// Reads CSV strictly as RFC 4180 has it. It is an error if a quote stands in a
+// field that is not quoted, or if anything follows the quote that ends a field.
+// Lines may end without the carriage return, too. Empty lines between records,
+// and a byte order mark, are skipped. Debian's libraries misread malformed text,
+// or give neither line numbers nor bounds.
 //
-// What its longest record takes, and copies of that, is counted in `memory`,
-// and stays so.
-//
-// Not thread-safe; `text` and `memory` outlive it; never blocks. Errors name
-// the line: DATA_LOSS, RESOURCE_EXHAUSTED (that of `memory`).
+// Not thread-safe; `text` and `memory` outlive it. Never blocks. Counts its
+// longest record, and copies of it, in `memory`, where they stay counted. Errors
+// name the line: DATA_LOSS: malformed; RESOURCE_EXHAUSTED: that of `memory`.
 class CsvReader {
  public:
   CsvReader(std::string_view text, base::WorkingMemory* memory);
 
-  // Reads the next record, of at least one field. False: there is none.
+  // Reads the next record, of at least one field. Returns false at the end.
   absl::StatusOr<bool> Next(std::vector<std::string>* record);
 
-  // Where the record that was read last begins; from 1.
+  // The line where the last record began; from 1.
   std::uint64_t line() const { return line_; }
 
  private:
   absl::Status ReadQuoted(std::string* field);
   absl::Status ReadPlain(std::string* field);
-  // Whether a line's end is next, which is then passed over.
+  // Skips a line's end if one is next. Returns whether it did.
   bool TakeLineEnd();
-  // Counts more of the record, before it is made.
+  // Counts more of the record before it is made.
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ImagePaths::Below(const std::string& path) {
                    "of its images"));
 }
 
-// "" if it is below none.
+// Returns "" if the path is below no root.
 std::string ImagePaths::BelowRoots(const std::string& path) const {
   for (const std::string& root : roots_) {
     if (!path.starts_with(root)) continue;

@@ -10,20 +10,20 @@
 
 namespace forebay::dataset::manifest {
 
-// The part of an absolute path that is the root by another name, such as that
-// of a link to it; "" if there is none. May block.
+// Returns the part of an absolute path that names the root in another way, such
+// as by a link to it. Returns "" if there is none. May block.
 using FindRoot = std::function<std::string(const std::string& path)>;
 
-// Turns the paths of a manifest's images into those below its root. Relative
-// ones are of the manifest's folder; absolute ones, and file:// URLs, must lie
+// Turns the paths of a manifest's images into paths below its root. Relative
+// paths start at the manifest's folder. Absolute paths and file:// URLs must lie
 // in the root.
 //
-// Not thread-safe. May block where FindRoot does.
+// Not thread-safe. Blocks as FindRoot does.
 class ImagePaths {
  public:
-  // `root` is the root's absolute path, without a slash at its end; empty: no
-  // path may be absolute. `folder` is where the manifest lies below it, with a
-  // slash at its end, or empty. `find_root` may be null.
+  // `root` is the root's absolute path, without a slash at its end. If empty, no
+  // path may be absolute. `folder` is the manifest's folder below the root, with
+  // a slash at its end, or empty. `find_root` may be null.
   ImagePaths(std::string root, std::string folder, FindRoot find_root)
       : folder_(std::move(folder)), find_root_(std::move(find_root)) {
     if (!root.empty()) roots_.push_back(std::move(root));
@@ -37,7 +37,7 @@ class ImagePaths {
 
   const std::string folder_;
   const FindRoot find_root_;
-  std::vector<std::string> roots_;  // the names of the root that are known
+  std::vector<std::string> roots_;  // known names of the root
 };
 
 }  // namespace forebay::dataset::manifest

@@ -1,7 +1,6 @@
 #include "server/dataset/manifest/manifest.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
@@ -12,9 +11,7 @@
 #include "server/base/worker_threads.h"
 #include "server/dataset/manifest/number.h"
 #include "server/dataset/manifest/row_reader.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -48,8 +45,8 @@ absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
   return base::Annotate(status, absl::StrCat("line ", line));
 }
 
-// Hands out the numbers below `count` in order, until an error is reported:
-// then those that remain before it are done, and the first error is kept.
+// Hands out the numbers below `count` in order. After an error it hands out only
+// the numbers before that one. Keeps the error of the lowest number.
 // Thread-safe.
 class Numbers {
  public:
@@ -137,7 +134,7 @@ absl::Status Manifest::ReadTable(std::string_view text,
       csv ? ReadCsvRows(text, fields.columns, memory, take)
           : ReadJsonRows(text, fields.columns, memory, take));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    // It is made once more, as numbers or as long as it is.
+    // Finish makes a copy, as integers or without spare room.
     const std::uint64_t bytes = columns_[i].memory();
     FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
     if (const auto empty = columns_[i].Finish(); empty.has_value()) {
@@ -221,32 +218,21 @@ bool Manifest::has_numeric_classes() const {
 }
 
 void Manifest::Digest() {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  const auto update = [&state](std::string_view text) {
-    const std::uint64_t size = text.size();
-    XXH3_128bits_update(&state, &size, sizeof(size));
-    XXH3_128bits_update(&state, text.data(), text.size());
-  };
-  for (const Field& field : fields_) update(field.name);
-  for (const std::string& name : classes_) update(name);
+  VersionDigest digest;
+  for (const Field& field : fields_) digest.Add(field.name);
+  for (const std::string& name : classes_) digest.Add(name);
   for (std::uint64_t row = 0; row < size(); ++row) {
     const ImageVersion& version = versions_[row];
-    XXH3_128bits_update(&state, &version.size, sizeof(version.size));
-    XXH3_128bits_update(&state, &version.stamp, sizeof(version.stamp));
+    digest.Add(version.size).Add(version.stamp);
     for (const Column& column : columns_) {
       if (column.has_integers()) {
-        const std::int64_t number = column.IntegerAt(row);
-        XXH3_128bits_update(&state, &number, sizeof(number));
+        digest.Add(column.IntegerAt(row));
       } else {
-        update(column.TextAt(row));
+        digest.Add(column.TextAt(row));
       }
     }
   }
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
-  static_assert(sizeof(canonical.digest) == sizeof(Version));
-  std::memcpy(version_.data(), canonical.digest, sizeof(Version));
+  version_ = digest.Get();
 }
 
 Sample Manifest::At(std::uint64_t id) const {

@@ -22,13 +22,13 @@
 
 namespace forebay::dataset::manifest {
 
-// Which image a row has: a whole file, whose revision does not matter.
+// The version of a row's image, a whole file whose revision does not matter.
 struct ImageVersion {
   std::uint64_t size = 0;  // bytes
   std::int64_t stamp = 0;
 };
 
-// Which fields a manifest's columns are; one is "image", the path.
+// The fields, and the columns that hold them. One field is "image", the path.
 struct FieldColumns {
   std::vector<std::string> fields;
   std::vector<std::string> columns;  // one for each of them
@@ -36,59 +36,58 @@ struct FieldColumns {
 
 enum class TableFormat { kCsv, kJsonLines };
 
-// What a path in a manifest is below the root; may block. Called on several
-// threads at once.
+// Returns the version of the object at a path below the root. May block. Called
+// on several threads at once.
 using StatFunction = std::function<absl::StatusOr<storage::ObjectVersion>(
     const std::string& path)>;
 
 struct ManifestOptions {
   TableFormat format = TableFormat::kCsv;
   storage::ObjectVersion file;  // of the manifest itself
-  // The folder that absolute paths must lie in, without a slash at its end;
-  // empty: none may be absolute.
+  // The folder that absolute paths must lie in, without a slash at its end. If
+  // empty, no path may be absolute.
   std::string root;
-  FindRoot find_root;  // of absolute paths that do not; may be null
-  // Below it, where the manifest lies, with a slash at its end, or empty: other
-  // paths are relative to that.
+  FindRoot find_root;  // for absolute paths outside of `root`; may be null
+  // The manifest's folder below the root, with a slash at its end, or empty.
+  // Other paths are relative to it.
   std::string folder;
-  int threads = 1;  // that look at paths; at least 1
+  int threads = 1;  // that stat images; at least 1
   std::stop_token stop;
-  // What is made of the table is counted in; must be there.
+  // Counts what is made of the table; never null.
   base::WorkingMemory* memory = nullptr;
 };
 
-// A table of samples: in each row the path of an image, and integers and texts.
-// Takes 24 bytes a sample and 8 a field, besides paths and texts, for which it
-// holds a reservation. Immutable and thread-safe, but for the mark that it is
+// A table of samples. Each row has the path of an image, and integers and texts.
+// Takes 24 bytes a sample and 8 a field, besides paths and texts; holds a
+// reservation for them. Thread-safe; immutable, but for the mark that it is
 // stale.
 class Manifest {
  public:
-  // Reads `text` and looks at each image; blocks for that, until `stop` is
-  // requested at the longest. INVALID_ARGUMENT: fields and columns that are
-  // none; others: those of ReadCsvRows and ReadJsonRows, and of `stat`.
-  // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory. Those of a row
-  // name its line.
+  // Reads `text` and stats each image. Blocks for that, at most until `stop` is
+  // requested. INVALID_ARGUMENT: the fields or columns are malformed; CANCELLED:
+  // stopped; RESOURCE_EXHAUSTED: that of the memory; others: those of
+  // ReadCsvRows, ReadJsonRows and `stat`. Errors of a row name its line.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const StatFunction& stat);
 
-  // In which version the file was read.
+  // The version of the file that was read.
   const storage::ObjectVersion& file() const { return file_; }
   std::uint64_t size() const { return versions_.size(); }
   const std::vector<Field>& fields() const { return fields_; }
-  // Of labels that are names.
+  // The names of labels, if the label's column has texts.
   const std::vector<std::string>& classes() const { return classes_; }
-  // Whether these are all numbers, but for an empty one.
+  // Whether all names are numbers, but for an empty one.
   bool has_numeric_classes() const;
   std::uint64_t largest_image() const { return fields_[image_].longest; }
-  // A digest (XXH3) of all that samples are.
+  // A digest (XXH3) of all samples.
   const Version& version() const { return version_; }
 
   // `id` is less than size().
   Sample At(std::uint64_t id) const;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const;
 
-  // Somebody found an image not to be what it was.
+  // To be called when an image was found to be another.
   void MarkStale() const { stale_ = true; }
   bool stale() const { return stale_; }
 
@@ -109,7 +108,7 @@ class Manifest {
 
   base::MemoryReservation reservation_;
   storage::ObjectVersion file_;
-  std::size_t image_ = 0;  // which field
+  std::size_t image_ = 0;  // index of the image's field
   std::vector<Column> columns_;
   std::vector<ImageVersion> versions_;
   std::vector<Field> fields_;

@@ -15,14 +15,14 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// Held in memory as long as it is read.
+// All of the file is in memory while it is read.
 constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
 
-// How often a manifest is read that is written meanwhile.
+// A manifest that is written meanwhile is read so often.
 constexpr int kMaxTries = 3;
 
-// Which of the images that are looked at is another by now; empty: none. What
-// cannot be looked at tells when it is read.
+// Stats some images and returns one that changed, or "" if none did. An image
+// that stat fails for is checked when it is read.
 std::string FindEdited(const ManifestRequest& request, const Manifest& manifest,
                        const std::stop_token& stop) {
   if (request.max_stats == 0) return "";
@@ -58,19 +58,25 @@ std::string KeyOf(const ManifestRequest& request) {
 absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
     const ManifestRequest& request, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  auto found = search_.Find(
-      KeyOf(request), stop,
-      [&](const ManifestPtr& known, const std::stop_token& search) {
-        return Find(request, known, warnings, search);
-      });
-  if (!found.ok()) return base::Annotate(found.status(), request.root->uri());
-  if ((*found)->has_numeric_classes()) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      ManifestPtr found,
+      search_.Find(KeyOf(request), request.root->uri(), stop,
+                   [&](const Search::Known& known,
+                       const std::stop_token& search)
+                       -> absl::StatusOr<ManifestPtr> {
+                     auto manifest =
+                         Find(request, known.item, warnings, search);
+                     if (manifest.ok()) return manifest;
+                     return base::Annotate(manifest.status(),
+                                           request.root->uri());
+                   }));
+  if (found->has_numeric_classes()) {
     warnings->push_back(absl::StrCat(
         request.root->uri(), ": ", request.path,
         ": all names of classes are numbers; a label is a name's place in "
         "their order as texts, not the number"));
   }
-  return std::make_shared<const ManifestDataset>(*std::move(found),
+  return std::make_shared<const ManifestDataset>(std::move(found),
                                                  request.root);
 }
 
@@ -88,7 +94,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
           " was changed in its place: ", request.path, " is read anew"));
     }
     auto manifest = Read(request, version, stop);
-    // Written between the look and the read.
+    // The manifest was written between the stat and the read.
     const bool changed = absl::IsFailedPrecondition(manifest.status());
     if (!changed || tries == kMaxTries) return manifest;
   }
@@ -108,7 +114,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   storage::ReadRequest read;
   read.root = request.root;
   read.object = request.path;
-  // In whichever revision it is read, that is the one that counts.
+  // The revision that the read finds is the one that counts.
   read.version = {version.size, version.stamp};
   read.length = version.size;
   FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,

@@ -22,39 +22,40 @@ struct ManifestRequest {
   std::shared_ptr<const storage::Root> root;
   std::string path;  // below the root
   FieldColumns fields;
-  // The folder that absolute paths must lie in: see ManifestOptions.
+  // The folder that absolute paths must lie in; see ManifestOptions.
   std::string absolute_root;
   FindRoot find_root;
-  // Of the manifest and of images.
+  // For the manifest and its images.
   StatFunction stat;
-  int threads = 1;  // that look at images; at least 1
-  // At how many images to look before a manifest that is known is used again.
+  int threads = 1;  // that stat images; at least 1
+  // How many images to stat before a known manifest is used again.
   std::uint64_t max_stats = 0;
   storage::ByteSource* source = nullptr;
 };
 
-// All manifests that are open: each is shared in memory while any loader uses
-// it, the file is still the same, and no image turned out to be another: of
-// those that are looked at, evenly spread, or in a read.
+// All manifests that are open. Loaders share a manifest in memory while the file
+// is the same and no image was found to be another, by a read or by a stat. Open
+// stats some images, spread evenly, before it shares a manifest.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
-// look at each image, and for another Open of the same manifest, but not for
-// long once its stop is requested.
+// stat of each image, and for another Open of the same manifest, but returns
+// soon after its stop is requested.
 class ManifestCatalog {
  public:
-  // The budget outlives it and the datasets.
+  // The budget outlives the catalog and the datasets.
   explicit ManifestCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
-  // Errors name the root and the manifest: those of `stat`, of the source and
-  // of Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget
-  // has no room; CANCELLED: stopped. What is likely to be a mistake is added to
-  // `warnings`, a sentence each.
+  // Adds to `warnings`, a sentence each, what is likely to be a mistake. Errors
+  // name the root and the manifest: those of `stat`, of the source and of
+  // Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget has
+  // no room; CANCELLED: stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;
+  using Search = SingleFlight<std::string, Manifest>;
 
   absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
                                    const ManifestPtr& known,
@@ -65,7 +66,7 @@ class ManifestCatalog {
                                    const std::stop_token& stop) const;
 
   base::MemoryBudget* const budget_;
-  SingleFlight<std::string, Manifest> search_;
+  Search search_;
 };
 
 }  // namespace forebay::dataset::manifest

@@ -12,8 +12,8 @@
 
 namespace forebay::dataset::manifest {
 
-// The dataset of a manifest, which may be shared, and the root that it is read
-// through, which is its own.
+// The dataset of a manifest. It may share the manifest with others, and has a
+// root of its own to read through.
 class ManifestDataset final : public Dataset {
  public:
   ManifestDataset(std::shared_ptr<const Manifest> manifest,

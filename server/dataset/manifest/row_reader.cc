@@ -14,7 +14,7 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// Of a row, while it is parsed: texts that grow, a name and the cells.
+// Copies of a row while it is parsed: texts that grow, a name and the cells.
 constexpr std::uint64_t kCopies = 6;
 
 template <typename... Parts>
@@ -22,7 +22,7 @@ absl::Status Malformed(std::uint64_t line, const Parts&... parts) {
   return absl::DataLossError(absl::StrCat("line ", line, ": ", parts...));
 }
 
-// Where each of `columns` stands among `names`.
+// Returns the index of each of `columns` in `names`.
 absl::StatusOr<std::vector<std::size_t>> FindColumns(
     const std::vector<std::string>& names, std::uint64_t line,
     const std::vector<std::string>& columns) {
@@ -42,8 +42,8 @@ absl::StatusOr<std::vector<std::size_t>> FindColumns(
   return places;
 }
 
-// Takes the cells of `columns` out of the text of one row. Of two values with
-// one name the last counts.
+// Takes the cells of `columns` from the text of one row. If two values have one
+// name, the last counts.
 class JsonRow final : public base::JsonEvents {
  public:
   JsonRow(const std::vector<std::string>& columns, std::vector<Cell>* cells)
@@ -98,7 +98,7 @@ class JsonRow final : public base::JsonEvents {
  private:
   enum class Found { kNothing, kCell, kLargeInteger, kOther };
 
-  // Takes the value that follows its name, if it is one of the row itself.
+  // Takes the value of `name_`, unless it is nested.
   template <typename Value = std::int64_t>
   bool Take(Found found, const Value& value = {}) {
     if (depth() != 1) return true;
@@ -137,7 +137,7 @@ absl::Status ReadCsvRows(std::string_view text,
                        record.size() == 1 ? " field" : " fields",
                        ", but there are ", count, " columns");
     }
-    // Not moved: a column may be asked for twice.
+    // Copies, since a column may be asked for twice.
     for (std::size_t i = 0; i < places.size(); ++i) {
       cells[i] = record[places[i]];
     }
@@ -149,7 +149,7 @@ absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,
                           base::WorkingMemory& memory, const RowTaker& take) {
   std::vector<Cell> cells(columns.size());
-  std::size_t longest = 0;  // row that is counted
+  std::size_t longest = 0;  // bytes of the longest row
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view row = text.substr(0, end);

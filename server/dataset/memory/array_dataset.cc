@@ -6,10 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/version_digest.h"
 #include "server/storage/memory/memory_root.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace forebay::dataset::memory {
 namespace {
@@ -28,15 +26,9 @@ Version DigestOf(const proto::DatasetSpec& spec,
       absl::StrAppend(&description, ",", extent);
     }
   }
-  const XXH128_hash_t digest = XXH3_128bits_withSeed(
+  return ToVersion(XXH3_128bits_withSeed(
       bytes.data(), bytes.size(),
-      XXH3_64bits(description.data(), description.size()));
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, digest);
-  Version version;
-  static_assert(sizeof(canonical) == sizeof(version));
-  std::memcpy(version.data(), &canonical, sizeof(canonical));
-  return version;
+      XXH3_64bits(description.data(), description.size())));
 }
 
 }  // namespace

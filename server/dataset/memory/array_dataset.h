@@ -15,13 +15,11 @@
 
 namespace forebay::dataset::memory {
 
-// Samples that a client had in memory, and sent. As Dataset says; keeps the
-// memory.
+// Samples in memory that a client sent. As Dataset says; holds the memory.
 class ArrayDataset final : public Dataset {
  public:
-  // Takes as long as a look at all of the memory does: its version is a digest
-  // (XXH3) of that and of the fields. INVALID_ARGUMENT: as RecordLayout's.
-  // Errors name the spec's URI.
+  // Reads all of the memory: the version is a digest (XXH3) of it and of the
+  // fields. INVALID_ARGUMENT: as RecordLayout's. Errors name the spec's URI.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec,
       std::shared_ptr<const base::SealedMemory> memory);
@@ -48,7 +46,7 @@ class ArrayDataset final : public Dataset {
   const Version version_;
   const std::shared_ptr<const base::SealedMemory> memory_;
   const std::shared_ptr<const storage::Root> root_;
-  const std::vector<std::string> classes_;  // none
+  const std::vector<std::string> classes_;  // empty
 };
 
 }  // namespace forebay::dataset::memory

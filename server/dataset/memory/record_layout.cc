@@ -12,12 +12,12 @@
 namespace forebay::dataset::memory {
 namespace {
 
-// So that no sum of lengths overflows.
+// Keeps sums of lengths from overflowing.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 // The batch has one dimension more.
 constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
 
-// Elements of `bytes_each`, as many as a shape says.
+// Returns the bytes of the shape's elements, `bytes_each` each.
 absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
                                       std::uint64_t bytes_each) {
   std::uint64_t bytes = bytes_each;
@@ -55,7 +55,7 @@ absl::StatusOr<std::uint64_t> ArrayBytes(const proto::ArrayField& field) {
   return BytesOf(field, bytes_each);
 }
 
-// What a field takes of a record.
+// Returns a field's bytes in a record.
 absl::StatusOr<std::uint64_t> LengthOf(const proto::ArrayField& field) {
   switch (field.kind()) {
     case proto::ArrayField::IMAGE:

@@ -10,20 +10,19 @@
 
 namespace forebay::dataset::memory {
 
-// Where in memory the fields of samples lie that a client has sent, as
-// proto/job.proto says: one record a sample, all of one length. An immutable
-// value; thread-safe; never blocks.
+// Where the fields lie of samples in memory that a client sent: one record a
+// sample, all of one length (proto/job.proto). An immutable value; thread-safe;
+// never blocks.
 class RecordLayout {
  public:
-  // For memory of `bytes`. INVALID_ARGUMENT: the spec describes no samples, or
-  // not as many bytes.
+  // INVALID_ARGUMENT: the spec describes no samples, or another number of bytes.
   static absl::StatusOr<RecordLayout> Create(const proto::DatasetSpec& spec,
                                              std::uint64_t bytes);
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t record_bytes() const { return record_bytes_; }
   const std::vector<Field>& fields() const { return fields_; }
-  // Of field number `field`, in a record.
+  // Field number `field` in a record.
   const FieldRange& part(std::size_t field) const { return parts_[field]; }
 
  private:

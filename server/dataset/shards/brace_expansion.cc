@@ -173,7 +173,7 @@ absl::StatusOr<std::optional<Strings>> ExpandRange(
   return results;
 }
 
-// Of what stands in braces; nothing: there is no comma that is its own.
+// Expands the text between braces. Returns nothing if it has no comma of its own.
 absl::StatusOr<std::optional<Strings>> ExpandSequence(
     std::string_view sequence, int nesting, base::WorkingMemory& memory) {
   Strings results;
@@ -226,16 +226,15 @@ absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting,
   return inner;
 }
 
-// Backslashes stay.
+// Leaves backslashes in place.
 absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
                                       base::WorkingMemory& memory) {
   if (nesting > kDeepestNesting) {
     return absl::InvalidArgumentError("has braces nested too deeply");
   }
   Strings results = {""};
-  // What is still to be put behind each result. All results are copied only
-  // where their number grows, so that expanding takes no longer, by much, than
-  // writing the results does.
+  // To be appended to each result. Results are copied only when their number
+  // grows, so that expanding takes little longer than writing the results.
   std::string rest;
   std::size_t start = 0;
   int depth = 0;
@@ -271,7 +270,7 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
 void RemoveEscapes(std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    // One before a newline, or at the end, escapes nothing.
+    // A backslash before a newline, or at the end, escapes nothing.
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
     plain += text[i];
   }
@@ -307,6 +306,10 @@ absl::StatusOr<std::vector<std::string>> ExpandBraces(
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
   return all;
+}
+
+bool HasWildcard(std::string_view text) {
+  return text.find_first_of("*?[") != text.npos;
 }
 
 }  // namespace forebay::dataset::shards

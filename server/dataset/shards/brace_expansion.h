@@ -10,20 +10,25 @@
 
 namespace forebay::dataset::shards {
 
-// All that a pattern such as "train-{00000..00127}.tar" or "{a,b{1..3}}.tar"
-// stands for, in order; the rules are those of Python's braceexpand, which
-// webdataset uses. A backslash takes the next character's meaning.
-// INVALID_ARGUMENT, naming the pattern: braces are not balanced or nested too
-// deeply, or there are too many results; RESOURCE_EXHAUSTED: that of `memory`,
-// in which the results, and what is made on the way, are counted and stay so.
+// Expands a pattern such as "train-{00000..00127}.tar" or "{a,b{1..3}}.tar"
+// into all names that it stands for, in order. The rules are those of Python's
+// braceexpand, which webdataset uses. A backslash escapes the next character.
 // Thread-safe; never blocks.
+//
+// Counts the results, and what is made on the way, in `memory`; they stay
+// counted. INVALID_ARGUMENT, naming the pattern: the braces are not balanced or
+// nested too deeply, or there are too many results; RESOURCE_EXHAUSTED: that of
+// `memory`.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     std::string_view pattern, base::WorkingMemory& memory);
 
-// All that several patterns stand for, one behind the other; together no more
-// than one alone may.
+// Expands several patterns, one after the other. All together may have no more
+// results than one alone.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     const std::vector<std::string>& patterns, base::WorkingMemory& memory);
+
+// Whether '*', '?' or '[' stand in the text.
+bool HasWildcard(std::string_view text);
 
 }  // namespace forebay::dataset::shards
 

@@ -11,7 +11,7 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Bounds what an index keeps of them.
+// Bounds what an index stores of the fields.
 constexpr std::size_t kMaxAlternatives = 64;
 constexpr std::size_t kLongestField = 1024;  // bytes
 
@@ -83,7 +83,7 @@ absl::Status FieldChoice::Choose(std::string_view shard,
   const std::size_t before = chosen->size();
   for (std::size_t field = 0; field < size(); ++field) {
     const auto& wanted = alternatives_[field];
-    // Where the best alternative so far stands in `wanted`.
+    // The index in `wanted` of the best alternative so far.
     std::size_t best = wanted.size();
     const SamplePart* part = nullptr;
     for (const SamplePart& candidate : sample.parts) {

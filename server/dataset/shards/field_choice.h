@@ -12,27 +12,27 @@
 
 namespace forebay::dataset::shards {
 
-// The member that a field of a sample is.
+// The member that holds a field of a sample.
 struct ChosenMember {
   std::uint64_t offset = 0;  // in the shard; bytes
   std::uint64_t length = 0;  // bytes
-  // Which of the field's alternatives it is.
+  // Index into the field's alternatives.
   std::size_t alternative = 0;
 };
 
-// Which members of a sample are its fields, and in which order; as webdataset's
-// to_tuple chooses. Immutable and thread-safe; never blocks.
+// Chooses the members of a sample that are its fields, in the fields' order, as
+// webdataset's to_tuple does. Immutable and thread-safe; never blocks.
 class FieldChoice {
  public:
   // Each field is an extension ("cls", "left.png"), or several with semicolons
-  // between ("jpg;jpeg;png"), of which the first that a sample has is taken.
-  // INVALID_ARGUMENT: no fields, too many, or one that is malformed, or whose
-  // alternatives are of different kinds.
+  // between ("jpg;jpeg;png"): the first that a sample has is taken.
+  // INVALID_ARGUMENT: there are no fields or too many; or a field is malformed,
+  // or its alternatives are of different kinds.
   static absl::StatusOr<FieldChoice> Create(
       const std::vector<std::string>& fields);
 
   std::size_t size() const { return alternatives_.size(); }
-  // As it was given.
+  // As given to Create.
   const std::vector<std::string>& fields() const { return fields_; }
   const std::vector<std::string>& alternatives(std::size_t field) const {
     return alternatives_[field];

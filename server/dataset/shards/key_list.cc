@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kLongestKey = UINT8_MAX;  // bytes
 
-// Takes the next key off the front of `packed`, where `key` is the one before.
+// Takes the next key off the front of `packed`; `key` holds the one before it.
 bool TakeKey(std::string_view& packed, std::string& key) {
   if (packed.size() < 2) return false;
   const std::size_t shared = static_cast<std::uint8_t>(packed[0]);

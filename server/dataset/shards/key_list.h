@@ -11,14 +11,14 @@
 
 namespace forebay::dataset::shards {
 
-// The keys of a shard's samples, packed: for each, in a byte, how much of the
-// one before it begins with; in another, how much follows; and that. Keys are
-// for people, so that more than 255 bytes of one are not kept.
+// The keys of a shard's samples, packed. Each takes a byte for how much it shares
+// with the key before it, a byte for the length of the rest, and the rest. Keys
+// are for people, so that only their first 255 bytes are stored.
 //
 // Not thread-safe; owns what it packs; never blocks. Errors: CountOneMore.
 class KeyList {
  public:
-  // Makes room for one more key, counted in `memory`: its errors.
+  // Makes room for one more key, counted in `memory`. Errors: those of `memory`.
   absl::Status CountOneMore(base::WorkingMemory& memory);
   void Add(std::string_view key);
   const std::string& packed() const { return packed_; }
@@ -28,11 +28,12 @@ class KeyList {
   std::string last_;
 };
 
-// Whether `packed` is a list of just `count` keys. Thread-safe; never blocks.
+// Whether `packed` is a list of `count` keys. Thread-safe; never blocks.
 bool IsKeyList(std::string_view packed, std::uint64_t count);
 
-// Key number `number` of a list; nothing if it has fewer, or is none. Goes
-// through all before. Thread-safe; never blocks.
+// Returns key `number` of a list, after a walk through all keys before it.
+// Returns nothing if the list has fewer keys, or is malformed. Thread-safe;
+// never blocks.
 std::optional<std::string> KeyAt(std::string_view packed, std::uint64_t number);
 
 }  // namespace forebay::dataset::shards

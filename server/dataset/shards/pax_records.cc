@@ -13,7 +13,7 @@ absl::Status Malformed() {
   return absl::DataLossError("the pax attributes of a member are malformed");
 }
 
-// All of `text` must be digits.
+// `text` must be digits only.
 absl::StatusOr<std::uint64_t> ParseDecimal(std::string_view text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -65,7 +65,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(
   std::string_view text(reinterpret_cast<const char*>(data.data()),
                         data.size());
   PaxRecords records;
-  // Some writers count the padding in.
+  // Some writers include the padding.
   while (!text.empty() && text.front() != '\0') {
     FOREBAY_ASSIGN_OR_RETURN(const Record record, TakeRecord(text));
     FOREBAY_RETURN_IF_ERROR(Apply(record, records));

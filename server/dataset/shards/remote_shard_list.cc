@@ -14,24 +14,20 @@
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/object_listing.h"
 #include "server/dataset/path_order.h"
 #include "server/dataset/shards/brace_expansion.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-// Objects asked for at once.
-constexpr std::size_t kThreads = 16;
+constexpr std::size_t kThreads = 16;  // each asks for one object
 
-bool HasWildcard(std::string_view text) {
-  return text.find_first_of("*?[") != text.npos;
-}
-
-// The versions of all that are named.
-class Inquiry {
+// Finds the versions of the shards that are named.
+class VersionQuery {
  public:
-  Inquiry(storage::ObjectLister& lister, const storage::Root& root,
-          const std::stop_token& stop, std::vector<Shard>& named)
+  VersionQuery(storage::ObjectLister& lister, const storage::Root& root,
+               const std::stop_token& stop, std::vector<Shard>& named)
       : lister_(lister), root_(root), stop_(stop), named_(named) {}
 
   absl::Status Run() {
@@ -67,40 +63,30 @@ class Inquiry {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Counts one more in `shards`, with so long a name.
+// Counts one more shard of that name.
 absl::Status CountShard(std::vector<Shard>& shards, std::string_view name,
                         base::WorkingMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, 1));
   return memory.Grow(base::HeapBytes(name.size()));
 }
 
-// For each pattern what fits it, in Python's order of names.
+// Finds the shards that fit each pattern, in Python's order of names.
 absl::Status FindFitting(storage::ObjectLister& lister,
                          const storage::Root& root, base::WorkingMemory& memory,
                          const std::stop_token& stop,
                          std::map<std::string, std::vector<Shard>>& fitting) {
-  base::Mutex mutex;
-  absl::Status counted;
-  // Ends the list, too, when its objects can not be kept.
-  std::stop_source full;
-  const std::stop_callback on_stop(stop, [&full] { full.request_stop(); });
-  const auto take = [&](const storage::ListedObject& object) {
-    for (auto& [pattern, shards] : fitting) {
-      // A backslash is a character; what is hidden must be asked for.
-      if (fnmatch(pattern.c_str(), object.name.c_str(),
-                  FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
-        continue;
-      base::MutexLock lock(&mutex);
-      if (counted.ok()) counted = CountShard(shards, object.name, memory);
-      if (counted.ok()) {
-        shards.push_back({object.name, object.version});
-      } else {
-        full.request_stop();
-      }
-    }
-  };
-  const absl::Status listed = lister.List(root, take, full.get_token());
-  FOREBAY_RETURN_IF_ERROR(counted);
+  const absl::Status listed =
+      TakeObjects(lister, root, stop, [&](const storage::ListedObject& object) {
+        for (auto& [pattern, shards] : fitting) {
+          // A backslash is a character; a hidden name must be asked for.
+          if (fnmatch(pattern.c_str(), object.name.c_str(),
+                      FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
+            continue;
+          FOREBAY_RETURN_IF_ERROR(CountShard(shards, object.name, memory));
+          shards.push_back({object.name, object.version});
+        }
+        return absl::OkStatus();
+      });
   FOREBAY_RETURN_IF_ERROR(listed);
   for (auto& [pattern, shards] : fitting) {
     if (shards.empty())
@@ -131,10 +117,10 @@ absl::StatusOr<std::vector<Shard>> ListRemoteShards(
       named.push_back({one, {}});
     }
   }
-  FOREBAY_RETURN_IF_ERROR(Inquiry(lister, root, stop, named).Run());
+  FOREBAY_RETURN_IF_ERROR(VersionQuery(lister, root, stop, named).Run());
   if (!fitting.empty())
     FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, memory, stop, fitting));
-  // Found ones are copied: a pattern may be named twice.
+  // Copies what was found, for a pattern may be named twice.
   std::vector<Shard> shards;
   auto next_named = named.begin();
   for (const std::string& one : expanded) {

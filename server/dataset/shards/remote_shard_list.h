@@ -12,15 +12,14 @@
 
 namespace forebay::dataset::shards {
 
-// The objects that `patterns` name below `root`, and their present versions, as
-// ListShards does with files. Objects that are named are asked for one by one,
-// several at a time; a pattern with '*', '?' or '[…]' takes a list of all that
-// lies below the root.
+// Returns the objects that `patterns` name below `root`, in their present
+// versions, as ListShards does with files. Asks for named objects one by one,
+// several at a time. A pattern with '*', '?' or '[…]' takes a list of all objects
+// below the root. Counts the objects in `memory`.
 //
-// Blocks for the network, but not for long once `stop` is requested. Errors
-// name the pattern or object: NOT_FOUND, INVALID_ARGUMENT (a malformed
-// pattern), RESOURCE_EXHAUSTED (that of `memory`, in which the objects are
-// counted), those of the lister.
+// Blocks for the network, but returns soon after `stop` is requested. Errors
+// name the pattern or object: NOT_FOUND; INVALID_ARGUMENT: a malformed pattern;
+// RESOURCE_EXHAUSTED: that of `memory`; those of the lister.
 absl::StatusOr<std::vector<Shard>> ListRemoteShards(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

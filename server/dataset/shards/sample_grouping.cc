@@ -32,7 +32,7 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      ": two members have the extension ", extension));
   }
   if (extension == "__bad__" && member.length > 0) current_is_bad_ = true;
-  // In a vector that grows.
+  // The parts are in a vector that grows.
   const std::uint64_t bytes =
       3 * sizeof(SamplePart) + base::HeapBytes(extension.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));

@@ -24,25 +24,25 @@ struct GroupedSample {
   std::vector<SamplePart> parts;
 };
 
-// Groups the members of one shard into samples as webdataset does: consecutive
-// members with one key are a sample; members that are part of none in between
-// do not end it; a sample with something in its "__bad__" is left out.
+// Groups the members of one shard into samples as webdataset does. Consecutive
+// members with one key are a sample; members of no sample in between do not end
+// it. A sample whose "__bad__" is not empty is left out.
 //
-// Not thread-safe; owns the sample that is not complete yet, and counts it in
-// `memory`, which outlives it; never blocks. RESOURCE_EXHAUSTED: that of
-// `memory`. INVALID_ARGUMENT, naming shard and key: a sample has two members of
-// one extension, or one of those that webdataset reserves.
+// Not thread-safe. Owns the incomplete sample, and counts it in `memory`, which
+// outlives it. Never blocks. RESOURCE_EXHAUSTED: that of `memory`.
+// INVALID_ARGUMENT, naming shard and key: a sample has two members of one
+// extension, or an extension that webdataset reserves.
 class SampleGrouping {
  public:
   SampleGrouping(std::string shard, base::WorkingMemory* memory)
       : shard_(std::move(shard)), memory_(memory) {}
 
-  // Takes the shard's next member; appends the sample that ended before it, if
-  // one did, to `samples`.
+  // Takes the shard's next member. If that ends a sample, appends the sample to
+  // `samples`.
   absl::Status Add(const TarMember& member,
                    std::vector<GroupedSample>* samples);
 
-  // No member follows: appends the last sample.
+  // To be called after the last member: appends the last sample.
   void Finish(std::vector<GroupedSample>* samples);
 
  private:

@@ -20,8 +20,8 @@ bool IsMetadata(std::string_view name) {
   return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
 }
 
-// Whether the second expression's first group matches `key`: behind its start
-// or a slash there must be something, without a dot, up to its end.
+// Whether the second expression's first group matches `key`: what follows its
+// start, or a slash, must not be empty and have no dot up to its end.
 bool IsKey(std::string_view key) {
   if (key.empty()) return false;
   const std::size_t dot = key.rfind('.');

@@ -7,18 +7,17 @@
 
 namespace forebay::dataset::shards {
 
-// A member's name, taken apart as webdataset does.
+// A member's name, split as webdataset does.
 struct SampleName {
-  // Names the sample: all before the file name's first dot, its directories
-  // included.
+  // Names the sample: all before the file name's first dot, with directories.
   std::string_view key;
-  // All behind that dot, in lower case (ASCII's letters).
+  // All behind that dot, with ASCII letters in lower case.
   std::string extension;
 };
 
-// Nothing: the member is part of no sample, for it has no extension or no key,
-// or is metadata (its first component is "__…__"). The key points into `name`.
-// Thread-safe; never blocks.
+// Returns nothing if the member is part of no sample: it has no extension or no
+// key, or is metadata (its first component is "__…__"). The key points into
+// `name`. Thread-safe; never blocks.
 std::optional<SampleName> SplitSampleName(std::string_view name);
 
 }  // namespace forebay::dataset::shards

@@ -7,7 +7,7 @@
 
 namespace forebay::dataset::shards {
 
-// A tar archive of a dataset, and what it must still be when it is read.
+// A tar archive of a dataset, in the version that reads must find.
 struct Shard {
   std::string path;  // below the dataset's root
   storage::ObjectVersion version;

@@ -15,12 +15,12 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// How often shards are listed that change while they are scanned.
+// Shards that change while they are scanned are listed so often.
 constexpr int kMaxTries = 3;
 // Reads of headers take at most this part of the memory.
 constexpr std::uint64_t kReadsPart = 32;
 
-// Of the shards alone.
+// Names the shards, whatever the fields.
 std::string NameOf(const ShardRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
@@ -37,26 +37,30 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   const std::string key = absl::StrCat(
       absl::StrJoin(request.fields.fields(), " "), std::string(1, '\0'), name);
   const XXH128_hash_t digest = XXH3_128bits(key.data(), key.size());
-  // Of equal digests, Find tells that the shards are others.
-  auto index =
-      search_.Find({digest.high64, digest.low64}, stop,
-                   [&](const IndexPtr& known, const std::stop_token& search) {
-                     return Find(request, name, known, warnings, search);
-                   });
-  if (!index.ok()) return base::Annotate(index.status(), request.root->uri());
-  return std::make_shared<const ShardDataset>(*std::move(index), request.root,
+  // If two digests are equal, FindIndex notices that the shards are others.
+  FOREBAY_ASSIGN_OR_RETURN(
+      IndexPtr index,
+      search_.Find({digest.high64, digest.low64}, request.root->uri(), stop,
+                   [&](const Search::Known& known,
+                       const std::stop_token& search) {
+                     return FindIndex(request, name, known.item, warnings,
+                                      search);
+                   }));
+  return std::make_shared<const ShardDataset>(std::move(index), request.root,
                                               budget_);
 }
 
-absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::Find(
+absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
     const ShardRequest& request, const std::string& name, const IndexPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
-    // A shard that was replaced or touched between two looks at it.
+    // A shard was replaced or touched between the list and the scan.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
-    if (!changed || tries == kMaxTries) return index;
+    if (index.ok()) return index;
+    if (!changed || tries == kMaxTries)
+      return base::Annotate(index.status(), request.root->uri());
   }
 }
 
@@ -67,8 +71,9 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards,
                            request.list(memory, stop));
   if (known != nullptr && known->IsOf(request.fields, shards)) return known;
-  if (IndexPtr kept = Load(request, name, shards, warnings); kept != nullptr) {
-    return kept;
+  if (IndexPtr saved = Load(request, name, shards, warnings);
+      saved != nullptr) {
+    return saved;
   }
   ShardScanOptions options;
   options.shards_at_once =
@@ -91,7 +96,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   return index;
 }
 
-// Null if there is none that can still be used.
+// Returns null if the disk has none that can still be used.
 ShardCatalog::IndexPtr ShardCatalog::Load(
     const ShardRequest& request, const std::string& name,
     const std::vector<Shard>& shards,

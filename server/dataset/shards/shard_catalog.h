@@ -24,54 +24,56 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards, and how to look at it.
+// A dataset of shards, and how to scan it.
 struct ShardRequest {
   std::shared_ptr<const storage::Root> root;
-  // Tells sets of shards below equal roots apart, such as by their patterns.
+  // Tells apart sets of shards below one root, such as by their patterns.
   std::string name;
   FieldChoice fields;
-  // The shards, in their order, with their present versions; counted in the
+  // Returns the shards, in their order and present versions, counted in the
   // memory.
   std::function<absl::StatusOr<std::vector<Shard>>(base::WorkingMemory&,
                                                    const std::stop_token&)>
       list;
   storage::ByteSource* source = nullptr;
-  // How headers are read: of so many shards at once, at least one.
-  std::size_t shards_at_once = 16;
+  std::size_t shards_at_once = 16;  // see ShardScanOptions
   ReadSizes read_sizes = {};
 };
 
-// All datasets of shards that are open. Shards are listed anew for each who
-// opens them; their index is shared in memory, and found on disk, as long as
-// they are the same in the same versions.
+// All datasets of shards that are open. Each Open lists the shards anew. While
+// they are the same shards in the same versions, it shares their index in
+// memory, or finds it on disk.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same shards, but not for long once its
+// for reads, and for another Open of the same shards, but returns soon after its
 // stop is requested.
 class ShardCatalog {
  public:
-  // Where indexes are kept; empty: in memory only. The budget outlives it and
-  // the datasets.
+  // Saves indexes in that directory. If it is empty, they are in memory only.
+  // The budget outlives the catalog and the datasets.
   ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget)
       : budget_(budget),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<ShardIndexStore>(
                                              index_directory, budget)) {}
 
-  // What went wrong without harm is added to `warnings`, a sentence each.
-  // Errors name the root: those of `list` and of ScanShards; CANCELLED:
-  // stopped; RESOURCE_EXHAUSTED: the budget has no room.
+  // Adds to `warnings`, a sentence each, what failed without harm. Errors name
+  // the root: those of `list` and of ScanShards; CANCELLED: stopped;
+  // RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ShardRequest& request, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
  private:
   using IndexPtr = std::shared_ptr<const ShardIndex>;
+  using Search =
+      SingleFlight<std::pair<std::uint64_t, std::uint64_t>, ShardIndex>;
 
-  absl::StatusOr<IndexPtr> Find(const ShardRequest& request,
-                                const std::string& name, const IndexPtr& known,
-                                std::vector<std::string>* warnings,
-                                const std::stop_token& stop) const;
+  absl::StatusOr<IndexPtr> FindIndex(const ShardRequest& request,
+                                     const std::string& name,
+                                     const IndexPtr& known,
+                                     std::vector<std::string>* warnings,
+                                     const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> FindOnce(const ShardRequest& request,
                                     const std::string& name,
                                     const IndexPtr& known,
@@ -83,8 +85,8 @@ class ShardCatalog {
 
   base::MemoryBudget* const budget_;
   const std::optional<ShardIndexStore> store_;
-  // By a digest of what tells them apart, which may be long.
-  SingleFlight<std::pair<std::uint64_t, std::uint64_t>, ShardIndex> search_;
+  // By a digest of what tells datasets apart, which may be long.
+  Search search_;
 };
 
 }  // namespace forebay::dataset::shards

@@ -12,9 +12,8 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards by its index, which may be shared, and the root that it
-// is read through, which is its own. A field's name is the first of its
-// alternatives.
+// A dataset of shards. It may share its index with others, and has a root of its
+// own to read through. A field's name is the first of its alternatives.
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,
@@ -43,7 +42,7 @@ class ShardDataset final : public Dataset {
   const std::shared_ptr<const ShardLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   std::vector<Field> fields_;
-  const std::vector<std::string> classes_;  // shards name none
+  const std::vector<std::string> classes_;  // empty: shards name none
 };
 
 }  // namespace forebay::dataset::shards

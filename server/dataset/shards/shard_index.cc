@@ -1,36 +1,14 @@
 #include "server/dataset/shards/shard_index.h"
 
 #include <algorithm>
-#include <concepts>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "server/dataset/index_file.h"
+#include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::shards {
-namespace {
-
-absl::Status Broken(std::string_view what, std::uint64_t number) {
-  return absl::DataLossError(absl::StrCat("index: ", std::string(what), " ",
-                                          number, " is out of range"));
-}
-
-template <std::integral Number>
-void Update(XXH3_state_t* state, Number number) {
-  XXH3_128bits_update(state, &number, sizeof(number));
-}
-
-void Update(XXH3_state_t* state, std::string_view text) {
-  Update(state, std::uint64_t{text.size()});
-  XXH3_128bits_update(state, text.data(), text.size());
-}
-
-}  // namespace
-
 ShardIndex::ShardIndex(ShardIndexParts parts, FieldChoice fields)
     : parts_(std::move(parts)),
       fields_(std::move(fields)),
@@ -66,9 +44,9 @@ absl::Status ShardIndex::CheckCounts() {
   const std::uint64_t members = parts_.members.size();
   size_ = members / fields_.size();
   if (members % fields_.size() != 0)
-    return Broken("number of members", members);
+    return DamagedIndex("number of members", members);
   if (parts_.alternatives.size() != size_ * alternatives_each_) {
-    return Broken("number of alternatives", parts_.alternatives.size());
+    return DamagedIndex("number of alternatives", parts_.alternatives.size());
   }
   return absl::OkStatus();
 }
@@ -77,10 +55,10 @@ absl::Status ShardIndex::CheckShards() const {
   const auto& shards = parts_.shards;
   const std::uint64_t names = parts_.names.size();
   if (shards.empty() ? size_ > 0 : shards.front().first_sample != 0) {
-    return Broken("first sample of shard", 0);
+    return DamagedIndex("first sample of shard", 0);
   }
   if (shards.empty() ? !parts_.keys.empty() : shards.front().keys_offset != 0) {
-    return Broken("keys of shard", 0);
+    return DamagedIndex("keys of shard", 0);
   }
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const ShardRecord& shard = shards[i];
@@ -88,16 +66,16 @@ absl::Status ShardIndex::CheckShards() const {
         shard.path_length > names - shard.path_offset ||
         shard.path_length == 0 ||
         PathOf(shard).find('\0') != std::string::npos) {
-      return Broken("path of shard", i);
+      return DamagedIndex("path of shard", i);
     }
     if (shard.first_sample > EndOf(i) || EndOf(i) > size_) {
-      return Broken("first sample of shard", i);
+      return DamagedIndex("first sample of shard", i);
     }
     const std::uint64_t keys_end =
         i + 1 < shards.size() ? shards[i + 1].keys_offset : parts_.keys.size();
     if (shard.keys_offset > keys_end || keys_end > parts_.keys.size() ||
         !IsKeyList(KeysOf(i), EndOf(i) - shard.first_sample)) {
-      return Broken("keys of shard", i);
+      return DamagedIndex("keys of shard", i);
     }
   }
   return absl::OkStatus();
@@ -113,7 +91,7 @@ absl::Status ShardIndex::CheckSamples() const {
         if (member.offset > shard.size ||
             member.length > shard.size - member.offset ||
             member.alternative >= fields_.alternatives(field).size()) {
-          return Broken("field of sample", sample);
+          return DamagedIndex("field of sample", sample);
         }
       }
     }
@@ -122,24 +100,18 @@ absl::Status ShardIndex::CheckSamples() const {
 }
 
 void ShardIndex::Summarize() {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  for (const std::string& field : fields_.fields()) Update(&state, field);
+  VersionDigest digest;
+  for (const std::string& field : fields_.fields()) digest.Add(field);
   for (std::size_t i = 0; i < parts_.shards.size(); ++i) {
     const ShardRecord& shard = parts_.shards[i];
-    Update(&state, PathOf(shard));
-    Update(&state, EndOf(i) - shard.first_sample);
-    Update(&state, shard.size);
-    Update(&state, shard.stamp);
+    digest.Add(PathOf(shard));
+    digest.Add(EndOf(i) - shard.first_sample);
+    digest.Add(shard.size);
+    digest.Add(shard.stamp);
   }
-  XXH3_128bits_update(&state, parts_.members.data(),
-                      parts_.members.size() * sizeof(MemberRecord));
-  XXH3_128bits_update(&state, parts_.alternatives.data(),
-                      parts_.alternatives.size());
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
-  static_assert(sizeof(canonical.digest) == sizeof(Version));
-  std::memcpy(version_.data(), canonical.digest, sizeof(Version));
+  digest.AddItems(parts_.members.data(), parts_.members.size());
+  digest.AddItems(parts_.alternatives.data(), parts_.alternatives.size());
+  version_ = digest.Get();
   longest_.resize(fields_.size());
   for (std::uint64_t sample = 0; sample < size_; ++sample) {
     largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);

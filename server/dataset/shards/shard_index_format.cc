@@ -1,6 +1,5 @@
 #include "server/dataset/shards/shard_index_format.h"
 
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -11,13 +10,11 @@
 namespace forebay::dataset::shards {
 namespace {
 
-constexpr char kMagic[8] = {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'};
-constexpr std::uint32_t kFormatVersion = 3;
+constexpr IndexFileType kType = {
+    {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'}, 3, 0};
 
 struct Header {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t zero;
+  IndexFileType type;
   std::uint64_t shards;
   std::uint64_t members;
   std::uint64_t alternatives;
@@ -33,8 +30,7 @@ std::string EncodeShardIndex(const ShardIndex& index) {
   const ShardIndexParts& parts = index.parts();
   const std::string fields = absl::StrJoin(parts.fields, " ");
   Header header = {};
-  std::memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.version = kFormatVersion;
+  header.type = kType;
   header.shards = parts.shards.size();
   header.members = parts.members.size();
   header.alternatives = parts.alternatives.size();
@@ -59,21 +55,10 @@ std::string EncodeShardIndex(const ShardIndex& index) {
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
     absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
-  Header header;
-  if (bytes.size() < sizeof(header) + kIndexFileChecksumBytes) {
-    return DamagedIndexFile("is too short");
-  }
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
-    return DamagedIndexFile("is something else");
-  }
-  if (header.version != kFormatVersion || header.zero != 0) {
-    return DamagedIndexFile("is of another version");
-  }
-  FOREBAY_ASSIGN_OR_RETURN(bytes, UnsealIndexFile(bytes));
-  bytes.remove_prefix(sizeof(header));
+  FOREBAY_ASSIGN_OR_RETURN(const Header header,
+                           TakeIndexFileHeader<Header>(kType, bytes));
   ShardIndexParts parts;
-  // What the parts are copied to is no longer than where they come from.
+  // The parts are no longer in memory than in the file.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation, memory.Keep(ShardIndex::Bytes(0, 0, 0, bytes.size())));
   std::string fields;

@@ -10,8 +10,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/shards/shard_index.h"
 
-// The file that keeps an index of shards. Little-endian, nothing between the
-// parts:
+// The file of a ShardIndex:
 //
 //   header       64 bytes: magic "FBYSHARD"; version (3) and zero as u32;
 //                numbers of shards, of members and of alternatives, bytes of
@@ -24,18 +23,16 @@
 //   keys         bytes, see KeyList
 //   fields       text, with blanks between
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
-//
-// The checksum finds accidents; whoever can write the file can write any
-// index, but not one that makes a reader go out of bounds.
+// See index_file.h.
 
 namespace forebay::dataset::shards {
 
-// The bytes of the file. Thread-safe; never blocks.
+// Returns the bytes of the file. Thread-safe; never blocks.
 std::string EncodeShardIndex(const ShardIndex& index);
 
-// The index in `bytes`, which keeps its part of `memory`. DATA_LOSS: damaged,
-// or of another version of this file format; RESOURCE_EXHAUSTED: that of
-// `memory`. Thread-safe; never blocks.
+// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
+// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`.
+// Thread-safe; never blocks.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
     absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
 

@@ -12,13 +12,13 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Of the file beside the index's parts.
+// Bytes of the file besides the index's parts.
 constexpr std::uint64_t kFileBytes = 4096;
 
 }  // namespace
 
-// Where two datasets' digests are the same, one takes the other's place: then
-// neither finds its own, and both are scanned.
+// Two datasets with one digest replace each other's file. Then neither finds its
+// own, and both are scanned.
 std::string ShardIndexStore::PathOf(std::string_view dataset,
                                     const FieldChoice& fields) const {
   std::string text(dataset);

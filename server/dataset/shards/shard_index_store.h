@@ -17,30 +17,30 @@
 
 namespace forebay::dataset::shards {
 
-// Indexes of shards on disk, one file a dataset, in a directory that only the
-// daemon's user may write. What the shards are now decides whether an index is
-// still of use: they are listed anew each time, and compared. Immutable and
-// thread-safe. All calls block for the disk; their errors name the file.
+// Indexes of shards on disk, one file a dataset (own_file.h), in a directory that
+// only the daemon's user may write. An index is of use only while the shards have
+// the versions that it has. Immutable and thread-safe. All calls block for the
+// disk; their errors name the file.
 class ShardIndexStore {
  public:
-  // `directory` is made, for its owner alone, when first written to; its parent
-  // must exist. The budget outlives it and the indexes.
+  // The first write makes `directory`, for its owner alone. The budget outlives
+  // the store and the indexes.
   ShardIndexStore(std::string directory, base::MemoryBudget* budget)
       : directory_(std::move(directory)), budget_(budget) {}
 
-  // `dataset` tells datasets with the same fields apart; any text. NOT_FOUND:
-  // none is kept, or it is of other shards or other versions of them.
-  // DATA_LOSS: it is damaged or of another version of the format.
-  // PERMISSION_DENIED: the file belongs to somebody else. RESOURCE_EXHAUSTED:
-  // the budget has no room for it. Others: the disk's.
+  // `dataset`, any text, tells datasets with the same fields apart. NOT_FOUND:
+  // there is none, or it is of other shards or versions. DATA_LOSS: it is damaged
+  // or of another version of the format. PERMISSION_DENIED: the file belongs to
+  // another user. RESOURCE_EXHAUSTED: the budget has no room for it. Others: the
+  // disk's.
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
       std::string_view dataset, const FieldChoice& fields,
       absl::Span<const Shard> shards) const;
 
-  // Errors as Load's; on failure what was kept before is still there.
+  // Errors as Load's; on failure the former index is still there.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
 
-  // OK, too, if none is kept.
+  // Succeeds, too, if there is none.
   absl::Status Remove(std::string_view dataset,
                       const FieldChoice& fields) const;
 

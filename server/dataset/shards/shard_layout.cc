@@ -10,17 +10,17 @@
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_parser.h"
 
-// One look is a chain of reads, each begun by the one before. The first takes
-// the shard in whatever revision it has now; the others must find that one. If
-// they do not, the look begins anew.
+// A rescan is a chain of reads, each begun by the one before. The first takes the
+// shard in its present revision. If another read finds a different revision, the
+// rescan begins anew.
 
 namespace forebay::dataset::shards {
 namespace {
 
-// A shard that is touched again all the while is no shard to read from.
+// A shard that is touched again and again cannot be read.
 constexpr int kMaxScans = 8;
 
-// Kept alive by the read under way.
+// The read in flight keeps it alive.
 class Rescan final : public std::enable_shared_from_this<Rescan> {
  public:
   using Done = ShardLayout::Done;
@@ -73,7 +73,7 @@ class Rescan final : public std::enable_shared_from_this<Rescan> {
     if (bytes->size() != length) return Fail(kRewritten);
     const absl::Status taken = parser_->Take(bytes->span());
     if (absl::IsResourceExhausted(taken)) return done_(taken);
-    // Else it is no archive any more, or lacks what was chosen.
+    // The shard is no archive any more, or lacks a chosen field.
     if (!taken.ok()) return Fail(kRewritten);
     Next();
   }
@@ -110,7 +110,7 @@ class Rescan final : public std::enable_shared_from_this<Rescan> {
 void ShardLayout::LookAgain(const storage::ReadRequest& read,
                             storage::ByteSource& source, Done done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Somebody has looked meanwhile.
+  // Another rescan has ended meanwhile.
   if (known != read.version.revision) return done(known);
   std::make_shared<Rescan>(index_, budget_, read, source, std::move(done))
       ->Begin();

@@ -12,11 +12,12 @@
 
 namespace forebay::dataset::shards {
 
-// What lies where in the shards of an index. A shard that was touched is
-// surveyed anew, by its headers; if its samples are where they were, the index
-// knows it by its new ctime from then on.
+// The layout of an index's shards. Reads the headers of a shard again after it
+// was touched. If its samples are where they were, the index knows it by its new
+// ctime from then on.
 //
-// As ObjectLayout says. Looks are counted in the budget, which outlives it.
+// Threads, blocking and errors are as ObjectLayout says. Counts what it reads in
+// the budget, which outlives it.
 class ShardLayout final : public storage::ObjectLayout {
  public:
   ShardLayout(std::shared_ptr<const ShardIndex> index,

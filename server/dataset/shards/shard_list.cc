@@ -28,10 +28,6 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-bool HasWildcard(std::string_view text) {
-  return text.find_first_of("*?[") != text.npos;
-}
-
 std::string Join(std::string_view directory, std::string_view name) {
   std::string path(directory);
   if (!path.empty()) path += '/';
@@ -44,7 +40,7 @@ class Listing {
           const std::stop_token& stop)
       : root_(root), memory_(memory), stop_(stop) {}
 
-  // One pattern, without braces.
+  // Adds the files of one pattern, which has no braces.
   absl::Status Add(const std::string& pattern) {
     FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
     if (!HasWildcard(pattern)) return AddFile(pattern);
@@ -91,8 +87,8 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // What fits `component` in each of `directories`: of files where it is the
-  // last one, else of directories.
+  // Finds what fits `component` in each of `directories`: files if it is the
+  // last component, else directories.
   absl::StatusOr<std::vector<std::string>> Descend(
       const std::vector<std::string>& directories, const std::string& component,
       bool last) const {
@@ -107,7 +103,7 @@ class Listing {
       FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                                NamesIn(directory));
       for (const std::string& name : names) {
-        // A backslash is a character; what is hidden must be asked for.
+        // A backslash is a character; a hidden name must be asked for.
         if (fnmatch(component.c_str(), name.c_str(),
                     FNM_NOESCAPE | FNM_PERIOD) != 0) {
           continue;
@@ -127,7 +123,7 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // As in Python's glob, what cannot be looked at does not fit.
+  // As in Python's glob, an entry that stat fails for does not fit.
   bool Fits(const std::string& path, bool file) const {
     const auto stat = root_.Stat(path);
     return stat.ok() && (stat->type == FileType::kDirectory) != file;

@@ -12,16 +12,16 @@
 
 namespace forebay::dataset::shards {
 
-// The shards that `patterns` name beneath `root`, and their present versions.
-// Braces are expanded (brace_expansion.h), in their order; then '*', '?' and
-// '[…]' stand for all files that they fit, as in Python's glob, each pattern's
-// in Python's order of names. A shard may be named twice.
+// Returns the shards that `patterns` name beneath `root`, in their present
+// versions. Expands braces (brace_expansion.h), in their order. Then '*', '?'
+// and '[…]' stand for all files that they fit, as in Python's glob; each
+// pattern's files come in Python's order of names. A shard may be named twice.
+// Counts the shards in `memory`.
 //
-// Blocks for the disk, until `stop` is requested at the longest. Errors name
-// the pattern or path: NOT_FOUND (no file fits), INVALID_ARGUMENT (a malformed
-// pattern; no regular file), those of LocalRoot. Without one: CANCELLED: it was
-// stopped; RESOURCE_EXHAUSTED: that of `memory`, in which the shards are
-// counted.
+// Blocks for the disk, at most until `stop` is requested. Errors name the
+// pattern or path: NOT_FOUND: no file fits; INVALID_ARGUMENT: a malformed
+// pattern, or no regular file; those of LocalRoot. Errors without one:
+// CANCELLED: stopped; RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::vector<Shard>> ListShards(
     const storage::local::LocalRoot& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

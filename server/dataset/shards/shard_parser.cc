@@ -30,7 +30,7 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
   std::vector<TarMember> members;
   const absl::Status walked = walk_.See(read->offset, bytes, &members);
-  // Of several faults the first is told, however much is read at a time.
+  // Reports the first of several faults, however much is read at a time.
   std::vector<GroupedSample> found;
   for (const TarMember& member : members) {
     FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &found));

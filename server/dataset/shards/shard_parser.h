@@ -17,23 +17,23 @@
 
 namespace forebay::dataset::shards {
 
-// How much to read at a time, in bytes; at least a header. Where the next
-// header lies no further off than the last read was long, the next is twice as
-// long: reading small files is cheaper than stepping over them. Where it lies
-// further off, half as long. The slower a read begins (a network's), the longer
-// the shortest should be.
+// How much to read at a time, in bytes; at least a header. A read is twice as
+// long as the last one if the next header lies no further off than that was
+// long: to read small files is cheaper than to step over them. It is half as
+// long if the header lies further off. The longer a read takes to begin, as over
+// a network, the larger the minimum should be.
 struct ReadSizes {
   std::uint64_t min = 4096;
   std::uint64_t max = std::uint64_t{1} << 18;
 };
 
-// Finds the samples of one shard from its headers. It says what to read, and is
-// given that.
+// Finds the samples of one shard from its headers. It reads nothing itself: it
+// says what to read, and is given the bytes.
 //
-// Not thread-safe; `fields` must outlive it, and `memory`, in which samples are
-// counted; never blocks. Errors name the shard: those of TarWalk,
-// SampleGrouping, FieldChoice and Pack; RESOURCE_EXHAUSTED, without one: that
-// of `memory`.
+// Not thread-safe. `fields` must outlive it, and `memory`, which counts the
+// samples. Never blocks. Errors name the shard: those of TarWalk,
+// SampleGrouping, FieldChoice and Pack. RESOURCE_EXHAUSTED, without the shard:
+// that of `memory`.
 class ShardParser {
  public:
   static absl::StatusOr<ShardParser> Create(const Shard& shard,
@@ -41,13 +41,14 @@ class ShardParser {
                                             const ReadSizes& read_sizes,
                                             base::WorkingMemory* memory);
 
-  // What to read next, within the shard. Nothing: all samples were found.
+  // Returns what to read next, within the shard; nothing if all samples were
+  // found.
   std::optional<TarWalk::Range> next_read() const;
 
-  // Takes what next_read() asked for.
+  // Takes the bytes of next_read().
   absl::Status Take(absl::Span<const std::uint8_t> bytes);
 
-  // To be called once, when next_read() is nothing.
+  // To be called once, when next_read() returns nothing.
   ShardSamples TakeSamples() { return std::move(samples_); }
 
  private:

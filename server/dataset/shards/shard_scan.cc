@@ -10,21 +10,21 @@
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 
-// Shards are surveyed side by side, one read of each under way. What arrives is
-// queued, and worked off on the caller's thread alone: a read's `done` must not
-// block, and may be called from within Read.
+// Several shards are parsed side by side, each with one read in flight. Bytes
+// that arrive are queued, and the caller's thread alone takes them: a read's
+// `done` must not block, and may be called from within Read.
 
 namespace forebay::dataset::shards {
 namespace {
 
 struct Arrival {
   std::size_t shard = 0;
-  std::uint64_t length = 0;  // that was asked for; bytes
+  std::uint64_t length = 0;  // asked for; bytes
   absl::Status status;
   base::Bytes bytes;  // if that is OK
 };
 
-// Thread-safe. Shared with the reads under way, which may outlive a scan.
+// Thread-safe. Shared with the reads in flight, which may outlive a scan.
 class Arrivals {
  public:
   void Add(Arrival arrival) {
@@ -39,7 +39,7 @@ class Arrivals {
     changed_.NotifyOne();
   }
 
-  // Blocks until there is one; false: it was stopped.
+  // Blocks until there is an arrival. Returns false if it was stopped.
   bool Next(Arrival* arrival) {
     base::MutexLock lock(&mutex_);
     while (queue_.empty() && !stopped_) changed_.Wait(&mutex_);
@@ -140,7 +140,7 @@ class Scan {
     return absl::OkStatus();
   }
 
-  // What a read takes, and the members that can be found in it: a header each.
+  // Bytes of a read, and of the members in it, which take a header each.
   static std::uint64_t BytesFor(std::uint64_t length) {
     return storage::HeldBytes(length) +
            length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
@@ -154,7 +154,7 @@ class Scan {
   base::WorkingMemory& memory_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
   std::size_t begun_ = 0;
-  // Of the shards that were begun and are not done.
+  // Of the shards that are begun and not done.
   std::map<std::size_t, ShardParser> parsers_;
   std::vector<ShardSamples> samples_;
 };

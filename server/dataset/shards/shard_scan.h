@@ -16,18 +16,19 @@
 namespace forebay::dataset::shards {
 
 struct ShardScanOptions {
-  std::size_t shards_at_once = 16;  // at least 1; one read of each
+  std::size_t shards_at_once = 16;  // at least 1; each has one read in flight
   ReadSizes read_sizes;
   storage::ReadPurpose purpose;
-  std::stop_token stop;  // ends the scan before its end
+  std::stop_token stop;  // ends the scan early
 };
 
-// Indexes `shards`, objects beneath `root`, by reading their headers from
-// `source`; it keeps its part of `memory`. Blocks for the reads, but not for
-// long once its stop is requested; reads may still be under way then, and when
-// it returns an error. Errors name the shard: those of ShardParser and of the
-// source. Without one: CANCELLED: it was stopped; RESOURCE_EXHAUSTED: that of
-// `memory`.
+// Indexes `shards`, objects beneath `root`, by their headers, which it reads from
+// `source`. The index keeps its part of `memory`.
+//
+// Blocks for the reads, but returns soon after its stop is requested. Reads may
+// still be in flight then, and when it returns an error. Errors name the shard:
+// those of ShardParser and of the source. Errors without one: CANCELLED:
+// stopped; RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

@@ -20,7 +20,7 @@ constexpr std::size_t kType = 156;
 constexpr Field kMagic = {257, 6};
 constexpr Field kPrefix = {345, 155};
 
-// POSIX's. GNU's magic differs: there, other things lie where the prefix is.
+// POSIX's magic. GNU's differs, since GNU has no prefix there.
 constexpr std::string_view kUstar("ustar\0", 6);
 
 std::string_view Text(absl::Span<const std::uint8_t> block, Field field) {
@@ -36,7 +36,7 @@ absl::Status NotANumber() {
   return absl::DataLossError("a number in the tar header is malformed");
 }
 
-// Digits between blanks, up to a NUL or the end; none at all mean zero.
+// Parses digits between blanks, up to a NUL or the end. No digits mean zero.
 absl::StatusOr<std::uint64_t> ParseOctal(std::string_view text) {
   text = UpToNul(text);
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
@@ -51,8 +51,8 @@ absl::StatusOr<std::uint64_t> ParseOctal(std::string_view text) {
   return number;
 }
 
-// Numbers too large for octal digits are binary, big-endian, after a set bit;
-// the bit behind it is the sign.
+// Parses octal digits. A number too large for them is binary and big-endian,
+// behind a set bit and a sign bit.
 absl::StatusOr<std::uint64_t> ParseNumber(std::string_view text) {
   const auto first = static_cast<std::uint8_t>(text[0]);
   if ((first & 0x80) == 0) return ParseOctal(text);
@@ -65,8 +65,8 @@ absl::StatusOr<std::uint64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-// The sum of all bytes, those of the checksum itself taken as blanks; old
-// programs added them up as signed.
+// Checks the sum of all bytes, where the checksum's own count as blanks. Old
+// programs summed signed bytes.
 absl::Status CheckSum(absl::Span<const std::uint8_t> block) {
   const auto expected = ParseOctal(Text(block, kChecksum));
   std::int64_t plain = 0;
@@ -120,7 +120,7 @@ absl::StatusOr<std::optional<TarHeader>> ParseTarHeader(
   TarHeader header;
   header.kind = KindOf(type);
   header.name = UpToNul(Text(block, kName));
-  // Links, devices, directories and FIFOs have a size sometimes, data never.
+  // Links, devices, directories and FIFOs may have a size, but never data.
   header.has_data = type < '1' || type > '6';
   // In the old format a directory is a file whose name ends so.
   if (type == '\0' && header.name.ends_with('/')) {

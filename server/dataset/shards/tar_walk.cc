@@ -10,10 +10,10 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Of a name or of attributes; nobody writes as much.
+// Of a name or attributes; no program writes as much.
 constexpr std::uint64_t kLargestAttributes = std::uint64_t{1} << 20;  // bytes
 
-// The compression's name, or nothing.
+// Returns the compression's name, or nothing.
 std::string_view CompressionOf(absl::Span<const std::uint8_t> block) {
   const std::string_view begin(reinterpret_cast<const char*>(block.data()),
                                block.size());
@@ -156,7 +156,7 @@ absl::Status TarWalk::SeeAttributes(TarKind kind,
   return absl::OkStatus();
 }
 
-// To the header behind the data of this one.
+// Goes to the next header, behind the data of this one.
 absl::Status TarWalk::Skip(std::uint64_t data_bytes) {
   open_.reset();
   const std::uint64_t data = at_ + kTarBlock;
@@ -167,7 +167,7 @@ absl::Status TarWalk::Skip(std::uint64_t data_bytes) {
     return absl::DataLossError("the archive is truncated in a member's data");
   }
   const std::uint64_t rest = room - data_bytes - padding;
-  // Without the mark at its end an archive ends where a member does.
+  // An archive without the mark at its end ends with a member.
   if (rest > 0 && rest < kTarBlock) {
     return absl::DataLossError("the archive is truncated in the next header");
   }

@@ -20,16 +20,15 @@ struct TarMember {
   std::uint64_t length = 0;  // bytes; they lie within the archive
 };
 
-// Walks through a tar archive from header to header. It reads nothing itself:
-// it says which bytes it must see next, and never asks for the files' data. The
-// files, and their order, are those that Python's tarfile finds; archives that
-// are damaged anywhere are refused where tarfile takes some for their
-// beginning.
+// Walks through a tar archive from header to header. It reads nothing itself: it
+// says which bytes it must see next, and never asks for the files' data. It finds
+// the files that Python's tarfile finds, in their order. But it refuses any
+// archive that is damaged, while tarfile takes some for their intact beginning.
 //
-// Not thread-safe; owns what it keeps; never blocks. Errors name the archive
-// and the offset, and end the walk: DATA_LOSS (truncated, or no tar archive),
-// UNIMPLEMENTED (sparse files; attributes that rename all members; a compressed
-// archive).
+// Not thread-safe; owns what it stores; never blocks. Errors name the archive and
+// the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
+// UNIMPLEMENTED: sparse files, attributes that rename all members, or a
+// compressed archive.
 class TarWalk {
  public:
   struct Range {
@@ -40,16 +39,16 @@ class TarWalk {
   // `object` is the archive's name, `size` its bytes.
   static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size);
 
-  // What must be seen next. Nothing: the walk is over.
+  // Returns what it must see next; nothing if the walk is over.
   std::optional<Range> wanted() const;
 
-  // Shows `bytes`, which lie at `offset` in the archive. Goes on as long as
-  // what is wanted lies in them, and appends the files on the way to `files`.
+  // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as they
+  // reach, and appends the files on the way to `files`.
   absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                    std::vector<TarMember>* files);
 
  private:
-  // What headers before it say of a member; the first to say it counts.
+  // What earlier headers say of the next member; the first to say it counts.
   struct Overrides {
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;
@@ -69,8 +68,8 @@ class TarWalk {
 
   std::string object_;
   std::uint64_t size_ = 0;
-  std::uint64_t at_ = 0;  // of the header that is next, or was last
-  // That header, while the data behind it is wanted.
+  std::uint64_t at_ = 0;  // offset of the next header, or the last one
+  // That header, while its data is wanted.
   std::optional<TarHeader> open_;
   Overrides overrides_;
   bool over_ = false;

@@ -1,4 +1,4 @@
-#include "server/dataset/index_format.h"
+#include "server/dataset/folder/folder_index_format.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,13 @@
 #include "gtest/gtest.h"
 #include "tests/unit/server/base/ample_budget.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 constexpr std::uint32_t kFormat = 1;
 
 std::string Encoded() {
-  IndexParts parts;
+  FolderIndexParts parts;
   parts.names = "a1.jpg22.pnga/b3.jpg";
   parts.directories.resize(3);
   parts.directories[1] = {0, 1, 0, 0, {1, 2, 3, 4}};
@@ -26,24 +26,24 @@ std::string Encoded() {
   parts.records.emplace_back(0, 5, 500, 600);
   parts.scanned_at_nanos = 99;
   parts.link_context = 98;
-  auto index = Index::Create(std::move(parts));
+  auto index = FolderIndex::Create(std::move(parts));
   EXPECT_TRUE(index.ok()) << index.status();
-  return EncodeIndex(**index, kFormat);
+  return EncodeFolderIndex(**index, kFormat);
 }
 
-absl::StatusOr<std::shared_ptr<const Index>> Decode(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> Decode(
     const std::string& bytes, std::uint32_t format = kFormat) {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  return DecodeIndex(
+  return DecodeFolderIndex(
       absl::MakeConstSpan(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                           bytes.size()),
       format, memory);
 }
 
-TEST(IndexFormatTest, GivesBackWhatItWasGiven) {
+TEST(FolderIndexFormatTest, GivesBackWhatItWasGiven) {
   const auto index = Decode(Encoded());
   ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(EncodeIndex(**index, kFormat), Encoded());
+  EXPECT_EQ(EncodeFolderIndex(**index, kFormat), Encoded());
   EXPECT_EQ((*index)->parts().scanned_at_nanos, 99);
   EXPECT_EQ((*index)->parts().link_context, 98);
   EXPECT_EQ((*index)->parts().directories[2].stamp,
@@ -55,7 +55,7 @@ TEST(IndexFormatTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ((*index)->At(2).length, 500);
 }
 
-TEST(IndexFormatTest, LayoutIsAsDocumented) {
+TEST(FolderIndexFormatTest, LayoutIsAsDocumented) {
   const std::string bytes = Encoded();
   EXPECT_EQ(bytes.size(), 64 + 3 * 56 + 3 * 20 + 20 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYINDEX");
@@ -64,7 +64,7 @@ TEST(IndexFormatTest, LayoutIsAsDocumented) {
   EXPECT_EQ(bytes.substr(64 + 3 * 56 + 3 * 20, 20), "a1.jpg22.pnga/b3.jpg");
 }
 
-TEST(IndexFormatTest, EveryFlippedBitIsNoticed) {
+TEST(FolderIndexFormatTest, EveryFlippedBitIsNoticed) {
   const std::string bytes = Encoded();
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
@@ -74,7 +74,7 @@ TEST(IndexFormatTest, EveryFlippedBitIsNoticed) {
   }
 }
 
-TEST(IndexFormatTest, EveryOtherLengthIsNoticed) {
+TEST(FolderIndexFormatTest, EveryOtherLengthIsNoticed) {
   const std::string bytes = Encoded();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_EQ(Decode(bytes.substr(0, length)).status().code(),
@@ -84,10 +84,10 @@ TEST(IndexFormatTest, EveryOtherLengthIsNoticed) {
   EXPECT_FALSE(Decode(bytes + bytes).ok());
 }
 
-TEST(IndexFormatTest, AnotherDatasetFormatIsRefused) {
+TEST(FolderIndexFormatTest, AnotherDatasetFormatIsRefused) {
   EXPECT_EQ(Decode(Encoded(), kFormat + 1).status().code(),
             absl::StatusCode::kDataLoss);
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,30 +1,29 @@
-#include "server/dataset/revalidation.h"
+#include "server/dataset/folder/revalidation.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/fd.h"
-#include "server/dataset/tree_scan.h"
+#include "server/dataset/folder/tree_scan.h"
 #include "server/storage/local/file_stat.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 class Revalidation {
  public:
-  Revalidation(const storage::local::LocalRoot& root, const Index& index,
+  Revalidation(const storage::local::LocalRoot& root, const FolderIndex& index,
                std::uint64_t most_files)
       : root_(root),
         index_(index),
         step_(std::max<std::uint64_t>(
             (index.size() + most_files - 1) / most_files, 1)) {}
 
-  // Whether the directory of that number, whose samples end before `end`, is
-  // as it was.
+  // Whether that directory, whose samples end before `end`, is as it was.
   bool IsAsItWas(std::size_t number, std::uint64_t end,
                  std::vector<std::string>* warnings) {
-    const IndexDirectory& directory = index_.parts().directories[number];
+    const DirectoryRecord& directory = index_.parts().directories[number];
     const std::string_view path = index_.PathOf(directory);
     const auto fd = root_.OpenDirectory(path);
     if (!fd.ok()) return false;
@@ -42,28 +41,28 @@ class Revalidation {
   }
 
  private:
-  // What cannot be looked at tells when it is read.
+  // A file that stat fails for is checked when it is read.
   bool IsFileAsItWas(int directory, std::string_view path) const {
     const Sample sample = index_.At(next_);
     const auto stat = root_.StatEntry(
         directory, path,
         std::string_view(sample.object).substr(path.size() + 1));
     return !stat.ok() || stat->type != storage::local::FileType::kRegular ||
-           (std::min(stat->size, IndexRecord::kLargestSize) ==
+           (std::min(stat->size, FileRecord::kLargestSize) ==
                 sample.version.size &&
             stat->mtime_nanos == sample.version.stamp);
   }
 
   const storage::local::LocalRoot& root_;
-  const Index& index_;
+  const FolderIndex& index_;
   const std::uint64_t step_;
-  std::uint64_t next_ = 0;  // the next sample to be looked at
+  std::uint64_t next_ = 0;  // the next sample to be checked
 };
 
 }  // namespace
 
-bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
-                 const std::stop_token& stop,
+bool IsUnchanged(const storage::local::LocalRoot& root,
+                 const FolderIndex& index, const std::stop_token& stop,
                  std::vector<std::string>* warnings,
                  const RevalidationLimits& limits) {
   const auto& directories = index.parts().directories;
@@ -78,4 +77,4 @@ bool IsUnchanged(const storage::local::LocalRoot& root, const Index& index,
   return true;
 }
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,21 +1,23 @@
-#ifndef FOREBAY_SERVER_DATASET_INDEX_H_
-#define FOREBAY_SERVER_DATASET_INDEX_H_
+#ifndef FOREBAY_SERVER_DATASET_FOLDER_FOLDER_INDEX_H_
+#define FOREBAY_SERVER_DATASET_FOLDER_FOLDER_INDEX_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 
-// The state of a directory, by which a later look tells whether anything was
-// added, removed or renamed in it.
+// The state of a directory. It changes when anything is added, removed or
+// renamed in it.
 struct DirectoryStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -26,9 +28,9 @@ struct DirectoryStamp {
                          const DirectoryStamp&) = default;
 };
 
-// A directory of the tree and its own files, which are consecutive samples. The
-// path, relative to the root, is followed in the names by its files' names.
-struct IndexDirectory {
+// A directory of the tree and its own files, which are consecutive samples. Its
+// path is relative to the root. In the names, its files' names follow the path.
+struct DirectoryRecord {
   static constexpr std::uint32_t kNoLabel = UINT32_MAX;
 
   std::uint64_t path_offset = 0;  // bytes into the names
@@ -37,21 +39,21 @@ struct IndexDirectory {
   std::uint64_t first_sample = 0;
   DirectoryStamp stamp;
 };
-static_assert(sizeof(IndexDirectory) == 56);
+static_assert(sizeof(DirectoryRecord) == 56);
 
-// One sample's file. A file of more than 2^48 - 1 bytes counts as having just
-// these; reading it tells.
-class IndexRecord {
+// One sample's file. A file of more than 2^48 - 1 bytes is recorded as having
+// that many; reading it fails.
+class FileRecord {
  public:
   static constexpr std::uint64_t kLargestSize = (std::uint64_t{1} << 48) - 1;
-  // Bytes: objects' names may be longer than files'.
+  // Bytes. Objects may have longer names than files.
   static constexpr std::size_t kLongestName = UINT16_MAX;
 
-  IndexRecord() = default;
+  FileRecord() = default;
   // `name_offset` counts from the end of the directory's path; `name_length` is
   // at most kLongestName.
-  IndexRecord(std::uint32_t name_offset, std::size_t name_length,
-              std::uint64_t size, std::int64_t mtime_nanos);
+  FileRecord(std::uint32_t name_offset, std::size_t name_length,
+             std::uint64_t size, std::int64_t mtime_nanos);
 
   std::uint32_t name_offset() const { return name_offset_; }
   std::uint16_t name_length() const { return name_length_; }
@@ -72,39 +74,41 @@ class IndexRecord {
   std::uint16_t size_high_ = 0;
   std::uint16_t name_length_ = 0;
 };
-static_assert(sizeof(IndexRecord) == 20);
+static_assert(sizeof(FileRecord) == 20);
 
 // What an index is made of.
-struct IndexParts {
-  // The root comes first and has no samples of its own; then, by label, each
-  // class's directory and what lies beneath it.
-  std::vector<IndexDirectory> directories;
-  std::vector<IndexRecord> records;
+struct FolderIndexParts {
+  // The root comes first and has no samples of its own. Then come, by label,
+  // each class's directory and the directories below it.
+  std::vector<DirectoryRecord> directories;
+  std::vector<FileRecord> records;
   std::string names;
   // When the scan began, in nanoseconds since the epoch.
   std::int64_t scanned_at_nanos = 0;
-  // Which absolute paths links were resolved by, as a digest; 0: there are no
-  // links, so that it does not matter.
+  // A digest of the absolute paths by which links were resolved; 0 if there are
+  // no links.
   std::uint64_t link_context = 0;
-  // For at least Index::Bytes of them.
+  // Of at least FolderIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
 
 // Every sample of a dataset of files: its name, size, time and label, packed.
-// Takes 20 bytes a sample and 56 a directory, besides the names, for which it
-// holds a reservation. Immutable and thread-safe; never blocks.
-class Index {
+// Takes 20 bytes a sample and 56 a directory, besides the names; holds a
+// reservation for them. Thread-safe; immutable, but for what is known of its
+// age. Never blocks.
+class FolderIndex {
  public:
-  // DATA_LOSS if the parts do not fit together; they may come from a file that
-  // nobody vouches for.
-  static absl::StatusOr<std::shared_ptr<const Index>> Create(IndexParts parts);
+  // DATA_LOSS: the parts do not fit together. They may come from a damaged
+  // file.
+  static absl::StatusOr<std::shared_ptr<const FolderIndex>> Create(
+      FolderIndexParts parts);
 
   std::uint64_t size() const { return parts_.records.size(); }
   std::uint64_t largest_sample() const { return largest_sample_; }
   const std::vector<std::string>& classes() const { return classes_; }
   // A digest (XXH3) of all samples' names, sizes, times and labels.
   const Version& version() const { return version_; }
-  const IndexParts& parts() const { return parts_; }
+  const FolderIndexParts& parts() const { return parts_; }
 
   // In the three below, `id` is less than size().
   Sample At(std::uint64_t id) const;
@@ -115,47 +119,59 @@ class Index {
   }
 
   // `directory` is one of parts().directories.
-  std::string_view PathOf(const IndexDirectory& directory) const {
+  std::string_view PathOf(const DirectoryRecord& directory) const {
     return std::string_view(parts_.names)
         .substr(directory.path_offset, directory.path_length);
   }
 
-  // Whether changes after the scan began must show in some directory's times,
-  // if the scan (or an equal later one) began at `scanned_at_nanos`: none had
-  // been changed so shortly before that a further change could have left the
-  // same time.
-  bool IsSettled(std::int64_t scanned_at_nanos) const;
+  // When the last scan that found just this began, in nanoseconds since the
+  // epoch.
+  std::int64_t scanned_at_nanos() const { return scanned_at_nanos_; }
+  // A scan that began then found just this, so that it is not stale.
+  void Confirm(std::int64_t scanned_at_nanos) const {
+    scanned_at_nanos_ = scanned_at_nanos;
+    stale_ = false;
+  }
+  // A read found a file to be another than the index says.
+  void MarkStale() const { stale_ = true; }
+  bool stale() const { return stale_; }
 
-  // Whether the other tells the same samples, in directories of the same
-  // stamps.
-  bool IsSameAs(const Index& other) const;
+  // Whether any change since the last scan began must show in some directory's
+  // times. That is so if no directory changed so shortly before that a further
+  // change could have left the same time.
+  bool IsSettled() const;
+
+  // Whether the other has the same samples, in directories of the same stamps.
+  bool IsSameAs(const FolderIndex& other) const;
 
   // Bytes of memory.
   std::uint64_t memory() const;
-  // The most bytes that an index takes of so many directories and samples, with
-  // names of so many bytes.
+  // The most bytes of memory that an index takes.
   static std::uint64_t Bytes(std::uint64_t directories, std::uint64_t samples,
                              std::uint64_t names);
 
  private:
-  explicit Index(IndexParts parts) : parts_(std::move(parts)) {}
+  explicit FolderIndex(FolderIndexParts parts)
+      : parts_(std::move(parts)), scanned_at_nanos_(parts_.scanned_at_nanos) {}
 
   absl::Status CheckDirectories();
   absl::Status CheckRecords() const;
   void Summarize();
-  const IndexDirectory& DirectoryOf(std::uint64_t id) const;
+  const DirectoryRecord& DirectoryOf(std::uint64_t id) const;
   // One past the last sample of directory number `directory`.
   std::uint64_t EndOf(std::size_t directory) const;
-  std::string_view NameOf(const IndexDirectory& directory,
-                          const IndexRecord& record) const;
+  std::string_view NameOf(const DirectoryRecord& directory,
+                          const FileRecord& record) const;
 
-  IndexParts parts_;
+  FolderIndexParts parts_;
   std::vector<std::string> classes_;
   std::uint64_t largest_sample_ = 0;
   std::int64_t last_change_nanos_ = 0;  // never before the epoch
   Version version_ = {};
+  mutable std::atomic<std::int64_t> scanned_at_nanos_;
+  mutable std::atomic<bool> stale_ = false;
 };
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder
 
-#endif  // FOREBAY_SERVER_DATASET_INDEX_H_
+#endif  // FOREBAY_SERVER_DATASET_FOLDER_FOLDER_INDEX_H_

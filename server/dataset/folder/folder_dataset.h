@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_
-#define FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_
+#ifndef FOREBAY_SERVER_DATASET_FOLDER_FOLDER_DATASET_H_
+#define FOREBAY_SERVER_DATASET_FOLDER_FOLDER_DATASET_H_
 
 #include <memory>
 #include <string>
@@ -9,16 +9,16 @@
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/index.h"
+#include "server/dataset/folder/folder_index.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 
-// A dataset of class folders by its index, which may be shared, and the root
-// that it is read through, which is its own.
-class IndexedDataset final : public Dataset {
+// A dataset of class folders. It may share its index with others, and has a root
+// of its own to read through.
+class FolderDataset final : public Dataset {
  public:
-  IndexedDataset(std::shared_ptr<const Index> index,
-                 std::shared_ptr<const storage::Root> root)
+  FolderDataset(std::shared_ptr<const FolderIndex> index,
+                std::shared_ptr<const storage::Root> root)
       : index_(std::move(index)),
         root_(std::move(root)),
         fields_({{"image", proto::FieldKind::kImage, index_->largest_sample()},
@@ -45,11 +45,11 @@ class IndexedDataset final : public Dataset {
   }
 
  private:
-  const std::shared_ptr<const Index> index_;
+  const std::shared_ptr<const FolderIndex> index_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
 };
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder
 
-#endif  // FOREBAY_SERVER_DATASET_INDEXED_DATASET_H_
+#endif  // FOREBAY_SERVER_DATASET_FOLDER_FOLDER_DATASET_H_

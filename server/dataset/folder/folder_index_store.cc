@@ -1,45 +1,46 @@
-#include "server/dataset/index_store.h"
+#include "server/dataset/folder/folder_index_store.h"
 
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/index_format.h"
+#include "server/dataset/folder/folder_index_format.h"
 #include "server/dataset/own_file.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
-// Of the file beside the index's parts.
+// Bytes of the file besides the index's parts.
 constexpr std::uint64_t kFileBytes = 4096;
 
 }  // namespace
 
-std::string IndexStore::PathOf(const IndexKey& key) const {
+std::string FolderIndexStore::PathOf(const FolderKey& key) const {
   return absl::StrCat(directory_, "/", absl::Hex(key.device), "-",
                       absl::Hex(key.inode), "-", key.format, ".index");
 }
 
-absl::StatusOr<std::shared_ptr<const Index>> IndexStore::Load(
-    const IndexKey& key) const {
+absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
+    const FolderKey& key) const {
   const std::string path = PathOf(key);
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
                            ReadOwnFile(path, memory));
-  auto index = DecodeIndex(bytes, key.format, memory);
+  auto index = DecodeFolderIndex(bytes, key.format, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   return index;
 }
 
-absl::Status IndexStore::Save(const IndexKey& key, const Index& index) const {
+absl::Status FolderIndexStore::Save(const FolderKey& key,
+                                    const FolderIndex& index) const {
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
-  return ReplaceOwnFile(PathOf(key), EncodeIndex(index, key.format));
+  return ReplaceOwnFile(PathOf(key), EncodeFolderIndex(index, key.format));
 }
 
-absl::Status IndexStore::Remove(const IndexKey& key) const {
+absl::Status FolderIndexStore::Remove(const FolderKey& key) const {
   return RemoveOwnFile(PathOf(key));
 }
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

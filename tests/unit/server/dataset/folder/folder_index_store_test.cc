@@ -1,4 +1,4 @@
-#include "server/dataset/index_store.h"
+#include "server/dataset/folder/folder_index_store.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -16,21 +16,21 @@
 #include "gtest/gtest.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 using testing::HasSubstr;
 
-const IndexKey kKey = {0x10, 0xab, 1};
+const FolderKey kKey = {0x10, 0xab, 1};
 
-std::shared_ptr<const Index> IndexOf(std::int64_t scanned_at_nanos) {
-  IndexParts parts;
+std::shared_ptr<const FolderIndex> IndexOf(std::int64_t scanned_at_nanos) {
+  FolderIndexParts parts;
   parts.names = "a1.jpg";
   parts.directories.resize(2);
   parts.directories[1] = {0, 1, 0, 0, {}};
   parts.records.emplace_back(0, 5, 100, 200);
   parts.scanned_at_nanos = scanned_at_nanos;
-  auto index = Index::Create(std::move(parts));
+  auto index = FolderIndex::Create(std::move(parts));
   EXPECT_TRUE(index.ok()) << index.status();
   return *std::move(index);
 }
@@ -40,17 +40,17 @@ int FilesIn(const std::string& path) {
   return std::distance(begin(entries), end(entries));
 }
 
-class IndexStoreTest : public testing::Test {
+class FolderIndexStoreTest : public testing::Test {
  protected:
   std::string File() const { return Directory() + "/10-ab-1.index"; }
   std::string Directory() const { return tree_.path() + "/indexes"; }
 
   ScratchTree tree_;
   base::MemoryBudget budget_{std::uint64_t{1} << 20};
-  const IndexStore store_ = IndexStore(Directory(), &budget_);
+  const FolderIndexStore store_ = FolderIndexStore(Directory(), &budget_);
 };
 
-TEST_F(IndexStoreTest, KeepsAndReplacesAndRemoves) {
+TEST_F(FolderIndexStoreTest, KeepsAndReplacesAndRemoves) {
   EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(store_.Remove(kKey).ok());
   for (const std::int64_t scanned : {1, 2}) {
@@ -63,16 +63,16 @@ TEST_F(IndexStoreTest, KeepsAndReplacesAndRemoves) {
   }
   EXPECT_EQ(FilesIn(Directory()), 1);
   EXPECT_TRUE(std::filesystem::exists(File()));
-  for (const IndexKey& other :
-       {IndexKey{0x10, 0xac, 1}, IndexKey{0x11, 0xab, 1},
-        IndexKey{0x10, 0xab, 2}}) {
+  for (const FolderKey& other :
+       {FolderKey{0x10, 0xac, 1}, FolderKey{0x11, 0xab, 1},
+        FolderKey{0x10, 0xab, 2}}) {
     EXPECT_EQ(store_.Load(other).status().code(), absl::StatusCode::kNotFound);
   }
   EXPECT_TRUE(store_.Remove(kKey).ok());
   EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(IndexStoreTest, AnIndexHoldsItsPartOfTheBudget) {
+TEST_F(FolderIndexStoreTest, AnIndexHoldsItsPartOfTheBudget) {
   ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
   EXPECT_EQ(budget_.used(), 0);
   {
@@ -87,7 +87,7 @@ TEST_F(IndexStoreTest, AnIndexHoldsItsPartOfTheBudget) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(File()));
 }
 
-TEST_F(IndexStoreTest, OnlyItsOwnerMayEnter) {
+TEST_F(FolderIndexStoreTest, OnlyItsOwnerMayEnter) {
   ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
   using std::filesystem::perms;
   const auto others = perms::group_all | perms::others_all;
@@ -97,7 +97,7 @@ TEST_F(IndexStoreTest, OnlyItsOwnerMayEnter) {
             perms::none);
 }
 
-TEST_F(IndexStoreTest, NamesDamagedFiles) {
+TEST_F(FolderIndexStoreTest, NamesDamagedFiles) {
   ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
   for (const char* content : {"", "nonsense"}) {
     std::ofstream(File(), std::ios::binary) << content;
@@ -107,7 +107,7 @@ TEST_F(IndexStoreTest, NamesDamagedFiles) {
   }
 }
 
-TEST_F(IndexStoreTest, ReadsRegularFilesOnly) {
+TEST_F(FolderIndexStoreTest, ReadsRegularFilesOnly) {
   tree_.MakeFifo("indexes/10-ab-1.index");
   EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kDataLoss);
   tree_.Remove("indexes/10-ab-1.index");
@@ -115,7 +115,7 @@ TEST_F(IndexStoreTest, ReadsRegularFilesOnly) {
   EXPECT_FALSE(store_.Load(kKey).ok());
 }
 
-TEST_F(IndexStoreTest, NamesADirectoryThatCannotBeMade) {
+TEST_F(FolderIndexStoreTest, NamesADirectoryThatCannotBeMade) {
   tree_.Write("indexes", "a file in its place");
   const absl::Status status = store_.Save(kKey, *IndexOf(1));
   EXPECT_FALSE(status.ok());
@@ -124,7 +124,7 @@ TEST_F(IndexStoreTest, NamesADirectoryThatCannotBeMade) {
 
 // A limit on the size of files stands in for a full disk: writing fails half
 // way.
-TEST_F(IndexStoreTest, AFailedWriteLeavesWhatWasThere) {
+TEST_F(FolderIndexStoreTest, AFailedWriteLeavesWhatWasThere) {
   ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
   signal(SIGXFSZ, SIG_IGN);
   rlimit before;
@@ -142,4 +142,4 @@ TEST_F(IndexStoreTest, AFailedWriteLeavesWhatWasThere) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

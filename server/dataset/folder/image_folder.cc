@@ -1,4 +1,4 @@
-#include "server/dataset/image_folder.h"
+#include "server/dataset/folder/image_folder.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,30 +8,29 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/folder/tree_scan.h"
+#include "server/dataset/object_listing.h"
 #include "server/dataset/path_order.h"
-#include "server/dataset/tree_scan.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 // torchvision.datasets.folder.IMG_EXTENSIONS
 constexpr std::string_view kExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 
-// What errors say that memory lacks for.
+// Errors say so when memory lacks.
 constexpr char kWhat[] = "its index";
 
-// How many empty classes an error names.
+// An error names so many empty classes.
 constexpr std::size_t kNamedClasses = 10;
 
-// Nothing but an ASCII letter becomes one of the extensions' letters in lower
-// case, in Python either.
+// In Python, too, only ASCII letters become the extensions' letters in lower
+// case.
 bool IsImage(std::string_view name) {
   for (const std::string_view extension : kExtensions) {
     if (name.size() >= extension.size() &&
@@ -49,7 +48,7 @@ std::string_view ClassOf(std::string_view path) {
   return path.substr(0, path.find('/'));
 }
 
-// The root first, then class by class, as sorted(os.walk(class)) has them.
+// Puts the root first, then class by class, as sorted(os.walk(class)) does.
 void SortByClass(std::vector<ScannedDirectory>& directories) {
   std::sort(directories.begin(), directories.end(),
             [](const ScannedDirectory& a, const ScannedDirectory& b) {
@@ -60,7 +59,7 @@ void SortByClass(std::vector<ScannedDirectory>& directories) {
             });
 }
 
-absl::Status CheckClasses(const Index& index, const std::string& uri) {
+absl::Status CheckClasses(const FolderIndex& index, const std::string& uri) {
   if (index.classes().empty()) {
     return absl::NotFoundError(
         absl::StrCat(uri, ": found no class folder in it"));
@@ -94,10 +93,10 @@ absl::Status CheckClasses(const Index& index, const std::string& uri) {
                    "; supported extensions are ", extensions));
 }
 
-// Takes the directories' contents, one by one, so that little is held twice.
-absl::StatusOr<IndexParts> Assemble(std::vector<ScannedDirectory> directories,
-                                    base::WorkingMemory& memory) {
-  IndexParts parts;
+// Takes the directories' contents one by one, so that little is in memory twice.
+absl::StatusOr<FolderIndexParts> Assemble(
+    std::vector<ScannedDirectory> directories, base::WorkingMemory& memory) {
+  FolderIndexParts parts;
   std::size_t records = 0;
   std::size_t names = 0;
   for (const ScannedDirectory& directory : directories) {
@@ -106,7 +105,7 @@ absl::StatusOr<IndexParts> Assemble(std::vector<ScannedDirectory> directories,
   }
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
-      memory.Keep(Index::Bytes(directories.size(), records, names)));
+      memory.Keep(FolderIndex::Bytes(directories.size(), records, names)));
   parts.directories.reserve(directories.size());
   parts.records.reserve(records);
   parts.names.reserve(names);
@@ -115,7 +114,7 @@ absl::StatusOr<IndexParts> Assemble(std::vector<ScannedDirectory> directories,
     if (!found.path.empty() && found.path.find('/') == std::string::npos) {
       ++classes;
     }
-    IndexDirectory directory;
+    DirectoryRecord directory;
     directory.path_offset = parts.names.size();
     directory.path_length = static_cast<std::uint32_t>(found.path.size());
     directory.first_sample = parts.records.size();
@@ -131,45 +130,27 @@ absl::StatusOr<IndexParts> Assemble(std::vector<ScannedDirectory> directories,
   return parts;
 }
 
-// The directories that objects' names tell of. Thread-safe; those of one class
-// come in the order of their names.
+// The directories that objects' names tell of. The objects of one class come in
+// the order of their names. Not thread-safe.
 class ObjectTree {
  public:
   explicit ObjectTree(base::WorkingMemory& memory) : memory_(memory) {}
 
-  // False: it could not be added, and Take says why.
-  bool Add(const storage::ListedObject& object) {
-    base::MutexLock lock(&mutex_);
-    if (status_.ok()) status_ = AddLocked(object);
-    return status_.ok();
-  }
-
-  absl::StatusOr<std::vector<ScannedDirectory>> Take() {
-    base::MutexLock lock(&mutex_);
-    FOREBAY_RETURN_IF_ERROR(status_);
-    std::vector<ScannedDirectory> directories(1);  // the root
-    for (auto& [path, directory] : directories_)
-      directories.push_back(std::move(directory));
-    return directories;
-  }
-
- private:
-  absl::Status AddLocked(const storage::ListedObject& object)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status Add(const storage::ListedObject& object) {
     const std::string_view name = object.name;
     const std::size_t slash = name.rfind('/');
-    // Right in the root, or in a folder without a name, it has no class.
+    // An object right in the root, or in a nameless folder, has no class.
     if (slash == name.npos || name.front() == '/') return absl::OkStatus();
     const std::string_view file = name.substr(slash + 1);
-    FOREBAY_RETURN_IF_ERROR(DirectoryLocked(ClassOf(name)).status());
+    FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
     if (!IsImage(file)) return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(ScannedDirectory* const directory,
-                             DirectoryLocked(name.substr(0, slash)));
+                             Directory(name.substr(0, slash)));
     const std::size_t offset = directory->names.size();
-    if (file.size() > IndexRecord::kLongestName) {
+    if (file.size() > FileRecord::kLongestName) {
       return absl::InvalidArgumentError(absl::StrCat(
           object.name, ": the name after the last slash is longer ", "than ",
-          IndexRecord::kLongestName, " bytes"));
+          FileRecord::kLongestName, " bytes"));
     }
     if (offset + file.size() > UINT32_MAX) {
       return absl::ResourceExhaustedError(
@@ -185,8 +166,15 @@ class ObjectTree {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ScannedDirectory*> DirectoryLocked(std::string_view path)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  std::vector<ScannedDirectory> Take() {
+    std::vector<ScannedDirectory> directories(1);  // the root
+    for (auto& [path, directory] : directories_)
+      directories.push_back(std::move(directory));
+    return directories;
+  }
+
+ private:
+  absl::StatusOr<ScannedDirectory*> Directory(std::string_view path) {
     const auto found = directories_.find(path);
     if (found != directories_.end()) return &found->second;
     FOREBAY_RETURN_IF_ERROR(
@@ -198,32 +186,28 @@ class ObjectTree {
   }
 
   base::WorkingMemory& memory_;
-
-  base::Mutex mutex_;
-  std::map<std::string, ScannedDirectory, std::less<>> directories_
-      ABSL_GUARDED_BY(mutex_);
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, ScannedDirectory, std::less<>> directories_;
 };
 
-absl::StatusOr<std::shared_ptr<const Index>> BuildIndex(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,
     std::int64_t scanned_at_nanos, std::uint64_t link_context,
     base::WorkingMemory& memory) {
   SortByClass(directories);
   auto assembled = Assemble(std::move(directories), memory);
   if (!assembled.ok()) return base::Annotate(assembled.status(), uri);
-  IndexParts parts = *std::move(assembled);
+  FolderIndexParts parts = *std::move(assembled);
   parts.scanned_at_nanos = scanned_at_nanos;
   parts.link_context = link_context;
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const Index> index,
-                           Index::Create(std::move(parts)));
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const FolderIndex> index,
+                           FolderIndex::Create(std::move(parts)));
   FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, uri));
   return index;
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options) {
   base::WorkingMemory memory(options.budget, kWhat);
   auto scanned = ScanTree(root, IsImage, options.threads, memory, options.stop);
@@ -235,27 +219,16 @@ absl::StatusOr<std::shared_ptr<const Index>> ScanImageFolder(
                     scanned->has_links ? options.link_context : 0, memory);
 }
 
-absl::StatusOr<std::shared_ptr<const Index>> ListImageFolder(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options) {
   base::WorkingMemory memory(options.budget, kWhat);
   ObjectTree tree(memory);
-  // Ends the list, too, when its objects can not be kept.
-  std::stop_source stop;
-  const std::stop_callback on_stop(options.stop,
-                                   [&stop] { stop.request_stop(); });
-  const absl::Status listed = lister.List(
-      root,
-      [&](const storage::ListedObject& object) {
-        if (!tree.Add(object)) stop.request_stop();
-      },
-      stop.get_token());
-  auto directories = tree.Take();
-  if (!directories.ok())
-    return base::Annotate(directories.status(), root.uri());
+  const absl::Status listed = TakeObjects(
+      lister, root, options.stop,
+      [&](const storage::ListedObject& object) { return tree.Add(object); });
   if (!listed.ok()) return base::Annotate(listed, root.uri());
-  return BuildIndex(*std::move(directories), root.uri(), options.now_nanos, 0,
-                    memory);
+  return BuildIndex(tree.Take(), root.uri(), options.now_nanos, 0, memory);
 }
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,4 +1,4 @@
-#include "server/dataset/image_folder.h"
+#include "server/dataset/folder/image_folder.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,7 +18,7 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 using testing::HasSubstr;
@@ -37,7 +37,7 @@ struct GoldenTree {
 };
 
 const GoldenTree kGolden[] = {
-#include "tests/unit/server/dataset/image_folder_golden.inc"
+#include "tests/unit/server/dataset/folder/image_folder_golden.inc"
 };
 
 void Build(const ScratchTree& tree, const std::vector<TreeEntry>& entries) {
@@ -49,9 +49,8 @@ void Build(const ScratchTree& tree, const std::vector<TreeEntry>& entries) {
   }
 }
 
-absl::StatusOr<std::shared_ptr<const Index>> Scan(const ScratchTree& tree,
-                                                  std::string_view path = "",
-                                                  int threads = 3) {
+absl::StatusOr<std::shared_ptr<const FolderIndex>> Scan(
+    const ScratchTree& tree, std::string_view path = "", int threads = 3) {
   ScanOptions options;
   options.threads = threads;
   options.link_context = 77;
@@ -251,4 +250,4 @@ TEST(ImageFolderTest, VersionFollowsNamesSizesTimesAndLabels) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,4 +1,4 @@
-#include "server/dataset/revalidation.h"
+#include "server/dataset/folder/revalidation.h"
 
 #include <memory>
 #include <stop_token>
@@ -7,11 +7,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/image_folder.h"
+#include "server/dataset/folder/image_folder.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 using testing::ElementsAre;
@@ -36,7 +36,7 @@ class RevalidationTest : public testing::Test {
   }
 
   const ScratchTree tree_;
-  std::shared_ptr<const Index> index_;
+  std::shared_ptr<const FolderIndex> index_;
   std::vector<std::string> warnings_;
 };
 
@@ -86,4 +86,4 @@ TEST_F(RevalidationTest, IsNotKnownWhereItWasStopped) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -9,17 +9,17 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "server/dataset/folder/folder_index_format.h"
 #include "server/dataset/index_file.h"
-#include "server/dataset/index_format.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::DecodeIndex;
-using forebay::dataset::EncodeIndex;
-using forebay::dataset::Index;
 using forebay::dataset::kIndexFileChecksumBytes;
 using forebay::dataset::SealIndexFile;
+using forebay::dataset::folder::DecodeFolderIndex;
+using forebay::dataset::folder::EncodeFolderIndex;
+using forebay::dataset::folder::FolderIndex;
 
 constexpr std::uint32_t kFormat = 1;
 
@@ -29,9 +29,9 @@ void Require(bool condition) {
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
-  const auto decoded = DecodeIndex(bytes, kFormat, memory);
+  const auto decoded = DecodeFolderIndex(bytes, kFormat, memory);
   if (!decoded.ok()) return;
-  const Index& index = **decoded;
+  const FolderIndex& index = **decoded;
   std::uint64_t largest = 0;
   for (std::uint64_t id = 0; id < index.size(); ++id) {
     const forebay::dataset::Sample sample = index.At(id);
@@ -45,8 +45,8 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   for (const auto& directory : index.parts().directories) {
     index.PathOf(directory);
   }
-  index.IsSettled(index.parts().scanned_at_nanos);
-  const std::string again = EncodeIndex(index, kFormat);
+  index.IsSettled();
+  const std::string again = EncodeFolderIndex(index, kFormat);
   Require(again.size() == bytes.size() &&
           std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
 }

@@ -1,5 +1,3 @@
-#include "server/dataset/listed_folders.h"
-
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -11,12 +9,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/image_folder.h"
+#include "server/dataset/folder/folder_catalog.h"
+#include "server/dataset/folder/image_folder.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 using testing::ElementsAre;
@@ -25,7 +24,7 @@ using testing::IsEmpty;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-std::vector<std::string> Names(const Index& index) {
+std::vector<std::string> Names(const FolderIndex& index) {
   std::vector<std::string> names;
   for (std::uint64_t id = 0; id < index.size(); ++id)
     names.push_back(index.At(id).object);
@@ -111,51 +110,55 @@ TEST(ListImageFolderTest, StopsWhereMemoryEnds) {
   EXPECT_EQ(budget.used(), 0);
 }
 
-class ListedFoldersTest : public testing::Test {
+class RemoteFolderTest : public testing::Test {
  protected:
-  ListedFoldersTest() : store_(tree_.path() + "/indexes", base::AmpleBudget()) {
+  RemoteFolderTest() {
     lister_.Put("a/1.jpg");
     lister_.Put("b/2.jpg", 7);
   }
 
-  std::unique_ptr<ListedFolders> New() {
-    return std::make_unique<ListedFolders>(
-        &lister_, &store_, [this] { return now_; }, 60 * kSecond,
-        base::AmpleBudget());
+  std::unique_ptr<FolderCatalog> New() {
+    CatalogOptions options;
+    options.index_directory = tree_.path() + "/indexes";
+    options.wall_clock = [this] { return now_; };
+    options.lister = &lister_;
+    options.budget = base::AmpleBudget();
+    options.recent_list_nanos = 60 * kSecond;
+    return std::make_unique<FolderCatalog>(options);
   }
 
-  std::shared_ptr<const Index> Open(ListedFolders& folders) {
-    auto index = folders.Open(*lister_.root(), &warnings_, {});
-    EXPECT_TRUE(index.ok()) << index.status();
-    return index.ok() ? *index : nullptr;
+  std::shared_ptr<const Dataset> Open(FolderCatalog& folders) {
+    auto dataset = folders.Open(lister_.root(), {}, &warnings_, {});
+    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    return dataset.ok() ? *dataset : nullptr;
   }
 
   ScratchTree tree_;
   FakeLister lister_;
-  IndexStore store_;
   std::int64_t now_ = 1'700'000'000 * kSecond;
   std::vector<std::string> warnings_;
 };
 
-TEST_F(ListedFoldersTest, ARecentListServesAll) {
+TEST_F(RemoteFolderTest, ARecentListServesAll) {
   const auto folders = New();
   const auto one = Open(*folders);
   now_ += 60 * kSecond;
-  EXPECT_EQ(Open(*folders), one);
+  EXPECT_EQ(Open(*folders)->index(), one->index());
   EXPECT_EQ(lister_.lists, 1);
   now_ += 1;
-  EXPECT_EQ(Open(*folders), one) << "nothing has changed: one copy";
+  EXPECT_EQ(Open(*folders)->index(), one->index())
+      << "nothing has changed: one copy";
   EXPECT_EQ(lister_.lists, 2);
-  EXPECT_EQ(Open(*folders), one);
+  EXPECT_EQ(Open(*folders)->index(), one->index());
   EXPECT_EQ(lister_.lists, 2);
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(ListedFoldersTest, WhatChangedIsSeenByTheNextList) {
+TEST_F(RemoteFolderTest, WhatChangedIsSeenByTheNextList) {
   const auto folders = New();
   const auto before = Open(*folders);
   lister_.Put("a/0.jpg");
-  EXPECT_EQ(Open(*folders), before);
+  EXPECT_EQ(Open(*folders)->index(), before->index());
   now_ += 61 * kSecond;
   const auto after = Open(*folders);
   EXPECT_EQ(after->size(), 3);
@@ -163,11 +166,11 @@ TEST_F(ListedFoldersTest, WhatChangedIsSeenByTheNextList) {
   EXPECT_NE(after->version(), before->version());
   // A clock that was set back makes nothing recent.
   now_ -= 3600 * kSecond;
-  EXPECT_EQ(Open(*folders), after);
+  EXPECT_EQ(Open(*folders)->index(), after->index());
   EXPECT_EQ(lister_.lists, 3);
 }
 
-TEST_F(ListedFoldersTest, ARestartedDaemonFindsTheIndexOnDisk) {
+TEST_F(RemoteFolderTest, ARestartedDaemonFindsTheIndexOnDisk) {
   const Version version = Open(*New())->version();
   now_ += 59 * kSecond;
   const auto later = New();
@@ -178,7 +181,7 @@ TEST_F(ListedFoldersTest, ARestartedDaemonFindsTheIndexOnDisk) {
   EXPECT_EQ(lister_.lists, 2);
 }
 
-TEST_F(ListedFoldersTest, AnEarlierListIsBetterThanNone) {
+TEST_F(RemoteFolderTest, AnEarlierListIsBetterThanNone) {
   const Version version = Open(*New())->version();
   now_ += 3600 * kSecond;
   lister_.status = absl::UnavailableError("no connection");
@@ -188,24 +191,24 @@ TEST_F(ListedFoldersTest, AnEarlierListIsBetterThanNone) {
                           "earlier list is used instead"));
   // Who may not read must not.
   lister_.status = absl::PermissionDeniedError("denied");
-  EXPECT_EQ(New()->Open(*lister_.root(), &warnings_, {}).status(),
+  EXPECT_EQ(New()->Open(lister_.root(), {}, &warnings_, {}).status(),
             absl::PermissionDeniedError("gs://bucket/train: denied"));
 }
 
-TEST_F(ListedFoldersTest, AStaleIndexIsListedAnew) {
+TEST_F(RemoteFolderTest, AStaleIndexIsListedAnew) {
   const auto folders = New();
   const auto before = Open(*folders);
   lister_.Put("a/1.jpg", 2);
   folders->MarkStale(before->version());
   lister_.status = absl::UnavailableError("no connection");
   EXPECT_TRUE(absl::IsUnavailable(
-      folders->Open(*lister_.root(), &warnings_, {}).status()));
+      folders->Open(lister_.root(), {}, &warnings_, {}).status()));
   lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
   EXPECT_EQ(after->At(0).length, 2);
   // Known already: the new index is not meant.
   folders->MarkStale(before->version());
-  EXPECT_EQ(Open(*folders), after);
+  EXPECT_EQ(Open(*folders)->index(), after->index());
   EXPECT_EQ(lister_.lists, 3);
   // Nor is it found on disk.
   folders->MarkStale(after->version());
@@ -213,7 +216,7 @@ TEST_F(ListedFoldersTest, AStaleIndexIsListedAnew) {
   EXPECT_EQ(lister_.lists, 4);
 }
 
-TEST_F(ListedFoldersTest, ADamagedIndexIsBuiltAnewWithAWarning) {
+TEST_F(RemoteFolderTest, ADamagedIndexIsBuiltAnewWithAWarning) {
   Open(*New());
   for (const auto& file :
        std::filesystem::directory_iterator(tree_.path() + "/indexes"))
@@ -225,25 +228,26 @@ TEST_F(ListedFoldersTest, ADamagedIndexIsBuiltAnewWithAWarning) {
               HasSubstr("gs://bucket/train: its index is built anew: "));
 }
 
-TEST_F(ListedFoldersTest, WhoWaitsForAListSharesIt) {
+TEST_F(RemoteFolderTest, WhoWaitsForAListSharesIt) {
   const auto folders = New();
   constexpr int kLoaders = 8;
   std::latch start(kLoaders);
-  std::vector<std::shared_ptr<const Index>> found(kLoaders);
+  std::vector<std::shared_ptr<const Dataset>> found(kLoaders);
   std::vector<std::thread> threads;
-  for (auto& index : found) {
+  for (auto& dataset : found) {
     threads.emplace_back([&] {
       std::vector<std::string> warnings;
       start.arrive_and_wait();
-      index = *folders->Open(*lister_.root(), &warnings, {});
+      dataset = *folders->Open(lister_.root(), {}, &warnings, {});
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(lister_.lists, 1);
-  for (const auto& index : found) EXPECT_EQ(index, found[0]);
+  for (const auto& dataset : found)
+    EXPECT_EQ(dataset->index(), found[0]->index());
 }
 
-TEST_F(ListedFoldersTest, WhoStopsLeavesTheListToOthers) {
+TEST_F(RemoteFolderTest, WhoStopsLeavesTheListToOthers) {
   const auto folders = New();
   std::stop_source stop;
   std::latch listing(1);
@@ -255,7 +259,8 @@ TEST_F(ListedFoldersTest, WhoStopsLeavesTheListToOthers) {
   };
   const auto open = [&] {
     std::vector<std::string> warnings;
-    return folders->Open(*lister_.root(), &warnings, stop.get_token()).status();
+    return folders->Open(lister_.root(), {}, &warnings, stop.get_token())
+        .status();
   };
   absl::Status first;
   absl::Status second;
@@ -272,4 +277,4 @@ TEST_F(ListedFoldersTest, WhoStopsLeavesTheListToOthers) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,4 +1,4 @@
-#include "server/dataset/tree_scan.h"
+#include "server/dataset/folder/tree_scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include "server/base/worker_threads.h"
 #include "server/dataset/path_order.h"
 
-// Directories wait in one queue; each worker takes one, lists it and puts the
-// directories found in it back into the queue. The scan is over when the queue
-// is empty and nobody works, or at the first error, which being stopped is,
-// too: who waits is woken by those who work. Every directory knows the one it
-// was found in, so that a link back to one of its ancestors is noticed.
+// Directories wait in one queue. Each worker takes one, lists it and puts the
+// directories in it into the queue. The scan ends when the queue is empty and no
+// worker is busy, or at the first error. Being stopped is an error, too: busy
+// workers notice it and wake those that wait. Every directory knows its parent,
+// so that a link back to an ancestor is noticed.
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 using storage::local::FileStat;
@@ -69,7 +69,7 @@ class Scan {
   absl::StatusOr<ScannedTree> TakeResult();
 
  private:
-  // What was found in one directory.
+  // The entries of one directory.
   struct Listing {
     std::deque<Entry> files;
     std::vector<std::string> directories;
@@ -102,7 +102,7 @@ class Scan {
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // addresses stay
+  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // their addresses stay
   std::deque<Node*> pending_ ABSL_GUARDED_BY(mutex_);
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
@@ -182,7 +182,7 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
   const std::string& path = node.directory.path;
   FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
   FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
-  // Before the listing: what changes meanwhile shows in a later stamp.
+  // Before the listing, so that a change meanwhile shows in a later stamp.
   FOREBAY_ASSIGN_OR_RETURN(node.directory.stamp, StampOf(fd.get(), path));
   FOREBAY_RETURN_IF_ERROR(CheckNoLoop(node));
   const OpenDirectory open(fdopendir(fd.get()));
@@ -239,7 +239,7 @@ absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
   }
 }
 
-// Puts an entry where it belongs.
+// Adds the entry to the directories, or to the files if it is wanted.
 absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
                         Listing& listing) const {
   if (entry.type == DT_UNKNOWN) {
@@ -261,7 +261,7 @@ absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
   return absl::OkStatus();
 }
 
-// OK, too, if the link leads nowhere.
+// Succeeds, too, if the link leads nowhere.
 absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
   const auto stat = root_.Stat(Join(path, entry.name));
   if (stat.ok()) {
@@ -273,8 +273,8 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
     case absl::StatusCode::kInvalidArgument:
       return absl::OkStatus();
     case absl::StatusCode::kPermissionDenied:
-      // A wanted name must be a file's; another might be a class's, and leaving
-      // that out would shift all labels.
+      // A wanted name must be a file's. Another might be a class's, and leaving
+      // out a class would shift all labels.
       if (wanted_(entry.name)) return absl::OkStatus();
       return stat.status();
     default:
@@ -312,15 +312,15 @@ absl::Status Scan::Keep(const std::deque<Entry>& files,
         result.path, ": the names in this directory take more than ",
         UINT32_MAX, " bytes"));
   }
-  FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(bytes) +
-                                       files.size() * sizeof(IndexRecord)));
+  FOREBAY_RETURN_IF_ERROR(
+      memory_.Grow(base::HeapBytes(bytes) + files.size() * sizeof(FileRecord)));
   result.records.reserve(files.size());
   result.names.reserve(bytes);
   for (const Entry& entry : files) {
-    if (entry.name.size() > IndexRecord::kLongestName) {
+    if (entry.name.size() > FileRecord::kLongestName) {
       return absl::InvalidArgumentError(absl::StrCat(
           Join(result.path, entry.name), ": the name is longer than ",
-          IndexRecord::kLongestName, " bytes"));
+          FileRecord::kLongestName, " bytes"));
     }
     result.records.emplace_back(static_cast<std::uint32_t>(result.names.size()),
                                 entry.name.size(), entry.stat.size,
@@ -353,4 +353,4 @@ absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path) {
                         nanos(stat.st_ctim)};
 }
 
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

@@ -1,4 +1,4 @@
-#include "server/dataset/tree_scan.h"
+#include "server/dataset/folder/tree_scan.h"
 
 #include <atomic>
 #include <stop_token>
@@ -9,7 +9,7 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset {
+namespace forebay::dataset::folder {
 namespace {
 
 constexpr int kDirectories = 20;
@@ -77,4 +77,4 @@ TEST_F(TreeScanTest, DoesNotBeginWhenStopped) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset
+}  // namespace forebay::dataset::folder

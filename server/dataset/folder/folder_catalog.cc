@@ -1,0 +1,189 @@
+#include "server/dataset/folder/folder_catalog.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/folder/folder_dataset.h"
+#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/revalidation.h"
+#include "server/dataset/folder/tree_scan.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset::folder {
+namespace {
+
+using storage::local::LocalRoot;
+
+// Set in the keys of remote roots. No device has so large a number.
+constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
+
+absl::StatusOr<FolderKey> LocalKey(const LocalRoot& root) {
+  const auto fd = root.OpenDirectory("");
+  if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
+  FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
+                           StampOf(fd->get(), root.uri()));
+  return FolderKey{stamp.device, stamp.inode, proto::DatasetSpec::IMAGE_FOLDER};
+}
+
+FolderKey RemoteKey(const storage::Root& root) {
+  const auto identity = root.identity();
+  FOREBAY_CHECK(identity != nullptr);
+  const XXH128_hash_t hash = XXH3_128bits(identity->data(), identity->size());
+  return {hash.high64 | kNoDevice, hash.low64,
+          proto::DatasetSpec::IMAGE_FOLDER};
+}
+
+// Digests the paths by which links are resolved. Never 0, which means that an
+// index has no links.
+std::uint64_t LinkContext(const LocalRoot& root,
+                          const proto::DatasetSpec& spec) {
+  std::string paths = root.uri();
+  for (const std::string& path : spec.extra_root_paths()) {
+    absl::StrAppend(&paths, std::string(1, '\0'), path);
+  }
+  return XXH3_64bits(paths.data(), paths.size()) | 1;
+}
+
+// Whether changes since the index was made must show, and none does.
+bool IsUsable(const LocalRoot& root, const FolderIndex& index,
+              std::uint64_t link_context, bool is_new,
+              std::vector<std::string>* warnings, const std::stop_token& stop) {
+  const std::uint64_t links = index.parts().link_context;
+  return (links == 0 || links == link_context) &&
+         (is_new || index.IsSettled()) &&
+         IsUnchanged(root, index, stop, warnings);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    std::vector<std::string>* warnings, const std::stop_token& stop) {
+  const auto* const local = dynamic_cast<const LocalRoot*>(root.get());
+  FolderKey key;
+  if (local == nullptr) {
+    key = RemoteKey(*root);
+  } else {
+    FOREBAY_ASSIGN_OR_RETURN(key, LocalKey(*local));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      IndexPtr index,
+      search_.Find(
+          key, root->uri(), stop,
+          [&](const Search::Known& known, const std::stop_token& search) {
+            return local == nullptr
+                       ? FindRemote(*root, key, known, warnings, search)
+                       : FindLocal(*local, key, LinkContext(*local, spec),
+                                   known, warnings, search);
+          }));
+  return std::make_shared<const FolderDataset>(std::move(index),
+                                               std::move(root));
+}
+
+absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
+    const LocalRoot& root, const FolderKey& key, std::uint64_t link_context,
+    const Search::Known& known, std::vector<std::string>* warnings,
+    const std::stop_token& stop) const {
+  if (known.item == nullptr) {
+    const IndexPtr saved = Load(root, key, warnings);
+    if (saved != nullptr && IsUsable(root, *saved, link_context,
+                                     /*is_new=*/false, warnings, stop)) {
+      return saved;
+    }
+  } else if (known.item->stale()) {
+    warnings->push_back(absl::StrCat(
+        root.uri(),
+        ": a file was changed in its place: the index is built anew"));
+  } else if (IsUsable(root, *known.item, link_context, known.waited, warnings,
+                      stop)) {
+    return known.item;
+  }
+  ScanOptions scan;
+  scan.threads = options_.scan_threads;
+  scan.now_nanos = options_.wall_clock();
+  scan.link_context = link_context;
+  scan.stop = stop;
+  scan.budget = options_.budget;
+  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, ScanImageFolder(root, scan));
+  // Another would have to be built anew in any case.
+  if (index->IsSettled()) Save(root, key, *index, warnings);
+  if (known.item == nullptr || !index->IsSameAs(*known.item)) return index;
+  // One copy in memory where nothing has changed.
+  known.item->Confirm(scan.now_nanos);
+  return known.item;
+}
+
+absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindRemote(
+    const storage::Root& root, const FolderKey& key, const Search::Known& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
+  const IndexPtr earlier =
+      known.item != nullptr ? known.item : Load(root, key, warnings);
+  const bool usable = earlier != nullptr && !earlier->stale();
+  ScanOptions scan;
+  scan.now_nanos = options_.wall_clock();
+  scan.stop = stop;
+  scan.budget = options_.budget;
+  if (usable) {
+    const std::int64_t age = scan.now_nanos - earlier->scanned_at_nanos();
+    if (age >= 0 && age <= options_.recent_list_nanos) return earlier;
+  }
+  auto index = ListImageFolder(*options_.lister, root, scan);
+  if (usable && absl::IsUnavailable(index.status())) {
+    warnings->push_back(
+        absl::StrCat(index.status().message(),
+                     ": the index of an earlier list is used instead"));
+    return earlier;
+  }
+  FOREBAY_RETURN_IF_ERROR(index.status());
+  Save(root, key, **index, warnings);
+  if (earlier == nullptr || earlier->version() != (*index)->version())
+    return index;
+  // One copy in memory where nothing has changed.
+  earlier->Confirm(scan.now_nanos);
+  return earlier;
+}
+
+// Returns null if the disk has none, or a damaged one.
+std::shared_ptr<const FolderIndex> FolderCatalog::Load(
+    const storage::Root& root, const FolderKey& key,
+    std::vector<std::string>* warnings) const {
+  if (!store_.has_value()) return nullptr;
+  auto index = store_->Load(key);
+  if (index.ok()) return *std::move(index);
+  if (!absl::IsNotFound(index.status())) {
+    warnings->push_back(absl::StrCat(
+        root.uri(), ": its index is built anew: ", index.status().message()));
+  }
+  return nullptr;
+}
+
+void FolderCatalog::Save(const storage::Root& root, const FolderKey& key,
+                         const FolderIndex& index,
+                         std::vector<std::string>* warnings) const {
+  if (!store_.has_value()) return;
+  const absl::Status saved = store_->Save(key, index);
+  if (saved.ok()) return;
+  warnings->push_back(absl::StrCat(
+      root.uri(), ": its index is kept in memory only: ", saved.message()));
+}
+
+void FolderCatalog::MarkStale(const Version& version) {
+  std::vector<FolderKey> keys;
+  search_.ForEach([&](const FolderKey& key, const FolderIndex& index) {
+    if (index.version() != version || index.stale()) return;
+    index.MarkStale();
+    keys.push_back(key);
+  });
+  if (!store_.has_value()) return;
+  for (const FolderKey& key : keys) {
+    // If the file stays, a read finds it wrong again.
+    store_->Remove(key).IgnoreError();
+  }
+}
+
+}  // namespace forebay::dataset::folder

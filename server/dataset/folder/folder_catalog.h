@@ -1,0 +1,84 @@
+#ifndef FOREBAY_SERVER_DATASET_FOLDER_FOLDER_CATALOG_H_
+#define FOREBAY_SERVER_DATASET_FOLDER_FOLDER_CATALOG_H_
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/dataset/catalog_options.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/folder/folder_index.h"
+#include "server/dataset/folder/folder_index_store.h"
+#include "server/dataset/single_flight.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/local_root.h"
+
+namespace forebay::dataset::folder {
+
+// All open datasets of class folders, on this host's file systems and in
+// buckets. Loaders of one root share its index in memory, and later find it on
+// disk.
+//
+// A local index is used again only if every directory is as it was scanned, and
+// the files that are checked have their sizes and times (revalidation.h).
+// Nothing but a new list tells whether a bucket's index still holds. That index
+// is used again while its list is recent. It is used later, too, if no list can
+// be had: reads refuse an object of another version.
+//
+// Thread-safe; owns nothing that it hands out, and need not outlive it. Open
+// blocks for the disk or the network, and for another Open of the same root,
+// but returns soon after its stop is requested. MarkStale blocks for the
+// removal of files.
+class FolderCatalog {
+ public:
+  explicit FolderCatalog(const CatalogOptions& options)
+      : options_(options),
+        store_(options.index_directory.empty()
+                   ? std::nullopt
+                   : std::make_optional<FolderIndexStore>(
+                         options.index_directory, options.budget)) {}
+
+  // A root that is no local folder must have an identity, and the catalog a
+  // lister. Adds to `warnings`, a sentence each, what failed without harm, such
+  // as saving the index. Errors: those of ScanImageFolder and ListImageFolder;
+  // CANCELLED: stopped.
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      std::vector<std::string>* warnings, const std::stop_token& stop);
+
+  // To be called when a file was not as an index of this version says: the next
+  // Open scans or lists anew.
+  void MarkStale(const Version& version);
+
+ private:
+  using IndexPtr = std::shared_ptr<const FolderIndex>;
+  using Search = SingleFlight<FolderKey, FolderIndex>;
+
+  absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
+                                     const FolderKey& key,
+                                     std::uint64_t link_context,
+                                     const Search::Known& known,
+                                     std::vector<std::string>* warnings,
+                                     const std::stop_token& stop) const;
+  absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
+                                      const FolderKey& key,
+                                      const Search::Known& known,
+                                      std::vector<std::string>* warnings,
+                                      const std::stop_token& stop) const;
+  IndexPtr Load(const storage::Root& root, const FolderKey& key,
+                std::vector<std::string>* warnings) const;
+  void Save(const storage::Root& root, const FolderKey& key,
+            const FolderIndex& index, std::vector<std::string>* warnings) const;
+
+  const CatalogOptions options_;
+  const std::optional<FolderIndexStore> store_;
+  Search search_;
+};
+
+}  // namespace forebay::dataset::folder
+
+#endif  // FOREBAY_SERVER_DATASET_FOLDER_FOLDER_CATALOG_H_

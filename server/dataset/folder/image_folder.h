@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_
+#define FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/folder/folder_index.h"
+#include "server/storage/local/local_root.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset::folder {
+
+struct ScanOptions {
+  int threads = 1;                 // at least 1
+  std::int64_t now_nanos = 0;      // wall clock, since the epoch
+  std::uint64_t link_context = 0;  // see FolderIndexParts
+  std::stop_token stop;            // ends the scan early
+  // Counts the index and the scan; outlives the index.
+  base::MemoryBudget* budget = nullptr;
+};
+
+// Indexes a folder of class folders with the semantics of
+// torchvision.datasets.ImageFolder: the same classes, labels, samples and
+// order. Files that cannot be read are samples too. Two things are errors here
+// that torchvision leaves out or follows forever: a directory that cannot be
+// listed, and one that a link makes lie within itself.
+//
+// Blocks for the disk, at most until it is stopped. Errors name the path: those
+// of ScanTree; RESOURCE_EXHAUSTED: the budget has no room for the index;
+// NOT_FOUND: there are no class folders, or one has no image.
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
+    const storage::local::LocalRoot& root, const ScanOptions& options);
+
+// Indexes the objects below `root` as if they were files, and slashes in their
+// names made folders. The same content gives the same classes, labels, samples
+// and order. Names that end with a slash are ignored: some tools make such
+// objects to stand for folders.
+//
+// Blocks for the network, but returns soon after it is stopped. Errors name the
+// root: those of the lister; NOT_FOUND: there are no class folders, or one has
+// no image; INVALID_ARGUMENT: a name is too long; RESOURCE_EXHAUSTED: a folder
+// has too many names, or the budget no room.
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
+    storage::ObjectLister& lister, const storage::Root& root,
+    const ScanOptions& options);
+
+}  // namespace forebay::dataset::folder
+
+#endif  // FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_

@@ -1,0 +1,115 @@
+#include "server/dataset/single_flight.h"
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace forebay::dataset {
+namespace {
+
+using Ints = SingleFlight<std::string, int>;
+using Found = absl::StatusOr<Ints::ItemPtr>;
+
+TEST(SingleFlightTest, ASearchKnowsWhatIsHeld) {
+  Ints ints;
+  const auto find = [&](int number) {
+    return *ints.Find(
+        "a", "a", {}, [&](const Ints::Known& known, const std::stop_token&) {
+          EXPECT_FALSE(known.waited);
+          return known.item != nullptr ? known.item
+                                       : std::make_shared<const int>(number);
+        });
+  };
+  Ints::ItemPtr one = find(1);
+  EXPECT_EQ(find(2), one);
+  int seen = 0;
+  const auto visit = [&](const std::string& key, int item) {
+    EXPECT_EQ(key, "a");
+    seen += item;
+  };
+  ints.ForEach(visit);
+  EXPECT_EQ(seen, 1);
+  one = nullptr;
+  ints.ForEach(visit);
+  EXPECT_EQ(seen, 1) << "nobody holds it";
+  EXPECT_EQ(*find(3), 3);
+}
+
+TEST(SingleFlightTest, OneCallerSearchesAndTheOthersFindItsItem) {
+  Ints ints;
+  constexpr int kCallers = 8;
+  std::latch start(kCallers);
+  std::atomic<int> searches = 0;
+  std::vector<Ints::ItemPtr> found(kCallers);
+  std::vector<std::thread> threads;
+  for (Ints::ItemPtr& item : found) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      item = *ints.Find("a", "a", {},
+                        [&](const Ints::Known& known, const std::stop_token&) {
+                          if (known.item != nullptr) return known.item;
+                          EXPECT_FALSE(known.waited);
+                          ++searches;
+                          return std::make_shared<const int>(1);
+                        });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(searches, 1);
+  for (const Ints::ItemPtr& item : found) EXPECT_EQ(item, found[0]);
+}
+
+TEST(SingleFlightTest, ASearchStopsWhenAllCallersHave) {
+  Ints ints;
+  std::stop_source first, second;
+  std::latch searching(1);
+  std::latch stopped(1);
+  Found searched;
+  std::thread searcher([&] {
+    searched = ints.Find(
+        "a", "a", first.get_token(),
+        [&](const Ints::Known&, const std::stop_token& stop) -> Found {
+          const std::stop_callback on_stop(stop, [&] { stopped.count_down(); });
+          searching.count_down();
+          stopped.wait();
+          return absl::CancelledError("stopped");
+        });
+  });
+  searching.wait();
+  Found waited = std::make_shared<const int>(0);
+  std::thread waiter([&] {
+    waited = ints.Find("a", "gs://a", second.get_token(),
+                       [](const Ints::Known&, const std::stop_token&) -> Found {
+                         return absl::InternalError("it has stopped");
+                       });
+  });
+  second.request_stop();
+  waiter.join();
+  EXPECT_EQ(waited.status(),
+            absl::CancelledError("gs://a: was not looked into"));
+  EXPECT_FALSE(stopped.try_wait()) << "the first caller wants it";
+  first.request_stop();
+  searcher.join();
+  EXPECT_TRUE(absl::IsCancelled(searched.status()));
+}
+
+TEST(SingleFlightTest, AFailedSearchIsTriedAgain) {
+  Ints ints;
+  const auto find = [&](Found found) {
+    return ints.Find(
+        "a", "a", {},
+        [&](const Ints::Known&, const std::stop_token&) { return found; });
+  };
+  EXPECT_EQ(find(absl::NotFoundError("no")).status(),
+            absl::NotFoundError("no"));
+  EXPECT_EQ(**find(std::make_shared<const int>(4)), 4);
+}
+
+}  // namespace
+}  // namespace forebay::dataset
