@@ -115,31 +115,40 @@ def _call_name(call):
     return func.attr if isinstance(func, ast.Attribute) else func.id
 
 
-def check_build(path):
-    """Findings of one BUILD file."""
-    package = path.rsplit("/", 1)[0] if "/" in path else ""
-    user = room_of(path)
+def labels(path):
+    """Yields (call, argument, string, line) of each string in a BUILD file.
+
+    Calls and arguments by name; the argument is None if it has none. `load` is
+    left out.
+    """
     for call in ast.walk(ast.parse((tree.ROOT / path).read_text())):
         if not isinstance(call, ast.Call) or _call_name(call) == "load":
             continue
         values = [(None, value) for value in call.args]
         values += [(keyword.arg, keyword.value) for keyword in call.keywords]
-        for name, value in values:
-            if name in EXPORTS and _call_name(call) == "cc_binary":
-                continue  # a product, which anybody may run or ship
+        for argument, value in values:
             for label, line in _strings(value):
-                if name in EXPORTS:
-                    why = _visibility_objection(package, label)
-                    if why:
-                        yield f"{path}:{line}: visibility {label}: {why}"
-                else:
-                    used = _room_of_label(label)
-                    why = objection(user, used) if used else None
-                    if why:
-                        yield f"{path}:{line}: depends on {label}: {why}"
+                yield _call_name(call), argument, label, line
 
 
-def _room_of_label(label):
+def check_build(path):
+    """Findings of one BUILD file."""
+    package = path.rsplit("/", 1)[0] if "/" in path else ""
+    user = room_of(path)
+    for call, argument, label, line in labels(path):
+        if argument not in EXPORTS:
+            used = room_of_label(label)
+            why = objection(user, used) if used else None
+            if why:
+                yield f"{path}:{line}: depends on {label}: {why}"
+        elif call != "cc_binary":  # a product, which anybody may run or ship
+            why = _visibility_objection(package, label)
+            if why:
+                yield f"{path}:{line}: visibility {label}: {why}"
+
+
+def room_of_label(label):
+    """The room of an absolute label, or None if it is in none."""
     if not label.startswith("//"):
         return None
     return room_of(label[2:].replace(":", "/"))
@@ -150,7 +159,7 @@ def _visibility_objection(package, label):
         return None
     if label in ("//visibility:public", "//server:__subpackages__"):
         return "name the rooms that use the target"
-    viewer = _room_of_label(label)
+    viewer = room_of_label(label)
     return objection(viewer, room_of(package)) if viewer else None
 
 
