@@ -57,16 +57,19 @@ Loader::~Loader() { stream_->Forfeit(member_); }
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
     std::uint64_t epoch, std::uint64_t first_sample, const base::Fd& list) {
   constexpr char kWhat[] = "the list of the epoch's samples";
-  std::shared_ptr<const base::IndexList> samples;
+  stream::EpochStart start{.epoch = epoch, .first_sample = first_sample};
   if (list) {
     FOREBAY_ASSIGN_OR_RETURN(auto memory,
                              base::SealedMemory::Map(list, budget_, kWhat));
+    const bool is_coordinated =
+        spec_.sampler().order() == proto::SamplerSpec::COORDINATED;
     FOREBAY_ASSIGN_OR_RETURN(
-        samples, base::IndexList::Create(std::move(memory), dataset().size(),
-                                         budget_, kWhat));
+        is_coordinated ? start.seen : start.samples,
+        base::IndexList::Create(std::move(memory), dataset().size(), budget_,
+                                kWhat));
   }
   base::MutexLock lock(&control_);
-  return stream_->Start(member_, epoch, first_sample, samples);
+  return stream_->Start(member_, start);
 }
 
 std::uint32_t Loader::StopEpoch() {
@@ -129,8 +132,8 @@ LoaderSnapshot Loader::Snapshot() const {
                      .bytes_in_flight = state.prefetch.bytes_in_flight,
                      .window_bytes = state.prefetch.window};
   snapshot.sharing = {.members = state.members,
-                      .behind = state.behind,
-                      .sharing_state = state.sharing_state};
+                      .behind = state.sharing.behind,
+                      .sharing_state = state.sharing.state};
   return snapshot;
 }
 

@@ -115,7 +115,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Attachment::OpenLoader(
                                  .batch = spec.batch(),
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
-  if (sampler.is_drawn())
+  if (sampler.is_coordinated())
     FOREBAY_RETURN_IF_ERROR(registry_->Coordinate(job_->uid(), &stream_spec));
   dataset = stream_spec.dataset;
   FOREBAY_ASSIGN_OR_RETURN(

@@ -41,22 +41,10 @@ void CoordinatedOrder::Leave(Member member) {
   decoded_.Restart(member, nullptr);
 }
 
-void CoordinatedOrder::StartEpoch(Member member) {
-  SampleSet& seen = members_[member]->seen;
-  seen.Clear();
-  decoded_.Restart(member, &seen);
-}
-
-absl::Status CoordinatedOrder::Resume(Member member,
-                                      absl::Span<const std::uint8_t> seen) {
-  SampleSet& own = members_[member]->seen;
-  absl::Status status = own.Assign(seen);
-  if (status.ok()) decoded_.Restart(member, &own);
-  return status;
-}
-
-std::vector<std::uint8_t> CoordinatedOrder::Seen(Member member) const {
-  return members_[member]->seen.ToBytes();
+void CoordinatedOrder::StartEpoch(Member member, SampleSet seen) {
+  FOREBAY_CHECK(seen.size() == size_);
+  members_[member]->seen = std::move(seen);
+  decoded_.Restart(member, &members_[member]->seen);
 }
 
 std::uint64_t CoordinatedOrder::Left(Member member) const {

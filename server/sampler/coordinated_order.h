@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "server/base/philox.h"
 #include "server/sampler/decoded_sample_set.h"
 #include "server/sampler/sample_set.h"
@@ -22,64 +21,57 @@ namespace forebay::sampler {
 // orders depend on one another: those of different members, and those of a
 // member's successive epochs.
 //
-// A member takes one of the samples that are cheap just now (those on the
-// shelf), if there is one that it has not seen in this epoch; else it draws one
-// anew, which becomes cheap for the others once it is put on the shelf: one of
-// those that the member with the least left lacks too, since the others mostly
-// lack them all. So each draw serves all of them, and none gets ahead because
-// it can do with what others draw, but not they with what it draws. What
-// somebody has in the making is left to be taken from the shelf, where there is
-// anything else. Whoever has most left of its epoch draws now and then without
-// need, of all that it lacks: so epochs do not come to run the same round for
-// ever. A member that stands still counts for nothing in this.
+// A member takes a decoded sample that it has not seen in this epoch, if there
+// is one. Else it draws a sample anew, which becomes decoded for the others. It
+// draws one that the member with the least left lacks too; the others mostly
+// lack all of those. So each draw serves all members, and none gets ahead by
+// using the others' draws without being of use to them. A member avoids samples
+// that are in flight for others, if it can: it finds them decoded later. The
+// member with the most left of its epoch draws now and then without need, from
+// all that it lacks, so that epochs do not repeat one cycle for ever. A member
+// that stands still counts for nothing in this.
 //
 // Equal (size, capacity, seed) and the same calls give the same samples, on
-// every machine. Takes a bit a sample and member, and memory for what is on the
-// shelf; Next takes the same short time at any point of an epoch. Not
-// thread-safe. Never blocks. Errors: those of Resume.
+// every machine. Takes a bit a sample and member, and memory for the decoded
+// samples; Next takes the same short time at any point of an epoch. Not
+// thread-safe. Never blocks; no errors.
 class CoordinatedOrder {
  public:
   using Member = std::size_t;
 
-  // `size` samples, at least one; at most `capacity` on the shelf.
+  // `size` samples, at least one; at most `capacity` of them are decoded.
   CoordinatedOrder(std::uint64_t size, std::size_t capacity,
                    std::uint64_t seed);
 
   std::uint64_t size() const { return size_; }
 
-  // One member more, at the begin of an epoch. Its number may be one that
-  // another had who left.
+  // Adds a member, at the beginning of an epoch. Reuses the numbers of members
+  // that left.
   Member Join();
   void Leave(Member member);
 
-  // It begins an epoch anew, whatever it has seen.
-  void StartEpoch(Member member);
-  // It goes on with one of which it has seen those: as SampleSet::Assign.
-  absl::Status Resume(Member member, absl::Span<const std::uint8_t> seen);
-  // What it has seen of its epoch, as Resume takes it.
-  std::vector<std::uint8_t> Seen(Member member) const;
+  // The member begins an epoch of which it has seen those samples.
+  void StartEpoch(Member member, SampleSet seen);
   // Samples left of its epoch.
   std::uint64_t Left(Member member) const;
 
-  // The member's next sample; something must be left. It is in the making until
-  // it is Done.
+  // The member's next sample; some must be left. It is in flight until Done.
   std::uint64_t Next(Member member);
-  // A member has no more to do with a sample that Next gave it.
+  // Ends the flight of a sample that Next returned.
   void Done(std::uint64_t sample);
   bool IsInFlight(std::uint64_t sample) const {
     return in_flight_.contains(sample);
   }
-  // The sample is cheap to have, until it is dropped, or has to make room for
-  // others.
+  // Adds a decoded sample, until it is dropped or evicted for others.
   void Put(std::uint64_t sample);
   void Drop(std::uint64_t sample) { decoded_.Drop(sample); }
-  // From now on, so many are on the shelf at most.
+  // Sets how many samples are decoded at most.
   void SetCapacity(std::size_t capacity) { decoded_.SetCapacity(capacity); }
 
-  // Samples that are cheap no longer, because they had to make room.
+  // The decoded samples that were evicted since the last call.
   std::vector<std::uint64_t> TakeRemoved() { return decoded_.TakeRemoved(); }
 
-  // Samples that the member could take from the shelf.
+  // How many decoded samples the member has not seen.
   std::size_t DecodedFor(Member member) const {
     return decoded_.Wanted(member);
   }
@@ -98,15 +90,16 @@ class CoordinatedOrder {
     explicit Epoch(std::uint64_t size) : seen(size) {}
 
     SampleSet seen;
-    // How many samples all had drawn anew when it drew the last; none yet.
+    // How many samples all had drawn anew when it drew its last, if any.
     std::optional<std::uint64_t> moved_at;
   };
 
-  // Whether what is drawn now stays on the shelf until the member goes on.
+  // Whether a sample drawn now is likely to stay decoded until the member takes
+  // its next.
   bool Moves(const Epoch& epoch) const;
-  // Whether it has more left than any other that moves, of whom there are some.
+  // Whether it has more left than any other member that moves, if any does.
   bool HasMostLeft(Member member) const;
-  // Who has the least left, but something, of those that move and this one.
+  // The member with the least left, but some, of this one and those that move.
   Member LeastLeft(Member member) const;
   // A sample that the member lacks, and `like` too, if that can be.
   std::uint64_t DrawAnew(Member member, Member like,
@@ -116,8 +109,8 @@ class CoordinatedOrder {
   const std::uint64_t size_;
   const std::uint64_t seed_;
   DecodedSampleSet decoded_;
-  std::vector<std::unique_ptr<Epoch>> members_;  // null: it left
-  // By how many each is in the making.
+  std::vector<std::unique_ptr<Epoch>> members_;  // null where a member left
+  // By sample in flight: for how many members.
   absl::flat_hash_map<std::uint64_t, std::uint32_t> in_flight_;
   std::uint64_t draws_ = 0;
   std::uint64_t drawn_anew_ = 0;

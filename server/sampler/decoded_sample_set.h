@@ -12,13 +12,13 @@
 
 namespace forebay::sampler {
 
-// Samples that are cheap to have just now, and which members want each. Where
-// there is no room for one more, who is wanted by the fewest goes, of those who
-// has been so for longest.
+// The samples whose decoded variants are cached, and the members that want
+// each. When full, evicts the sample that the fewest members still want; the
+// oldest of those first.
 //
-// Readers are numbered by their owner, from 0 on and densely. Every call takes
-// O(1) time, but for Restart, which takes it for each sample on the shelf, and
-// the removal of one, for each member. Not thread-safe. Never blocks; no
+// The owner numbers the members densely from 0. Every call takes O(1) time, but
+// for Restart, which takes O(1) for each sample in the set, and the removal of
+// a sample, which takes O(1) for each member. Not thread-safe. Never blocks; no
 // errors.
 class DecodedSampleSet {
  public:
@@ -26,28 +26,28 @@ class DecodedSampleSet {
 
   std::size_t size() const { return slots_.size(); }
   std::size_t capacity() const { return capacity_; }
-  // What is more by then has to go.
+  // Evicts samples until they fit.
   void SetCapacity(std::size_t capacity);
   bool Has(std::uint64_t sample) const { return places_.contains(sample); }
 
-  // Member number `member`, known or not, wants all that `seen` lacks; null:
-  // nothing, for it has left.
+  // From now on member number `member` wants all that `seen` lacks; nothing if
+  // null, since it left.
   void Restart(std::size_t member, const SampleSet* seen);
-  // All members whose sets lack it want the sample. Does nothing if it is
-  // there; `seen` are the members' sets by number, null where one has left.
+  // Adds the sample, which all members want whose sets lack it. Does nothing if
+  // it is there. `seen` are the members' sets by number, null where one left.
   void Put(std::uint64_t sample, const std::vector<const SampleSet*>& seen);
-  // It is cheap no longer. Does nothing if it is not there.
+  // Removes the sample. Does nothing if it is not there.
   void Drop(std::uint64_t sample);
 
-  // Samples that had to make room since this was last asked, and are not back.
+  // The samples that were evicted since the last call, and were not put back.
   std::vector<std::uint64_t> TakeRemoved();
 
-  // Samples that the member wants.
+  // How many samples the member wants.
   std::size_t Wanted(std::size_t member) const;
-  // One of them: the oldest of a few that are drawn.
+  // One of the samples that the member wants: the oldest of a few draws.
   std::optional<std::uint64_t> Draw(std::size_t member,
                                     base::PhiloxStream& random) const;
-  // The member wants the sample no longer, if it did.
+  // Says that the member does not want the sample any more.
   void Take(std::size_t member, std::uint64_t sample);
 
  private:
@@ -56,9 +56,9 @@ class DecodedSampleSet {
 
   struct Entry {
     std::uint64_t sample = 0;
-    std::uint64_t serial = 0;  // the lower, the longer it has been here
+    std::uint64_t serial = 0;  // lower ones were put earlier
     std::uint32_t wanted_by = 0;
-    // In the list of those that as many want.
+    // In the list of the samples that as many members want.
     Slot before = kNone;
     Slot behind = kNone;
   };
@@ -66,19 +66,19 @@ class DecodedSampleSet {
     Slot first = kNone;
     Slot last = kNone;
   };
-  // What one member wants: slots, and where each slot stands among them.
+  // The slots of the samples that a member wants, and each slot's place in it.
   struct Wants {
     std::vector<Slot> slots;
     std::vector<std::uint32_t> places;
   };
 
   static void Want(Wants& wants, Slot slot);
-  // False: it was not wanted.
+  // Returns false if it was not wanted.
   static bool Unwant(Wants& wants, Slot slot);
   void Link(Slot slot);
   void Unlink(Slot slot);
   void Remove(Slot slot);
-  // Removes who is wanted by the fewest.
+  // Evicts the sample that the fewest members want.
   void MakeRoom();
 
   std::size_t capacity_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 
 namespace forebay::sampler {
@@ -26,7 +25,25 @@ std::uint64_t ZeroAt(std::uint64_t word, std::uint64_t rank) {
 
 SampleSet::SampleSet(std::uint64_t size)
     : size_(size), words_(std::max<std::uint64_t>(1, Pieces(size, kWordBits))) {
-  Clear();
+  const std::uint64_t used = size_ % kWordBits;
+  if (size_ == 0) {
+    words_.back() = ~std::uint64_t{0};
+  } else if (used != 0) {
+    words_.back() = ~std::uint64_t{0} << used;
+  }
+  std::vector<std::uint64_t> level(Pieces(words_.size(), kFanOut));
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    level[i / kFanOut] += static_cast<std::uint64_t>(std::popcount(~words_[i]));
+  }
+  levels_.push_back(level);
+  while (levels_.back().size() > 1) {
+    const std::vector<std::uint64_t>& below = levels_.back();
+    level.assign(Pieces(below.size(), kFanOut), 0);
+    for (std::size_t i = 0; i < below.size(); ++i) {
+      level[i / kFanOut] += below[i];
+    }
+    levels_.push_back(level);
+  }
 }
 
 bool SampleSet::Has(std::uint64_t sample) const {
@@ -57,64 +74,6 @@ std::uint64_t SampleSet::Lacking(std::uint64_t rank) const {
   };
   while (rank >= zeros(place)) rank -= zeros(place++);
   return place * kWordBits + ZeroAt(words_[place], rank);
-}
-
-void SampleSet::Clear() {
-  std::fill(words_.begin(), words_.end(), 0);
-  const std::uint64_t used = size_ % kWordBits;
-  if (size_ == 0) {
-    words_.back() = ~std::uint64_t{0};
-  } else if (used != 0) {
-    words_.back() = ~std::uint64_t{0} << used;
-  }
-  Count();
-}
-
-void SampleSet::Count() {
-  levels_.clear();
-  std::vector<std::uint64_t> level(Pieces(words_.size(), kFanOut));
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    level[i / kFanOut] += static_cast<std::uint64_t>(std::popcount(~words_[i]));
-  }
-  levels_.push_back(level);
-  while (levels_.back().size() > 1) {
-    const std::vector<std::uint64_t>& below = levels_.back();
-    level.assign(Pieces(below.size(), kFanOut), 0);
-    for (std::size_t i = 0; i < below.size(); ++i) {
-      level[i / kFanOut] += below[i];
-    }
-    levels_.push_back(level);
-  }
-}
-
-std::vector<std::uint8_t> SampleSet::ToBytes() const {
-  std::vector<std::uint8_t> bytes(Pieces(size_, 8));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(words_[i / 8] >> (i % 8 * 8));
-  }
-  if (size_ % 8 != 0) {
-    bytes.back() &= static_cast<std::uint8_t>((1U << (size_ % 8)) - 1);
-  }
-  return bytes;
-}
-
-absl::Status SampleSet::Assign(absl::Span<const std::uint8_t> bytes) {
-  if (bytes.size() != Pieces(size_, 8)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the set of samples seen has ", bytes.size(), " bytes, but one of ",
-        size_, " samples has ", Pieces(size_, 8)));
-  }
-  if (size_ % 8 != 0 && (bytes.back() >> (size_ % 8)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the set of samples seen has some that are not among the dataset's ",
-        size_));
-  }
-  Clear();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    words_[i / 8] |= std::uint64_t{bytes[i]} << (i % 8 * 8);
-  }
-  Count();
-  return absl::OkStatus();
 }
 
 }  // namespace forebay::sampler

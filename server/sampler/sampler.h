@@ -93,7 +93,9 @@ class Sampler {
   bool is_listed() const { return order_ == proto::SamplerSpec::LISTED; }
   // Whether samples are drawn as they are asked for: then a sampler `With`
   // draws is to be used.
-  bool is_drawn() const { return order_ == proto::SamplerSpec::COORDINATED; }
+  bool is_coordinated() const {
+    return order_ == proto::SamplerSpec::COORDINATED;
+  }
   Sampler With(std::shared_ptr<Draws> draws) const {
     Sampler copy = *this;
     copy.draws_ = std::move(draws);

@@ -18,25 +18,25 @@ namespace forebay::stream {
 
 struct Batch;
 
-// One sample's place in a batch in the making.
+// One sample of a batch in flight.
 struct PendingSample {
   Batch* batch = nullptr;
   std::uint32_t index = 0;
   std::uint32_t substitutions = 0;
   std::uint64_t id = 0;
-  std::uint64_t repeat = 0;  // how often the epoch had the sample before
-  // What the dataset says of the sample, once it is asked for.
+  std::uint64_t repeat = 0;  // earlier occurrences in the epoch
+  // Known once the sample is requested.
   std::uint64_t length = 0;  // bytes to be read
   std::uint64_t held = 0;    // bytes, while it is read and decoded
-  // What its bytes are in, once they are there, and of which file they are.
+  // The variant and the file revision that were read, once they were.
   storage::Variant variant = storage::kEncoded;
   storage::Revision revision = {};
-  base::MemoryReservation own;  // for them, where not in the read window
-  bool reading = false;         // its bytes are on their way
-  bool capped = false;  // its bytes count among those that caps may hold up
+  base::MemoryReservation own;  // for the bytes, unless in the read window
+  bool reading = false;         // its read is in flight
+  bool capped = false;          // caps may hold up its read
 };
 
-// Which batch of a stream it is: two of one key have the same bytes.
+// Identifies a batch of a stream: batches of one key have the same bytes.
 struct BatchKey {
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;  // its position in the epoch
@@ -44,42 +44,42 @@ struct BatchKey {
   auto operator<=>(const BatchKey&) const = default;
 };
 
-// Where a batch begins in the sequence of all epochs, in samples: more than 64
-// bits count.
+// Where a batch begins in the sequence of all epochs, in samples. 64 bits are
+// too few.
 using Position = unsigned __int128;
 
-// A batch in the making. The stream guards it, but for the slot's memory and
-// the samples: a place that was handed out, and its part of the memory,
-// belong to the one read or task that it was handed to.
+// A batch in flight. The stream guards it, but for the slot's memory and the
+// samples. A sample that was handed out, and its part of the memory, belong to
+// the one read or task that it was handed to.
 struct Batch {
   BatchKey key;
-  std::shared_ptr<const EpochPair> epochs;  // of its epoch
-  arena::MemberId sponsor = 0;              // the member for whom it is made
-  std::vector<arena::MemberId> payers;      // and all that it is booked to
-  std::vector<schedule::Flow> charged;      // whom its reads and tasks are
-  // Whether all that come to it have caps, which then hold it up.
+  std::shared_ptr<const EpochPair> epochs;
+  arena::MemberId sponsor = 0;          // the member that it is made for
+  std::vector<arena::MemberId> payers;  // all members that it is booked to
+  std::vector<schedule::Flow> charged;  // the flows that pay for it
+  // Whether all members that come to it have caps, which then hold it up.
   bool capped = false;
   std::uint32_t slot = 0;
   std::uint8_t* data = nullptr;        // the slot's memory
   std::vector<PendingSample> samples;  // never resized
-  std::uint32_t handed_out = 0;        // samples before it have been asked for
-  std::uint32_t remaining = 0;         // samples that are not done
-  std::uint32_t to_decode = 0;         // of these, those that have been read
-  std::int64_t asked_at_nanos = 0;     // when its first place was
-  std::int64_t moved_at_nanos = 0;     // when one was asked for or done last
-  absl::Status status;                 // of the first place that failed
+  std::uint32_t handed_out = 0;        // samples that were requested
+  std::uint32_t remaining = 0;         // samples that are not finished
+  std::uint32_t to_decode = 0;         // of these, samples that were read
+  std::int64_t asked_at_nanos = 0;     // for the first sample
+  std::int64_t moved_at_nanos = 0;     // last request or finish
+  absl::Status status;                 // of the first sample that failed
   std::uint32_t failed_place = 0;
-  // Set when nobody wants the batch any more: tasks then skip their work.
+  // Set when no member wants the batch any more: tasks then skip their work.
   std::atomic<bool> abandoned = false;
 
-  // Whether all that is left of it waits for reads, and has done so for long.
+  // Whether all that is left of the batch has waited for reads for long.
   bool HangsAt(std::int64_t now_nanos) const {
     constexpr std::int64_t kLongNanos = 100'000'000;
     return to_decode == 0 && now_nanos - moved_at_nanos > kLongNanos;
   }
 };
 
-// To whom of the payers the place is booked: to all of them alike.
+// The payer that the sample is booked to: samples are dealt to payers in turn.
 inline arena::MemberId PayerOf(const PendingSample& pending) {
   const std::vector<arena::MemberId>& payers = pending.batch->payers;
   return payers[(pending.batch->key.first_sample + pending.index) %

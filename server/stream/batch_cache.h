@@ -22,12 +22,12 @@ struct CompletedBatch {
   std::uint32_t slot = 0;
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
-  std::int64_t made_nanos = 0;  // how long that took
+  std::int64_t made_nanos = 0;  // from its first request to its completion
   absl::Status status = absl::OkStatus();
 };
 
-// The slots of a stream, and the completed batches that are kept in them for
-// members that read them later, until a slot is needed for another batch.
+// Owns the slots of a stream, and caches completed batches in them for members
+// that read them later, until a slot is needed for another batch.
 //
 // Each member reserves the memory of its slots (Pay). Beyond that, slots are
 // added while the budget has memory to spare, and only while as much memory
@@ -63,10 +63,10 @@ class BatchCache {
 
   // Takes a free slot, to be filled. Returns nullopt if there is none.
   std::optional<std::uint32_t> Take() { return pool_.Take(); }
-  // The kept batch to evict first: the one that is wanted last. Of batches that
-  // no member wants, the oldest epoch's go first, and of one epoch its last
-  // batch: a member that starts late begins with the first. Returns null if
-  // nothing can be evicted.
+  // The cached batch to evict first: the one that is wanted last. Of batches
+  // that no member wants, the oldest epoch's go first, and of one epoch its
+  // last batch: a member that starts late begins with the first. Returns null
+  // if nothing can be evicted.
   const CompletedBatch* Victim(const NextUse& next_use) const;
   // Drops the batch and frees its slot.
   void Evict(const CompletedBatch& batch);
@@ -80,9 +80,9 @@ class BatchCache {
   void DropFailures(const std::function<bool(const BatchKey&)>& wanted);
 
   // Gives back the last slots beyond those that members pay for, if they are
-  // free or hold kept batches. Only while no member has an epoch under way.
+  // free or hold cached batches. Only while no member has an epoch under way.
   void Trim();
-  // Hands over all slots, which are free or hold kept batches. The caller
+  // Hands over all slots, which are free or hold cached batches. The caller
   // destroys them.
   arena::SlotPool Clear();
 
@@ -96,7 +96,7 @@ class BatchCache {
   std::size_t failures_ = 0;  // of these
   std::uint32_t paid_ = 0;
   std::uint32_t growing_ = 0;
-  bool stunted_ = false;  // a slot could not be made
+  bool stunted_ = false;  // the last slot could not be made
   base::MemoryReservation room_;
 };
 

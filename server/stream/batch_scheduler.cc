@@ -1,6 +1,7 @@
 #include "server/stream/batch_scheduler.h"
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "server/cache/next_use.h"
 
@@ -9,7 +10,7 @@ namespace forebay::stream {
 bool BatchScheduler::Begin(std::int64_t now_nanos) {
   bool grows = false;
   for (;;) {
-    const BatchRequests requests = AllRequests(now_nanos);
+    const BatchRequests requests = TakeRequests(now_nanos);
     const auto next = NextRequest(requests);
     if (!next.has_value()) return grows;
     const auto slot = SlotFor(requests[*next], now_nanos, &grows);
@@ -18,52 +19,79 @@ bool BatchScheduler::Begin(std::int64_t now_nanos) {
   }
 }
 
-std::optional<BatchRequest> BatchScheduler::RequestOf(
-    Member& member, std::int64_t now_nanos) const {
+std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
+    const Member& member, std::int64_t now_nanos) const {
   // A member with so many batches ahead needs no more for now.
   constexpr std::uint32_t kPlenty = 32;
   const Cursor& cursor = member.cursor();
   if (!cursor.running()) return std::nullopt;
-  BatchKey key = cursor.next();
-  std::uint32_t ahead = 0;
-  std::uint32_t hanging = 0;
-  std::uint32_t moving = 0;
-  for (; cursor.SamplesOf(key) > 0; key = cursor.After(key)) {
-    const Batch* const making = in_flight_->Find(key);
-    if (making == nullptr && batch_cache_->Find(key) == nullptr) break;
-    if (making != nullptr) ++(making->HangsAt(now_nanos) ? hanging : moving);
-    if (++ahead == kPlenty) return std::nullopt;
+  Missing missing{.key = cursor.next()};
+  for (; cursor.SamplesOf(missing.key) > 0;
+       missing.key = cursor.After(missing.key)) {
+    const Batch* const making = in_flight_->Find(missing.key);
+    if (making == nullptr && batch_cache_->Find(missing.key) == nullptr)
+      return missing;
+    if (making != nullptr)
+      ++(making->HangsAt(now_nanos) ? missing.hanging : missing.moving);
+    if (++missing.ahead == kPlenty) return std::nullopt;
   }
-  if (cursor.SamplesOf(key) == 0) return std::nullopt;
+  return std::nullopt;
+}
+
+BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
+                                        std::int64_t now_nanos) const {
+  const Cursor& cursor = member.cursor();
   const std::uint32_t ready = member.Account().ready;
-  member.SawReady(ready);
   const std::uint32_t leases = batch_cache_->pool().Leases(member.holder());
   const std::uint32_t slots = member.terms().slots;
-  const bool open = ready + ahead < member.depth().target() &&
+  const bool open = ready + missing.ahead < member.depth().target() &&
                     leases + in_flight_->MadeFor(member.holder()) < slots;
   const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
   // No member gives way to one whose reads hang, or that a cap may hold up:
   // workers would idle meanwhile.
-  const bool idles = member.capped || (!open && hanging > 0 && moving == 0);
-  return BatchRequest{.member = member.holder(),
-                      .key = key,
-                      .position = cursor.PositionOf(key),
-                      .left = cursor.epochs()->samples() - key.first_sample,
-                      .open = open,
-                      .hungry = hungry,
-                      .has_nothing = ready + ahead == 0,
-                      .claims = hungry && !idles,
-                      .served = member.served};
+  const bool idles =
+      member.capped || (!open && missing.hanging > 0 && missing.moving == 0);
+  return {.member = member.holder(),
+          .key = missing.key,
+          .position = cursor.PositionOf(missing.key),
+          .left = cursor.epochs()->samples() - missing.key.first_sample,
+          .open = open,
+          .hungry = hungry,
+          .has_nothing = ready + missing.ahead == 0,
+          .claims = hungry && !idles,
+          .served = member.served};
 }
 
-BatchScheduler::BatchRequests BatchScheduler::AllRequests(
-    std::int64_t now_nanos) const {
+BatchScheduler::BatchRequests BatchScheduler::TakeRequests(
+    std::int64_t now_nanos) {
   BatchRequests requests;
   for (const auto& member : *members_) {
-    if (auto request = RequestOf(*member, now_nanos))
-      requests.push_back(*request);
+    const auto missing = FindMissing(*member, now_nanos);
+    if (!missing.has_value()) continue;
+    member->SawReady(member->Account().ready);
+    requests.push_back(RequestFor(*member, *missing, now_nanos));
   }
   return requests;
+}
+
+Sharing BatchScheduler::SharingOf(const Member& member,
+                                  std::int64_t now_nanos) const {
+  if (!member.cursor().running()) return {};
+  std::vector<MemberView> running;
+  std::size_t own = 0;
+  for (const auto& other : *members_) {
+    if (!other->cursor().running()) continue;
+    if (other.get() == &member) own = running.size();
+    const BatchKey next = other->cursor().next();
+    MemberView view{.cursor = &other->cursor(),
+                    .slots = other->terms().slots,
+                    .has_next = batch_cache_->Find(next) != nullptr ||
+                                in_flight_->Find(next) != nullptr};
+    if (const auto missing = FindMissing(*other, now_nanos))
+      view.request = RequestFor(*other, *missing, now_nanos);
+    running.push_back(std::move(view));
+  }
+  return stream::SharingOf(running, own);
 }
 
 void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
@@ -73,7 +101,7 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
       request.key, cursor.SamplesOf(request.key), cursor.epochs(),
       request.member, slot, batch_cache_->pool().data(slot));
   batch->moved_at_nanos = now_nanos;
-  // All who soon come to it have their part of it.
+  // Members that soon come to the batch share its cost.
   batch->payers = members_->ReadersOf(request.key);
   const double part = 1.0 / static_cast<double>(batch->payers.size());
   for (const arena::MemberId payer : batch->payers)
@@ -95,9 +123,9 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
       return std::nullopt;
     }
     if (members_->NanosUntil(victim->key, now_nanos) != cache::kNever) {
-      // Rather one slot more than a batch less that somebody comes to.
+      // A slot more is better than to evict a batch that a member comes to.
       if (members_->AwaitsSoon(victim->key, now_nanos)) *grows |= Grows();
-      if (MustStay(*victim, request, now_nanos)) return std::nullopt;
+      if (!EvictsFor(*victim, request, now_nanos)) return std::nullopt;
     }
     batch_cache_->Evict(*victim);
   }
@@ -116,26 +144,26 @@ bool BatchScheduler::Grows() {
          batch_cache_->Grow(members_->was_shared());
 }
 
-bool BatchScheduler::MustStay(const CompletedBatch& victim,
-                              const BatchRequest& request,
-                              std::int64_t now_nanos) const {
-  // No worker idles while a trainer waits: who was expected may have stopped,
-  // and nobody tells. Else a slot that is being made is worth waiting for; and
-  // so is who comes within the time that it takes to make the batch once more,
-  // among others.
-  const bool hangs = in_flight_->Hangs(now_nanos);
-  const bool idle = (request.hungry && (hangs || in_flight_->empty())) ||
-                    (request.has_nothing && hangs);
-  if (!idle && batch_cache_->growing() > 0) return true;
-  const std::int64_t soon = idle ? -1 : 4 * victim.made_nanos;
-  return std::any_of(
-      members_->begin(), members_->end(), [&](const auto& member) {
-        const std::int64_t until = member->NanosUntil(victim.key, now_nanos);
-        return until != cache::kNever && victim.key < request.key &&
-               (member->holder() == request.member ||
-                sharing_mode_ == SharingMode::kLockstep ||
-                (until <= soon && !member->capped));
-      });
+bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
+                               const BatchRequest& request,
+                               std::int64_t now_nanos) const {
+  absl::InlinedVector<Eviction::Reader, 2> readers;
+  for (const auto& member : *members_) {
+    const std::int64_t nanos = member->NanosUntil(victim.key, now_nanos);
+    if (nanos == cache::kNever) continue;
+    readers.push_back({.nanos = nanos,
+                       .is_requester = member->holder() == request.member,
+                       .capped = member->capped});
+  }
+  return MayEvict(
+      {.readers = readers,
+       .made_nanos = victim.made_nanos,
+       .is_before = victim.key<request.key, .hungry = request.hungry,
+                               .has_nothing = request.has_nothing,
+                               .none_in_flight = in_flight_->empty(),
+                               .hangs = in_flight_->Hangs(now_nanos),
+                               .grows = batch_cache_->growing()> 0,
+       .sharing_mode = sharing_mode_});
 }
 
 }  // namespace forebay::stream

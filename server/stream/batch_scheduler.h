@@ -15,9 +15,9 @@
 
 namespace forebay::stream {
 
-// Decides what is made next: which batch, for which member, and in which slot.
-// The policy (batch_policy.h) chooses the request. Its batch gets a free slot,
-// or that of a kept batch, which is evicted, or one more slot is to be made.
+// Carries out the policies of batch_policy.h on a stream's members: begins the
+// batch that they choose in a free slot, evicts a cached batch for it, or asks
+// for one more slot.
 //
 // Not thread-safe: the stream guards it and its collaborators, which outlive
 // it. Never blocks; no errors.
@@ -34,32 +34,36 @@ class BatchScheduler {
   // Returns true if one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
 
-  // The first batch that the member needs soon, and that is neither kept nor in
-  // flight. Returns nullopt if there is none, or no epoch is under way.
-  std::optional<BatchRequest> RequestOf(Member& member,
-                                        std::int64_t now_nanos) const;
-
-  // Whether the batch is kept or in flight.
-  bool IsThere(const BatchKey& key) const {
-    return batch_cache_->Find(key) != nullptr ||
-           in_flight_->Find(key) != nullptr;
-  }
+  // What a member shares with the others. Changes nothing.
+  Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
 
  private:
   // Inline, because this is made after each sample, and mostly for one member.
   using BatchRequests = absl::InlinedVector<BatchRequest, 2>;
 
-  BatchRequests AllRequests(std::int64_t now_nanos) const;
+  // The first batch that a member needs and that is neither cached nor in
+  // flight, and what it has ahead of that.
+  struct Missing {
+    BatchKey key;
+    std::uint32_t ahead = 0;    // batches before it
+    std::uint32_t moving = 0;   // of these, in flight and moving
+    std::uint32_t hanging = 0;  // of these, in flight and hanging in reads
+  };
+  // Returns nullopt if the member needs none soon, or no epoch is under way.
+  std::optional<Missing> FindMissing(const Member& member,
+                                     std::int64_t now_nanos) const;
+  BatchRequest RequestFor(Member& member, const Missing& missing,
+                          std::int64_t now_nanos) const;
+  // The requests of all members, whose depths learn how many batches are ready.
+  BatchRequests TakeRequests(std::int64_t now_nanos);
   std::optional<std::uint32_t> SlotFor(const BatchRequest& request,
                                        std::int64_t now_nanos, bool* grows);
-  // The kept batch to evict first. Returns null if none can be evicted.
+  // The cached batch to evict first. Returns null if none can be evicted.
   const CompletedBatch* Victim(std::int64_t now_nanos) const;
   // Whether to make one more slot: none is being made, and there is memory.
   bool Grows();
-  // Whether the request waits rather than evict the victim, which a member will
-  // still read.
-  bool MustStay(const CompletedBatch& victim, const BatchRequest& request,
-                std::int64_t now_nanos) const;
+  bool EvictsFor(const CompletedBatch& victim, const BatchRequest& request,
+                 std::int64_t now_nanos) const;
   void BeginIn(std::uint32_t slot, const BatchRequest& request,
                std::int64_t now_nanos);
 

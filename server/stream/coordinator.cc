@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
-#include "server/sampler/sample_set.h"
 
 namespace forebay::stream {
 namespace {
@@ -46,24 +45,28 @@ Coordinator::OrderMember::~OrderMember() {
   --coordinator_->members_;
 }
 
-absl::Status Coordinator::OrderMember::Start(std::uint64_t position,
-                                             const base::IndexList* seen) {
-  base::MutexLock lock(&coordinator_->mutex_);
-  sampler::CoordinatedOrder& order = coordinator_->order_;
+absl::StatusOr<sampler::SampleSet> Coordinator::OrderMember::Check(
+    std::uint64_t position, const base::IndexList* seen) const {
   const std::uint64_t told = seen == nullptr ? 0 : seen->size();
-  sampler::SampleSet set(order.size());
+  sampler::SampleSet set(coordinator_->size_);
   for (std::uint64_t i = 0; i < told; ++i) set.Add(seen->At(i));
-  const std::uint64_t distinct = order.size() - set.lacking();
+  const std::uint64_t distinct = set.size() - set.lacking();
   if (told != position || distinct != position) {
     return absl::InvalidArgumentError(
         absl::StrCat("an epoch in coordinated order goes on at sample ",
                      position, ", but the samples seen are ", distinct));
   }
+  return set;
+}
+
+void Coordinator::OrderMember::Start(std::uint64_t position,
+                                     sampler::SampleSet seen) {
+  base::MutexLock lock(&coordinator_->mutex_);
   begin_ = position;
   drawn_.clear();
   // Those of an epoch that was given up.
   EndAllLocked();
-  return order.Resume(member_, set.ToBytes());
+  coordinator_->order_.StartEpoch(member_, std::move(seen));
 }
 
 void Coordinator::OrderMember::EndLocked(std::uint64_t sample) {
@@ -110,10 +113,10 @@ bool Coordinator::OrderMember::IsAwaited(std::uint64_t sample) const {
 
 Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
                          std::uint64_t seed, base::MemoryBudget* budget)
-    : room_(room), budget_(budget), order_(size, size, seed) {}
+    : size_(size), room_(room), budget_(budget), order_(size, size, seed) {}
 
-// What was drawn; and a bit for what was seen, in three sets while an epoch
-// starts.
+// What was drawn; and a bit for what was seen, in two sets while an epoch
+// starts, with their counts.
 std::uint64_t Coordinator::BytesOfMember(std::uint64_t size) {
   return size * sizeof(std::uint64_t) + size / 2 + 4096;
 }
@@ -161,7 +164,7 @@ std::vector<std::uint64_t> Coordinator::OrderMember::Kept(std::uint64_t sample,
           ? is
           : coordinator_->variant_bytes_ +
                 (is - coordinator_->variant_bytes_) / 64;
-  // Who wanted it should have found it.
+  // A sample that counts as decoded should have been found in the cache.
   coordinator_->AdaptLocked(order.IsDecoded(sample) ? kLess : 1);
   if (!coordinator_->MakeRoomLocked()) return {sample};
   order.Put(sample);

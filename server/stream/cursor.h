@@ -11,8 +11,8 @@
 
 namespace forebay::stream {
 
-// Where a member is in its epoch: which batch it gets next, and which after
-// that. Not thread-safe: the stream guards it. Never blocks; no errors.
+// A member's position in its epoch: its next batch, and the ones after that.
+// Not thread-safe: the stream guards it. Never blocks; no errors.
 class Cursor {
  public:
   explicit Cursor(const proto::BatchSpec& batch)
@@ -23,27 +23,28 @@ class Cursor {
   void Stop() { running_ = false; }
 
   bool running() const { return running_; }
-  // Of the epoch that was started last; null: none was.
+  // The epoch that was started last, with its next one; null if none was.
   const std::shared_ptr<const EpochPair>& epochs() const { return epochs_; }
   std::uint64_t epoch() const {
     return epochs_ == nullptr ? 0 : epochs_->epoch();
   }
 
-  // Of the batch to be had next, which Advance passes over; behind the end of
-  // the epoch, there is none of that key.
+  // The key of the next batch, which Advance passes over. Behind the end of the
+  // epoch, no batch has that key.
   BatchKey next() const { return {epoch(), next_sample_}; }
   void Advance() { next_sample_ += SamplesOf(next()); }
-  // The one after `key`, which is a batch of the epoch.
+  // The key after `key`, which is a batch of the epoch.
   BatchKey After(const BatchKey& key) const {
     return {key.epoch, key.first_sample + SamplesOf(key)};
   }
-  // Samples of the batch that begins there; 0: there is none.
+  // Counts the samples of the batch of that key; 0 if there is none.
   std::uint64_t SamplesOf(const BatchKey& key) const;
 
   Position PositionOf(const BatchKey& key) const {
     return Position{key.epoch} * epochs_->samples() + key.first_sample;
   }
-  // Batches from the next one until that of `key`, if the cursor comes to it.
+  // Counts the batches from the next one to that of `key`. Returns nullopt if
+  // the cursor does not come to it.
   std::optional<std::uint64_t> BatchesUntil(const BatchKey& key) const;
 
  private:

@@ -39,4 +39,39 @@ std::vector<ReadSample> DecodeQueue::TakeOf(const Batch& batch) {
   return taken;
 }
 
+void DecodeQueues::Add(const Flows& flows, ReadSample sample) {
+  At(flows).Add(std::move(sample));
+}
+
+const PendingSample* DecodeQueues::NextTask(const Flows& flows,
+                                            std::size_t task_samples) {
+  const auto found = queues_.find(flows);
+  if (found == queues_.end() || !found->second.WantsTask(task_samples))
+    return nullptr;
+  return found->second.front().pending;
+}
+
+std::vector<ReadSample> DecodeQueues::Take(const Flows& flows,
+                                           std::size_t task_samples) {
+  std::vector<ReadSample> taken = At(flows).Take(task_samples);
+  EraseIfDone(flows);
+  return taken;
+}
+
+void DecodeQueues::Move(const Batch& batch, const Flows& from,
+                        const Flows& to) {
+  const auto found = queues_.find(from);
+  if (found == queues_.end()) return;
+  for (ReadSample& sample : found->second.TakeOf(batch))
+    Add(to, std::move(sample));
+  EraseIfDone(from);
+}
+
+void DecodeQueues::EraseIfDone(const Flows& flows) {
+  const auto found = queues_.find(flows);
+  if (found != queues_.end() && found->second.empty() &&
+      found->second.tasks() == 0)
+    queues_.erase(found);
+}
+
 }  // namespace forebay::stream

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "server/base/bytes.h"
+#include "server/schedule/flow.h"
 #include "server/stream/batch.h"
 
 namespace forebay::stream {
@@ -15,7 +17,7 @@ namespace forebay::stream {
 struct ReadSample {
   PendingSample* pending = nullptr;
   base::Bytes bytes;
-  bool made = false;       // or not, because nobody wants it any more
+  bool made = false;       // false if it was abandoned
   bool too_large = false;  // for the worker's workspace
   absl::Status status;     // of making it
 };
@@ -49,6 +51,33 @@ class DecodeQueue {
   const std::size_t workers_;
   std::deque<ReadSample> samples_;
   std::size_t tasks_ = 0;
+};
+
+// A stream's decode queues, one for each set of flows that samples are charged
+// to, so that a cap holds up no other's tasks. Rules as DecodeQueue's.
+class DecodeQueues {
+ public:
+  using Flows = std::vector<schedule::Flow>;
+
+  explicit DecodeQueues(int workers) : workers_(workers) {}
+
+  void Add(const Flows& flows, ReadSample sample);
+  // If the queue wants one more task, counts it and returns the sample that it
+  // would take first; else null.
+  const PendingSample* NextTask(const Flows& flows, std::size_t task_samples);
+  // As DecodeQueue::Take.
+  std::vector<ReadSample> Take(const Flows& flows, std::size_t task_samples);
+  // Moves the batch's samples from one queue to another.
+  void Move(const Batch& batch, const Flows& from, const Flows& to);
+
+ private:
+  DecodeQueue& At(const Flows& flows) {
+    return queues_.try_emplace(flows, workers_).first->second;
+  }
+  void EraseIfDone(const Flows& flows);
+
+  const int workers_;
+  std::map<Flows, DecodeQueue> queues_;
 };
 
 }  // namespace forebay::stream

@@ -7,15 +7,15 @@
 
 namespace forebay::stream {
 
-// How many batches are to be in the making or ready: what the trainer's
-// consumption wants, so that for a slow one nothing is read and decoded long
-// before it is used.
+// Decides how many batches are in flight or ready for a trainer, by its
+// consumption, so that nothing is read and decoded long before a slow trainer
+// uses it.
 //
-// A trainer that finds nothing ready has all slots at once. One that has found
-// two batches ready at any time, for a good while, does with one less; each
-// time that this proves wrong, the while is longer. It is never less than what
-// bridges the time that a batch takes to be made at the pace at which they are
-// taken, and one that is ready meanwhile.
+// A trainer that finds nothing ready gets all slots at once. After it has
+// always found two batches ready for some time, the depth falls by one. Each
+// time that this proves wrong, that time doubles. The depth always covers the
+// batches that the trainer takes while one is made, and one that is ready
+// meanwhile.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe:
 // the stream guards it. Never blocks; no errors.
@@ -23,30 +23,30 @@ class Depth {
  public:
   static constexpr std::uint32_t kLeast = 2;
 
-  // `most` are the slots.
+  // `most` is the number of slots.
   explicit Depth(std::uint32_t most) : most_(most), target_(most) {}
 
   std::uint32_t target() const { return target_; }
 
-  // Nothing is ready, and it cannot be otherwise.
+  // Says that an epoch starts, with nothing ready.
   void StartEpoch();
-  // So many are there to be taken, and more are to come.
+  // Says that so many batches are ready, and more are to come.
   void SawReady(std::size_t ready);
-  // One more is, which took so long to be made.
+  // Says that one more is ready, which took so long to make.
   void Published(std::int64_t made_nanos, std::int64_t now_nanos);
 
  private:
   void Took(std::int64_t period_nanos);
-  // What the pace wants.
+  // The depth that the pace needs.
   std::uint32_t Floor() const;
 
   const std::uint32_t most_;
   std::uint32_t target_;
-  std::uint32_t settling_ = 0;   // batches until what is ready says something
+  std::uint32_t settling_ = 0;   // batches until the ready ones count
   std::uint32_t calm_ = 0;       // batches since fewer than two were ready
-  std::uint32_t patience_ = 16;  // and after how many one less will do
+  std::uint32_t patience_ = 16;  // batches until the depth falls
   std::int64_t made_nanos_ = 0;
-  std::int64_t period_nanos_ = 0;  // of taking them; 0: not known
+  std::int64_t period_nanos_ = 0;  // between batches taken; 0 while unknown
   std::optional<std::int64_t> published_at_nanos_;
 };
 

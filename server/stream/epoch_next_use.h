@@ -29,9 +29,9 @@ class EpochNextUse final : public cache::LoaderNextUse {
   // The member reads the current epoch from `position` on.
   void Start(std::shared_ptr<const EpochPair> epochs, std::uint64_t position,
              std::int64_t now_nanos);
-  // All before `position` has been asked for (never less than was before); a
-  // sample takes `period_nanos`, or INT64_MAX if that cannot be told yet. Where
-  // the epoch is done, the next is taken to come.
+  // Says that all samples before `position` were requested; positions never
+  // fall. A sample takes `period_nanos`, or INT64_MAX while unknown. At the end
+  // of the epoch, the next one is assumed to come.
   void Advance(std::uint64_t position, std::int64_t period_nanos,
                std::int64_t now_nanos);
   void Pause();
@@ -41,9 +41,9 @@ class EpochNextUse final : public cache::LoaderNextUse {
 
  private:
   struct Progress {
-    std::shared_ptr<const EpochPair> epochs;  // null: paused
+    std::shared_ptr<const EpochPair> epochs;  // null while paused
     std::uint64_t position = 0;
-    std::uint64_t step = 0;  // samples that the last move went
+    std::uint64_t step = 0;  // samples that the last call advanced
     std::int64_t period_nanos = 0;
     std::int64_t moved_at_nanos = 0;
   };

@@ -11,10 +11,10 @@
 
 namespace forebay::stream {
 
-// An epoch's order and the next one's, whose keys are costly enough to be
-// shared. Immutable value, thread-safe, never blocks, has no errors.
+// The orders of an epoch and of the next one. Shared, since they are costly to
+// make. Immutable value, thread-safe, never blocks, has no errors.
 struct EpochPair {
-  // `list`: as Sampler::Epoch's.
+  // `list` is as Sampler::Epoch takes it.
   static std::shared_ptr<const EpochPair> Of(
       const sampler::Sampler& sampler, std::uint64_t epoch,
       std::shared_ptr<const base::IndexList> list = nullptr) {
@@ -27,11 +27,11 @@ struct EpochPair {
   sampler::EpochOrder next;
 
   std::uint64_t epoch() const { return current.epoch(); }
-  // Of the current epoch.
+  // Samples of the current epoch.
   std::uint64_t samples() const { return current.samples(); }
 
-  // Samples that go before `sample` is seen again by who has come to `position`
-  // of the current epoch, and runs the next one after it; nullopt if it is in
+  // Counts the samples until `sample` comes next, from `position` of the
+  // current epoch on and through the next one. Returns nullopt if it is in
   // neither.
   std::optional<std::uint64_t> SamplesUntil(std::uint64_t sample,
                                             std::uint64_t position) const {

@@ -13,13 +13,13 @@
 
 namespace forebay::stream {
 
-// What a field of a dataset becomes in a batch.
+// The type of a dataset's field in a batch.
 struct FieldType {
   std::string name;
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // One sample's. Of a field that varies, the longest that there is.
+  // Of one sample; of the longest, if the field varies.
   pipeline::TensorType value;
-  // Of an array: whether its bytes are its elements alone, and no .npy file.
+  // Whether an array's bytes are its elements alone, without a .npy header.
   bool bare = false;
 
   // Whether samples are bytes of different lengths.
@@ -32,15 +32,16 @@ struct FieldType {
 // Whether `dataset` has a field of that kind.
 bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 
-// Whether its sample number 0 must be seen to know what its fields become:
-// whether one is an array that says itself what it is.
+// Whether sample 0 must be read to know the types of the dataset's fields: one
+// is an array whose own header says its type.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
-// The types of all fields of `dataset`. `image` is what its image becomes, or
-// null if it has none. `first_sample`: the bytes of its sample number 0, or
-// nothing where they are not needed. UNIMPLEMENTED: it has several images, and
-// what pipeline::ReadArray says of its first arrays; DATA_LOSS likewise. Errors
-// name the field. Thread-safe; never blocks.
+// Returns the types of all fields of `dataset`. `image` is the type of its
+// image in a batch, or null if it has none. `first_sample` is the bytes of
+// sample 0, or nothing if NeedsFirstSample is false. UNIMPLEMENTED: it has
+// several images, or pipeline::ReadArray says so of sample 0's arrays.
+// DATA_LOSS: ReadArray says so. Errors name the field. Thread-safe; never
+// blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::TensorType* image,
     absl::Span<const std::uint8_t> first_sample);

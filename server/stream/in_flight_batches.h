@@ -20,12 +20,12 @@ namespace forebay::stream {
 // done.
 //
 // A batch that no member wants any more is abandoned: samples that were not
-// handed out are dropped, the others finish in vain, and the last frees the
+// handed out are dropped, the others finish in vain, and the last one frees the
 // slot.
 //
-// Not thread-safe: the stream guards it. Owns the batches: a place is there
-// until it is finished. Slots belong to the pool that calls pass. Never
-// blocks; no errors.
+// Not thread-safe: the stream guards it. Owns the batches; a sample lives until
+// it is finished. Slots belong to the pool that calls pass. Never blocks; no
+// errors.
 class InFlightBatches {
  public:
   InFlightBatches(const proto::BatchSpec& batch, std::uint64_t seed,
@@ -48,24 +48,25 @@ class InFlightBatches {
 
   const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
 
-  // Places to be read.
+  // Counts the samples that were not handed out.
   std::size_t waiting() const;
-  // The place to be read next, `capped`: also of a batch that is made for
-  // jobs with caps alone. PutBack undoes it. Null if there is none.
+  // Hands out the sample to be read next; with `capped`, also of a batch that
+  // only jobs with caps want. PutBack undoes it. Returns null if there is none.
   PendingSample* Next(bool capped);
   void PutBack(PendingSample* pending);
-  // Whether a failed place is to be read once more, with another sample in
-  // it: where its bytes are corrupt and corrupt samples are to be substituted.
+  // Puts another dataset sample in the place of a failed one, to be read, if
+  // its bytes are corrupt and corrupt samples are to be substituted. Else
+  // returns false.
   bool Substitute(PendingSample& pending, const absl::Status& status);
-  // A place that was handed out is done, well or not. Returns its batch, if
-  // that is complete: it leaves. The status of a batch is that of its
-  // first place that failed.
+  // Finishes a sample that was handed out, well or not. Returns its batch,
+  // which leaves, if that is complete. The status of a batch is that of its
+  // first sample that failed.
   std::unique_ptr<Batch> Finish(const PendingSample& pending,
                                 const absl::Status& status,
                                 arena::SlotPool& pool);
 
-  // A member that wants nothing more: what is made for it goes to its heir, if
-  // the batch has one, or is abandoned.
+  // Ends a member's sponsorship: each of its batches goes to the heir that
+  // `heir` names, or is abandoned.
   void Retire(
       arena::MemberId sponsor,
       const std::function<std::optional<arena::MemberId>(const BatchKey&)>&

@@ -58,7 +58,7 @@ void LargeSamples::Run(const Flows& payers) {
         if (const auto self = weak.lock()) self->Submit(payers);
       });
   if (loan == nullptr) return;
-  // What nobody wants takes no turn.
+  // Abandoned samples take no turn.
   while (auto sample = Next(payers)) {
     if (sample->make(*loan)) break;
   }

@@ -16,23 +16,23 @@
 
 namespace forebay::stream {
 
-// Samples of one stream, or one reader, whose images need more scratch than a
-// worker has: made one after another in the shared workspace, for which streams
-// and readers take turns, in the order of the executor's fair queue. Those that
-// others pay for stand in a line of their own: no cap holds up what it is not
-// for.
+// Makes samples whose images need more scratch memory than a worker has, one
+// after another in the shared workspace. Streams and readers take turns there,
+// in the order of the executor's fair queue. Each set of payers has a queue of
+// its own, so that a cap holds up only its own job's samples.
 //
-// No worker waits for the workspace, and nobody holds it but a task that runs:
-// who finds it lent submits a task when it is back. Thread-safe. Owned through
-// shared_ptr; samples that wait when the owner lets go are dropped. Executor
-// and workspace outlive it. Never blocks; no errors.
+// No worker waits for the workspace. Only a running task holds it; a task that
+// finds it lent is submitted again when it is back.
+//
+// Thread-safe. Owned through shared_ptr; samples that wait when the owner lets
+// go are dropped. Executor and workspace outlive it. Never blocks; no errors.
 class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
  public:
-  using Flows = std::vector<schedule::Flow>;  // who pay
+  using Flows = std::vector<schedule::Flow>;  // the payers
   struct Sample {
-    const void* batch = nullptr;  // if any: the samples that Charge moves
+    const void* batch = nullptr;  // identifies the samples that Charge moves
     executor::Demand demand;
-    // Makes it, on a worker. False: nobody wanted it any more.
+    // Makes the sample, on a worker. Returns false if it was abandoned.
     std::function<bool(pipeline::Workspace&)> make;
   };
 
@@ -40,7 +40,7 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
       : executor_(executor), shared_(shared) {}
 
   void Add(const Flows& payers, Sample sample);
-  // Those of the batch that wait are charged to `payers` now.
+  // Charges the batch's samples that wait to `payers`.
   void Charge(const void* batch, const Flows& payers);
 
  private:
@@ -53,8 +53,8 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   executor::Executor* const executor_;
   pipeline::SharedWorkspace* const shared_;
   base::Mutex mutex_;
-  // For each of them a task is on its way, runs, or follows when the workspace
-  // is back.
+  // For each queue a task is submitted, runs, or follows when the workspace is
+  // back.
   std::map<Flows, Line> lines_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -138,7 +138,7 @@ std::uint64_t Member::UrgencyAt(std::uint64_t position) const {
 }
 
 std::int64_t Member::IdleAt(std::int64_t now_nanos) const {
-  // Who has nothing to take does not idle.
+  // A member without a ready batch does not idle.
   if (!pace_.published_at_nanos().has_value() || counters_.ready == 0) return 0;
   return std::max<std::int64_t>(0, now_nanos - *pace_.published_at_nanos());
 }
@@ -149,8 +149,8 @@ std::int64_t Member::ExplainedIdle(std::int64_t idle_nanos) const {
 }
 
 bool Member::StandsStill(std::int64_t now_nanos) const {
-  // So much later than its pace explains: longer than a process is kept from
-  // running on a busy host, and than a few of its steps.
+  // Lateness beyond its pace that is longer than a preemption on a busy host,
+  // and than a few of its steps.
   constexpr std::int64_t kHiccupNanos = 100'000'000;
   constexpr std::uint64_t kSteps = 8;
   const std::int64_t idle = IdleAt(now_nanos);

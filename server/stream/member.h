@@ -23,7 +23,7 @@
 
 namespace forebay::stream {
 
-// What one member was handed.
+// Counts the batches that one member took.
 struct MemberCounters {
   std::uint64_t samples_delivered = 0;
   std::uint64_t batches_delivered = 0;
@@ -32,25 +32,25 @@ struct MemberCounters {
   std::uint32_t ready = 0;     // batches published and not taken
 };
 
-// What was made for it: its part of what was made for several.
+// Counts the work done for one member: its part of work done for several.
 struct Production {
   std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;  // and not made of others' pixels
+  std::uint64_t samples_decoded = 0;  // from encoded bytes
   std::uint64_t samples_substituted = 0;
   std::uint64_t cpu_nanos = 0;
 };
 
-// One reader of a stream: where it is in its epoch, how fast it goes, and the
-// account of what it took. A batch counts as delivered when the client says
-// that it took it; it can say so only of what was published.
+// A loader in a stream: its position in the epoch, its pace, and the account of
+// the batches that it took. A batch counts as delivered when the client says
+// that it took it; the client can say so only of published batches.
 //
-// Not thread-safe: the stream guards it. The channel and the registry
-// outlive it. Never blocks. Errors: TakeReleases.
+// Not thread-safe: the stream guards it. The channel and the registry outlive
+// it. Never blocks. Errors: TakeReleases.
 class Member {
  public:
   struct Terms {
-    schedule::Flow flow = 0;  // whom its part of the work is charged to
-    // Slots that it has paid for: the most that it holds, or has in the making.
+    schedule::Flow flow = 0;  // pays for its part of the work
+    // Slots that it pays for: the most batches that it holds or has in flight.
     std::uint32_t slots = 0;
   };
   // The registry of its next use, and the dataset that it reads.
@@ -65,8 +65,8 @@ class Member {
   arena::MemberId holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
-  // It starts no epoch any more, and pays for nothing. Returns the slots that
-  // it has paid for.
+  // Says that it starts no more epochs and pays for no slots. Returns the slots
+  // that it paid for.
   std::uint32_t EndPaying() { return std::exchange(terms_.slots, 0); }
   // Entries published and not taken.
   std::size_t untaken() const { return untaken_.size(); }
@@ -83,48 +83,48 @@ class Member {
 
   void Start(std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample, std::int64_t now_nanos);
-  // It wants nothing more of the epoch.
+  // Ends its epoch.
   void Stop();
-  // The slots were given back, and so no epoch is expected soon.
+  // Says that the slots were given back, and so no epoch is expected soon.
   void Rest() { next_use_->Pause(); }
-  // So many batches are there to be taken, and more are to come.
+  // Says that so many batches are ready, and more are to come.
   void SawReady(std::size_t ready) { depth_.SawReady(ready); }
-  // Something was published to it, when it had so many batches to take.
+  // Says that a batch was published while so many others were ready.
   void Delivered(std::uint32_t ready) { starves_ = ready == 0; }
-  // Whether its trainer waits for what is made: it had nothing left when
-  // something was published last, and has not had it for long.
+  // Whether its trainer waits for batches: none was ready when the last one was
+  // published, and that was a moment ago.
   bool Starves(std::int64_t now_nanos) const;
-  // All of the epoch before `position` has been asked for.
+  // Says that all samples of the epoch before `position` were requested.
   void Asked(std::uint64_t position, std::int64_t now_nanos) {
     next_use_->Advance(position, pace_.TimeOf(1), now_nanos);
   }
 
-  // Publishes the batch that is next; the caller has leased its slot.
+  // Publishes the next batch, whose slot the caller has leased.
   void Publish(const CompletedBatch& batch, std::uint32_t generation,
                std::int64_t now_nanos);
-  // The closing entry of the epoch: its error, or its end.
+  // Publishes the closing entry of the epoch: its error, or its end.
   void Close(const absl::Status& status);
 
   // Brings the counters up to what the client has taken.
   const MemberCounters& Account();
 
-  // Until its trainer needs what stands at `position` of its epoch, as
-  // schedulers are told: smaller is sooner.
+  // The time until its trainer needs the sample at `position` of its epoch, as
+  // schedulers take it: smaller is sooner.
   std::uint64_t UrgencyAt(std::uint64_t position) const;
-  // Until it takes the batch, in nanoseconds; cache::kNever if it does not. One
-  // that stands still is taken to do so for as long again.
+  // The nanoseconds until it takes the batch; cache::kNever if it does not. A
+  // member that stands still is expected to do so for as long again.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
-  // Whether it pauses, and nobody knows for how long.
+  // Whether it pauses for longer than its pace explains.
   bool StandsStill(std::int64_t now_nanos) const;
 
-  // Ends the leases that the client has released and, if it has left, those of
-  // batches that it never took. INVALID_ARGUMENT, from then on: there is
-  // garbage in its ring.
+  // Ends the leases that the client released and, once it has left, those of
+  // batches that it never took. INVALID_ARGUMENT, from then on: its ring holds
+  // garbage.
   absl::Status TakeReleases(arena::SlotPool& pool);
-  // Releases, and entries that it took, that were seen so far.
+  // Counts the releases and taken entries that were seen so far.
   std::uint64_t heard() const { return released_ + taken_; }
-  // Whether its releases are looked for; else it tells of them.
+  // Whether the stream polls its releases; else the client wakes the stream.
   bool is_looked_at() const { return is_looked_at_; }
   void SetLooking(bool looks);
 
@@ -138,10 +138,9 @@ class Member {
     std::uint64_t bytes = 0;
   };
 
-  // Ends the leases of what the client will never take.
+  // Ends the leases of batches that the client will never take.
   void GiveBackUntaken(arena::SlotPool& pool);
-  // For how long it has left something lying; and of that what its pace
-  // explains.
+  // How long it has left a batch ready; and what its pace explains of that.
   std::int64_t IdleAt(std::int64_t now_nanos) const;
   std::int64_t ExplainedIdle(std::int64_t idle_nanos) const;
   // Far below cache::kNever, so that lateness can be added.

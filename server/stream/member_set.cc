@@ -29,7 +29,7 @@ Member* MemberSet::Find(arena::MemberId member) const {
 
 void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,
                       std::uint64_t first_sample, std::int64_t now_nanos) {
-  // Who was away has no claim to what was made meanwhile.
+  // A member that was away has no claim to batches made meanwhile.
   std::optional<double> least_served;
   for (const std::unique_ptr<Member>& other : members_) {
     if (!other->cursor().running()) continue;

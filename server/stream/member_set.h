@@ -42,7 +42,7 @@ class MemberSet {
   // Whether any may still start one.
   bool AnyPaying() const;
   // Whether the stream ever had two members at once. Then more may join, and
-  // read batches that are kept.
+  // read cached batches.
   bool was_shared() const { return was_shared_; }
   // The flows that the stream's work is charged to, each once.
   std::vector<schedule::Flow> Flows() const;

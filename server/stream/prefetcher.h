@@ -43,7 +43,7 @@ class Prefetcher {
   // has.
   using Members = std::function<const Member*(arena::MemberId)>;
 
-  // `variant`: the variant in which samples are preferred.
+  // `variant` is the preferred variant of samples.
   Prefetcher(const StreamSpec* spec, storage::Variant variant,
              base::MemoryBudget* budget, base::MemoryReservation read_window);
 
@@ -62,15 +62,15 @@ class Prefetcher {
     return request_builder_.RequestAgain(pending, sponsor);
   }
 
-  // A place's bytes have arrived, or will not.
+  // The sample's read has ended, well or not.
   void Arrived(PendingSample& pending);
-  // The place's bytes are needed no longer.
+  // The sample's bytes are not needed any more.
   void Leave(PendingSample& pending);
   // Gives back memory while nothing is in flight.
   void Rest();
-  // Gives back the read window, until Open: no epoch is expected any more.
+  // Gives back the read window, until Open.
   void Close() { read_budget_.Close(); }
-  // RESOURCE_EXHAUSTED: no memory for the read window.
+  // RESOURCE_EXHAUSTED: there is no memory for the read window.
   absl::Status Open() { return read_budget_.Open(); }
 
   std::uint32_t reads_in_flight() const { return reads_in_flight_; }
@@ -79,7 +79,7 @@ class Prefetcher {
  private:
   std::uint64_t Window() const;
   void Asked(bool full);
-  // Whether the samples that caps may hold up have all the room that they get.
+  // Whether the samples that caps may hold up fill their part of the window.
   bool IsFullOfCapped(const PendingSample& pending) const;
 
   ReadRequestBuilder request_builder_;
@@ -88,10 +88,10 @@ class Prefetcher {
   ReadBudget read_budget_;
   std::uint32_t reads_in_flight_ = 0;
   std::uint64_t own_ = 0;      // bytes in flight that are not in the window
-  std::uint64_t reading_ = 0;  // bytes on their way
+  std::uint64_t reading_ = 0;  // bytes being read
   std::uint64_t capped_ = 0;   // bytes in flight that caps may hold up
-  bool capped_too_ = true;     // whether more of those are asked for just now
-  std::uint64_t arrived_ = 0;  // and that have come, ever
+  bool capped_too_ = true;     // whether to request more of those just now
+  std::uint64_t arrived_ = 0;  // in all
   std::int64_t asked_at_nanos_ = 0;
 };
 

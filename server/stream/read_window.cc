@@ -51,8 +51,8 @@ void ReadWindow::Asked(std::int64_t now_nanos, std::uint64_t reading,
     probing_ = false;
     return StartEpoch();
   }
-  // What was asked for in a larger window has to come first, and what is asked
-  // for first takes its time to begin to come.
+  // Bytes that a larger window requested must arrive first, and the first bytes
+  // of this one take a latency to arrive.
   if (in_flight > limit() || !std::exchange(full_, true)) return;
   if (!stretch_.has_value()) {
     stretch_ = Stretch{.began_nanos = now_nanos,

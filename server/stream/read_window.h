@@ -6,46 +6,46 @@
 
 namespace forebay::stream {
 
-// How many bytes a stream should have in flight to read as fast as its source
-// can, or as it can make use of.
+// Estimates how many bytes a stream should have in flight to read as fast as
+// its source can, or as fast as it can use the bytes.
 //
-// The math: what is being read is the rate times what a byte takes to come
-// (Little's law). The highest rate seen of late, times the shortest time seen
-// of late, is what fills the way from the source; more only waits somewhere.
-// The window is twice that: so it doubles as long as more in flight brings
-// more, and stops when it does not. Where decoding is what takes time, reads
-// are short beside it, and the window stays small. Now and then a larger window
-// than the least is drawn in for a moment, to see how long reads take when
-// nothing waits. (So does BBR: Cardwell et al., ACM Queue 14(5), 2016.)
+// The bytes in flight are the rate times the latency of a byte (Little's law).
+// The bandwidth-delay product is the highest recent rate times the shortest
+// recent latency; more bytes in flight would only queue somewhere. The window
+// is twice that product: it doubles while more in flight brings a higher rate,
+// and stops when it does not. Where decoding is the bottleneck, latencies are
+// short beside it, and the window stays small. Now and then the window shrinks
+// to the least for a moment, to measure the latency without queues. (So does
+// BBR: Cardwell et al., ACM Queue 14(5), 2016.)
 //
-// Only stretches count in which the window was what held reads up. What is
-// needed where other things do is what was in flight of late.
+// Only stretches of time count in which the window was the limit. Elsewhere the
+// window is what was in flight of late.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe:
 // the stream guards it. Never blocks; no errors.
 class ReadWindow {
  public:
-  // What is measured counts for one to two of these.
+  // A measurement counts for one to two periods.
   static constexpr std::int64_t kPeriodNanos = 10'000'000'000;
 
   // Bytes; least <= most.
   ReadWindow(std::uint64_t least, std::uint64_t most);
 
-  // The window, for which there should be memory.
+  // The window, to be backed by memory.
   std::uint64_t wanted() const { return wanted_; }
-  // What may be in flight just now.
+  // The bytes that may be in flight just now.
   std::uint64_t limit() const { return probing_ ? least_ : wanted_; }
-  // There is only memory for so much; more is wanted again in a while.
+  // Says that there is only memory for so much; the window grows again later.
   void Settle(std::uint64_t bytes) { wanted_ = bytes; }
 
-  // Nothing has been read for some time.
+  // Says that nothing has been read for some time.
   void StartEpoch();
-  // Before more is asked for, when `reading` bytes are on their way and
-  // `arrived` have come, ever.
+  // Call it before requesting more: `reading` bytes are being read, and
+  // `arrived` have arrived in all.
   void Look(std::int64_t now_nanos, std::uint64_t reading,
             std::uint64_t arrived);
-  // And after. `in_flight` are those that wait to be decoded, too; `full` is
-  // whether there would have been more to ask for.
+  // Call it after. `in_flight` includes bytes that wait to be decoded; `full`
+  // says whether there was more to request.
   void Asked(std::int64_t now_nanos, std::uint64_t reading,
              std::uint64_t arrived, std::uint64_t in_flight, bool full);
 
@@ -53,7 +53,7 @@ class ReadWindow {
   struct Stretch {
     std::int64_t began_nanos;
     std::uint64_t arrived;  // when it began
-    double byte_nanos = 0;  // that bytes have been on their way, together
+    double byte_nanos = 0;  // the sum of bytes times their latencies
     std::int64_t at_nanos;  // its last moment so far
     std::uint64_t reading;  // then
   };

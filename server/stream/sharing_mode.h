@@ -5,7 +5,7 @@ namespace forebay::stream {
 
 // How a stream treats members that read at different speeds.
 enum class SharingMode {
-  // Members never wait for each other. One that falls behind the kept batches
+  // Members never wait for each other. One that falls behind the cached batches
   // has batches of its own made, until it meets the others again.
   kElastic,
   // No member runs ahead of the others by more than there are slots, so that

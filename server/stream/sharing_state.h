@@ -7,7 +7,7 @@ namespace forebay::stream {
 enum class SharingState {
   kAlone,     // no other has an epoch under way
   kTogether,  // others read the same batches at the same time
-  kTrailing,  // behind, and reads kept batches
+  kTrailing,  // behind, and reads cached batches
   kCatching,  // behind, and all batches are made for it until it has caught up
   kYielding,  // ahead, and waits for a member that catches up
   kApart,     // has batches made for itself alone

@@ -13,9 +13,9 @@ constexpr std::uint32_t kDefaultDepth = 2;
 // slots.
 constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
 
-// Who has to find the one sample that needs so much should not have to guess.
-absl::Status BlameLargest(const absl::Status& status,
-                          const dataset::Dataset& dataset) {
+// Names the largest sample, which needs so much memory.
+absl::Status NameLargest(const absl::Status& status,
+                         const dataset::Dataset& dataset) {
   std::uint64_t id = 0;
   while (dataset.At(id).length != dataset.largest_sample()) ++id;
   return base::Annotate(status,
@@ -35,7 +35,7 @@ absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
   auto window =
       budget->Reserve(std::max(kReadWindow, largest), "reads in flight");
   if (window.ok() || largest <= kReadWindow) return window;
-  return BlameLargest(window.status(), dataset);
+  return NameLargest(window.status(), dataset);
 }
 
 }  // namespace forebay::stream

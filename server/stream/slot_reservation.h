@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kLeaseQuota = 2;
 std::uint32_t SlotsFor(std::uint32_t depth);
 
 // The memory for a stream's encoded bytes in flight, in which any sample fits.
-// RESOURCE_EXHAUSTED: the budget has not so much.
+// RESOURCE_EXHAUSTED: the budget has less memory left.
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
     base::MemoryBudget* budget, const dataset::Dataset& dataset);
 

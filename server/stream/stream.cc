@@ -1,5 +1,10 @@
-// What a stream is asked to do, and how it is seen from outside; how it makes
-// its batches is in production.cc.
+// First what callers ask of a stream; then how it makes its batches. Publisher
+// hands each member the completed batches of its epoch, in order.
+// BatchScheduler begins the batches that are missing, each in a slot.
+// ReadLocked reads their samples in order while the read window has room; each
+// sample that finishes makes it look again. Samples whose bytes have arrived
+// wait in a decode queue until a worker's task decodes them, straight into the
+// slot. A complete batch goes into the batch cache.
 #include "server/stream/stream.h"
 
 #include <algorithm>
@@ -7,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/shm_ring.h"
+#include "server/base/clock.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/stream/sharing_snapshot.h"
 
 namespace forebay::stream {
 namespace {
@@ -49,7 +54,8 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                              .dataset = spec_.dataset}),
       in_flight_(spec_.batch, spec_.seed, spec_.dataset->size()),
       scheduler_(sharing_mode, &members_, &batch_cache_, &in_flight_),
-      publisher_(&members_, &batch_cache_) {}
+      publisher_(&members_, &batch_cache_),
+      decode_queues_(deps_.executor->workers()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
@@ -77,32 +83,25 @@ absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
 }
 
 void Stream::SetCapped(arena::MemberId member, bool capped) {
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
-    if (m == nullptr || std::exchange(m->capped, capped) == capped) return;
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return m != nullptr && std::exchange(m->capped, capped) != capped;
+  });
 }
 
 void Stream::Forfeit(arena::MemberId member) {
   Stop(member);
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Member* const m = members_.Find(member);
-    if (m == nullptr) return;
+    if (m == nullptr) return false;
     const std::uint32_t slots = m->terms().slots;
     batch_cache_.pool().ReleaseAll(member);
     members_.Remove(member);
     batch_cache_.EndPay(slots);
-    // A cap may hold up for long what keeps the stream.
+    // Reads that a cap holds up may keep the stream alive for long.
     CloseIfNobodyPaysLocked();
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return true;
+  });
 }
 
 void Stream::Close(arena::MemberId member) {
@@ -120,7 +119,7 @@ void Stream::CloseIfNobodyPaysLocked() {
 }
 
 bool Stream::Holds(arena::MemberId member) {
-  // A client that released garbage holds the rest for as long as it lives.
+  // A client that pushed garbage keeps its other leases while it lives.
   TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
   return batch_cache_.pool().Leases(member) > 0;
@@ -132,7 +131,7 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
     used_at_nanos_ = Now();
     if (batch_cache_.pool().slots() > 0) return absl::OkStatus();
   }
-  // More than one member may be at it: who comes later drops what it has made.
+  // Several members may do this at once: only the first one's slots count.
   FOREBAY_ASSIGN_OR_RETURN(auto memory,
                            arena::SlotPool::MakeMemory(slots, slot_bytes()));
   base::MutexLock lock(&mutex_);
@@ -141,16 +140,20 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<base::Fd>> Stream::Start(
-    arena::MemberId member, std::uint64_t epoch, std::uint64_t first_sample,
-    const std::shared_ptr<const base::IndexList>& list) {
-  FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(epoch));
-  const auto order = spec_.order_member == nullptr ? list : nullptr;
-  FOREBAY_RETURN_IF_ERROR(spec_.sampler.CheckList(order.get()));
-  const std::uint64_t samples = spec_.sampler.Epoch(epoch, order).samples();
-  if (first_sample > samples) {
+absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
+                                                    const EpochStart& start) {
+  FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(start.epoch));
+  FOREBAY_RETURN_IF_ERROR(spec_.sampler.CheckList(start.samples.get()));
+  const std::uint64_t samples =
+      spec_.sampler.Epoch(start.epoch, start.samples).samples();
+  if (start.first_sample > samples) {
     return absl::OutOfRangeError(absl::StrCat(
-        "sample ", first_sample, " of an epoch that has ", samples));
+        "sample ", start.first_sample, " of an epoch that has ", samples));
+  }
+  std::optional<sampler::SampleSet> seen;
+  if (spec_.order_member != nullptr) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        seen, spec_.order_member->Check(start.first_sample, start.seen.get()));
   }
   std::uint32_t slots;
   {
@@ -165,47 +168,41 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(
       return absl::FailedPreconditionError(
           "a member takes nothing of what is published");
     }
-    // Slots that nobody has paid for go while nobody knows them.
-    if (members_.Running() == 0) batch_cache_.Trim();
   }
   FOREBAY_RETURN_IF_ERROR(MakeSlots(slots));
-  std::vector<base::Fd> fds;
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
-    FOREBAY_ASSIGN_OR_RETURN(fds, SlotsFromLocked(0));
-    // The last that may fail: an epoch that cannot be started leaves the order
-    // of the others' samples as it was.
-    if (spec_.order_member != nullptr) {
-      FOREBAY_RETURN_IF_ERROR(
-          spec_.order_member->Start(first_sample, list.get()));
-    }
+  absl::StatusOr<std::vector<base::Fd>> fds;
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // Slots that no member pays for can go while no client maps them.
+    if (members_.Running() == 0) batch_cache_.Trim();
+    fds = SlotsFromLocked(0);
+    if (!fds.ok()) return false;
+    // From here on, nothing fails.
+    if (seen.has_value())
+      spec_.order_member->Start(start.first_sample, *std::move(seen));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
-    members_.Start(*members_.Find(member), EpochsLocked(epoch, order),
-                   first_sample, Now());
+    members_.Start(*members_.Find(member), EpochsLocked(start),
+                   start.first_sample, Now());
     flows_ = members_.Flows();
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return true;
+  });
   return fds;
 }
 
-std::shared_ptr<const EpochPair> Stream::EpochsLocked(
-    std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list) {
-  if (spec_.sampler.is_listed() || spec_.sampler.is_drawn()) {
-    // The same epoch may be another one now: nothing of it is kept.
-    batch_cache_.Forget(epoch);
-    epoch_pairs_ = {EpochPair::Of(spec_.sampler, epoch, list)};
+std::shared_ptr<const EpochPair> Stream::EpochsLocked(const EpochStart& start) {
+  if (spec_.sampler.is_listed() || spec_.sampler.is_coordinated()) {
+    // An epoch of this number may have another order now.
+    batch_cache_.Forget(start.epoch);
+    epoch_pairs_ = {EpochPair::Of(spec_.sampler, start.epoch, start.samples)};
     return epoch_pairs_.back();
   }
-  std::erase_if(epoch_pairs_,
-                [&](const std::shared_ptr<const EpochPair>& epochs) {
-                  return epochs.use_count() == 1 && epochs->epoch() != epoch;
-                });
+  std::erase_if(
+      epoch_pairs_, [&](const std::shared_ptr<const EpochPair>& epochs) {
+        return epochs.use_count() == 1 && epochs->epoch() != start.epoch;
+      });
   for (const std::shared_ptr<const EpochPair>& epochs : epoch_pairs_) {
-    if (epochs->epoch() == epoch) return epochs;
+    if (epochs->epoch() == start.epoch) return epochs;
   }
-  epoch_pairs_.push_back(EpochPair::Of(spec_.sampler, epoch));
+  epoch_pairs_.push_back(EpochPair::Of(spec_.sampler, start.epoch));
   return epoch_pairs_.back();
 }
 
@@ -228,17 +225,14 @@ absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
 }
 
 void Stream::Stop(arena::MemberId member) {
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
-    if (m == nullptr || !m->cursor().running()) return;
+    if (m == nullptr || !m->cursor().running()) return false;
     m->Stop();
     RetireLocked(*m);
     used_at_nanos_ = Now();
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return true;
+  });
 }
 
 void Stream::RetireLocked(const Member& member) {
@@ -254,19 +248,16 @@ void Stream::RetireLocked(const Member& member) {
 }
 
 void Stream::Rest() {
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     prefetcher_.Rest();
     batch_cache_.TryAgain();
     CloseIfNobodyPaysLocked();
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return true;
+  });
 }
 
 bool Stream::Reclaim(std::int64_t idle_nanos) {
-  // Unmapping takes milliseconds: it happens after the mutex is free.
+  // Destroyed after the mutex is released, since unmapping takes milliseconds.
   std::optional<arena::SlotPool> reclaimed;
   base::MutexLock lock(&mutex_);
   const arena::SlotCounts counts = batch_cache_.pool().Counts();
@@ -281,15 +272,12 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
 
 absl::Status Stream::TakeReleases(arena::MemberId member) {
   absl::Status status;
-  Plan plan;
-  {
-    base::MutexLock lock(&mutex_);
-    Member* m = members_.Find(member);
-    if (m == nullptr) return absl::OkStatus();
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Member* const m = members_.Find(member);
+    if (m == nullptr) return false;
     status = m->TakeReleases(batch_cache_.pool());
-    plan = PlanLocked();
-  }
-  Execute(std::move(plan));
+    return true;
+  });
   return status;
 }
 
@@ -308,10 +296,8 @@ StreamSnapshot Stream::Snapshot(arena::MemberId member) {
   snapshot.depth = m->depth().target();
   snapshot.made = m->production();
   snapshot.taken = m->Account();
-  const SharingSnapshot sharing = SharingOf(*m, members_, scheduler_, Now());
-  snapshot.members = sharing.running;
-  snapshot.behind = sharing.behind;
-  snapshot.sharing_state = sharing.sharing_state;
+  snapshot.members = static_cast<std::uint32_t>(members_.Running());
+  snapshot.sharing = scheduler_.SharingOf(*m, Now());
   return snapshot;
 }
 
@@ -333,14 +319,373 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
     generation = batch_cache_.pool().generation(slot);
   }
   copy.bytes.assign(data, data + slot_bytes());
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    batch_cache_.pool().Release(slot, generation, kPeeker);
+    return true;
+  });
+  return copy;
+}
+
+// --- From members to completed batches.
+
+Stream::Plan Stream::PlanLocked() {
+  Plan plan;
+  AdvanceLocked(&plan);
+  TellLookingLocked(&plan);
+  return plan;
+}
+
+void Stream::Update(absl::FunctionRef<bool()> change) {
   Plan plan;
   {
     base::MutexLock lock(&mutex_);
-    batch_cache_.pool().Release(slot, generation, kPeeker);
+    if (!change()) return;
     plan = PlanLocked();
   }
   Execute(std::move(plan));
-  return copy;
+}
+
+void Stream::AdvanceLocked(Plan* plan) {
+  heard_ = members_.Heard();
+  DeliverLocked();
+  plan->grows |= scheduler_.Begin(Now());
+  ChargeLocked(plan);
+  ReadLocked(plan);
+  if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
+}
+
+void Stream::TellLookingLocked(Plan* plan) {
+  while (members_.SetLooking(at_work_ > 0)) {
+    // Releases that members pushed before they knew.
+    members_.TakeReleases(batch_cache_.pool());
+    if (members_.Heard() != heard_) AdvanceLocked(plan);
+  }
+}
+
+void Stream::EnterLocked() {
+  ++at_work_;
+  members_.SetLooking(true);
+}
+
+void Stream::Leave() {
+  Plan plan;
+  {
+    base::MutexLock lock(&mutex_);
+    --at_work_;
+    TellLookingLocked(&plan);
+  }
+  Execute(std::move(plan));
+}
+
+void Stream::Execute(Plan plan) {
+  if (plan.grows) {
+    // Charged to no job, so that no cap, present or later, holds up a slot.
+    constexpr schedule::Flow kNobody = 0;
+    constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
+                                          .urgency = 0};
+    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
+      self->MakeSlot();
+    });
+  }
+  if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
+  for (Task& task : plan.tasks) Submit(std::move(task));
+}
+
+void Stream::MakeSlot() {
+  auto memory = arena::SlotPool::MakeMemory(1, slot_bytes());
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (memory.ok()) {
+      batch_cache_.Grown(*std::move(memory));
+    } else {
+      batch_cache_.NotGrown();
+    }
+    return true;
+  });
+}
+
+// --- From completed batches to members.
+
+void Stream::DeliverLocked() {
+  const std::int64_t now = Now();
+  publisher_.Publish(
+      now, [&](const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        RetireLocked(member);
+        used_at_nanos_ = now;
+      });
+}
+
+// --- From credits to reads.
+
+void Stream::ChargeLocked(Plan* plan) {
+  for (const std::unique_ptr<Batch>& batch : in_flight_.batches()) {
+    const Flows capped = members_.CappedFlows(batch->key);
+    batch->capped = !capped.empty();
+    const Flows& charged = batch->capped ? capped : flows_;
+    if (charged != batch->charged) ChargeToLocked(*batch, charged, plan);
+  }
+}
+
+void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
+  const Flows before = std::exchange(batch.charged, charged);
+  if (before.empty()) return;  // none of its samples was requested
+  large_->Charge(&batch, charged);
+  decode_queues_.Move(batch, before, charged);
+  while (auto task = NextTaskLocked(charged))
+    plan->tasks.push_back(*std::move(task));
+  if (members_.AnyUncapped(before)) return;
+  // A cap may hold up reads of the batch. A second request for the same bytes
+  // joins the first in the cache, and lifts the cap from it.
+  const auto payers = std::make_shared<const Flows>(charged);
+  for (const PendingSample& pending : batch.samples) {
+    if (!pending.reading) continue;
+    auto again =
+        prefetcher_.RequestAgain(pending, *members_.Find(batch.sponsor));
+    if (!again.has_value()) continue;
+    SetPayers(payers, &*again);
+    plan->requests.push_back(*std::move(again));
+  }
+}
+
+void Stream::SetPayers(const Payers& payers, storage::ReadRequest* request) {
+  if (payers->size() > 1 || payers->front() != request->purpose.job)
+    request->purpose.payers = payers;
+}
+
+void Stream::ReadLocked(Plan* plan) {
+  if (members_.Running() == 0 || !prefetcher_.HasRoom()) return;
+  plan->requests.reserve(plan->requests.size() + in_flight_.waiting());
+  const std::int64_t now = Now();
+  const auto find = [this](arena::MemberId holder)
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                          return members_.Find(holder);
+                        };
+  Payers payers;
+  prefetcher_.Ask(now);
+  while (auto read = prefetcher_.Next(in_flight_, find)) {
+    const Flows& charged = read->pending->batch->charged;
+    if (payers == nullptr || *payers != charged)
+      payers = std::make_shared<const Flows>(charged);
+    SetPayers(payers, &read->request);
+    // Small enough that std::function allocates nothing.
+    read->request.done =
+        [this, pending = read->pending](absl::StatusOr<base::Bytes> bytes) {
+          OnRead(pending, std::move(bytes));
+        };
+    plan->requests.push_back(std::move(read->request));
+  }
+  for (const auto& member : members_) {
+    if (member->cursor().running()) member->Asked(AskedForLocked(*member), now);
+  }
+}
+
+std::uint64_t Stream::AskedForLocked(const Member& member) const {
+  // Enough: next uses further away than this evict nothing.
+  constexpr int kMaxBatches = 64;
+  const Cursor& cursor = member.cursor();
+  BatchKey key = cursor.next();
+  for (int i = 0; i < kMaxBatches && cursor.SamplesOf(key) > 0; ++i) {
+    if (batch_cache_.Find(key) == nullptr) {
+      const Batch* const batch = in_flight_.Find(key);
+      if (batch == nullptr) break;
+      if (batch->handed_out < batch->samples.size())
+        return key.first_sample + batch->handed_out;
+    }
+    key = cursor.After(key);
+  }
+  return key.first_sample;
+}
+
+// --- From bytes to pixels.
+
+void Stream::OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes) {
+  const absl::Status status = bytes.status();
+  std::shared_ptr<Stream> self;  // keeps the stream alive until the end
+  std::optional<Task> task;
+  {
+    base::MutexLock lock(&mutex_);
+    self = alive_;
+    prefetcher_.Arrived(*pending);
+    if (prefetcher_.reads_in_flight() == 0) alive_ = nullptr;
+    ++samples_to_decode_;
+    ++pending->batch->to_decode;
+    if (status.ok()) {
+      ProductionOfLocked(*pending)->bytes_read += pending->length;
+      const Flows& charged = pending->batch->charged;
+      decode_queues_.Add(
+          charged,
+          {.pending = pending, .bytes = *std::move(bytes), .status = {}});
+      task = NextTaskLocked(charged);
+    } else {
+      EnterLocked();
+    }
+  }
+  if (status.ok()) {
+    Submit(std::move(task));
+    return;
+  }
+  const ReadSample failed{.pending = pending,
+                          .bytes = {},
+                          .status = maker_.AnnotateError(*pending, status)};
+  Finish({&failed, 1}, 0);
+}
+
+std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
+  const std::uint32_t samples = cost_.task_samples();
+  const PendingSample* const first = decode_queues_.NextTask(charged, samples);
+  if (first == nullptr) return std::nullopt;
+  return Task{DemandLocked(*first, samples), charged};
+}
+
+executor::Demand Stream::DemandLocked(const PendingSample& first,
+                                      std::uint32_t samples) const {
+  const Batch& batch = *first.batch;
+  const Member* const sponsor = members_.Find(batch.sponsor);
+  return {.cpu_nanos = cost_.cpu_nanos() * samples,
+          .urgency = sponsor == nullptr
+                         ? 0
+                         : sponsor->UrgencyAt(batch.key.first_sample)};
+}
+
+void Stream::Submit(std::optional<Task> task) {
+  if (!task.has_value()) return;
+  const absl::Span<const schedule::Flow> flows = task->flows;
+  deps_.executor->SubmitFor(
+      flows, task->demand,
+      [self = shared_from_this(), charged = std::move(task->flows)](
+          int worker) { self->RunTask(worker, charged); });
+}
+
+void Stream::RunTask(int worker, const Flows& charged) {
+  std::vector<ReadSample> samples;
+  std::optional<Task> task;
+  {
+    base::MutexLock lock(&mutex_);
+    EnterLocked();
+    samples = decode_queues_.Take(charged, cost_.task_samples());
+    task = NextTaskLocked(charged);
+  }
+  Submit(std::move(task));
+  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+  for (ReadSample& sample : samples)
+    Make(&sample, *(*deps_.workspaces)[worker]);
+  const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
+  const auto large = std::partition(
+      samples.begin(), samples.end(),
+      [](const ReadSample& sample) { return !sample.too_large; });
+  std::for_each(large, samples.end(),
+                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
+  samples.erase(large, samples.end());
+  // Freed before their part of the read window is given back.
+  for (ReadSample& sample : samples) sample.bytes = {};
+  Finish(samples, cpu_nanos);
+}
+
+void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
+  if (sample->pending->batch->abandoned.load(std::memory_order_relaxed)) return;
+  sample->status =
+      maker_.Make(*sample->pending, sample->bytes.span(), workspace);
+  sample->made = true;
+  sample->too_large =
+      absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
+}
+
+void Stream::MakeInTurn(ReadSample sample) {
+  PendingSample* const pending = sample.pending;
+  LargeSamples::Sample large{.batch = pending->batch, .demand = {}, .make = {}};
+  large.make = [weak = weak_from_this(), pending,
+                bytes = std::move(sample.bytes)](
+                   pipeline::Workspace& shared) mutable {
+    const std::shared_ptr<Stream> self = weak.lock();
+    if (self == nullptr) return false;
+    {
+      base::MutexLock lock(&self->mutex_);
+      self->EnterLocked();
+    }
+    ReadSample again{
+        .pending = pending, .bytes = std::move(bytes), .status = {}};
+    const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+    self->Make(&again, shared);
+    again.bytes = {};
+    self->Finish({&again, 1}, base::Clock::ThreadCpu()->NowNanos() - started);
+    return again.made;
+  };
+  base::MutexLock lock(&mutex_);
+  large.demand = DemandLocked(*pending, /*samples=*/1);
+  large_->Add(pending->batch->charged, std::move(large));
+}
+
+void Stream::Finish(absl::Span<const ReadSample> samples,
+                    std::int64_t cpu_nanos) {
+  for (const ReadSample& sample : samples) {
+    if (absl::IsFailedPrecondition(sample.status) ||
+        absl::IsNotFound(sample.status)) {
+      deps_.on_changed(*spec_.dataset);
+    }
+  }
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    BookLocked(samples, cpu_nanos);
+    const std::int64_t now = Now();
+    for (const ReadSample& sample : samples) FinishSampleLocked(sample, now);
+    members_.TakeReleases(batch_cache_.pool());
+    return true;
+  });
+  Leave();
+}
+
+void Stream::BookLocked(absl::Span<const ReadSample> samples,
+                        std::int64_t cpu_nanos) {
+  const std::int64_t made =
+      std::count_if(samples.begin(), samples.end(),
+                    [](const ReadSample& sample) { return sample.made; });
+  if (made == 0) return;
+  cost_.Measured(cpu_nanos / made);
+  for (const ReadSample& sample : samples) {
+    if (!sample.made) continue;
+    Production* const production = ProductionOfLocked(*sample.pending);
+    if (sample.pending->variant == storage::kEncoded)
+      ++production->samples_decoded;
+    production->cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
+  }
+}
+
+Production* Stream::ProductionOfLocked(const PendingSample& pending) {
+  Member* const payer = members_.Find(PayerOf(pending));
+  return payer == nullptr ? &unpaid_ : &payer->production();
+}
+
+void Stream::FinishSampleLocked(const ReadSample& sample,
+                                std::int64_t now_nanos) {
+  --samples_to_decode_;
+  --sample.pending->batch->to_decode;
+  sample.pending->batch->moved_at_nanos = now_nanos;
+  prefetcher_.Leave(*sample.pending);
+  if (!sample.status.ok() &&
+      in_flight_.Substitute(*sample.pending, sample.status)) {
+    ++ProductionOfLocked(*sample.pending)->samples_substituted;
+    return;
+  }
+  const auto batch =
+      in_flight_.Finish(*sample.pending, sample.status, batch_cache_.pool());
+  if (batch != nullptr) StoreLocked(*batch);
+}
+
+void Stream::StoreLocked(const Batch& batch) {
+  CompletedBatch completed{.key = batch.key,
+                           .slot = batch.slot,
+                           .samples = batch.samples.size(),
+                           .bytes = 0,
+                           .made_nanos = Now() - batch.asked_at_nanos,
+                           .status = batch.status};
+  if (!batch.status.ok()) {
+    batch_cache_.pool().Abandon(batch.slot);
+  } else {
+    completed.bytes = layout_.Complete(
+        batch.data, {.generation = batch_cache_.pool().generation(batch.slot),
+                     .sample_count = batch.samples.size(),
+                     .epoch = batch.key.epoch,
+                     .first_sample = batch.key.first_sample});
+  }
+  batch_cache_.Put(std::move(completed));
 }
 
 }  // namespace forebay::stream

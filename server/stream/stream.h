@@ -2,12 +2,12 @@
 #define FOREBAY_SERVER_STREAM_STREAM_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/arena/channel.h"
@@ -17,6 +17,7 @@
 #include "server/stream/batch.h"
 #include "server/stream/batch_cache.h"
 #include "server/stream/batch_layout.h"
+#include "server/stream/batch_policy.h"
 #include "server/stream/batch_scheduler.h"
 #include "server/stream/cached_decoder.h"
 #include "server/stream/decode_queue.h"
@@ -29,27 +30,37 @@
 #include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
 #include "server/stream/sharing_mode.h"
-#include "server/stream/sharing_state.h"
 #include "server/stream/slot_reservation.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
-// All of a stream at one moment, as one of its members sees it.
+// The state of a stream at one moment, as one of its members sees it.
 struct StreamSnapshot {
   std::uint64_t epoch = 0;
   bool running = false;
   std::uint32_t slots = 0;
   arena::SlotCounts slot_counts;
   std::uint32_t leases = 0;  // the member's
-  std::uint32_t depth = 0;   // batches that may be in the making or ready
+  std::uint32_t depth = 0;   // batches that may be in flight or ready
   PrefetchSnapshot prefetch;
   std::uint32_t samples_to_decode = 0;
   Production made;  // for the member
   MemberCounters taken;
   std::uint32_t members = 0;  // that have an epoch under way
-  std::uint64_t behind = 0;   // samples between it and who is ahead of all
-  SharingState sharing_state = SharingState::kAlone;
+  Sharing sharing;
+};
+
+// Where a member begins an epoch.
+struct EpochStart {
+  std::uint64_t epoch = 0;
+  std::uint64_t first_sample = 0;  // the number of samples to skip
+  // The epoch's samples, as Sampler::Epoch takes them, if the order is listed;
+  // else null.
+  std::shared_ptr<const base::IndexList> samples = nullptr;
+  // The samples of the epoch that the member has seen (null for none), if the
+  // order is coordinated; else null.
+  std::shared_ptr<const base::IndexList> seen = nullptr;
 };
 
 // A copy of a published slot, and its part of the memory budget.
@@ -59,22 +70,24 @@ struct SlotCopy {
 };
 
 // Makes the batches of one order for all of its members, each batch once for
-// all that want it. Each member goes through its epoch at its own pace. A batch
-// stays in its slot, for members that come to it later, until the slot is
-// needed; then it is made again for them (BatchCache; BatchScheduler says whose
-// turn it is). A free slot is the credit to read: no slot, no read.
+// all that want it. Each member goes through its epoch at its own pace. A
+// complete batch stays in its slot, for members that come to it later, until
+// the slot is needed. A member that comes after that has the batch made again.
+// A free slot is the credit to read: without a slot, the stream reads nothing.
 //
-// The least memory for that is reserved as long as the members are there; slots
-// exist from the first Start to Reclaim.
+// The stream reserves its least memory while it has members. Slots exist from
+// the first Start to Reclaim.
 //
 // Thread-safe, but Start and Stop of one member come from one thread at a time.
-// Made by Create and kept alive by its own work under way. Owns its slots;
-// channels belong to the members. Start blocks while memory is cleared, Peek
-// while a batch is copied; nothing else blocks. Errors: those of Create, Join,
-// Start and Peek; a sample's error ends the epoch of those who come to it.
+// Made by Create; its own work under way keeps it alive. Owns its slots; the
+// members own their channels. Start blocks while the kernel clears memory, Peek
+// while it copies a batch; nothing else blocks. Errors: those of Create, Join,
+// Start and Peek. The error of a sample ends the epoch of each member that
+// comes to that sample.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // RESOURCE_EXHAUSTED: no memory for reads, or batches beyond all measure.
+  // RESOURCE_EXHAUSTED: there is no memory for reads, or batches are too large
+  // for any memory.
   static absl::StatusOr<std::shared_ptr<Stream>> Create(
       StreamSpec spec, StreamDeps deps,
       SharingMode sharing_mode = SharingMode::kElastic);
@@ -83,65 +96,64 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t samples_per_epoch() const;
   std::uint64_t batches_per_epoch() const;
 
-  // From now on the channel's owner may start epochs; its part of the work is
-  // charged to `flow`, and `depth` batches are prepared ahead for it (0: the
-  // default). RESOURCE_EXHAUSTED: no memory for its slots.
+  // Adds a member, which may start epochs and takes its batches from `channel`.
+  // Its part of the work is charged to `flow`; the stream prepares `depth`
+  // batches ahead for it (0: the default). RESOURCE_EXHAUSTED: there is no
+  // memory for its slots.
   absl::StatusOr<arena::MemberId> Join(arena::Channel* channel,
                                        schedule::Flow flow,
                                        std::uint32_t depth = 0);
-  // Whether the member's job has a cap, of reading or of CPU time: none until
-  // set. Caps hold up what is made for jobs with caps alone.
+  // Says whether the member's job has a cap of reading or of CPU time; at first
+  // it has none. Caps hold up only batches that all their readers have caps on.
   void SetCapped(arena::MemberId member, bool capped);
-  // The member starts no epoch any more, but may hold batches. When no other
-  // does, all memory goes back that these do without.
+  // Says that the member starts no more epochs; it may still hold batches. Once
+  // no member may start one, the stream gives back all memory but for batches
+  // that are held.
   void Close(arena::MemberId member);
-  // The member is gone: its epoch and its leases end.
+  // Removes the member: its epoch and its leases end.
   void Forfeit(arena::MemberId member);
-  // Whether the member holds a batch, or could still take one. Takes its
-  // releases first, of which nobody may have told.
+  // Whether the member holds a batch, or could still take one. First takes the
+  // releases that the member pushed without waking anybody.
   bool Holds(arena::MemberId member);
 
-  // Starts `epoch` for the member, passing over the first samples. `list`: as
-  // Sampler::Epoch's or, where the order is coordinated, what was seen of the
-  // epoch; such orders are one member's alone. Returns descriptors of the
-  // slots, as SlotsFrom(0). FAILED_PRECONDITION: it has an epoch under way, or
-  // takes nothing of what is published; INVALID_ARGUMENT: no epoch has that
-  // number, or the list is none for it; OUT_OF_RANGE: the epoch has fewer
-  // samples; RESOURCE_EXHAUSTED: the host has no memory or descriptors left.
-  // Where it fails, all is as it was.
-  absl::StatusOr<std::vector<base::Fd>> Start(
-      arena::MemberId member, std::uint64_t epoch, std::uint64_t first_sample,
-      const std::shared_ptr<const base::IndexList>& list = nullptr);
-  // Descriptors of the slots from number `first` on, in order, but not more
-  // than a message takes. RESOURCE_EXHAUSTED: no descriptors are left.
+  // Starts an epoch for the member. Returns descriptors of the slots, as
+  // SlotsFrom(0). FAILED_PRECONDITION: the member has an epoch under way, or
+  // takes no published batches. INVALID_ARGUMENT: no epoch has that number, or
+  // a list does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
+  // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. An error
+  // changes nothing.
+  absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
+                                              const EpochStart& start);
+  // Returns descriptors of the slots from number `first` on, in order, as many
+  // as one message takes. RESOURCE_EXHAUSTED: no descriptors are left.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const;
-  // Publishes nothing more of the member's epoch under way, if any.
+  // Ends the member's epoch, if one is under way: publishes no more of it.
   void Stop(arena::MemberId member);
-  // To be called now and then: gives back memory that it does without just now,
-  // and looks for what nobody told it.
+  // Gives back memory that the stream does not need just now, and polls for
+  // releases and memory that no event tells of. Call it now and then.
   void Rest();
-  // Gives the slots back if no epoch has run for so long and nobody holds one.
-  // True if none are left.
+  // Gives the slots back if no epoch has run for so long and no member holds
+  // one. Returns true if none are left.
   bool Reclaim(std::int64_t idle_nanos);
 
-  // Takes the releases that `member` pushed. INVALID_ARGUMENT: garbage in its
-  // ring.
+  // Takes the releases that `member` pushed. INVALID_ARGUMENT: its ring holds
+  // garbage.
   absl::Status TakeReleases(arena::MemberId member);
 
   StreamSnapshot Snapshot(arena::MemberId member);
-  // The slot published last. UNAVAILABLE: there is none to see now;
-  // RESOURCE_EXHAUSTED: no memory for the copy.
+  // Copies the slot that was published last. UNAVAILABLE: there is none just
+  // now. RESOURCE_EXHAUSTED: there is no memory for the copy.
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  using Flows = std::vector<schedule::Flow>;
+  using Flows = DecodeQueues::Flows;
   using Payers = std::shared_ptr<const Flows>;  // at least one
-  // A worker's task to be submitted.
+  // A task of the executor, to be submitted.
   struct Task {
     executor::Demand demand;
     Flows flows;
   };
-  // What is to be done when the mutex is free.
+  // The work that follows from a change, to be done without the mutex.
   struct Plan {
     std::vector<storage::ReadRequest> requests;
     std::vector<Task> tasks;
@@ -153,65 +165,66 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
-  // Sees to it that there are slots, so many if there are none.
+  // Makes so many slots if there are none.
   absl::Status MakeSlots(std::uint32_t slots);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<const EpochPair> EpochsLocked(
-      std::uint64_t epoch, const std::shared_ptr<const base::IndexList>& list)
+  std::shared_ptr<const EpochPair> EpochsLocked(const EpochStart& start)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What is made for the member is made for others that want it, or for nobody.
+  // Ends the member's part in the batches in flight: they go on for others that
+  // want them, or are abandoned.
   void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Publishes what there is, turns credits into batches and batches into reads;
-  // the caller executes the plan when it has let go of the mutex.
+  // Publishes complete batches, begins new ones in free slots, and requests
+  // their samples. The caller executes the plan without the mutex.
   Plan PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Changes what the mutex guards, by a function that is called with it held
+  // and returns false if there is nothing to do; then plans and executes what
+  // follows.
+  void Update(absl::FunctionRef<bool()> change) ABSL_LOCKS_EXCLUDED(mutex_);
   void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A thread comes that will look for releases before it leaves. As long as one
-  // is there nobody need tell of them; while bytes are awaited, none is.
+  // Enters a thread that polls for releases before it leaves. While one is
+  // there, members need not wake the stream. While the stream only waits for
+  // bytes, none is there.
   void EnterLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave();
-  // Tells the members whether they are looked at, and plans anew if one that
-  // is so no longer has done something meanwhile.
+  // Tells the members whether the stream polls their rings. Plans again if a
+  // ring changed before its member was told that polling ended.
   void TellLookingLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Sees to it that each batch in the making is charged to all that run or, if
-  // only jobs with caps want it, to those: so it is held up by a cap only as
-  // long as nobody else has come to it.
+  // Charges each batch in flight to all members that run. A batch that only
+  // members with caps want is charged to these, so that a cap holds it up only
+  // until another member comes to it.
   void ChargeLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void SetPayers(const Payers& payers, storage::ReadRequest* request);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseIfNobodyPaysLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // How far the member's batches have been asked for.
+  // The position in the epoch up to which the member's samples were requested.
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
   void MakeSlot();
 
   void OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes);
-  // Where the samples of batches wait that are charged to these.
-  DecodeQueue& QueueLocked(const Flows& charged)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DropIfEmptyLocked(const Flows& charged)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // One more task, if that queue wants one.
+  // Returns one more task for samples that are charged to these flows, if their
+  // queue wants one.
   std::optional<Task> NextTaskLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a task that makes so many samples, of which `first` is wanted first.
+  // The demand of a task for so many samples, of which `first` is first.
   executor::Demand DemandLocked(const PendingSample& first,
                                 std::uint32_t samples) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
-  // Has the sample made when it is its turn.
+  // Queues the sample for the shared workspace.
   void MakeInTurn(ReadSample sample);
   void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
   void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Where what is made for the place is booked.
+  // The account that pays for the sample.
   Production* ProductionOfLocked(const PendingSample& pending)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
@@ -231,17 +244,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
   BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   Publisher publisher_ ABSL_GUARDED_BY(mutex_);
-  // By whom it is charged to, so that a cap holds up no other's tasks.
-  std::map<Flows, DecodeQueue> decode_queues_ ABSL_GUARDED_BY(mutex_);
-  // While anything is read: the callbacks count on it. Tasks hold their own.
+  DecodeQueues decode_queues_ ABSL_GUARDED_BY(mutex_);
+  // Keeps the stream alive while reads are in flight, for their callbacks.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
-  Flows flows_ ABSL_GUARDED_BY(mutex_);  // of those that run, or ran last
+  Flows flows_ ABSL_GUARDED_BY(mutex_);  // of the members that run, or ran last
   std::vector<std::shared_ptr<const EpochPair>> epoch_pairs_
       ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that look
-  // What was heard of the members when a plan was made last.
+  std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that poll
+  // MemberSet::Heard when the last plan was made.
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
   SampleCost cost_ ABSL_GUARDED_BY(mutex_);
   Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone

@@ -24,17 +24,17 @@
 
 namespace forebay::stream {
 
-// All that decides what a stream's batches contain: equal specs make equal
+// All that decides the contents of a stream's batches: equal specs make equal
 // batches.
 struct StreamSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
   sampler::Sampler sampler;
-  std::shared_ptr<const pipeline::Pipeline> pipeline;  // null: no image
+  std::shared_ptr<const pipeline::Pipeline> pipeline;  // null without an image
   std::vector<FieldType> fields;                       // the dataset's
   proto::BatchSpec batch;                              // validated
   std::uint64_t seed = 0;
-  // Where the order is coordinated: the loader's place in it, which its
-  // sampler draws from. Else null.
+  // The loader's membership in a coordinated order, which its sampler draws
+  // from. Null in other orders.
   std::shared_ptr<Coordinator::OrderMember> order_member;
 };
 
@@ -42,18 +42,17 @@ struct StreamSpec {
 struct StreamDeps {
   storage::ByteSource* source = nullptr;
   executor::Executor* executor = nullptr;
-  // One a worker of the executor, used by it alone.
+  // One for each worker of the executor, which alone uses it.
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
-  // The larger one that they speak of. Null: there is none.
+  // For images that need a larger workspace. Null if there is none.
   pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
-  // Where streams offer what they make of what they read, for others. Null:
-  // nowhere.
+  // Takes the variants that streams offer for others. Null if none does.
   cache::VariantStore* variant_store = nullptr;
-  // Where streams say what they will read. Null: nobody wants to know.
+  // Streams register their members' next uses here, unless null.
   cache::NextUseRegistry* next_use_registry = nullptr;
-  // Told when a file was not as the dataset's index says. May block a little.
+  // Called when a file was not as the dataset's index says. May block a little.
   std::function<void(const dataset::Dataset&)> on_changed;
 };
 

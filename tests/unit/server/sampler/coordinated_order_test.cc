@@ -110,8 +110,8 @@ TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
   std::vector<Order> epochs;
   int decodes = 0;
   for (int epoch = 0; epoch < 3; ++epoch) {
-    order.StartEpoch(first);
-    order.StartEpoch(second);
+    order.StartEpoch(first, SampleSet(order.size()));
+    order.StartEpoch(second, SampleSet(order.size()));
     epochs.emplace_back();
     while (order.Left(first) > 0) {
       for (const auto member : {first, second}) {
@@ -209,24 +209,22 @@ TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
   CoordinatedOrder order(11, 4, 1);
   const auto member = order.Join();
   std::set<std::uint64_t> seen;
-  for (int i = 0; i < 4; ++i) seen.insert(order.Next(member));
-  const std::vector<std::uint8_t> state = order.Seen(member);
+  SampleSet state(11);
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t sample = order.Next(member);
+    seen.insert(sample);
+    state.Add(sample);
+  }
 
   CoordinatedOrder later(11, 4, 2);
   const auto resumed = later.Join();
   for (std::uint64_t i = 0; i < 11; ++i) later.Put(i);
-  ASSERT_TRUE(later.Resume(resumed, state).ok());
+  later.StartEpoch(resumed, state);
   EXPECT_EQ(later.Left(resumed), 7u);
   while (later.Left(resumed) > 0) {
     EXPECT_TRUE(seen.insert(later.Next(resumed)).second);
   }
   EXPECT_EQ(seen.size(), 11u);
-
-  EXPECT_EQ(later.Resume(resumed, std::vector<std::uint8_t>(3)).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(later.Resume(resumed, std::vector<std::uint8_t>{0, 0x08}).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(later.Left(resumed), 0u);
 }
 
 // What one member must see, kept in the simplest way.
@@ -257,13 +255,16 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
         order.Leave(member.number);
         members.erase(members.begin() + static_cast<std::ptrdiff_t>(at));
       } else if (what < 7) {
-        order.StartEpoch(member.number);
+        order.StartEpoch(member.number, SampleSet(order.size()));
         member.unseen = all;
       } else if (what < 9) {
-        const std::vector<std::uint8_t> seen = order.Seen(member.number);
         order.Leave(member.number);
         member.number = order.Join();
-        ASSERT_TRUE(order.Resume(member.number, seen).ok());
+        SampleSet seen(size);
+        for (std::uint64_t i = 0; i < size; ++i) {
+          if (!member.unseen.contains(i)) seen.Add(i);
+        }
+        order.StartEpoch(member.number, std::move(seen));
       } else if (what < 13) {
         order.Drop(random() % size);
       } else if (what < 14) {
@@ -272,7 +273,7 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
         ASSERT_LE(order.decoded(), capacity);
       } else if (order.Left(member.number) == 0) {
         ASSERT_TRUE(member.unseen.empty());
-        order.StartEpoch(member.number);
+        order.StartEpoch(member.number, SampleSet(order.size()));
         member.unseen = all;
       } else {
         const std::uint64_t sample = order.Next(member.number);

@@ -119,7 +119,7 @@ class Simulation {
     if (++member.done == member.pace.epochs) {
       order_.Leave(member.number);
     } else {
-      order_.StartEpoch(member.number);
+      order_.StartEpoch(member.number, SampleSet(order_.size()));
       member.orders.emplace_back();
     }
   }

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
+
+#include "proto/job.pb.h"
+#include "server/sampler/sampler.h"
 
 namespace forebay::stream {
 namespace {
@@ -61,6 +66,118 @@ TEST(BatchPolicyTest, WhoCanHaveNoMoreIsGivenWayTo) {
 TEST(BatchPolicyTest, ThoseWhoWaitAreOutOfTheQuestion) {
   EXPECT_EQ(NextRequest({At(300, 0), At(250, 9), At(900, 8)}), 2);
   EXPECT_EQ(NextRequest({At(300, 0), At(250, 8), At(900, 9)}), 1);
+}
+
+// For a batch that took 10 ns to make, and stands before the requested one.
+Eviction For(const std::vector<Eviction::Reader>& readers) {
+  return {.readers = readers, .made_nanos = 10, .is_before = true};
+}
+constexpr Eviction::Reader kSoon = {.nanos = 40};
+constexpr Eviction::Reader kLater = {.nanos = 41};
+
+TEST(BatchPolicyTest, ABatchThatIsReadBeforeItCouldBeMadeAgainStays) {
+  EXPECT_TRUE(MayEvict(For({})));
+  EXPECT_TRUE(MayEvict(For({kLater})));
+  EXPECT_FALSE(MayEvict(For({kLater, kSoon})));
+  EXPECT_TRUE(MayEvict(For({{.nanos = 40, .capped = true}})));
+  EXPECT_FALSE(MayEvict(For({{.nanos = 99, .is_requester = true}})))
+      << "the requester reads it first";
+  const std::vector<Eviction::Reader> soon = {kSoon};
+  Eviction behind = For(soon);
+  behind.is_before = false;
+  EXPECT_TRUE(MayEvict(behind));
+}
+
+TEST(BatchPolicyTest, InLockstepABatchThatAnybodyReadsStays) {
+  const std::vector<Eviction::Reader> later = {kLater};
+  Eviction eviction = For(later);
+  eviction.sharing_mode = SharingMode::kLockstep;
+  EXPECT_FALSE(MayEvict(eviction));
+  eviction.readers = {};
+  EXPECT_TRUE(MayEvict(eviction));
+}
+
+TEST(BatchPolicyTest, ASlotThatIsBeingMadeIsWaitedFor) {
+  Eviction eviction = For({});
+  eviction.grows = true;
+  EXPECT_FALSE(MayEvict(eviction));
+  eviction.hungry = true;
+  EXPECT_FALSE(MayEvict(eviction)) << "workers have batches to make";
+  eviction.none_in_flight = true;
+  EXPECT_TRUE(MayEvict(eviction));
+}
+
+// Whatever may be read soon: no worker idles while a trainer waits.
+TEST(BatchPolicyTest, WhileAllHangsATrainerThatWaitsGetsTheSlot) {
+  const std::vector<Eviction::Reader> soon = {kSoon};
+  Eviction eviction = For(soon);
+  eviction.hangs = true;
+  EXPECT_FALSE(MayEvict(eviction));
+  eviction.has_nothing = true;
+  EXPECT_TRUE(MayEvict(eviction));
+  eviction.has_nothing = false;
+  eviction.hungry = true;
+  EXPECT_TRUE(MayEvict(eviction));
+}
+
+class SharingTest : public ::testing::Test {
+ protected:
+  SharingTest() {
+    batch_.set_batch_size(10);
+    proto::SamplerSpec spec;
+    spec.set_order(proto::SamplerSpec::SEQUENTIAL);
+    epochs_ = EpochPair::Of(*sampler::Sampler::Create(spec, kEpoch), 0);
+  }
+
+  // Of a member with 4 slots, that stands at `position` of epoch 0.
+  MemberView View(std::uint64_t position) {
+    cursors_.emplace_back(batch_).Start(epochs_, position);
+    return {.cursor = &cursors_.back(), .slots = 4};
+  }
+  static MemberView Requesting(MemberView view, std::uint64_t position) {
+    view.request = At(position);
+    return view;
+  }
+
+  proto::BatchSpec batch_;
+  std::shared_ptr<const EpochPair> epochs_;
+  std::deque<Cursor> cursors_;
+};
+
+TEST_F(SharingTest, OneMemberIsAlone) {
+  EXPECT_EQ(SharingOf({View(0)}, 0).state, SharingState::kAlone);
+}
+
+TEST_F(SharingTest, MembersWithinTheirSlotsAreTogether) {
+  const std::vector<MemberView> members = {View(40), View(0)};
+  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kTogether);
+  EXPECT_EQ(SharingOf(members, 0).behind, 0u);
+  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kTogether);
+  EXPECT_EQ(SharingOf(members, 1).behind, 40u);
+}
+
+TEST_F(SharingTest, WhoReadsCachedBatchesFarBehindTrails) {
+  MemberView behind = View(0);
+  const MemberView ahead = View(500);
+  EXPECT_EQ(SharingOf({behind, ahead}, 0).state, SharingState::kApart);
+  behind.has_next = true;
+  EXPECT_EQ(SharingOf({behind, ahead}, 0).state, SharingState::kTrailing);
+  EXPECT_EQ(SharingOf({behind, ahead}, 0).behind, 500u);
+}
+
+TEST_F(SharingTest, TheLeaderYieldsToTheFollowerThatCatchesUp) {
+  const std::vector<MemberView> members = {Requesting(View(300), 300),
+                                           Requesting(View(0), 0)};
+  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kYielding);
+  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kCatching);
+}
+
+// The leader has too little left.
+TEST_F(SharingTest, MembersThatDoNotMeetAreApart) {
+  const std::vector<MemberView> members = {Requesting(View(905), 905),
+                                           Requesting(View(0), 0)};
+  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kApart);
+  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kApart);
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
   const auto order_member = Join();
   std::vector<std::uint64_t> seen;
   for (std::uint64_t i = 0; i < 90; ++i) seen.push_back(i);
-  ASSERT_TRUE(order_member->Start(90, List(seen).get()).ok());
+  order_member->Start(90, *order_member->Check(90, List(seen).get()));
   std::set<std::uint64_t> rest;
   for (std::uint64_t i = 90; i < kSize; ++i) rest.insert(order_member->At(i));
   EXPECT_EQ(rest.size(), 10);
@@ -112,12 +112,12 @@ TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
 
 TEST_F(CoordinatorTest, WhatWasSeenMustBeAsManyAsAreSaid) {
   const auto order_member = Join();
-  for (const auto& status : {order_member->Start(1, nullptr),
-                             order_member->Start(0, List({3}).get()),
-                             order_member->Start(2, List({3, 3}).get())}) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  for (const auto& seen : {order_member->Check(1, nullptr),
+                           order_member->Check(0, List({3}).get()),
+                           order_member->Check(2, List({3, 3}).get())}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(seen.status()));
   }
-  EXPECT_TRUE(order_member->Start(1, List({3}).get()).ok());
+  EXPECT_TRUE(order_member->Check(1, List({3}).get()).ok());
 }
 
 }  // namespace

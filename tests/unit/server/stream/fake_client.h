@@ -39,7 +39,10 @@ class FakeClient {
   proto::ReleaseRing& release_ring() { return *release_; }
 
   absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample) {
-    auto slots = stream_->Start(member_, epoch, first_sample);
+    return Start({.epoch = epoch, .first_sample = first_sample});
+  }
+  absl::Status Start(const EpochStart& start) {
+    auto slots = stream_->Start(member_, start);
     if (!slots.ok()) return slots.status();
     slots_ = *std::move(slots);
     return absl::OkStatus();
@@ -50,10 +53,8 @@ class FakeClient {
   absl::Status StartListed(std::uint64_t epoch,
                            const std::shared_ptr<const base::IndexList>& list,
                            std::uint64_t first_sample = 0) {
-    auto slots = stream_->Start(member_, epoch, first_sample, list);
-    if (!slots.ok()) return slots.status();
-    slots_ = *std::move(slots);
-    return absl::OkStatus();
+    return Start(
+        {.epoch = epoch, .first_sample = first_sample, .samples = list});
   }
 
   // The next entry; nullopt when there is none.

@@ -43,7 +43,8 @@ TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
   const auto list = base::MakeList(all, kSamples, &budget);
   absl::Status status;
   for (std::uint64_t epoch = 0; epoch < 200 && status.ok(); ++epoch)
-    status = client.StartListed(epoch, list, kSamples);
+    status =
+        client.Start({.epoch = epoch, .first_sample = kSamples, .seen = list});
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_EQ(seen(), std::vector<bool>(kSamples, true));
   EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(200, 0)));

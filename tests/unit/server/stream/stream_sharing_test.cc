@@ -51,7 +51,7 @@ class StreamSharingTest : public ::testing::Test {
     return decoded;
   }
   SharingState SharingStateOf(FakeClient& client) {
-    return stream_->Snapshot(client.member()).sharing_state;
+    return stream_->Snapshot(client.member()).sharing.state;
   }
 
   FakeProduction production_{7};
@@ -152,7 +152,7 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
     Pause(kMilli);
   }
   EXPECT_EQ(SharingStateOf(client(1)), SharingState::kTrailing);
-  EXPECT_GE(stream_->Snapshot(client(1).member()).behind, 400);
+  EXPECT_GE(stream_->Snapshot(client(1).member()).sharing.behind, 400);
   while (behind < kSamples) {
     production_.RunAll();
     if (ahead < kSamples) {
@@ -253,8 +253,8 @@ TEST_F(StreamSharingTest, WhoIsBehindInALateEpochIsSo) {
   constexpr std::uint64_t kLate = UINT64_MAX / kSamples;
   ASSERT_TRUE(client(0).Start(kLate, 700).ok());
   ASSERT_TRUE(client(1).Start(kLate, 0).ok());
-  EXPECT_EQ(stream_->Snapshot(client(0).member()).behind, 0);
-  EXPECT_EQ(stream_->Snapshot(client(1).member()).behind, 700);
+  EXPECT_EQ(stream_->Snapshot(client(0).member()).sharing.behind, 0);
+  EXPECT_EQ(stream_->Snapshot(client(1).member()).sharing.behind, 700);
 }
 
 TEST_F(StreamSharingTest, InLockstepNothingIsMadeTwiceAndWhoPausesHoldsUpAll) {
