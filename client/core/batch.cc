@@ -39,7 +39,7 @@ bool Fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t slot_bytes) {
 Status CheckField(const proto::FieldLayout& field,
                   const proto::BatchHeader& header, std::uint64_t slot_bytes) {
   if (memchr(field.name, '\0', sizeof field.name) == nullptr)
-    return Malformed("a field's name does not end");
+    return Malformed("a field's name has no end");
   if (field.rank < 1 || field.rank > proto::kMaxRank)
     return Malformed("a field's rank");
   std::uint64_t bytes = proto::SizeOf(field.dtype);
@@ -93,7 +93,7 @@ Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
     *ids = reinterpret_cast<const std::int64_t*>(batch.data + field.offset);
     return Status();
   }
-  return Malformed("it does not tell its samples");
+  return Malformed("its samples' numbers are missing");
 }
 
 Status CopyBatch(const forebay_batch& batch,

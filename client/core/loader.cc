@@ -286,7 +286,8 @@ Status Loader::TakeLocked(forebay_batch** out) {
       break;
     default:
       remote_->subscription().session().Shutdown();
-      status = Status(FOREBAY_INTERNAL, "the daemon published nonsense");
+      status =
+          Status(FOREBAY_INTERNAL, "the daemon published an unknown entry");
   }
   EndEpochLocked(status);
   return status;

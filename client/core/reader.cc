@@ -54,7 +54,7 @@ Status Reader::Open(std::int64_t timeout_nanos) {
   if (opened == nullptr || opened->fields.empty() ||
       opened->fields.size() >= proto::kMaxFields ||
       reply.fds.size() != (opened->classes_in_memfd ? 1 : 0))
-    return Status(FOREBAY_INTERNAL, "the daemon opened a reader with nonsense");
+    return wire::MalformedAnswer("open a reader");
   if (opened->classes_in_memfd) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         wire::ReadClassList(reply.fds[0], &opened->classes));
@@ -69,7 +69,7 @@ Status Reader::Ask(const std::int64_t* samples, size_t count) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   if (request_ != 0)
     return Status(FOREBAY_FAILED_PRECONDITION,
-                  "samples were asked for, and not awaited");
+                  "the samples asked for before were not awaited");
   if (count > proto::kMaxFetch)
     return Status(FOREBAY_INVALID_ARGUMENT,
                   "at most 1024 samples are fetched at once");
@@ -95,7 +95,7 @@ Status Reader::Await(std::int64_t timeout_nanos) {
   const auto* const fetched = std::get_if<wire::Fetched>(&reply.answer.kind);
   if (fetched == nullptr ||
       reply.fds.size() != (fetched->window_bytes != 0 ? 1 : 0))
-    return Status(FOREBAY_INTERNAL, "the daemon fetched nonsense");
+    return wire::MalformedAnswer("fetch samples");
   const std::lock_guard lock(window_mutex_);
   if (fetched->window_bytes != 0) {
     new_window_ = std::move(reply.fds[0]);
@@ -121,7 +121,7 @@ Status Reader::Field(size_t sample, std::uint32_t index,
   proto::FetchedField field;
   FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Find(sample, index, fields, &field));
   if (field.kind == proto::FieldKind{})
-    return Status(FOREBAY_NOT_FOUND, "the sample could not be had");
+    return Status(FOREBAY_NOT_FOUND, "the sample could not be fetched");
   *out = {};
   out->name = opened_.fields[index].c_str();
   out->kind = static_cast<forebay_field_kind>(field.kind);

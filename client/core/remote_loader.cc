@@ -25,7 +25,7 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   auto* const answer = std::get_if<wire::LoaderOpened>(&reply.answer.kind);
   if (answer == nullptr ||
       reply.fds.size() != (answer->classes_in_memfd ? 4 : 3))
-    return Status(FOREBAY_INTERNAL, "the daemon opened a loader with nonsense");
+    return wire::MalformedAnswer("open a loader");
   FOREBAY_CLIENT_RETURN_IF_ERROR(subscription_->rings().Map(
       std::move(reply.fds[0]), std::move(reply.fds[1]),
       std::move(reply.fds[2])));
@@ -62,8 +62,7 @@ Status RemoteLoader::StartEpoch(const EpochPosition& position,
   if (answer == nullptr || answer->slot_count != reply.fds.size() ||
       answer->slot_count > proto::kMaxSlots) {
     session.Shutdown();
-    return Status(FOREBAY_INTERNAL,
-                  "the daemon started an epoch with nonsense");
+    return wire::MalformedAnswer("start an epoch");
   }
   *started = *answer;
   *slots = std::move(reply.fds);
@@ -77,9 +76,7 @@ Status RemoteLoader::StopEpoch() {
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       session.Call(request, wire::EncodeStopEpoch(request, id_), &reply));
   const auto* stopped = std::get_if<wire::EpochStopped>(&reply.answer.kind);
-  if (stopped == nullptr)
-    return Status(FOREBAY_INTERNAL,
-                  "the daemon stopped an epoch with nonsense");
+  if (stopped == nullptr) return wire::MalformedAnswer("stop an epoch");
   Drain(stopped->published);
   return Status();
 }
@@ -109,8 +106,7 @@ Status RemoteLoader::GetStats(forebay_loader_stats* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       session.Call(request, wire::EncodeGetStats(request, id_), &reply));
   const auto* stats = std::get_if<wire::Stats>(&reply.answer.kind);
-  if (stats == nullptr)
-    return Status(FOREBAY_INTERNAL, "the daemon counted nonsense");
+  if (stats == nullptr) return wire::MalformedAnswer("get stats");
   const shm::Rings& rings = subscription_->rings();
   *out = {.samples_delivered = stats->samples_delivered,
           .batches_delivered = stats->batches_delivered,
@@ -138,7 +134,7 @@ void RemoteLoader::Close() {
   subscription_->EndWithLastLease();
 }
 
-void RemoteLoader::Drain(std::uint32_t published) {
+void RemoteLoader::Drain(std::uint64_t published) {
   shm::Rings& rings = subscription_->rings();
   while (rings.HasEntry() && rings.taken() != published) {
     const proto::ReadyEntry entry = rings.Take();

@@ -62,7 +62,7 @@ class RemoteLoader {
  private:
   Status CheckOpen() const;
   // Takes and releases every entry before number `published`.
-  void Drain(std::uint32_t published);
+  void Drain(std::uint64_t published);
 
   const std::shared_ptr<Subscription> subscription_;
   const std::uint64_t request_;

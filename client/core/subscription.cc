@@ -16,7 +16,7 @@ Subscription::~Subscription() { ForkHandlers::Remove(this); }
 
 Status Subscription::AttachSlots(const std::vector<proto::Fd>& fds,
                                  std::uint64_t slot_bytes,
-                                 std::uint32_t lease_quota) {
+                                 std::uint64_t lease_quota) {
   const std::lock_guard lock(mutex_);
   lease_quota_ = lease_quota;
   return slots_.Attach(fds, slot_bytes);

@@ -41,7 +41,7 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
 
   // Maps the slots of the epoch that starts.
   Status AttachSlots(const std::vector<proto::Fd>& fds,
-                     std::uint64_t slot_bytes, std::uint32_t lease_quota);
+                     std::uint64_t slot_bytes, std::uint64_t lease_quota);
   // Maps slots that were added during the epoch.
   Status AddSlots(const std::vector<proto::Fd>& fds);
   std::uint32_t slots() const;
@@ -81,7 +81,7 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   mutable std::mutex mutex_;  // guards the rest, and pushing
   shm::SlotMap slots_;
   std::set<forebay_batch*> held_;
-  std::uint32_t lease_quota_ = 0;
+  std::uint64_t lease_quota_ = 0;
   bool ending_ = false;
 };
 

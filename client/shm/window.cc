@@ -8,8 +8,8 @@
 namespace forebay::client::shm {
 namespace {
 
-Status Nonsense() {
-  return Status(FOREBAY_INTERNAL, "the daemon fetched nonsense");
+Status Malformed() {
+  return Status(FOREBAY_INTERNAL, "the fetched samples are malformed");
 }
 
 bool IsPlausible(const proto::FetchedField& field) {
@@ -37,7 +37,7 @@ Status Window::Map(const proto::Fd& fd, std::uint64_t bytes) {
     return ErrnoStatus(errno, "cannot look at fetched samples");
   if (bytes < sizeof(proto::FetchHeader) ||
       static_cast<std::uint64_t>(status.st_size) < bytes)
-    return Nonsense();
+    return Malformed();
   void* const data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED)
     return ErrnoStatus(errno, "cannot map fetched samples");
@@ -47,14 +47,14 @@ Status Window::Map(const proto::Fd& fd, std::uint64_t bytes) {
 }
 
 Status Window::Check(std::uint64_t samples, std::uint32_t fields) const {
-  if (data_ == nullptr) return Nonsense();
+  if (data_ == nullptr) return Malformed();
   proto::FetchHeader header;
   memcpy(&header, data_, sizeof header);
   if (header.magic != proto::kFetchMagic ||
       header.version != proto::kLayoutVersion ||
       header.sample_count != samples || header.field_count != fields ||
       proto::FetchedFieldOffset(samples, 0, fields) > bytes_)
-    return Nonsense();
+    return Malformed();
   return Status();
 }
 
@@ -65,7 +65,7 @@ Status Window::Find(std::uint64_t sample, std::uint32_t field,
   if (out->kind == proto::FieldKind{}) return Status();
   if (!IsPlausible(*out) || out->offset > bytes_ ||
       out->bytes > bytes_ - out->offset)
-    return Nonsense();
+    return Malformed();
   return Status();
 }
 

@@ -47,7 +47,7 @@ Status DescribeField(const forebay_array& array, RecordField* field) {
   const std::uint64_t element_bytes =
       proto::SizeOf(static_cast<proto::DType>(array.dtype));
   if (element_bytes == 0 || array.rank < 1 || array.rank > proto::kMaxRank)
-    return Refuse(array, "is of no type that batches can have");
+    return Refuse(array, "has a type that batches cannot have");
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckKind(array));
   field->array = &array;
   field->shape.assign(array.shape + 1, array.shape + array.rank);

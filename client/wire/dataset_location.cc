@@ -62,8 +62,9 @@ Status LocateDataset(const forebay_loader_options& options,
                         "the name of a column is null");
       }
       if (options.root != nullptr)
-        return Status(FOREBAY_INVALID_ARGUMENT,
-                      "a manifest lies in the folder that its paths are of");
+        return Status(
+            FOREBAY_INVALID_ARGUMENT,
+            "a manifest must lie in the folder that its paths are relative to");
       Split(options.uri, std::string_view(options.uri).size(), location,
             &location->manifest);
       return Status();

@@ -98,7 +98,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
     if (errno == EINTR)
       return Status(FOREBAY_INTERRUPTED, "interrupted by a signal");
     if (errno == ECONNRESET || errno == ENOTCONN) return Gone();
-    return ErrnoStatus(errno, "cannot hear the Forebay daemon");
+    return ErrnoStatus(errno, "cannot receive from the Forebay daemon");
   }
   TakeFds(&message, fds);
   if ((message.msg_flags & MSG_TRUNC) != 0)

@@ -31,6 +31,11 @@ Status ToStatus(const ErrorAnswer& error) {
   return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
 }
 
+Status MalformedAnswer(const char* request) {
+  return Status(FOREBAY_INTERNAL,
+                std::string("the daemon's answer is malformed: ") + request);
+}
+
 Status ReadClassList(const proto::Fd& memory,
                      std::vector<std::string>* classes) {
   std::string bytes;
@@ -66,8 +71,7 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   if (status.code == FOREBAY_TIMEOUT) return Silent();
   FOREBAY_CLIENT_RETURN_IF_ERROR(status);
   const Welcome* welcome = std::get_if<Welcome>(&reply.answer.kind);
-  if (welcome == nullptr)
-    return Status(FOREBAY_INTERNAL, "the daemon answered hello with nonsense");
+  if (welcome == nullptr) return MalformedAnswer("hello");
   if (welcome->protocol_version != proto::kProtocolVersion)
     return Status(FOREBAY_FAILED_PRECONDITION,
                   "the daemon (version " + welcome->daemon_version +
@@ -126,8 +130,8 @@ Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
   const auto* error = std::get_if<ErrorAnswer>(&reply.answer.kind);
   if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
   if (unanswered_.erase(id) == 0)
-    return FailLocked(
-        Status(FOREBAY_INTERNAL, "the daemon answered what was not asked"));
+    return FailLocked(Status(
+        FOREBAY_INTERNAL, "the daemon answered a request that was not made"));
   replies_.emplace(id, std::move(reply));
   return Status();
 }

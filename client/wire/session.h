@@ -25,6 +25,10 @@ struct Reply {
 // The status that an error answer means to the caller.
 Status ToStatus(const ErrorAnswer& error);
 
+// INTERNAL: the daemon's answer to a request, such as "open a loader", is
+// malformed.
+Status MalformedAnswer(const char* request);
+
 // Reads the classes of an answer from the memfd that came with it.
 Status ReadClassList(const proto::Fd& memory,
                      std::vector<std::string>* classes);

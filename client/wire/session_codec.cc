@@ -216,46 +216,36 @@ Fetched ReadFetched(Reader reader) {
   return fetched;
 }
 
-EpochStarted ReadEpochStarted(Reader reader) {
-  EpochStarted started;
+// Reads a message whose fields, from number 1 on, are varints.
+void ReadVarints(Reader reader, const std::vector<std::uint64_t*>& fields) {
   while (reader.next()) {
-    if (IsVarint(reader, 1))
-      started.slot_count = reader.get_uint32();
-    else if (IsVarint(reader, 2))
-      started.slot_bytes = reader.get_uint64();
-    else if (IsVarint(reader, 3))
-      started.lease_quota = reader.get_uint32();
+    const Tag tag = reader.tag();
+    if (tag <= fields.size() && IsVarint(reader, tag))
+      *fields[tag - 1] = reader.get_uint64();
     else
       reader.skip();
   }
+}
+
+EpochStarted ReadEpochStarted(Reader reader) {
+  EpochStarted started;
+  ReadVarints(reader,
+              {&started.slot_count, &started.slot_bytes, &started.lease_quota});
   return started;
 }
 
-std::uint32_t ReadPublished(Reader reader) {
-  std::uint32_t published = 0;
-  while (reader.next()) {
-    if (IsVarint(reader, 1))
-      published = reader.get_uint32();
-    else
-      reader.skip();
-  }
+std::uint64_t ReadPublished(Reader reader) {
+  std::uint64_t published = 0;
+  ReadVarints(reader, {&published});
   return published;
 }
 
 Stats ReadStats(Reader reader) {
   Stats stats;
-  std::uint64_t* const fields[] = {
-      &stats.samples_delivered, &stats.batches_delivered,
-      &stats.bytes_delivered,   &stats.bytes_read,
-      &stats.samples_decoded,   &stats.samples_substituted,
-      &stats.cpu_nanos};
-  while (reader.next()) {
-    const Tag tag = reader.tag();
-    if (tag <= std::size(fields) && IsVarint(reader, tag))
-      *fields[tag - 1] = reader.get_uint64();
-    else
-      reader.skip();
-  }
+  ReadVarints(reader, {&stats.samples_delivered, &stats.batches_delivered,
+                       &stats.bytes_delivered, &stats.bytes_read,
+                       &stats.samples_decoded, &stats.samples_substituted,
+                       &stats.cpu_nanos});
   return stats;
 }
 

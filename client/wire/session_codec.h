@@ -58,17 +58,17 @@ struct LoaderOpened {
 };
 
 struct EpochStarted {
-  std::uint32_t slot_count = 0;
+  std::uint64_t slot_count = 0;
   std::uint64_t slot_bytes = 0;
-  std::uint32_t lease_quota = 0;
+  std::uint64_t lease_quota = 0;
 };
 
 struct EpochStopped {
-  std::uint32_t published = 0;
+  std::uint64_t published = 0;
 };
 
 struct LoaderClosed {
-  std::uint32_t published = 0;
+  std::uint64_t published = 0;
 };
 
 struct Stats {
