@@ -1,5 +1,6 @@
 """Checks what no other tool does: calls that are banned outside a few places,
-words that do not belong in the tree, and the length of files."""
+words that do not belong in the tree, the length of files, and that the files
+which pages name exist."""
 
 import re
 import sys
@@ -43,6 +44,8 @@ BANNED = [
     (r"\b(TODO|FIXME|XXX)\b", CC + (".py", ".proto", ".sh", ".md"),
      ("tools/lint/house_rules.py",), "an issue, or the work itself"),
 ]
+# Files that a page links to, or names with their folder.
+NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
 
 
@@ -58,6 +61,17 @@ def banned(path, lines):
                 yield f"{path}:{number}: {found.group(0)}: use {instead}"
 
 
+def missing(path, lines):
+    """Findings of files that a page names, from its own folder on, or links to,
+    and that do not exist. NAME stands for any name."""
+    folder = (tree.ROOT / path).parent
+    for number, line in enumerate(lines, 1):
+        for link, name in NAMED.findall(line):
+            named = link or name
+            if "NAME" not in named and not (folder / named).exists():
+                yield f"{path}:{number}: {named} does not exist"
+
+
 def main():
     findings = []
     paths = tree.files(".cc", ".h", ".py", ".proto", ".sh", ".bzl", ".md")
@@ -65,6 +79,8 @@ def main():
     for path in paths:
         lines = (tree.ROOT / path).read_text().splitlines()
         findings += banned(path, lines)
+        if path.endswith(".md"):
+            findings += missing(path, lines)
         if len(lines) > MAX_LINES and path not in LONG_FILES:
             findings.append(f"{path}: {len(lines)} lines, more than "
                             f"{MAX_LINES}: more than one job?")
