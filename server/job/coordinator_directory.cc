@@ -1,14 +1,14 @@
 #include "server/job/coordinator_directory.h"
 
+#include "server/sample/sample_identity.h"
 #include "server/stream/cached_decoder.h"
-#include "server/stream/sample_identity.h"
 
 namespace forebay::job {
 
 std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
     std::uint32_t uid, const stream::StreamSpec& stream_spec,
     std::uint64_t room, base::MemoryBudget* budget) {
-  const std::uint64_t dataset = stream::DatasetNumber(*stream_spec.dataset);
+  const std::uint64_t dataset = sample::DatasetNumber(*stream_spec.dataset);
   const auto make = [&] {
     return std::make_shared<stream::Coordinator>(
         stream_spec.dataset->size(), room, stream_spec.seed, budget);

@@ -11,11 +11,11 @@
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/random_ops.h"
+#include "server/sample/sample_identity.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/read_now.h"
 #include "server/stream/field_type.h"
-#include "server/stream/sample_identity.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::job {
@@ -58,14 +58,11 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const std::stop_token& stop) {
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
-    dataset::Sample sample = dataset.At(0);
-    storage::ReadRequest request;
-    request.root = stream::SampleIdentity(&dataset).RootOf(0);
-    request.object = std::move(sample.object);
-    request.version = sample.version;
-    request.layout = std::move(sample.layout);
-    request.offset = sample.offset;
-    request.length = sample.length;
+    storage::ReadRequest request =
+        sample::SampleIdentity(&dataset).RequestFor(0);
+    // The cache would take it for a sample that nobody wants again: no loader
+    // is registered yet.
+    request.sample = {};
     request.purpose.job = flow;
     FOREBAY_ASSIGN_OR_RETURN(
         first, storage::ReadNow(source, std::move(request), stop));
@@ -161,7 +158,7 @@ absl::Status Registry::Coordinate(std::uint32_t uid,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
+absl::StatusOr<std::unique_ptr<fetch::SampleReader>> Attachment::OpenReader(
     const proto::LoaderSpec& spec,
     const dataset::composed::DatasetInputs& inputs, bool decode,
     const std::stop_token& stop) {
@@ -178,11 +175,18 @@ absl::StatusOr<std::unique_ptr<stream::SampleReader>> Attachment::OpenReader(
       registry_->OpenDataset(inputs, spec.dataset(), stop));
   FOREBAY_RETURN_IF_ERROR(
       PipelineFor(*dataset, spec.pipeline(), pipeline).status());
-  return std::make_unique<stream::SampleReader>(
-      stream::ReaderSpec{.dataset = std::move(dataset),
-                         .decode = decode,
-                         .pipeline = std::move(pipeline)},
-      registry_->deps_, job_->flow());
+  const stream::StreamDeps& deps = registry_->deps_;
+  return std::make_unique<fetch::SampleReader>(
+      fetch::ReaderSpec{.dataset = std::move(dataset),
+                        .decode = decode,
+                        .pipeline = std::move(pipeline)},
+      fetch::FetchDeps{.source = deps.source,
+                       .executor = deps.executor,
+                       .workspaces = deps.workspaces,
+                       .shared_workspace = deps.shared_workspace,
+                       .budget = deps.budget,
+                       .on_changed = deps.on_changed},
+      job_->flow());
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>> Registry::OpenDataset(

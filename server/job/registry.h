@@ -18,6 +18,7 @@
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/dataset_inputs.h"
+#include "server/fetch/sample_reader.h"
 #include "server/job/control.h"
 #include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
@@ -25,7 +26,6 @@
 #include "server/job/snapshot.h"
 #include "server/job/stream_directory.h"
 #include "server/storage/byte_source.h"
-#include "server/stream/sample_reader.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::job {
@@ -50,7 +50,7 @@ class Attachment {
 
   // Likewise what gives single samples. `decode`: whether images come as
   // pixels, by the spec's pipeline, or whole if that has no ops.
-  absl::StatusOr<std::unique_ptr<stream::SampleReader>> OpenReader(
+  absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
       const std::stop_token& stop);

@@ -265,7 +265,7 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
 
 absl::Status Session::Fetch(const proto::Fetch& request,
                             proto::Fetched& fetched, Fds& fetched_fds) {
-  std::shared_ptr<stream::SampleReader> reader;
+  std::shared_ptr<fetch::SampleReader> reader;
   {
     base::MutexLock lock(&mutex_);
     const std::uint64_t id = request.reader_id();
@@ -284,7 +284,7 @@ absl::Status Session::Fetch(const proto::Fetch& request,
     fetched_fds.push_back(std::move(done->window));
   }
   done->failed.resize(std::min(done->failed.size(), kMaxSampleErrors));
-  for (const stream::FailedSample& failed : done->failed) {
+  for (const fetch::FailedSample& failed : done->failed) {
     proto::FailedSample* const said = fetched.add_failed();
     said->set_index(failed.index);
     SetError(failed.status, kMaxSampleError, said->mutable_error());

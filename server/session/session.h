@@ -14,12 +14,12 @@
 #include "proto/session.pb.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
+#include "server/fetch/sample_reader.h"
 #include "server/job/loader.h"
 #include "server/job/registry.h"
 #include "server/session/peer.h"
 #include "server/session/socket.h"
 #include "server/storage/root_opener.h"
-#include "server/stream/sample_reader.h"
 
 namespace forebay::session {
 
@@ -109,7 +109,7 @@ class Session {
   std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t last_loader_ ABSL_GUARDED_BY(mutex_) = 0;
   // By their numbers, from 1.
-  std::vector<std::shared_ptr<stream::SampleReader>> readers_
+  std::vector<std::shared_ptr<fetch::SampleReader>> readers_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "server/base/clock.h"
+#include "server/base/status.h"
+#include "server/sample/field_decoder.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -32,7 +34,8 @@ bool HasOtherParts(const StreamSpec& spec) {
 
 }  // namespace
 
-// Says which image of a sample's bytes it is of, too.
+// Depends on the name of the image's field too: a sample may have several
+// images.
 storage::Variant VariantNumber(const StreamSpec& spec) {
   const auto image = std::find_if(
       spec.fields.begin(), spec.fields.end(), [](const FieldType& field) {
@@ -48,28 +51,15 @@ storage::Variant VariantNumber(const StreamSpec& spec) {
   return number == storage::kEncoded ? 1 : number;
 }
 
-CachedDecoder::CachedDecoder(const StreamSpec* spec,
-                             cache::VariantStore* keeper)
-    : spec_(spec), keeper_(keeper), identity_(spec->dataset.get()) {
-  if (keeper == nullptr || spec->pipeline == nullptr ||
+CachedDecoder::CachedDecoder(const StreamSpec* spec, cache::VariantStore* store)
+    : spec_(spec), store_(store), identity_(spec->dataset.get()) {
+  if (store == nullptr || spec->pipeline == nullptr ||
       spec->dataset->size() == 0) {
     return;
   }
-  if (DatasetNumber(*spec->dataset) == 0) return;
+  if (sample::DatasetNumber(*spec->dataset) == 0) return;
   has_other_parts_ = HasOtherParts(*spec);
   variant_ = VariantNumber(*spec);
-}
-
-storage::ReadRequest CachedDecoder::RequestOf(std::uint64_t sample) const {
-  dataset::Sample source = spec_->dataset->At(sample);
-  storage::ReadRequest request;
-  request.root = identity_.RootOf(sample);
-  request.object = std::move(source.object);
-  request.version = source.version;
-  request.offset = source.offset;
-  request.length = source.length;
-  request.sample = identity_.RefOf(sample);
-  return request;
 }
 
 void CachedDecoder::TellKept(const PendingSample& pending,
@@ -77,7 +67,7 @@ void CachedDecoder::TellKept(const PendingSample& pending,
   if (spec_->order_member == nullptr) return;
   for (const std::uint64_t sample :
        spec_->order_member->Kept(pending.id, bytes)) {
-    keeper_->Drop(RequestOf(sample), variant_);
+    store_->Drop(identity_.RequestFor(sample), variant_);
   }
 }
 
@@ -88,18 +78,22 @@ void CachedDecoder::TellMissed(const PendingSample& pending) const {
 // A variant on its way into the cache.
 class CachedDecoder::Offer final : public pipeline::VariantTarget {
  public:
-  Offer(const CachedDecoder* choice, const PendingSample* pending,
+  Offer(const CachedDecoder* decoder, const PendingSample* pending,
         absl::Span<const std::uint8_t> read,
         const DecodeCosts::Appraisal& appraisal)
-      : choice_(choice), place_(pending), read_(read), appraisal_(appraisal) {}
+      : decoder_(decoder),
+        pending_(pending),
+        read_(read),
+        appraisal_(appraisal) {}
 
   absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) override {
-    const storage::ReadRequest request = choice_->RequestOf(place_->id);
+    const storage::ReadRequest request =
+        decoder_->identity_.RequestFor(pending_->id);
     const std::size_t before =
-        choice_->has_other_parts_ ? read_.size() : std::size_t{0};
-    room_ = choice_->keeper_->RoomFor({.read = &request,
-                                       .revision = place_->revision,
-                                       .variant = choice_->variant_,
+        decoder_->has_other_parts_ ? read_.size() : std::size_t{0};
+    room_ = decoder_->store_->RoomFor({.read = &request,
+                                       .revision = pending_->revision,
+                                       .variant = decoder_->variant_,
                                        .bytes = before + bytes,
                                        .saves_nanos = appraisal_.saves_nanos,
                                        .costs_nanos = appraisal_.costs_nanos,
@@ -111,18 +105,18 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
 
   void Filled() override { filled_at_nanos_ = CpuNanos(); }
 
-  // When it was; 0: it was not.
+  // 0 unless the variant was made.
   std::int64_t filled_at_nanos() const { return filled_at_nanos_; }
   std::unique_ptr<cache::VariantBuffer> TakeRoom() { return std::move(room_); }
 
  private:
   bool IsAwaited() const {
-    const auto& order_member = choice_->spec_->order_member;
-    return order_member != nullptr && order_member->IsAwaited(place_->id);
+    const auto& order_member = decoder_->spec_->order_member;
+    return order_member != nullptr && order_member->IsAwaited(pending_->id);
   }
 
-  const CachedDecoder* const choice_;
-  const PendingSample* const place_;
+  const CachedDecoder* const decoder_;
+  const PendingSample* const pending_;
   const absl::Span<const std::uint8_t> read_;
   const DecodeCosts::Appraisal appraisal_;
   std::unique_ptr<cache::VariantBuffer> room_;
@@ -131,7 +125,7 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
 
 absl::Status CachedDecoder::Make(const PendingSample& pending,
                                  const pipeline::SampleKey& key,
-                                 absl::Span<const std::uint8_t> bytes,
+                                 absl::Span<const std::uint8_t> read,
                                  const dataset::FieldRange& image,
                                  pipeline::Workspace& workspace,
                                  absl::Span<std::uint8_t> room) {
@@ -140,13 +134,13 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
   if (pending.variant != storage::kEncoded) {
     const std::size_t before = has_other_parts_ ? pending.length : 0;
     absl::Status status = pipeline.RunFromVariant(
-        bytes.subspan(std::min(before, bytes.size())), key, workspace, room);
+        read.subspan(std::min(before, read.size())), key, workspace, room);
     if (workspace.WantsLarger()) return status;
     costs_.AddFromVariant(CpuNanos() - started);
     if (spec_->order_member != nullptr) spec_->order_member->Found(pending.id);
     return status;
   }
-  const auto encoded = bytes.subspan(image.offset, image.length);
+  FOREBAY_ASSIGN_OR_RETURN(const auto encoded, sample::BytesOf(read, image));
   const DecodeCosts::Appraisal appraisal = variant_ == storage::kEncoded
                                                ? DecodeCosts::Appraisal{}
                                                : costs_.Appraise();
@@ -157,7 +151,7 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
     TellMissed(pending);
     return status;
   }
-  Offer offer(this, &pending, bytes, appraisal);
+  Offer offer(this, &pending, read, appraisal);
   absl::Status status =
       pipeline.RunAndKeep(encoded, key, workspace, room, offer);
   if (workspace.WantsLarger()) return status;
@@ -170,7 +164,7 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
   costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
   std::unique_ptr<cache::VariantBuffer> filled = offer.TakeRoom();
   const std::uint64_t variant_bytes = filled->span().size();
-  keeper_->Keep(std::move(filled));
+  store_->Keep(std::move(filled));
   TellKept(pending, variant_bytes);
   return status;
 }

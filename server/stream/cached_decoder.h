@@ -9,43 +9,43 @@
 #include "server/dataset/dataset.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
+#include "server/sample/sample_identity.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
 #include "server/stream/decode_costs.h"
-#include "server/stream/sample_identity.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
-// The number of the variant of its images that a stream can use; kEncoded:
-// none.
+// The number of the variant of its images that a stream can use; kEncoded if
+// there is none.
 storage::Variant VariantNumber(const StreamSpec& spec);
 
-// Makes a stream's images, from their variant where the cache has that, and
-// offers it the variant where it has not: then more is decoded than this stream
-// needs, for whoever wants the sample next. The image is the same either way.
-// Where the order is coordinated, the coordinator is told.
+// Makes a stream's images from their cached variant. Where the cache lacks it,
+// decodes more than this stream needs and offers the variant to the cache, for
+// the next reader of the sample. The image is the same either way. Tells the
+// coordinator of a coordinated order what became of each sample.
 //
-// In that variant, a sample's bytes are the image's raw variant; if other
-// fields are read from them too, behind all that was read.
+// The bytes of a variant are the image's pixels. If other fields are read from
+// a sample too, all that was read of it stands before them.
 //
-// Thread-safe, each caller with a workspace of its own. The spec belongs to
-// the stream, which outlives it, as the keeper does. Make computes for as long
-// as decoding takes. Errors: those of Pipeline::Run.
+// Thread-safe, each caller with a workspace of its own. Spec and store outlive
+// it. Make computes for as long as decoding takes. Errors: those of
+// Pipeline::Run and sample::BytesOf.
 class CachedDecoder {
  public:
-  // `keeper` null: nothing is kept but what was read.
-  CachedDecoder(const StreamSpec* spec, cache::VariantStore* keeper);
+  // Offers nothing if `store` is null.
+  CachedDecoder(const StreamSpec* spec, cache::VariantStore* store);
 
-  // What requests prefer; kEncoded where there is no choice.
+  // The variant that requests prefer; kEncoded if there is none.
   storage::Variant variant() const { return variant_; }
 
-  // Makes the image of the place's sample. `bytes` are what was read, in the
-  // place's variant; `image` is where it lies in them if they are encoded. An
-  // image that wants a larger workspace counts when it is made in that.
+  // Makes the image of a sample in `room`. `read` is what was read, in the
+  // sample's variant; `image` is the image's part of it if that is kEncoded. An
+  // image that needs a larger workspace is counted when it is made there.
   absl::Status Make(const PendingSample& pending,
                     const pipeline::SampleKey& key,
-                    absl::Span<const std::uint8_t> bytes,
+                    absl::Span<const std::uint8_t> read,
                     const dataset::FieldRange& image,
                     pipeline::Workspace& workspace,
                     absl::Span<std::uint8_t> room);
@@ -53,13 +53,12 @@ class CachedDecoder {
  private:
   class Offer;
 
-  storage::ReadRequest RequestOf(std::uint64_t sample) const;
   void TellMissed(const PendingSample& pending) const;
   void TellKept(const PendingSample& pending, std::uint64_t bytes) const;
 
   const StreamSpec* const spec_;
-  cache::VariantStore* const keeper_;
-  const SampleIdentity identity_;
+  cache::VariantStore* const store_;
+  const sample::SampleIdentity identity_;
   bool has_other_parts_ = false;
   storage::Variant variant_ = storage::kEncoded;
   DecodeCosts costs_;

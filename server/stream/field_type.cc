@@ -77,7 +77,6 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       type.value = {.dtype = field.array->dtype,
                     .shape = field.array->shape,
                     .bytes = field.longest};
-      type.bare = true;
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(type.value,
                                FirstArray(field, values[i], first_sample));

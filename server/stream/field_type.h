@@ -19,8 +19,6 @@ struct FieldType {
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Of one sample; of the longest, if the field varies.
   pipeline::TensorType value;
-  // Whether an array's bytes are its elements alone, without a .npy header.
-  bool bare = false;
 
   // Whether samples are bytes of different lengths.
   bool varies() const {

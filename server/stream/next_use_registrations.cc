@@ -7,13 +7,13 @@
 
 #include "absl/types/span.h"
 #include "server/cache/loader_next_use.h"
-#include "server/stream/sample_identity.h"
+#include "server/sample/sample_identity.h"
 
 namespace forebay::stream {
 namespace {
 
-// When a stream wants the samples of one source of its dataset, which knows
-// them by other numbers.
+// Tells when a stream wants the samples of one source of its dataset, where
+// they have other numbers.
 class SourceNextUse final : public cache::LoaderNextUse {
  public:
   SourceNextUse(std::shared_ptr<const dataset::Dataset> dataset,
@@ -30,7 +30,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       ids.clear();
       dataset_->FindSamples({source_, samples[i]}, &ids);
-      // It takes the same short time for every sample.
+      // So that every sample takes the same short time.
       ids.resize(std::min(ids.size(), kMaxRepeats));
       soonest.assign(ids.size(), nanos[i]);
       next_use_->Lower(now_nanos, ids, absl::MakeSpan(soonest));
@@ -54,7 +54,7 @@ NextUseRegistrations::NextUseRegistrations(
     cache::NextUseRegistry* next_use_registry,
     const std::shared_ptr<const dataset::Dataset>& dataset,
     const std::shared_ptr<const EpochNextUse>& next_use) {
-  const SampleIdentity identity(dataset.get());
+  const sample::SampleIdentity identity(dataset.get());
   for (std::size_t source = 0; source < identity.sources(); ++source) {
     std::shared_ptr<const cache::LoaderNextUse> loader = next_use;
     if (!identity.is_own()) {

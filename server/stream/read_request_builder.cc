@@ -1,7 +1,5 @@
 #include "server/stream/read_request_builder.h"
 
-#include <utility>
-
 namespace forebay::stream {
 
 storage::ReadRequest ReadRequestBuilder::RequestFor(PendingSample* pending,
@@ -13,7 +11,7 @@ storage::ReadRequest ReadRequestBuilder::RequestFor(PendingSample* pending,
   request.variant = variant_;
   request.given = &pending->variant;
   request.seen = &pending->revision;
-  Introduce(*pending, &request);
+  AddHints(*pending, &request);
   return request;
 }
 
@@ -31,20 +29,12 @@ std::optional<storage::ReadRequest> ReadRequestBuilder::RequestAgain(
 
 storage::ReadRequest ReadRequestBuilder::BytesOf(const PendingSample& pending,
                                                  const Member& sponsor) const {
-  dataset::Sample source = spec_->dataset->At(pending.id);
-  storage::ReadRequest request;
-  request.root = identity_.RootOf(pending.id);
-  request.object = std::move(source.object);
-  request.version = source.version;
-  request.layout = std::move(source.layout);
-  request.offset = source.offset;
-  request.length = source.length;
-  request.sample = identity_.RefOf(pending.id);
+  storage::ReadRequest request = identity_.RequestFor(pending.id);
   const Batch& batch = *pending.batch;
   const std::uint64_t begin = batch.key.first_sample;
   request.purpose.job = sponsor.terms().flow;
   request.purpose.urgency = sponsor.UrgencyAt(begin);
-  // Not in this batch, but after it.
+  // After this batch.
   const auto samples =
       batch.epochs->SamplesUntil(pending.id, begin + batch.samples.size());
   if (samples.has_value())
@@ -52,16 +42,16 @@ storage::ReadRequest ReadRequestBuilder::BytesOf(const PendingSample& pending,
   return request;
 }
 
-void ReadRequestBuilder::Introduce(const PendingSample& pending,
-                                   storage::ReadRequest* request) {
+void ReadRequestBuilder::AddHints(const PendingSample& pending,
+                                  storage::ReadRequest* request) {
   const sampler::EpochOrder& order = pending.batch->epochs->current;
   if (!order.BlockOf(pending.id).has_value()) return;
-  // What stands side by side in one that is made of others need not lie so.
+  // Consecutive samples of a composed dataset need not lie side by side.
   if (!identity_.is_own()) return;
   const std::uint64_t position =
       pending.batch->key.first_sample + pending.index;
-  // A substitute, and what is seen once more behind the epoch's end, stand
-  // where their neighbours do not.
+  // Substitutes, and samples repeated behind the epoch's end, are read apart
+  // from their neighbours.
   if (order.PositionOf(pending.id) != position) return;
   request->read_ahead_hints = ReadAheadHintsOf(order);
   request->neighbours_due = order.DueAt(position).has_value();
@@ -69,12 +59,12 @@ void ReadRequestBuilder::Introduce(const PendingSample& pending,
 
 std::shared_ptr<const BlockReadAheadHints> ReadRequestBuilder::ReadAheadHintsOf(
     const sampler::EpochOrder& order) {
-  auto& kept = read_ahead_hints_[order.epoch() % read_ahead_hints_.size()];
-  if (kept == nullptr || kept->epoch() != order.epoch()) {
-    kept = std::make_shared<const BlockReadAheadHints>(
+  auto& hints = read_ahead_hints_[order.epoch() % read_ahead_hints_.size()];
+  if (hints == nullptr || hints->epoch() != order.epoch()) {
+    hints = std::make_shared<const BlockReadAheadHints>(
         spec_->dataset, identity_.number(0), order);
   }
-  return kept;
+  return hints;
 }
 
 }  // namespace forebay::stream

@@ -6,28 +6,27 @@
 #include <memory>
 #include <optional>
 
+#include "server/sample/sample_identity.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
 #include "server/stream/block_read_ahead_hints.h"
 #include "server/stream/member.h"
-#include "server/stream/sample_identity.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
-// Builds the read request of a place: the extent, the jobs, the urgency, and
-// the samples beside it that are wanted soon, too. Not thread-safe: the stream
-// guards it. The spec belongs to the stream, which outlives it. Never blocks;
-// no errors.
+// Builds the read request of a pending sample: its bytes, the job that pays,
+// the urgency, and hints of what else to read ahead. Not thread-safe: the
+// stream guards it. The spec outlives it. Never blocks; no errors.
 class ReadRequestBuilder {
  public:
-  // `variant`: the variant in which samples are preferred.
+  // `variant` is the one that reads prefer.
   ReadRequestBuilder(const StreamSpec* spec, storage::Variant variant)
       : spec_(spec), variant_(variant), identity_(spec->dataset.get()) {}
 
-  // Fills in what the dataset says of the place's sample, which is read for
-  // its batch's sponsor. The request lacks its `done`.
+  // Fills in what the dataset says of the sample, which is read for its batch's
+  // sponsor. The caller adds `done`.
   storage::ReadRequest RequestFor(PendingSample* pending,
                                   const Member& sponsor);
   // The same request once more, while the first is in flight, for members that
@@ -38,18 +37,18 @@ class ReadRequestBuilder {
                                                    const Member& sponsor) const;
 
  private:
-  // The place's bytes, by themselves.
+  // The sample's bytes, without hints.
   storage::ReadRequest BytesOf(const PendingSample& pending,
                                const Member& sponsor) const;
-  // Adds the place's neighbours, where the order has blocks.
-  void Introduce(const PendingSample& pending, storage::ReadRequest* request);
+  // Adds the read-ahead hints, if the order has blocks.
+  void AddHints(const PendingSample& pending, storage::ReadRequest* request);
   std::shared_ptr<const BlockReadAheadHints> ReadAheadHintsOf(
       const sampler::EpochOrder& order);
 
   const StreamSpec* const spec_;
   const storage::Variant variant_;
-  const SampleIdentity identity_;
-  // Of the last two epochs.
+  const sample::SampleIdentity identity_;
+  // The last two epochs'.
   std::array<std::shared_ptr<const BlockReadAheadHints>, 2> read_ahead_hints_;
 };
 

@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "server/dataset/dataset.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 #include "server/stream/batch.h"
@@ -15,38 +14,34 @@
 
 namespace forebay::stream {
 
-// Makes the samples of a stream: what was read becomes an image and other
-// fields in their place of the slot. Immutable and thread-safe, each caller
-// with a workspace of its own. Spec, layout and the choice of variants
-// belong to the stream, which outlives it. Make computes for as long as
-// decoding takes. Errors name the sample, the object and the reason: those of
-// Pipeline::Run and of the other fields' decoders; INVALID_ARGUMENT: an array
-// unlike sample 0's.
+// Makes the samples of a stream: decodes the fields of each from what was read,
+// straight into its row of the slot. Immutable and thread-safe, each caller
+// with a workspace of its own. Spec, layout and decoder outlive it. Make
+// computes for as long as decoding takes. Errors: those of sample::DecodeFields
+// and CachedDecoder; INVALID_ARGUMENT, an array unlike sample 0's.
 class SampleMaker {
  public:
   SampleMaker(const StreamSpec* spec, const BatchLayout* layout,
-              CachedDecoder* variants)
-      : spec_(spec), layout_(layout), variants_(variants) {}
+              CachedDecoder* decoder)
+      : spec_(spec), layout_(layout), decoder_(decoder) {}
 
-  // `bytes` are what was read, in the place's variant.
+  // `read` is what was read, in the sample's variant.
   absl::Status Make(const PendingSample& pending,
-                    absl::Span<const std::uint8_t> bytes,
+                    absl::Span<const std::uint8_t> read,
                     pipeline::Workspace& workspace) const;
 
-  // Names the sample of an error that names its object.
+  // Adds the sample to an error that names its object.
   absl::Status AnnotateError(const PendingSample& pending,
                              const absl::Status& status) const;
 
  private:
+  class Row;
+
   pipeline::SampleKey KeyOf(const PendingSample& pending) const;
-  absl::Status MakeField(const PendingSample& pending, std::size_t field,
-                         const dataset::FieldRange& part,
-                         absl::Span<const std::uint8_t> read,
-                         pipeline::Workspace& workspace) const;
 
   const StreamSpec* const spec_;
   const BatchLayout* const layout_;
-  CachedDecoder* const variants_;
+  CachedDecoder* const decoder_;
 };
 
 }  // namespace forebay::stream

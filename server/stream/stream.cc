@@ -45,8 +45,8 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
-      large_(std::make_shared<LargeSamples>(deps_.executor,
-                                            deps_.shared_workspace)),
+      large_(std::make_shared<sample::LargeSamples>(deps_.executor,
+                                                    deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
                   std::move(read_window)),
       batch_cache_(deps_.budget, layout_.slot_bytes()),
@@ -591,7 +591,8 @@ void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
 
 void Stream::MakeInTurn(ReadSample sample) {
   PendingSample* const pending = sample.pending;
-  LargeSamples::Sample large{.batch = pending->batch, .demand = {}, .make = {}};
+  sample::LargeSamples::Sample large{
+      .batch = pending->batch, .demand = {}, .make = {}};
   large.make = [weak = weak_from_this(), pending,
                 bytes = std::move(sample.bytes)](
                    pipeline::Workspace& shared) mutable {

@@ -14,6 +14,7 @@
 #include "server/arena/slot_pool.h"
 #include "server/base/index_list.h"
 #include "server/base/mutex.h"
+#include "server/sample/large_samples.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_cache.h"
 #include "server/stream/batch_layout.h"
@@ -22,7 +23,6 @@
 #include "server/stream/cached_decoder.h"
 #include "server/stream/decode_queue.h"
 #include "server/stream/in_flight_batches.h"
-#include "server/stream/large_samples.h"
 #include "server/stream/member.h"
 #include "server/stream/member_set.h"
 #include "server/stream/prefetcher.h"
@@ -236,7 +236,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const BatchLayout layout_;
   CachedDecoder variants_;
   const SampleMaker maker_;
-  const std::shared_ptr<LargeSamples> large_;
+  const std::shared_ptr<sample::LargeSamples> large_;
   mutable base::Mutex mutex_;
   Prefetcher prefetcher_ ABSL_GUARDED_BY(mutex_);
   BatchCache batch_cache_ ABSL_GUARDED_BY(mutex_);

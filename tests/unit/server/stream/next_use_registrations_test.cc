@@ -7,7 +7,7 @@
 #include "server/cache/next_use.h"
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
-#include "server/stream/sample_identity.h"
+#include "server/sample/sample_identity.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
@@ -26,7 +26,7 @@ std::vector<std::int64_t> Ask(const cache::NextUseRegistry& next_use_registry,
                               const Dataset& source) {
   std::vector<storage::SampleRef> samples;
   for (std::uint64_t i = 0; i < source.size(); ++i) {
-    samples.push_back({DatasetNumber(source), i});
+    samples.push_back({sample::DatasetNumber(source), i});
   }
   std::vector<std::int64_t> nanos(samples.size());
   next_use_registry.Ask(0, samples, absl::MakeSpan(nanos));
@@ -59,24 +59,6 @@ TEST(NextUseRegistrationsTest, ASampleIsWantedWhereverItIsPartOf) {
         (std::vector<std::int64_t>{never, 2 * kPeriod, never, 1 * kPeriod}));
   }
   EXPECT_EQ(Ask(next_use_registry, *a), std::vector<std::int64_t>(4, never));
-}
-
-TEST(NextUseRegistrationsTest, ReadersOfAPartKnowItsSamplesByTheSameName) {
-  base::MemoryBudget budget(1 << 20);
-  const auto a = std::make_shared<const PlainDataset>("a", 4);
-  const auto b = std::make_shared<const PlainDataset>("b", 2);
-  const auto both = *Concatenation::Create({a, b});
-  const auto some =
-      std::make_shared<const Subset>(both, base::MakeList({5, 0}, 6, &budget));
-  const SampleIdentity of_some(some.get());
-  EXPECT_EQ(of_some.RefOf(0).dataset, SampleIdentity(b.get()).RefOf(1).dataset);
-  EXPECT_EQ(of_some.RefOf(0).sample, 1);
-  EXPECT_EQ(of_some.RootOf(0), b->root());
-  EXPECT_EQ(of_some.RefOf(1).dataset, SampleIdentity(a.get()).RefOf(0).dataset);
-  EXPECT_EQ(of_some.RootOf(1), a->root());
-  EXPECT_FALSE(of_some.is_own());
-  EXPECT_TRUE(SampleIdentity(a.get()).is_own());
-  EXPECT_NE(DatasetNumber(*some), DatasetNumber(*both));
 }
 
 }  // namespace

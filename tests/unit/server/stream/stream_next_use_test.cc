@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "server/sample/sample_identity.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -15,7 +16,7 @@ std::vector<std::int64_t> Ask(const FakeProduction& production,
                               const StreamSpec& stream_spec) {
   std::vector<storage::SampleRef> samples;
   for (std::uint64_t i = 0; i < stream_spec.dataset->size(); ++i) {
-    samples.push_back({DatasetNumber(*stream_spec.dataset), i});
+    samples.push_back({sample::DatasetNumber(*stream_spec.dataset), i});
   }
   std::vector<std::int64_t> nanos(samples.size());
   production.next_use_registry().Ask(0, samples, absl::MakeSpan(nanos));
@@ -75,7 +76,8 @@ TEST(StreamNextUseTest, ReadsSayWhichSampleTheyAreOf) {
   FakeClient client(stream.get(), /*flow=*/7);
   ASSERT_TRUE(client.Start(0, 0).ok());
   const storage::ReadRequest& request = production.first_read();
-  EXPECT_EQ(request.sample.dataset, DatasetNumber(*stream_spec.dataset));
+  EXPECT_EQ(request.sample.dataset,
+            sample::DatasetNumber(*stream_spec.dataset));
   EXPECT_EQ(request.sample.sample, stream_spec.sampler.SampleAt(0, 0));
   EXPECT_EQ(request.purpose.job, 7);
 }

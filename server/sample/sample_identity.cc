@@ -1,12 +1,14 @@
-#include "server/stream/sample_identity.h"
+#include "server/sample/sample_identity.h"
+
+#include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace forebay::stream {
+namespace forebay::sample {
 namespace {
 
-// Of a dataset that is its own source.
+// The number of a dataset that is its own source.
 std::uint64_t OwnNumber(const dataset::Dataset& dataset) {
   const auto root = dataset.root()->identity();
   if (root == nullptr) return 0;
@@ -38,4 +40,18 @@ SampleIdentity::SampleIdentity(const dataset::Dataset* dataset)
   }
 }
 
-}  // namespace forebay::stream
+storage::ReadRequest SampleIdentity::RequestFor(std::uint64_t id) const {
+  dataset::Sample sample = dataset_->At(id);
+  const dataset::SourceSample source = dataset_->SourceSampleOf(id);
+  storage::ReadRequest request;
+  request.root = sources_[source.source]->root();
+  request.object = std::move(sample.object);
+  request.version = sample.version;
+  request.layout = std::move(sample.layout);
+  request.offset = sample.offset;
+  request.length = sample.length;
+  request.sample = {numbers_[source.source], source.id};
+  return request;
+}
+
+}  // namespace forebay::sample

@@ -1,11 +1,11 @@
-#include "server/stream/annotate_error.h"
+#include "server/sample/annotate_error.h"
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
-namespace forebay::stream {
+namespace forebay::sample {
 
 absl::Status AnnotateSampleError(const dataset::Dataset& dataset,
                                  std::uint64_t id, const absl::Status& status) {
@@ -19,13 +19,13 @@ absl::Status AnnotateSampleError(const dataset::Dataset& dataset,
 absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
                                 std::uint64_t id, std::size_t field,
                                 const absl::Status& status) {
-  const dataset::Field& blamed = dataset.fields()[field];
+  const dataset::Field& failed = dataset.fields()[field];
   std::string what = dataset.At(id).object;
-  // Where the object is the image, its name says it all.
+  // An object that is the image needs no field's name.
   const bool whole =
-      blamed.kind == proto::FieldKind::kImage && dataset.NameOf(id).empty();
-  if (!whole) absl::StrAppend(&what, ": ", blamed.name);
+      failed.kind == proto::FieldKind::kImage && dataset.NameOf(id).empty();
+  if (!whole) absl::StrAppend(&what, ": ", failed.name);
   return AnnotateSampleError(dataset, id, base::Annotate(status, what));
 }
 
-}  // namespace forebay::stream
+}  // namespace forebay::sample

@@ -1,9 +1,9 @@
-// How samples are fetched. All are read first, then measured, which says how
-// large a window they need; then each is made in its place, by a task of the
-// executor if it is to be decoded. Whoever asked waits between the steps. What
-// the steps share is kept by all who work on it, so that a fetch that was
-// stopped may end at once.
-#include "server/stream/sample_reader.h"
+// How samples are fetched. All are read first, then measured, which tells how
+// large a window they need. Then each is made in its place, by a task of the
+// executor if it is to be decoded. The caller waits between the steps. Reads
+// and tasks share the fetch's work, so that a fetch that is stopped ends at
+// once.
+#include "server/fetch/sample_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,16 +13,16 @@
 #include "proto/shm_fetch.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/stream/annotate_error.h"
-#include "server/stream/countdown.h"
+#include "server/fetch/countdown.h"
+#include "server/sample/annotate_error.h"
 
-namespace forebay::stream {
+namespace forebay::fetch {
 namespace {
 
-// What a window has at least, and at most.
-constexpr std::uint64_t kLeastWindow = std::uint64_t{1} << 20;
+// Bytes of a window.
+constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
-// What decoding an image takes, until it is known better.
+// The CPU time that is expected of decoding an image.
 constexpr std::int64_t kDecodeNanos = 2'000'000;
 
 constexpr std::uint64_t Aligned(std::uint64_t offset) {
@@ -36,7 +36,7 @@ absl::Status Stopped() {
 
 }  // namespace
 
-// Each sample is worked on by one thread at a time.
+// What the threads share that work on a fetch: one at a time on each sample.
 struct SampleReader::Work {
   struct Piece {
     std::uint64_t id = 0;
@@ -46,7 +46,7 @@ struct SampleReader::Work {
   };
 
   std::shared_ptr<const ReaderSpec> spec;
-  base::MemoryReservation reservation;  // of what is read
+  base::MemoryReservation reservation;  // for what is read
   std::vector<Piece> pieces;
   std::shared_ptr<arena::SharedMemory> window;
 
@@ -54,7 +54,7 @@ struct SampleReader::Work {
     for (Piece& piece : pieces) piece.bytes = {};
     reservation.Release();
   }
-  // False: it wants a larger workspace.
+  // Returns false if it needs a larger workspace.
   bool MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
     for (std::size_t i = 0; i < piece->contents.size(); ++i) {
       const Content& content = piece->contents[i];
@@ -69,14 +69,13 @@ struct SampleReader::Work {
   }
 };
 
-SampleReader::SampleReader(ReaderSpec spec, StreamDeps deps,
-                           schedule::Flow flow)
+SampleReader::SampleReader(ReaderSpec spec, FetchDeps deps, schedule::Flow flow)
     : spec_(std::make_shared<const ReaderSpec>(std::move(spec))),
       deps_(std::move(deps)),
       flow_(flow),
       identity_(spec_->dataset.get()),
-      large_(std::make_shared<LargeSamples>(deps_.executor,
-                                            deps_.shared_workspace)),
+      large_(std::make_shared<sample::LargeSamples>(deps_.executor,
+                                                    deps_.shared_workspace)),
       measuring_(deps_.workspaces->front()->limits()) {}
 
 absl::StatusOr<Fetched> SampleReader::Fetch(
@@ -88,7 +87,7 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
   FOREBAY_RETURN_IF_ERROR(MakeWindow(LayOut(work.get()), &fetched));
   work->window = window_;
   FOREBAY_RETURN_IF_ERROR(Make(work, stop));
-  // A task that is done may hold on to the work for a moment.
+  // A finished task may still share the work for a moment.
   work->GiveBack();
   for (std::uint32_t i = 0; i < work->pieces.size(); ++i) {
     const absl::Status& status = work->pieces[i].status;
@@ -136,29 +135,22 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
   std::vector<storage::ReadRequest> requests;
   requests.reserve(work->pieces.size());
   for (Work::Piece& piece : work->pieces) {
-    dataset::Sample sample = spec_->dataset->At(piece.id);
-    storage::ReadRequest& request = requests.emplace_back();
-    request.root = identity_.RootOf(piece.id);
-    request.object = std::move(sample.object);
-    request.version = sample.version;
-    request.layout = std::move(sample.layout);
-    request.offset = sample.offset;
-    request.length = sample.length;
-    request.sample = identity_.RefOf(piece.id);
+    storage::ReadRequest& request =
+        requests.emplace_back(identity_.RequestFor(piece.id));
     request.purpose.job = flow_;
     request.done = [work, countdown,
                     p = &piece](absl::StatusOr<base::Bytes> bytes) {
       if (bytes.ok()) {
         p->bytes = *std::move(bytes);
       } else {
-        p->status =
-            AnnotateSampleError(*work->spec->dataset, p->id, bytes.status());
+        p->status = sample::AnnotateSampleError(*work->spec->dataset, p->id,
+                                                bytes.status());
       }
       countdown->Done();
     };
   }
   deps_.source->Read(absl::MakeSpan(requests));
-  const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
+  const std::stop_callback on_stop(stop, [&] { countdown->Cancel(); });
   return countdown->Await() ? absl::OkStatus() : Stopped();
 }
 
@@ -190,9 +182,9 @@ absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
         absl::StrCat("the samples have ", bytes, " bytes together, more than ",
                      kMaxWindow, ": fetch fewer at once"));
   }
-  // Half as much again, so that samples a little larger find room.
-  const std::uint64_t wanted = std::max(bytes + bytes / 2, kLeastWindow);
-  // Given back first: the new one takes its place.
+  // Half as much again, so that slightly larger samples fit too.
+  const std::uint64_t wanted = std::max(bytes + bytes / 2, kMinWindow);
+  // Released first: the new one takes its place.
   window_ = nullptr;
   reservation_.Release();
   FOREBAY_ASSIGN_OR_RETURN(
@@ -223,9 +215,10 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   }
   const auto countdown = std::make_shared<Countdown>(decoded.size());
   for (Work::Piece* const piece : decoded) {
-    // False: it waits for a larger workspace, or nobody wants it any more.
+    // Returns false if it needs a larger workspace, or nobody waits any more.
     const auto make = [work, countdown, piece](pipeline::Workspace& workspace) {
-      if (countdown->off() || !work->MakePiece(piece, workspace)) return false;
+      if (countdown->cancelled() || !work->MakePiece(piece, workspace))
+        return false;
       countdown->Done();
       return true;
     };
@@ -235,11 +228,11 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
         [make, countdown, demand, flow = flow_, large = large_,
          all = deps_.workspaces](int worker) {
           if (!make(*(*all)[static_cast<std::size_t>(worker)]) &&
-              !countdown->off())
+              !countdown->cancelled())
             large->Add({flow}, {nullptr, demand, make});
         });
   }
-  const std::stop_callback on_stop(stop, [&] { countdown->CallOff(); });
+  const std::stop_callback on_stop(stop, [&] { countdown->Cancel(); });
   if (!countdown->Await()) return Stopped();
 
   const std::size_t fields = spec_->dataset->fields().size();
@@ -263,4 +256,4 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   return absl::OkStatus();
 }
 
-}  // namespace forebay::stream
+}  // namespace forebay::fetch

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_ANNOTATE_ERROR_H_
-#define FOREBAY_SERVER_STREAM_ANNOTATE_ERROR_H_
+#ifndef FOREBAY_SERVER_SAMPLE_ANNOTATE_ERROR_H_
+#define FOREBAY_SERVER_SAMPLE_ANNOTATE_ERROR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -7,17 +7,17 @@
 #include "absl/status/status.h"
 #include "server/dataset/dataset.h"
 
-namespace forebay::stream {
+namespace forebay::sample {
 
-// Names the sample, and the dataset, of an error that names its object.
+// Adds the sample and the dataset to an error that names its object.
 absl::Status AnnotateSampleError(const dataset::Dataset& dataset,
                                  std::uint64_t id, const absl::Status& status);
 
-// Names the object, too, and the field, where the object is not the field.
+// Adds the object too, and the field unless the object is just that.
 absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
                                 std::uint64_t id, std::size_t field,
                                 const absl::Status& status);
 
-}  // namespace forebay::stream
+}  // namespace forebay::sample
 
-#endif  // FOREBAY_SERVER_STREAM_ANNOTATE_ERROR_H_
+#endif  // FOREBAY_SERVER_SAMPLE_ANNOTATE_ERROR_H_

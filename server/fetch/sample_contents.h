@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_SAMPLE_CONTENTS_H_
-#define FOREBAY_SERVER_STREAM_SAMPLE_CONTENTS_H_
+#ifndef FOREBAY_SERVER_FETCH_SAMPLE_CONTENTS_H_
+#define FOREBAY_SERVER_FETCH_SAMPLE_CONTENTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 
-namespace forebay::stream {
+namespace forebay::fetch {
 
 // How a reader's samples are made.
 struct ReaderSpec {
@@ -24,23 +24,24 @@ struct ReaderSpec {
   std::shared_ptr<const pipeline::Pipeline> pipeline;
 };
 
-// One field of a sample, measured: what it will be, and of which bytes.
+// One field of a sample, measured: its type and size, and the bytes that it is
+// made of.
 struct Content {
   proto::FetchedField field = {};  // lacks its offset
-  // Points into the sample's bytes, or the dataset; nothing where `number` is
-  // the value.
+  // Points into the sample's bytes, or the dataset; empty where `number` is the
+  // value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
 };
 
-// What sample `id` has of each field; `encoded` is all that was read of it.
-// Thread-safe, each caller with a workspace of its own; does not block. Errors
-// name sample, object and field: those of the fields' decoders.
+// Measures each field of sample `id`; `read` is all that was read of it.
+// Thread-safe, each caller with a workspace of its own; does not block. Errors:
+// those of sample::DecodeFields.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
-    absl::Span<const std::uint8_t> encoded, pipeline::Workspace& workspace);
+    absl::Span<const std::uint8_t> read, pipeline::Workspace& workspace);
 
-// Whether making it takes the time of decoding.
+// Whether MakeContent takes the time of decoding.
 bool IsDecoded(const ReaderSpec& spec, const Content& content);
 
 // Makes field number `field` of sample `id` in `out`, which is as long as was
@@ -50,6 +51,6 @@ absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          pipeline::Workspace& workspace,
                          absl::Span<std::uint8_t> out);
 
-}  // namespace forebay::stream
+}  // namespace forebay::fetch
 
-#endif  // FOREBAY_SERVER_STREAM_SAMPLE_CONTENTS_H_
+#endif  // FOREBAY_SERVER_FETCH_SAMPLE_CONTENTS_H_

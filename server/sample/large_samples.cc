@@ -1,16 +1,16 @@
-#include "server/stream/large_samples.h"
+#include "server/sample/large_samples.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace forebay::stream {
+namespace forebay::sample {
 
 void LargeSamples::Add(const Flows& payers, Sample sample) {
   {
     base::MutexLock lock(&mutex_);
-    const auto [line, is_new] = lines_.try_emplace(payers);
-    line->second.push_back(std::move(sample));
+    const auto [queue, is_new] = queues_.try_emplace(payers);
+    queue->second.push_back(std::move(sample));
     if (!is_new) return;
   }
   Submit(payers);
@@ -19,18 +19,18 @@ void LargeSamples::Add(const Flows& payers, Sample sample) {
 void LargeSamples::Charge(const void* batch, const Flows& payers) {
   {
     base::MutexLock lock(&mutex_);
-    Line moved;
-    for (auto& [others, line] : lines_) {
+    Queue moved;
+    for (auto& [others, queue] : queues_) {
       if (others == payers) continue;
       const auto its = std::stable_partition(
-          line.begin(), line.end(),
+          queue.begin(), queue.end(),
           [&](const Sample& sample) { return sample.batch != batch; });
-      std::move(its, line.end(), std::back_inserter(moved));
-      line.erase(its, line.end());
+      std::move(its, queue.end(), std::back_inserter(moved));
+      queue.erase(its, queue.end());
     }
     if (moved.empty()) return;
-    const auto [line, is_new] = lines_.try_emplace(payers);
-    std::move(moved.begin(), moved.end(), std::back_inserter(line->second));
+    const auto [queue, is_new] = queues_.try_emplace(payers);
+    std::move(moved.begin(), moved.end(), std::back_inserter(queue->second));
     if (!is_new) return;
   }
   Submit(payers);
@@ -40,12 +40,12 @@ void LargeSamples::Submit(const Flows& payers) {
   executor::Demand demand;
   {
     base::MutexLock lock(&mutex_);
-    const auto line = lines_.find(payers);
-    if (line->second.empty()) {
-      lines_.erase(line);
+    const auto queue = queues_.find(payers);
+    if (queue->second.empty()) {
+      queues_.erase(queue);
       return;
     }
-    demand = line->second.front().demand;
+    demand = queue->second.front().demand;
   }
   executor_->SubmitFor(
       payers, demand,
@@ -68,11 +68,11 @@ void LargeSamples::Run(const Flows& payers) {
 
 std::optional<LargeSamples::Sample> LargeSamples::Next(const Flows& payers) {
   base::MutexLock lock(&mutex_);
-  Line& line = lines_.find(payers)->second;
-  if (line.empty()) return std::nullopt;
-  Sample sample = std::move(line.front());
-  line.pop_front();
+  Queue& queue = queues_.find(payers)->second;
+  if (queue.empty()) return std::nullopt;
+  Sample sample = std::move(queue.front());
+  queue.pop_front();
   return sample;
 }
 
-}  // namespace forebay::stream
+}  // namespace forebay::sample

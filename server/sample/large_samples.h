@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_LARGE_SAMPLES_H_
-#define FOREBAY_SERVER_STREAM_LARGE_SAMPLES_H_
+#ifndef FOREBAY_SERVER_SAMPLE_LARGE_SAMPLES_H_
+#define FOREBAY_SERVER_SAMPLE_LARGE_SAMPLES_H_
 
 #include <deque>
 #include <functional>
@@ -14,7 +14,7 @@
 #include "server/pipeline/shared_workspace.h"
 #include "server/schedule/flow.h"
 
-namespace forebay::stream {
+namespace forebay::sample {
 
 // Makes samples whose images need more scratch memory than a worker has, one
 // after another in the shared workspace. Streams and readers take turns there,
@@ -44,7 +44,7 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   void Charge(const void* batch, const Flows& payers);
 
  private:
-  using Line = std::deque<Sample>;
+  using Queue = std::deque<Sample>;
 
   void Submit(const Flows& payers);
   void Run(const Flows& payers);
@@ -55,9 +55,9 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   base::Mutex mutex_;
   // For each queue a task is submitted, runs, or follows when the workspace is
   // back.
-  std::map<Flows, Line> lines_ ABSL_GUARDED_BY(mutex_);
+  std::map<Flows, Queue> queues_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace forebay::stream
+}  // namespace forebay::sample
 
-#endif  // FOREBAY_SERVER_STREAM_LARGE_SAMPLES_H_
+#endif  // FOREBAY_SERVER_SAMPLE_LARGE_SAMPLES_H_

@@ -1,5 +1,5 @@
 // Single samples, of memory and of files that are made up, with real decoders.
-#include "server/stream/sample_reader.h"
+#include "server/fetch/sample_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,11 +18,10 @@
 
 #include "proto/raw_image.h"
 #include "proto/shm_fetch.h"
-#include "server/base/clock.h"
 #include "server/executor/thread_pool_executor.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
-namespace forebay::stream {
+namespace forebay::fetch {
 namespace {
 
 // Samples from number 39 on are too large for the first.
@@ -142,14 +141,12 @@ class SampleReaderTest : public testing::Test {
         ReaderSpec{.dataset = std::make_shared<const RawDataset>(size),
                    .decode = decode,
                    .pipeline = nullptr},
-        StreamDeps{
+        FetchDeps{
             .source = &source_,
             .executor = &telling_,
             .workspaces = &workspaces_,
             .shared_workspace = &shared_,
             .budget = &budget_,
-            .clock = base::Clock::Monotonic(),
-            .next_use_registry = nullptr,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }},
         1);
   }
@@ -346,4 +343,4 @@ TEST_F(SampleReaderTest, ReturnsWhenItIsStopped) {
 }
 
 }  // namespace
-}  // namespace forebay::stream
+}  // namespace forebay::fetch

@@ -1,0 +1,128 @@
+#include "server/fetch/sample_contents.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/pipeline/whole_image.h"
+#include "server/sample/annotate_error.h"
+#include "server/sample/field_decoder.h"
+
+namespace forebay::fetch {
+namespace {
+
+using proto::DType;
+
+void SetType(const pipeline::TensorType& type, Content* content) {
+  FOREBAY_CHECK(type.shape.size() <= proto::kMaxRank);
+  proto::FetchedField& field = content->field;
+  field.dtype = type.dtype;
+  field.rank = static_cast<std::uint32_t>(type.shape.size());
+  std::copy(type.shape.begin(), type.shape.end(), field.shape);
+  field.bytes = type.bytes;
+}
+
+// Copies and decodes nothing but labels.
+class Measurement final : public sample::FieldTarget {
+ public:
+  Measurement(const ReaderSpec* spec, absl::Span<const std::uint8_t> read,
+              pipeline::Workspace* workspace)
+      : spec_(spec), read_(read), workspace_(workspace) {
+    for (const dataset::Field& field : spec->dataset->fields())
+      contents_.emplace_back().field.kind = field.kind;
+  }
+
+  void SetNumber(std::size_t field, std::int64_t number) override {
+    SetType({.dtype = DType::kInt64, .shape = {}, .bytes = sizeof(number)},
+            &contents_[field]);
+    contents_[field].number = number;
+  }
+  void SetBytes(std::size_t field,
+                absl::Span<const std::uint8_t> bytes) override {
+    Set(field, bytes,
+        {.dtype = DType::kUint8,
+         .shape = {bytes.size()},
+         .bytes = bytes.size()});
+  }
+  void SetElements(std::size_t field,
+                   absl::Span<const std::uint8_t> elements) override {
+    const dataset::ArrayType& type = *spec_->dataset->fields()[field].array;
+    Set(field, elements,
+        {.dtype = type.dtype, .shape = type.shape, .bytes = elements.size()});
+  }
+  absl::Status SetArray(std::size_t field,
+                        const pipeline::Array& array) override {
+    Set(field, array.items, array.type);
+    return absl::OkStatus();
+  }
+  absl::Status SetImage(std::size_t field,
+                        const dataset::FieldRange& range) override {
+    FOREBAY_ASSIGN_OR_RETURN(const auto bytes, sample::BytesOf(read_, range));
+    if (!spec_->decode) {
+      SetBytes(field, bytes);
+    } else if (spec_->pipeline != nullptr) {
+      Set(field, bytes, spec_->pipeline->output());
+    } else {
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType type,
+                               pipeline::TypeOfWholeImage(bytes, *workspace_));
+      Set(field, bytes, type);
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<Content> Take() { return std::move(contents_); }
+
+ private:
+  void Set(std::size_t field, absl::Span<const std::uint8_t> bytes,
+           const pipeline::TensorType& type) {
+    SetType(type, &contents_[field]);
+    contents_[field].bytes = bytes;
+  }
+
+  const ReaderSpec* const spec_;
+  const absl::Span<const std::uint8_t> read_;
+  pipeline::Workspace* const workspace_;
+  std::vector<Content> contents_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Content>> MeasureSample(
+    const ReaderSpec& spec, std::uint64_t id,
+    absl::Span<const std::uint8_t> read, pipeline::Workspace& workspace) {
+  Measurement measurement(&spec, read, &workspace);
+  FOREBAY_RETURN_IF_ERROR(
+      sample::DecodeFields(*spec.dataset, id, read, measurement));
+  return measurement.Take();
+}
+
+bool IsDecoded(const ReaderSpec& spec, const Content& content) {
+  return spec.decode && content.field.kind == proto::FieldKind::kImage;
+}
+
+absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
+                         std::size_t field, const Content& content,
+                         pipeline::Workspace& workspace,
+                         absl::Span<std::uint8_t> out) {
+  if (IsDecoded(spec, content)) {
+    const absl::Status status =
+        spec.pipeline != nullptr
+            ? spec.pipeline->Run(content.bytes,
+                                 {.seed = 0, .epoch = 0, .sample = id},
+                                 workspace, out)
+            : pipeline::DecodeWholeImage(content.bytes, workspace, out);
+    return status.ok()
+               ? status
+               : sample::AnnotateFieldError(*spec.dataset, id, field, status);
+  }
+  if (content.field.kind == proto::FieldKind::kLabel) {
+    std::memcpy(out.data(), &content.number, sizeof(content.number));
+  } else {
+    std::copy(content.bytes.begin(), content.bytes.end(), out.begin());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::fetch

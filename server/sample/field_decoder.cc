@@ -1,0 +1,104 @@
+#include "server/sample/field_decoder.h"
+
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/pipeline/decode/integer_text.h"
+#include "server/pipeline/decode/utf8_text.h"
+#include "server/sample/annotate_error.h"
+
+namespace forebay::sample {
+namespace {
+
+using proto::FieldKind;
+
+absl::Status DecodeText(std::size_t field, absl::Span<const std::uint8_t> bytes,
+                        FieldTarget& target) {
+  FOREBAY_RETURN_IF_ERROR(pipeline::decode::DecodeText(bytes).status());
+  target.SetBytes(field, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status DecodeRange(const dataset::Field& type, std::size_t field,
+                         const dataset::FieldRange& range,
+                         absl::Span<const std::uint8_t> read,
+                         FieldTarget& target) {
+  if (type.kind == FieldKind::kImage) return target.SetImage(field, range);
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, range));
+  switch (type.kind) {
+    case FieldKind::kLabel: {
+      FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
+                               pipeline::decode::DecodeInteger(bytes));
+      target.SetNumber(field, number);
+      return absl::OkStatus();
+    }
+    case FieldKind::kText:
+    case FieldKind::kJson:
+      return DecodeText(field, bytes, target);
+    case FieldKind::kBytes:
+      target.SetBytes(field, bytes);
+      return absl::OkStatus();
+    case FieldKind::kArray: {
+      if (type.array.has_value()) {
+        target.SetElements(field, bytes);
+        return absl::OkStatus();
+      }
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
+                               pipeline::ReadArray(bytes));
+      return target.SetArray(field, array);
+    }
+    case FieldKind::kImage:
+    case FieldKind::kSampleId:
+      break;
+  }
+  return absl::InternalError("is a field that no dataset has");
+}
+
+absl::Status DecodeField(const dataset::Field& type, std::size_t field,
+                         const dataset::FieldValue& value,
+                         absl::Span<const std::uint8_t> read,
+                         FieldTarget& target) {
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) {
+    target.SetNumber(field, *number);
+    return absl::OkStatus();
+  }
+  if (const auto* const text = std::get_if<std::string_view>(&value)) {
+    return DecodeText(
+        field,
+        {reinterpret_cast<const std::uint8_t*>(text->data()), text->size()},
+        target);
+  }
+  return DecodeRange(type, field, std::get<dataset::FieldRange>(value), read,
+                     target);
+}
+
+}  // namespace
+
+absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
+    absl::Span<const std::uint8_t> read, const dataset::FieldRange& range) {
+  if (range.offset > read.size() || range.length > read.size() - range.offset) {
+    return absl::DataLossError(absl::StrCat("has only ", read.size(), " of ",
+                                            range.offset + range.length,
+                                            " bytes"));
+  }
+  return read.subspan(range.offset, range.length);
+}
+
+absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
+                          absl::Span<const std::uint8_t> read,
+                          FieldTarget& target) {
+  const std::vector<dataset::Field>& fields = dataset.fields();
+  std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
+  dataset.ValuesOf(id, absl::MakeSpan(values.data(), fields.size()));
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const absl::Status status =
+        DecodeField(fields[i], i, values[i], read, target);
+    if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::sample

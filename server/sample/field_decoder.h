@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_SAMPLE_FIELD_DECODER_H_
+#define FOREBAY_SERVER_SAMPLE_FIELD_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/dataset.h"
+#include "server/pipeline/array.h"
+
+namespace forebay::sample {
+
+// Takes the fields of one sample, by their number in the dataset, as they are
+// decoded. Used by one thread. The bytes that it gets belong to what was read,
+// or to the dataset. Errors give the reason alone.
+class FieldTarget {
+ public:
+  virtual ~FieldTarget() = default;
+
+  virtual void SetNumber(std::size_t field, std::int64_t number) = 0;
+  // A text, a JSON text or plain bytes.
+  virtual void SetBytes(std::size_t field,
+                        absl::Span<const std::uint8_t> bytes) = 0;
+  // The elements of an array whose type the dataset says.
+  virtual void SetElements(std::size_t field,
+                           absl::Span<const std::uint8_t> elements) = 0;
+  // An array that says its type itself.
+  virtual absl::Status SetArray(std::size_t field,
+                                const pipeline::Array& array) = 0;
+  // An image, which the target decodes: it may have a cached variant of it.
+  virtual absl::Status SetImage(std::size_t field,
+                                const dataset::FieldRange& range) = 0;
+};
+
+// The bytes of `range` among `read`, all that was read of a sample. Errors:
+// DATA_LOSS, they are not all there.
+absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
+    absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
+
+// Decodes all fields of sample `id` in their order into `target`, from `read`,
+// all that was read of the sample. Stops at the first error. Thread-safe; takes
+// as long as the target's images do. Errors name sample, object and field:
+// those of BytesOf, the target and the fields' decoders.
+absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
+                          absl::Span<const std::uint8_t> read,
+                          FieldTarget& target);
+
+}  // namespace forebay::sample
+
+#endif  // FOREBAY_SERVER_SAMPLE_FIELD_DECODER_H_
