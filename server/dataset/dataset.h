@@ -30,8 +30,8 @@ struct ArrayType {
 
 // A field that every sample of a dataset has.
 struct Field {
-  std::string name;  // shorter than proto::kMaxFieldName
-  // What it means, and so how its bytes are decoded; never kSampleId.
+  std::string name;  // see IsFieldName
+  // Says how its bytes are decoded; never kSampleId.
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Bytes of the longest value that a sample has.
   std::uint64_t longest = 0;
@@ -43,13 +43,19 @@ struct Field {
 // A batch has one field more: its samples' numbers.
 inline constexpr std::size_t kMaxDatasetFields = proto::kMaxFields - 1;
 
+// Whether a field may have that name.
+inline bool IsFieldName(std::string_view name) {
+  return !name.empty() && name.size() < proto::kMaxFieldName &&
+         name.find('\0') == name.npos;
+}
+
 // The bytes of a field within its sample's extent.
 struct FieldRange {
   std::uint64_t offset = 0;  // from the extent's start; bytes
   std::uint64_t length = 0;  // bytes
 };
 
-// What a sample has of a field: bytes to be read and decoded, or a value that
+// A sample's value of a field: bytes to be read and decoded, or a value that
 // the index knows. That is an integer, or a text that lives as long as the
 // dataset.
 using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view>;

@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// What the files of all indexes have in common: a header, arrays of plain items
+// The common parts of all index files: a header, arrays of plain items
 // and a checksum of all before it, XXH3-128 in its canonical form. Everything
 // is little-endian, with nothing in between. Thread-safe; never blocks.
 //
-// The checksum finds accidents. Whoever can write the file can write any index,
-// but not one that makes a reader go out of bounds.
+// The checksum finds accidents. A user who can write the file can write any
+// index, but not one that makes a reader go out of bounds.
 
 namespace forebay::dataset {
 
@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little);
 
 inline constexpr std::size_t kIndexFileChecksumBytes = 16;
 
-// What each header begins with.
+// The start of each header.
 struct IndexFileType {
   char magic[8];
   std::uint32_t version;

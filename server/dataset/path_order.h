@@ -6,8 +6,8 @@
 namespace forebay::dataset {
 
 // Whether Python sorts the file name `a` before `b`: by code point, with bytes
-// that are not UTF-8 as the surrogates U+DC80 to U+DCFF (PEP 383). A strict weak
-// order. Thread-safe; never blocks.
+// that are not UTF-8 as the surrogates U+DC80 to U+DCFF (PEP 383). A strict
+// weak order. Thread-safe; never blocks.
 bool PathLess(std::string_view a, std::string_view b);
 
 }  // namespace forebay::dataset

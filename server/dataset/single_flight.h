@@ -26,9 +26,9 @@ template <typename Key, typename Item>
 class SingleFlight {
  public:
   using ItemPtr = std::shared_ptr<const Item>;
-  // What a search begins with.
+  // The knowledge that a search begins with.
   struct Known {
-    ItemPtr item;         // found before; null if nobody holds it
+    ItemPtr item;         // found before; null if no caller holds it
     bool waited = false;  // whether the caller waited for another search
   };
   // Finds the item, which may be the known one. Ends early when `stop` is

@@ -18,11 +18,11 @@ struct Array {
 
 // Reads a whole .npy file of integers, booleans or real numbers, little-endian
 // and in C order, of at most proto::kMaxRank - 1 dimensions. DATA_LOSS: it is
-// none, or damaged; UNIMPLEMENTED: another type, order or number of dimensions.
-// Errors give the reason alone. Thread-safe; never blocks.
+// no .npy file, or damaged; UNIMPLEMENTED: another type, order or number of
+// dimensions. Errors give the reason alone. Thread-safe; never blocks.
 absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file);
 
-// For people, as NumPy writes them: "float32 (3, 5)".
+// For people, as NumPy writes a type: "float32 (3, 5)".
 std::string Describe(const TensorType& type);
 
 }  // namespace forebay::pipeline

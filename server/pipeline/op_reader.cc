@@ -13,7 +13,7 @@ namespace forebay::pipeline {
 namespace {
 
 constexpr std::uint32_t kMaxLength = 65535;
-// Above these, torchvision's float32 arithmetic makes no sense either.
+// Above these bounds, torchvision's float32 arithmetic makes no sense either.
 constexpr double kMaxScale = 1e6;
 constexpr double kMaxRatio = 1e6;
 constexpr double kMaxFactor = 1e6;
@@ -27,7 +27,7 @@ absl::Status CheckLength(std::uint32_t value, std::uint32_t min,
       View(name), " is ", value, ", not ", min, " to ", kMaxLength));
 }
 
-// NaN fails every comparison, and so this.
+// NaN fails every comparison, and so this check.
 absl::Status CheckNumber(double value, double min, double max,
                          std::string_view name) {
   if (value >= min && value <= max) return absl::OkStatus();
@@ -93,7 +93,7 @@ absl::StatusOr<transform::Interval> ReadRange(bool has,
   return transform::Interval{!idle, range.min(), range.max()};
 }
 
-// One number for all channels, or one for each.
+// Reads one number for all channels, or one for each.
 template <typename Numbers>
 absl::StatusOr<std::array<double, transform::kColors>> Spread(
     const Numbers& numbers, int channels, std::string_view name) {

@@ -12,9 +12,9 @@
 
 namespace forebay::pipeline {
 
-// Each checks the parameters of one op against the ranges of job.proto.
-// INVALID_ARGUMENT says which parameter is wrong and how, without the op's
-// name. Thread-safe; never blocks.
+// Each function checks the parameters of one op against the ranges of
+// job.proto. INVALID_ARGUMENT says which parameter is wrong and how, without
+// the op's name. Thread-safe; never blocks.
 
 absl::StatusOr<transform::Resize> Read(const proto::Resize& op);
 absl::StatusOr<transform::CenterCrop> Read(const proto::CenterCrop& op);
@@ -25,16 +25,16 @@ absl::StatusOr<transform::RandomFlip> Read(
     const proto::RandomHorizontalFlip& op);
 absl::StatusOr<transform::RandomFlip> Read(const proto::RandomVerticalFlip& op);
 absl::StatusOr<transform::ColorJitter> Read(const proto::ColorJitter& op);
-// The number of output channels, 1 or 3.
+// Returns the number of output channels, 1 or 3.
 absl::StatusOr<int> Read(const proto::Grayscale& op);
 absl::StatusOr<transform::Padding> Read(const proto::Padding& op);
 absl::StatusOr<transform::Normalize> Read(const proto::Normalize& op,
                                           int channels);
 absl::StatusOr<transform::Convert> Read(const proto::ToDtype& op);
-// Whether the channels come last.
+// Returns whether the channels come last.
 absl::StatusOr<bool> Read(const proto::ToImage& op);
 
-// The fill of a Padding for each channel, 0 to 255.
+// Returns the fill of a Padding for each channel, 0 to 255.
 absl::StatusOr<std::array<double, transform::kColors>> ReadFill(
     const proto::Padding& op, int channels);
 

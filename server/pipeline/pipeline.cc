@@ -63,8 +63,8 @@ class CompiledPipeline final : public Pipeline {
                                            parts.decoder, variant);
         !status.ok()) {
       if (workspace.WantsLarger()) return status;
-      // Damage that the sample's own part of the image does not show is none of
-      // its business.
+      // Damage outside of the sample's own part of the image does not matter to
+      // the sample.
       return Run(encoded, key, workspace, out);
     }
     target.Filled();
@@ -72,7 +72,7 @@ class CompiledPipeline final : public Pipeline {
   }
 
  private:
-  // `image` is what the ops before `first_op` have made.
+  // `image` is what the ops before `first_op` made.
   absl::Status RunFrom(std::size_t first_op,
                        absl::Span<const std::uint8_t> image,
                        const SampleKey& key, Workspace::Parts& parts,
@@ -83,7 +83,7 @@ class CompiledPipeline final : public Pipeline {
     return FinishFrom(sample, first_op, key, parts, out);
   }
 
-  // Applies what comes from `first_op` on, and writes the tensor.
+  // Applies the ops from `first_op` on, and writes the tensor.
   absl::Status FinishFrom(SampleView& sample, std::size_t first_op,
                           const SampleKey& key, Workspace::Parts& parts,
                           absl::Span<std::uint8_t> out) const {

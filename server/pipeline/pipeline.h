@@ -14,7 +14,7 @@
 
 namespace forebay::pipeline {
 
-// What all of a sample's random draws are made from.
+// Keys all of a sample's random draws.
 struct SampleKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -28,24 +28,25 @@ struct TensorType {
   std::uint64_t bytes = 0;
 };
 
-// Where the pixels that a pipeline makes first may be kept. Asked and filled on
-// the thread that runs the pipeline. Must not block for long; no errors.
+// Takes the variant that a pipeline makes of an image. Called on the thread
+// that runs the pipeline. Must not block for long; no errors.
 class VariantTarget {
  public:
   virtual ~VariantTarget() = default;
-  // Room for a variant that is so long; empty: it is not wanted.
+  // Returns room for a variant of so many bytes; empty if it is not wanted.
   virtual absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) = 0;
-  // The room that was given is filled.
+  // To be called when that room is filled.
   virtual void Filled() = 0;
 };
 
-// Turns one encoded image into one tensor, straight in its place. Of the ops
-// that come first, those that do the same to a sample whatever its key are the
-// *prefix*: what it makes of an image, the image's *variant*, serves every
-// sample key, and every pipeline that begins so. Immutable and thread-safe;
-// each thread brings its own Workspace. Does not block. Create fails with
-// INVALID_ARGUMENT, naming the op and, where the output's shape would vary from
-// sample to sample, the op to add.
+// Turns one encoded image into one tensor, straight in its place. The *prefix*
+// is the first ops, as far as they do the same to a sample whatever its key. It
+// makes the image's *variant*, which serves every sample key, and every
+// pipeline with the same prefix.
+//
+// Immutable and thread-safe; each thread brings its own Workspace. Does not
+// block. Create fails with INVALID_ARGUMENT, naming the op. If the output's
+// shape would vary from sample to sample, the error names the op to add.
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
@@ -64,17 +65,17 @@ class Pipeline {
                            const SampleKey& key, Workspace& workspace,
                            absl::Span<std::uint8_t> out) const = 0;
 
-  // Names what the prefix, decoding at least, makes of an image: a raw image
-  // (proto/raw_image.h). Equal numbers mean equal pixels, in all pipelines; 0
-  // is none of them.
+  // Identifies the variant that the prefix, decoding at least, makes of an
+  // image: a raw image (proto/raw_image.h). Equal numbers mean equal pixels in
+  // all pipelines. Never 0.
   virtual std::uint64_t variant() const = 0;
-  // As Run, from that variant of the image: gives the same bytes.
+  // As Run, from that variant of the image; gives the same bytes.
   virtual absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
                                       const SampleKey& key,
                                       Workspace& workspace,
                                       absl::Span<std::uint8_t> out) const = 0;
-  // As Run, and puts the variant into `target` if that has room for it. It is
-  // not filled where the image is too damaged to be decoded as a whole.
+  // As Run. Also writes the variant into `target`, if that has room. Leaves it
+  // out if the image is too damaged to be decoded as a whole.
   virtual absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                                   const SampleKey& key, Workspace& workspace,
                                   absl::Span<std::uint8_t> out,

@@ -11,13 +11,14 @@
 namespace forebay::pipeline {
 namespace {
 
-// Names the pixels as they are decoded.
+// Identifies the pixels as they are decoded.
 constexpr std::uint64_t kDecoded = 1;
 
 }  // namespace
 
 Prefix PrefixOf(const Program& program) {
-  // Without a resize, what is kept would be no smaller and serve fewer.
+  // Without a resize, the variant would be no smaller and serve fewer
+  // pipelines.
   std::size_t end = 0;
   std::vector<std::int64_t> key;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -26,7 +27,7 @@ Prefix PrefixOf(const Program& program) {
       key.insert(key.end(), {1, resize->height, resize->width, resize->max_size,
                              static_cast<std::int64_t>(resize->filter)});
     } else if (const auto* crop = std::get_if<transform::CenterCrop>(&op)) {
-      // What lies beside a small image is black, but for a late fill, which is
+      // Pixels beside a small image are black, unless the fill is late and so
       // no pixel.
       if (i == 0 || program.fills[i].late) break;
       key.insert(key.end(), {2, crop->height, crop->width});

@@ -8,11 +8,11 @@
 
 namespace forebay::pipeline {
 
-// The ops of a program that come first and do the same to a sample each time:
-// resizes, and crops of their middle. What random ops follow does not matter.
+// The first ops of a program, as far as they do the same to a sample each time:
+// resizes, and crops of their middle.
 struct Prefix {
-  std::size_t ops = 0;        // 0: decoding alone
-  std::uint64_t variant = 0;  // names what they make, in every program; not 0
+  std::size_t ops = 0;        // if 0, decoding alone
+  std::uint64_t variant = 0;  // identifies their result in all programs; not 0
 };
 
 // Pure function.

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "proto/shm_layout.h"
 #include "server/base/status.h"
 #include "server/pipeline/op_reader.h"
 
@@ -49,7 +50,7 @@ std::string_view Name(KindCase kind) {
   return "unknown";
 }
 
-// What runs on uint8 only: everything that makes new pixel values.
+// Whether the op runs on uint8 only, as all that make new pixel values.
 bool NeedsUint8(KindCase kind) {
   return kind == KindCase::kResize || kind == KindCase::kRandomResizedCrop ||
          kind == KindCase::kColorJitter || kind == KindCase::kGrayscale ||
@@ -93,7 +94,7 @@ class Builder {
 
   struct LateFill {
     FillValues values;
-    std::size_t step;  // of values_, that comes next
+    std::size_t step;  // index of the next of values_
   };
 
   static std::string Title(int index, KindCase kind) {
@@ -242,10 +243,6 @@ class Builder {
 };
 
 }  // namespace
-
-bool ActsOn(KindCase op, proto::FieldKind field) {
-  return op != KindCase::KIND_NOT_SET && field == proto::FieldKind::kImage;
-}
 
 absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec) {
   if (spec.ops_size() > kMaxOps) {

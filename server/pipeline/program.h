@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
-#include "proto/shm_layout.h"
 #include "server/pipeline/transform/geometry.h"
 #include "server/pipeline/transform/ops.h"
 #include "server/pipeline/transform/planes.h"
@@ -16,22 +15,21 @@
 
 namespace forebay::pipeline {
 
-// What a padded pixel shows.
+// The color of padding.
 struct Fill {
   std::array<std::uint8_t, transform::kColors> pixel{};
-  // Whether it was given after the conversion to floating point, and so is
-  // `element` (bits of the output's dtype), not `pixel`.
+  // Whether the Pad comes after the conversion to floating point. Then
+  // `element` counts (bits of the output's dtype), not `pixel`.
   bool late = false;
   std::array<std::uint32_t, transform::kColors> element{};
 };
 
 struct ProgramOp {
   transform::PixelOp op;
-  std::uint16_t index = 0;  // in the spec: the op's stream of random numbers
+  std::uint16_t index = 0;  // in the spec; the op's stream of random numbers
 };
 
-// A checked PipelineSpec, with everything worked out that does not depend on
-// the sample.
+// A checked PipelineSpec, with all that does not depend on the sample computed.
 struct Program {
   std::vector<ProgramOp> ops;
   std::vector<Fill> fills;               // by position in `ops`
@@ -41,9 +39,6 @@ struct Program {
   bool channels_last = false;
   transform::Extent extent;  // of the output
 };
-
-// Whether ops of this kind change fields of that kind.
-bool ActsOn(proto::Op::KindCase op, proto::FieldKind field);
 
 // INVALID_ARGUMENT, naming the op by its position (from 1) and name.
 absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec);

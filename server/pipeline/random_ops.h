@@ -6,9 +6,9 @@
 
 namespace forebay::pipeline {
 
-// INVALID_ARGUMENT, naming the op by its position (from 1) and name, if an op
-// draws at random, and so does not do the same to a sample each time. Pure
-// function.
+// Checks that no op draws at random, so that each does the same to a sample
+// each time. INVALID_ARGUMENT: one does; names the op by its position (from 1)
+// and name. Pure function.
 absl::Status CheckNothingRandom(const proto::PipelineSpec& spec);
 
 }  // namespace forebay::pipeline

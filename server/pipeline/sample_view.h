@@ -13,12 +13,12 @@
 
 namespace forebay::pipeline {
 
-// One sample on its way through the ops. Geometry is only noted down; pixels
-// are rendered where an op needs them (color, or geometry that does not fold
-// into one resize), else once, at the end.
+// One sample on its way through the ops. It only records geometry. It renders
+// pixels when an op needs them (color, or geometry that does not fold into one
+// resize), and at the end.
 // Not thread-safe. Borrows everything it is given. Does not block. Errors: the
-// decoder's; RESOURCE_EXHAUSTED from `scratch`; INVALID_ARGUMENT (the image is
-// smaller than a crop).
+// decoder's; RESOURCE_EXHAUSTED: that of `scratch`; INVALID_ARGUMENT: the image
+// is smaller than a crop.
 class SampleView {
  public:
   SampleView(const Program& program, const decode::ImageInfo& info,
@@ -44,7 +44,7 @@ class SampleView {
   };
 
   struct Step {
-    int fill;  // its number
+    int fill;  // number of the op's fill
     transform::Draws& draws;
   };
 
@@ -59,7 +59,7 @@ class SampleView {
 
   absl::Status Crop(const transform::Window& window, int fill);
   absl::Status Resize(transform::Extent extent, transform::Filter filter);
-  // Renders what there is so far, and starts anew from that image.
+  // Renders the image so far, and continues with that image.
   absl::Status Settle();
 
   transform::Extent extent() const {
@@ -70,7 +70,7 @@ class SampleView {
   const Program& program_;
   transform::Scratch& scratch_;
   DecoderSource decoder_;
-  transform::ScratchImage image_;  // the last one settled
+  transform::ScratchImage image_;  // the last settled image
   std::optional<transform::ScratchImageSource> settled_;
   transform::View view_;
 };

@@ -11,9 +11,9 @@
 
 namespace forebay::pipeline {
 
-// The one workspace that is large enough for large images, lent to one borrower
-// at a time. Thread-safe. Owns the workspace; outlives all loans. Never blocks:
-// nobody waits here, but is told when to ask again. No errors.
+// Lends the one workspace for large images to one borrower at a time.
+// Thread-safe. Owns the workspace; outlives all loans. Never blocks: a borrower
+// that is refused is told when to ask again. No errors.
 class SharedWorkspace {
  public:
   explicit SharedWorkspace(const WorkspaceLimits& limits)
@@ -23,12 +23,12 @@ class SharedWorkspace {
     SharedWorkspace* owner;
     void operator()(Workspace*) const { owner->TakeBack(); }
   };
-  // The borrower's until it is destroyed.
+  // Gives the workspace back when it is destroyed.
   using Loan = std::unique_ptr<Workspace, GiveBack>;
 
-  // Null while it is lent: then `retry` is called once, as soon as it is back,
-  // on the thread of who had it. All who were refused are called; the first to
-  // ask again gets it.
+  // Returns null while the workspace is lent. Then it calls `retry` once, as
+  // soon as the workspace is back, on the thread that gave it back. It calls
+  // all that were refused; the first to ask again gets the workspace.
   Loan Borrow(std::function<void()> retry);
 
  private:

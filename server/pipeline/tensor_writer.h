@@ -13,13 +13,13 @@
 
 namespace forebay::pipeline {
 
-// The end of the way: rows of pixels become elements of the slot, normalised,
-// in its dtype and layout.
+// Turns rows of pixels into elements of the slot, normalised, in its dtype and
+// layout.
 // Not thread-safe. Borrows everything it is given. Does not block. Create fails
-// with RESOURCE_EXHAUSTED, from the Scratch.
+// with RESOURCE_EXHAUSTED: that of the Scratch.
 class TensorWriter final : public transform::RowTarget {
  public:
-  // `out` is exactly one tensor of `program`; `view` is what will be rendered.
+  // `out` is exactly one tensor of `program`. `view` is to be rendered.
   static absl::StatusOr<TensorWriter> Create(const Program& program,
                                              const transform::View& view,
                                              transform::Scratch& scratch,
@@ -42,7 +42,7 @@ class TensorWriter final : public transform::RowTarget {
   const std::size_t element_bytes_;
   const std::size_t width_;
   bool late_fills_ = false;
-  // Converted rows that wait to be interleaved; null where not needed.
+  // Converted rows that wait to be interleaved; null if not needed.
   std::array<std::uint8_t*, transform::kColors> rows_{};
 };
 

@@ -11,12 +11,12 @@
 
 namespace forebay::pipeline {
 
-// Bytes of the raw image of what `view` shows.
+// Returns the bytes of the raw image that `view` shows.
 std::uint64_t VariantBytes(const transform::View& view);
 
-// Writes the raw image of what `sample` shows into `variant`, which is so long.
-// `whole`: that is just the image that `decoder` has opened, of `info`. Does
-// not block. Errors: those of SampleView::Render.
+// Writes the raw image that `sample` shows into `variant`, which has its
+// length. `whole` says that this is just the image that `decoder` opened, of
+// `info`. Does not block. Errors: those of SampleView::Render.
 absl::Status WriteVariant(SampleView& sample, const decode::ImageInfo& info,
                           bool whole, decode::ImageDecoder& decoder,
                           absl::Span<std::uint8_t> variant);

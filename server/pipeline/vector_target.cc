@@ -14,7 +14,7 @@ namespace {
 
 struct Target {
   std::string name;
-  std::int64_t widest;  // of Highway's bits; the lower, the wider
+  std::int64_t widest;  // bit of Highway's; the lower, the wider
 };
 
 std::vector<Target> Targets() {
@@ -43,8 +43,8 @@ absl::Status LimitVectorTarget(std::string_view name) {
   for (const Target& target : Targets()) {
     if (target.name != name) continue;
     hwy::DisableTargets(target.widest - 1);
-    // Asking for what is supported makes Highway choose from all that the CPU
-    // has: this must come last.
+    // This must come last: a question for what is supported makes Highway
+    // choose from all that the CPU has.
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     return absl::OkStatus();
   }

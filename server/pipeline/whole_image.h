@@ -11,11 +11,12 @@
 
 namespace forebay::pipeline {
 
-// All of an image, as it is: height x width x 3 of interleaved 8-bit RGB, as
-// numpy.asarray(PIL.Image.open(file).convert("RGB")). Thread-safe, each caller
-// with a workspace of its own; does not block. Errors: as Pipeline::Run's.
+// Decodes all of an image, as it is: height x width x 3 of interleaved 8-bit
+// RGB, as numpy.asarray(PIL.Image.open(file).convert("RGB")). Thread-safe, each
+// caller with a workspace of its own; does not block. Errors: as
+// Pipeline::Run's.
 
-// What it becomes; looks at its header alone.
+// Returns the type of the result; reads the header alone.
 absl::StatusOr<TensorType> TypeOfWholeImage(
     absl::Span<const std::uint8_t> encoded, Workspace& workspace);
 

@@ -7,7 +7,7 @@
 
 namespace forebay::pipeline {
 
-// What a larger workspace could decode is for that to refuse.
+// An image that a larger workspace could decode is for that to refuse.
 Workspace::Parts::Parts(const WorkspaceLimits& limits)
     : decoder({limits.max_pixels,
                std::max(limits.scratch_bytes, limits.larger_scratch_bytes)}),

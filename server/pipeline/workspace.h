@@ -8,18 +8,18 @@ namespace forebay::pipeline {
 
 struct WorkspaceLimits {
   std::uint64_t max_pixels = 178'956'970;  // width * height of an image
-  // What one image may need from its bytes to the slot: what decoding it takes,
-  // and what lies between the ops.
+  // The memory that one image may need from its bytes to the slot: to decode
+  // it, and between the ops.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
-  // So much a larger workspace has, for images that do not fit this one; 0:
-  // there is none.
+  // The scratch of a larger workspace, for images that do not fit here; 0
+  // if there is none.
   std::uint64_t larger_scratch_bytes = 0;
 };
 
-// What one worker thread reuses from sample to sample: decoders and scratch
-// memory, never more than its limits allow, nothing allocated for a sample of
-// the usual kind. Not thread-safe. Owns what it holds. Never blocks.
-// Limits are enforced, as RESOURCE_EXHAUSTED, by Pipeline::Run.
+// The decoders and scratch memory that one worker thread reuses from sample to
+// sample, never more than its limits allow. A sample of the usual kind
+// allocates nothing. Not thread-safe. Owns what it holds. Never blocks.
+// Pipeline::Run enforces the limits, as RESOURCE_EXHAUSTED.
 class Workspace {
  public:
   explicit Workspace(const WorkspaceLimits& limits);
@@ -28,8 +28,8 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
 
   const WorkspaceLimits& limits() const { return limits_; }
-  // Whether the image that was made last failed for lack of scratch that a
-  // larger workspace may have.
+  // Whether the last image failed for lack of scratch that a larger workspace
+  // may have.
   bool WantsLarger() const;
 
   // For Pipeline alone.

@@ -5,12 +5,12 @@
 #include "server/base/check.h"
 #include "server/base/philox.h"
 
-// Blocks have places: the permutation of blocks says which block has which.
-// Laid out by place, blocks make a line that groups divide, each of kGroup
-// places; a position of the order lies in a group, and the group's permutation
-// says at which point of the line its number stands. All blocks but one are of
-// equal length, and so all points before that one's place are where they would
-// be without it, and all behind it are `missing_` further in front.
+// The permutation of blocks gives each block a place. Blocks in the order of
+// their places form a line. The line is divided into groups of kGroup places. A
+// position of the order lies in a group, and the group's permutation says at
+// which point of the line its number stands. All blocks but one are of equal
+// length. So points before that block are where they would be without it, and
+// points behind it are `missing_` further in front.
 
 namespace forebay::sampler {
 namespace {
@@ -24,7 +24,7 @@ std::uint64_t BlocksOf(std::uint64_t size, std::uint64_t block) {
 BlockOrder::BlockOrder(std::uint64_t size, std::uint64_t block,
                        std::uint64_t seed, std::uint64_t epoch)
     : size_(size),
-      // So that no product of lengths is too large.
+      // Keeps products of lengths from overflowing.
       block_(std::min(block, size)),
       seed_(seed),
       epoch_(epoch),
@@ -34,7 +34,8 @@ BlockOrder::BlockOrder(std::uint64_t size, std::uint64_t block,
   FOREBAY_CHECK(block >= 1);
 }
 
-// The point where the group begins, or, behind the last, the line's end.
+// Returns the point where the group begins; for one behind the last group, the
+// line's end.
 std::uint64_t BlockOrder::BeginOf(std::uint64_t group) const {
   const std::uint64_t place = std::min(group * kGroup, blocks_.size());
   return place * block_ - (place > short_place_ ? missing_ : 0);
@@ -50,7 +51,7 @@ Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
 
 std::uint64_t BlockOrder::GroupAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < size_);
-  // As if no block were short; then it may be one group more.
+  // The group as if no block were short; it may be the next one.
   const std::uint64_t group = position / block_ / kGroup;
   return position >= BeginOf(group + 1) ? group + 1 : group;
 }
@@ -83,7 +84,7 @@ std::uint64_t BlockOrder::At(std::uint64_t position) const {
   const std::uint64_t group = GroupAt(position);
   const std::uint64_t begin = BeginOf(group);
   const std::uint64_t point = begin + WithinGroup(group).At(position - begin);
-  // Where it would be if no block were short.
+  // The point where it would be if no block were short.
   const std::uint64_t short_end = (short_place_ + 1) * block_ - missing_;
   const std::uint64_t even = point < short_end ? point : point + missing_;
   return blocks_.At(even / block_) * block_ + even % block_;

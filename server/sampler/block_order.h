@@ -8,7 +8,7 @@
 
 namespace forebay::sampler {
 
-// Numbers that follow each other: `begin` to `end` - 1.
+// Consecutive numbers: `begin` to `end` - 1.
 struct Block {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -16,12 +16,12 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-// A pseudo-random order of 0 to size - 1 in which numbers that follow each
-// other stay near each other: blocks of consecutive numbers are put in random
-// order, and of every few blocks that are neighbours then, a group, all numbers
-// are. So at any time just a group's blocks are being read, each as a whole.
+// A pseudo-random order of 0 to size - 1 in which consecutive numbers stay near
+// each other. Blocks of consecutive numbers are shuffled. Then every kGroup
+// neighbouring blocks form a group, whose numbers are shuffled. So only one
+// group's blocks are read at a time, each as a whole.
 //
-// Any position can be asked, in either direction, in O(1) time and memory.
+// Any position can be asked for, in either direction, in O(1) time and memory.
 // Equal (size, block, seed, epoch) give the equal order, on every machine.
 // Immutable value, thread-safe, never blocks, has no errors.
 class BlockOrder {
@@ -33,19 +33,19 @@ class BlockOrder {
   BlockOrder(std::uint64_t size, std::uint64_t block, std::uint64_t seed,
              std::uint64_t epoch);
 
-  // What stands at `position`; both are below the size.
+  // Returns the number at `position`; both are below the size.
   std::uint64_t At(std::uint64_t position) const;
 
-  // Where `id` stands: PositionOf(At(p)) == p.
+  // Returns the position of `id`: PositionOf(At(p)) == p.
   std::uint64_t PositionOf(std::uint64_t id) const;
 
-  // The block that `id`, below the size, is in.
+  // Returns the block of `id`, which is below the size.
   Block BlockOf(std::uint64_t id) const;
 
-  // Which block of the next group is due when a reader comes to `position` from
-  // `previous` (nullopt: from before the group), if any: as many steps as a
-  // group has blocks lead through it, and with each one block is due, so that
-  // the next group is there in time and was read at an even pace.
+  // Returns the block of the next group that is due when a reader comes to
+  // `position` from `previous` (nullopt: from before the group), if any. A
+  // group takes as many steps as it has blocks, and one block is due with each.
+  // So the next group is there in time and was read at an even pace.
   std::optional<Block> DueAt(std::uint64_t position,
                              std::optional<std::uint64_t> previous) const;
 
@@ -60,7 +60,7 @@ class BlockOrder {
   std::uint64_t seed_;
   std::uint64_t epoch_;
   Permutation blocks_;
-  // What the last block lacks of a whole one, and its place among the blocks.
+  // How much shorter the last block is, and its place among the blocks.
   std::uint64_t missing_;
   std::uint64_t short_place_;
 };

@@ -6,20 +6,21 @@
 
 namespace forebay::sampler {
 
-// The samples of one reader's epoch where they are not known before they are
-// asked for. Thread-safe. Shared by who starts epochs and who reads them. Never
-// blocks; no errors.
+// The samples of one member's epoch, drawn when they are asked for.
+// Thread-safe. Shared by those that start epochs and those that read them.
+// Never blocks; no errors.
 class Draws {
  public:
   virtual ~Draws() = default;
 
-  // The sample at `position`, which is not before the one that the epoch was
-  // started at, and in it: drawn when it is first asked for, with all before
-  // it, and the same from then on.
+  // Returns the sample at `position`, which lies in the epoch and not before
+  // its start. Draws it when first asked, with all before it; it stays the same
+  // from then on.
   virtual std::uint64_t At(std::uint64_t position) = 0;
 
-  // Where a sample that was not drawn yet will stand, by guess; one that was,
-  // and may be wanted soon after the epoch, behind its end. Else nullopt.
+  // Returns a guess at the position of a sample that is not drawn yet. Returns
+  // a position behind the epoch's end for one that is drawn and may be wanted
+  // soon after the epoch. Else returns nullopt.
   virtual std::optional<std::uint64_t> PositionOf(
       std::uint64_t sample) const = 0;
 };

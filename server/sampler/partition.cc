@@ -33,7 +33,7 @@ Partition::Partition(std::uint64_t size, std::uint32_t rank,
 
 std::uint64_t Partition::PlaceAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < count_);
-  // Below size + world_size: cannot overflow.
+  // Below size + world_size, so it cannot overflow.
   const std::uint64_t padded = rank_ + position * world_size_;
   return padded < size_ ? padded : padded % size_;
 }
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> Partition::PositionOf(std::uint64_t place) const {
   FOREBAY_CHECK(place < size_);
   if (count_ == 0) return std::nullopt;
   if (size_ < world_size_) {
-    // Every rank has this one position.
+    // Every rank has one position.
     if (rank_ % size_ == place) return 0;
     return std::nullopt;
   }

@@ -12,7 +12,7 @@ enum class Pad {
   kNone,  // each place exactly once; ranks differ by at most one
 };
 
-// Which places of an epoch's order one rank visits: rank, rank + world_size,
+// The places of an epoch's order that one rank visits: rank, rank + world_size,
 // rank + 2 * world_size, ... Immutable value, thread-safe, never blocks, has no
 // errors.
 class Partition {
@@ -21,14 +21,15 @@ class Partition {
   Partition(std::uint64_t size, std::uint32_t rank, std::uint32_t world_size,
             Pad pad);
 
-  // Positions of this rank; may be 0 with kDrop and kNone.
+  // The number of this rank's positions; may be 0 with kDrop and kNone.
   std::uint64_t count() const { return count_; }
 
-  // The place, below size, that this rank visits at `position`, below count().
+  // Returns the place, below size, that this rank visits at `position`, below
+  // count().
   std::uint64_t PlaceAt(std::uint64_t position) const;
 
-  // The first position at which this rank visits `place`, below size; nullopt
-  // if it never does.
+  // Returns the first position at which this rank visits `place`, below size;
+  // nullopt if it never does.
   std::optional<std::uint64_t> PositionOf(std::uint64_t place) const;
 
  private:

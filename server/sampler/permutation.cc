@@ -6,11 +6,11 @@
 
 // A Feistel network over a grid of rows_ x columns_ cells, a little larger than
 // the size. A round adds a keyed hash of one coordinate to the other, modulo
-// that one's range; subtracting undoes it, so any number of rounds is a
-// bijection of the grid. A result outside the size is sent through again
-// ("cycle walking", Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
-// 2002) until it falls inside: still a bijection, and as the grid has at most
-// about 3 * sqrt(size) spare cells, hardly ever needed.
+// that one's range. Subtracting undoes it, so any number of rounds is a
+// bijection of the grid. A result outside the size goes through the network
+// again until it falls inside ("cycle walking", Black and Rogaway, "Ciphers
+// with Arbitrary Finite Domains", 2002). That still is a bijection. It is
+// hardly ever needed, as the grid has at most about 3 * sqrt(size) spare cells.
 
 namespace forebay::sampler {
 namespace {
@@ -26,7 +26,7 @@ std::uint64_t Mix(std::uint64_t x) {
   return x;
 }
 
-// A hash of `value` in [0, range).
+// Returns a hash of `value` in [0, range).
 std::uint64_t Draw(std::uint64_t value, std::uint64_t key,
                    std::uint64_t range) {
   return static_cast<std::uint64_t>(
@@ -49,7 +49,7 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t seed,
   const std::uint64_t root = CeilSqrt(size);
   rows_ = root + root % 2;
   columns_ = (size + rows_ - 1) / rows_;
-  // Odd multiples of the golden ratio keep the rounds' keys apart; mixing the
+  // Odd multiples of the golden ratio keep the rounds' keys apart. To mix the
   // seed before the epoch is added keeps (seed, epoch) and (seed + 1, epoch -
   // 1) apart.
   std::uint64_t step = 0x9E3779B97F4A7C15;

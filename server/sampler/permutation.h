@@ -9,10 +9,10 @@ namespace forebay::sampler {
 // The largest size of a permutation, and so of a dataset.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62;
 
-// A pseudo-random order of 0 to size - 1 that is never written down: any
-// position can be asked, in either direction, in O(1) time and memory. Equal
-// (size, seed, epoch) give the equal order, on every machine.
-// Immutable value, thread-safe, never blocks, has no errors.
+// A pseudo-random order of 0 to size - 1 that is never stored. Any position can
+// be asked for, in either direction, in O(1) time and memory. Equal (size,
+// seed, epoch) give the equal order, on every machine. Immutable value,
+// thread-safe, never blocks, has no errors.
 class Permutation {
  public:
   // `size` is 1 to kMaxSize.
@@ -20,10 +20,10 @@ class Permutation {
 
   std::uint64_t size() const { return size_; }
 
-  // What stands at `position`; both are below size().
+  // Returns the number at `position`; both are below size().
   std::uint64_t At(std::uint64_t position) const;
 
-  // Where `id` stands: PositionOf(At(p)) == p.
+  // Returns the position of `id`: PositionOf(At(p)) == p.
   std::uint64_t PositionOf(std::uint64_t id) const;
 
  private:

@@ -120,7 +120,7 @@ std::optional<Block> EpochOrder::DueAt(std::uint64_t position) const {
   const std::uint64_t place = partition_.PlaceAt(position);
   if (position == 0) return blocks->DueAt(place, std::nullopt);
   const std::uint64_t previous = partition_.PlaceAt(position - 1);
-  // Behind the end, where padding repeats the begin, nothing is due.
+  // Nothing is due behind the end, where padding repeats the start.
   if (previous > place) return std::nullopt;
   return blocks->DueAt(place, previous);
 }

@@ -18,28 +18,29 @@
 
 namespace forebay::sampler {
 
-// Epochs are numbered below this, so that there is always one after.
+// Epochs are numbered below this, so that each has a next one.
 inline constexpr std::uint64_t kEpochs = std::uint64_t{1} << 63;
 
-// One epoch of a Sampler, with the epoch's keys worked out: for whoever asks
-// for many positions of the same epoch. Immutable value, thread-safe, never
-// blocks, has no errors.
+// The order of one epoch: which sample of this rank stands at which position.
+// Takes O(1) time both ways and O(1) memory, besides that of a list. Immutable
+// value, thread-safe, never blocks, has no errors.
 class EpochOrder {
  public:
   std::uint64_t epoch() const { return epoch_; }
-  // Of this rank, in this epoch.
+  // The number of this rank's samples in this epoch.
   std::uint64_t samples() const;
 
-  // As Sampler's, in this epoch.
+  // Returns the sample at `position`, which is below samples().
   std::uint64_t SampleAt(std::uint64_t position) const;
-  // Of an epoch whose list has not come yet, the middle, for every sample: that
-  // is how far away each is, on average.
+  // Returns the first position of `sample`; nullopt if another rank sees it, or
+  // none does. While the epoch's list is not known, returns the middle for
+  // every sample, which is how far away each is on average.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
-  // The first position of `sample` that is not before `from`, as far as that
-  // can be told: but for a list, only a sample's first position is known.
+  // Returns the first position of `sample` that is not before `from`. Unless
+  // the samples are a list's, only a sample's first position is known.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample,
                                           std::uint64_t from) const;
-  // How often a list has the sample at `position` before that.
+  // Returns how often a list has the sample at `position` before that position.
   std::uint64_t RepeatsBefore(std::uint64_t position) const;
   // Whether the samples are a list's.
   bool is_listed() const {
@@ -47,21 +48,21 @@ class EpochOrder {
            std::holds_alternative<Unlisted>(order_);
   }
 
-  // Where the order is one of blocks (else nullopt): the samples that lie
-  // together with this one, all ranks'.
+  // Returns the block of the sample, with all ranks' samples; nullopt if the
+  // order is not one of blocks.
   std::optional<Block> BlockOf(std::uint64_t sample) const;
-  // And a block of later ones that should be read by the time that this rank
-  // comes to `position`, if that is the time for one.
+  // Returns a later block that should be read by the time that this rank comes
+  // to `position`, if one is due then.
   std::optional<Block> DueAt(std::uint64_t position) const;
 
  private:
   using List = std::shared_ptr<const base::IndexList>;
-  // A list of so many is expected.
+  // The list is not known, and expected to have so many samples.
   struct Unlisted {
     std::uint64_t samples = 0;
   };
-  // Of the whole dataset; monostate: sequential. A list is of one rank's
-  // samples alone.
+  // The order of the whole dataset; monostate if it is sequential. A list has
+  // one rank's samples alone.
   using Order = std::variant<std::monostate, Permutation, BlockOrder, List,
                              Unlisted, std::shared_ptr<Draws>>;
 
@@ -74,25 +75,26 @@ class EpochOrder {
   Order order_;
 };
 
-// Which sample stands where in each epoch of one rank, and the other way round;
-// O(1) both ways and in memory. Or, where the order is LISTED, whoever starts
-// an epoch says so, by a list of this rank's samples. Immutable value,
-// thread-safe, never blocks. Create fails with INVALID_ARGUMENT.
+// Gives the order of each epoch for one rank. If the order is LISTED, the
+// caller that starts an epoch brings a list of this rank's samples. Immutable
+// value, thread-safe, never blocks.
 class Sampler {
  public:
+  // INVALID_ARGUMENT: the spec is not valid, or the dataset's size.
   static absl::StatusOr<Sampler> Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size);
 
   std::uint64_t dataset_size() const { return dataset_size_; }
 
-  // Samples that this rank sees in an epoch; at most 2^62. 0 is possible where
-  // a dataset smaller than the world is not padded, and where lists say it.
+  // The number of samples that this rank sees in an epoch; at most 2^62. It is
+  // 0 if a list says it, and may be 0 if a dataset smaller than the world is
+  // not padded.
   std::uint64_t samples_per_epoch() const {
     return is_listed() ? 0 : partition_.count();
   }
   bool is_listed() const { return order_ == proto::SamplerSpec::LISTED; }
-  // Whether samples are drawn as they are asked for: then a sampler `With`
-  // draws is to be used.
+  // Whether samples are drawn when they are asked for. Then a sampler `With`
+  // draws must be used.
   bool is_coordinated() const {
     return order_ == proto::SamplerSpec::COORDINATED;
   }
@@ -104,23 +106,19 @@ class Sampler {
 
   // INVALID_ARGUMENT: no epoch has that number.
   static absl::Status CheckEpoch(std::uint64_t epoch);
-  // INVALID_ARGUMENT: the order needs a list and there is none (null), or the
-  // other way round.
+  // INVALID_ARGUMENT: the order needs a list and `list` is null, or the other
+  // way round.
   absl::Status CheckList(const base::IndexList* list) const;
-  // `epoch` is below kEpochs, or the one after.
-  // `list`: where the order is LISTED, what the epoch is; its numbers are below
-  // dataset_size(). Null: none, or an epoch without samples.
+  // Returns the order of an epoch; `epoch` is at most kEpochs. If the order is
+  // LISTED, `list` has the epoch's samples, numbers below dataset_size(), or is
+  // null for an epoch without samples.
   EpochOrder Epoch(std::uint64_t epoch,
                    std::shared_ptr<const base::IndexList> list = nullptr) const;
-  // The epoch after, as far as it can be told.
+  // Returns the order of the next epoch, as far as it is known.
   EpochOrder After(const EpochOrder& order) const;
 
-  // The sample (0 to dataset_size - 1) at `position` (0 to samples_per_epoch()
-  // - 1).
+  // As EpochOrder's, in that epoch.
   std::uint64_t SampleAt(std::uint64_t epoch, std::uint64_t position) const;
-
-  // The first position of `sample` (0 to dataset_size - 1) in this rank's
-  // epoch; nullopt if another rank sees it, or none does.
   std::optional<std::uint64_t> PositionOf(std::uint64_t epoch,
                                           std::uint64_t sample) const;
 
@@ -139,7 +137,7 @@ class Sampler {
   proto::SamplerSpec::Order order_;
   std::uint64_t block_;
   std::uint64_t seed_;
-  std::shared_ptr<Draws> draws_;  // null: nothing is drawn
+  std::shared_ptr<Draws> draws_;  // null if nothing is drawn
 };
 
 }  // namespace forebay::sampler

@@ -1,5 +1,5 @@
-// Datasets that are made of others: whatever a client says of them and sends
-// for them, they are refused, or each sample lies where its origin says, and is
+// Datasets that are made of others. Whatever a client says of them and sends
+// for them, they are refused, or each sample lies where its source says, and is
 // found again by it.
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// The samples of a tar shard: whatever its bytes, a parser ends, asks only for
-// what there is, and finds samples whose fields lie within the shard, however
-// much it reads at a time.
+// The samples of a tar shard. Whatever its bytes, a parser ends, and asks only
+// for bytes of the shard. However much it reads at a time, the fields that it
+// finds lie within the shard.
 
 #include <cstdint>
 #include <string>

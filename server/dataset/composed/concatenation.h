@@ -13,13 +13,13 @@
 
 namespace forebay::dataset::composed {
 
-// Several datasets with equal fields, one after the other. Labels are the parts'
-// own. It has classes only if those of all parts are equal. As Dataset says;
-// shares the parts.
+// Several datasets with equal fields, one after the other. Labels are the
+// parts' own. It has classes only if those of all parts are equal. As Dataset
+// says; shares the parts.
 class Concatenation final : public Dataset {
  public:
-  // INVALID_ARGUMENT: there are no parts; or their fields differ, which names the
-  // part.
+  // INVALID_ARGUMENT: there are no parts; or their fields differ, which names
+  // the part.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       std::vector<std::shared_ptr<const Dataset>> parts);
 

@@ -9,7 +9,8 @@
 
 namespace forebay::dataset::composed {
 
-// What a client sent with a dataset's spec, as its format needs it.
+// The inputs that a client sent with a dataset's spec, as its format needs
+// them.
 struct DatasetInputs {
   // For a dataset of files or objects: its root.
   std::shared_ptr<const storage::Root> root = nullptr;

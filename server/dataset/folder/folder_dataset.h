@@ -13,8 +13,8 @@
 
 namespace forebay::dataset::folder {
 
-// A dataset of class folders. It may share its index with others, and has a root
-// of its own to read through.
+// A dataset of class folders. It may share its index with others, and has a
+// root of its own to read through.
 class FolderDataset final : public Dataset {
  public:
   FolderDataset(std::shared_ptr<const FolderIndex> index,

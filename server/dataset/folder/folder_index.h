@@ -76,7 +76,7 @@ class FileRecord {
 };
 static_assert(sizeof(FileRecord) == 20);
 
-// What an index is made of.
+// The parts of an index.
 struct FolderIndexParts {
   // The root comes first and has no samples of its own. Then come, by label,
   // each class's directory and the directories below it.

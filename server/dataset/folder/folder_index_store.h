@@ -32,8 +32,8 @@ class FolderIndexStore {
       : directory_(std::move(directory)), budget_(budget) {}
 
   // NOT_FOUND: there is none. DATA_LOSS: it is damaged or of another version.
-  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED: the
-  // budget has no room for it. Others: the disk's.
+  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
+  // the budget has no room for it. Others: the disk's.
   absl::StatusOr<std::shared_ptr<const FolderIndex>> Load(
       const FolderKey& key) const;
 

@@ -93,7 +93,8 @@ absl::Status CheckClasses(const FolderIndex& index, const std::string& uri) {
                    "; supported extensions are ", extensions));
 }
 
-// Takes the directories' contents one by one, so that little is in memory twice.
+// Takes the directories' contents one by one, so that little is in memory
+// twice.
 absl::StatusOr<FolderIndexParts> Assemble(
     std::vector<ScannedDirectory> directories, base::WorkingMemory& memory) {
   FolderIndexParts parts;

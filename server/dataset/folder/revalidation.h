@@ -27,8 +27,8 @@ struct RevalidationLimits {
 // Directories do not show files that changed in place. So as many files as
 // `limits` says, spread evenly, must have their sizes and times; the others are
 // checked when they are read. If a file changed, adds a sentence to `warnings`.
-// Returns false, too, if `stop` is requested before the end. Thread-safe; blocks
-// for the disk, for one open a directory and one stat a file.
+// Returns false, too, if `stop` is requested before the end. Thread-safe;
+// blocks for the disk, for one open a directory and one stat a file.
 bool IsUnchanged(const storage::local::LocalRoot& root,
                  const FolderIndex& index, const std::stop_token& stop,
                  std::vector<std::string>* warnings,

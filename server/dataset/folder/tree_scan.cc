@@ -21,10 +21,10 @@
 #include "server/dataset/path_order.h"
 
 // Directories wait in one queue. Each worker takes one, lists it and puts the
-// directories in it into the queue. The scan ends when the queue is empty and no
-// worker is busy, or at the first error. Being stopped is an error, too: busy
-// workers notice it and wake those that wait. Every directory knows its parent,
-// so that a link back to an ancestor is noticed.
+// directories in it into the queue. The scan ends when the queue is empty and
+// no worker is busy, or at the first error. Being stopped is an error, too:
+// busy workers notice it and wake those that wait. Every directory knows its
+// parent, so that a link back to an ancestor is noticed.
 
 namespace forebay::dataset::folder {
 namespace {

@@ -27,21 +27,21 @@ struct ScannedTree {
   bool has_links = false;
 };
 
-// Lists everything beneath `root`, with the directories that links lead to. Takes
-// the files that `wanted` picks by their names, but none right in the root. Also
-// takes what is no regular file, and what stat fails for; its size is 0 if it is
-// not known. Reading it will tell.
+// Lists everything beneath `root`, with the directories that links lead to.
+// Takes the files that `wanted` picks by their names, but none right in the
+// root. Also takes what is no regular file, and what stat fails for; its size
+// is 0 if it is not known. Reading it will tell.
 //
 // Works on up to `threads` directories at once, on threads that end before it
 // returns; calls `wanted` on several of them at once. Counts what it finds in
-// `memory`, where it stays counted. Blocks for the disk, at most until `stop` is
-// requested and each thread has ended one system call.
+// `memory`, where it stays counted. Blocks for the disk, at most until `stop`
+// is requested and each thread has ended one system call.
 //
 // Errors name the path: INVALID_ARGUMENT: a link makes a directory lie within
 // itself; PERMISSION_DENIED: a link that may mean a directory leads outside the
 // root; RESOURCE_EXHAUSTED: too many directories; others: a directory cannot be
-// listed. Errors without a path: CANCELLED: stopped; RESOURCE_EXHAUSTED: that of
-// `memory`.
+// listed. Errors without a path: CANCELLED: stopped; RESOURCE_EXHAUSTED: that
+// of `memory`.
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, base::WorkingMemory& memory,

@@ -27,12 +27,14 @@ class Column {
   explicit Column(bool texts_may_be_integers)
       : texts_may_be_integers_(texts_may_be_integers) {}
 
-  // Makes room for one more cell, counted in `memory`. Errors: those of `memory`.
+  // Makes room for one more cell, counted in `memory`. Errors: those of
+  // `memory`.
   absl::Status CountOneMore(const Cell& cell, base::WorkingMemory& memory);
   // INVALID_ARGUMENT: integers and texts are mixed; does not say where.
   absl::Status Add(const Cell& cell);
   // To be called after the last cell. If some cells are empty and all others
-  // integers, the column cannot be used: returns the row of the first empty one.
+  // integers, the column cannot be used: returns the row of the first empty
+  // one.
   std::optional<std::uint64_t> Finish();
 
   // True, too, if there are no cells.
@@ -45,8 +47,8 @@ class Column {
   std::uint64_t longest() const { return longest_; }
 
   // Replaces each text by its index among all distinct texts, sorted by their
-  // bytes, and returns these. Counts what it makes in `memory`. Errors: those of
-  // `memory`.
+  // bytes, and returns these. Counts what it makes in `memory`. Errors: those
+  // of `memory`.
   absl::StatusOr<std::vector<std::string>> TakeClasses(
       base::WorkingMemory& memory);
 

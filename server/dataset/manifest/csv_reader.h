@@ -15,12 +15,13 @@ namespace forebay::dataset::manifest {
 // Reads CSV strictly as RFC 4180 has it. It is an error if a quote stands in a
 // field that is not quoted, or if anything follows the quote that ends a field.
 // Lines may end without the carriage return, too. Empty lines between records,
-// and a byte order mark, are skipped. Debian's libraries misread malformed text,
-// or give neither line numbers nor bounds.
+// and a byte order mark, are skipped. Debian's libraries misread malformed
+// text, or give neither line numbers nor bounds.
 //
 // Not thread-safe; `text` and `memory` outlive it. Never blocks. Counts its
-// longest record, and copies of it, in `memory`, where they stay counted. Errors
-// name the line: DATA_LOSS: malformed; RESOURCE_EXHAUSTED: that of `memory`.
+// longest record, and copies of it, in `memory`, where they stay counted.
+// Errors name the line: DATA_LOSS: malformed; RESOURCE_EXHAUSTED: that of
+// `memory`.
 class CsvReader {
  public:
   CsvReader(std::string_view text, base::WorkingMemory* memory);

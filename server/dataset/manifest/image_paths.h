@@ -15,15 +15,15 @@ namespace forebay::dataset::manifest {
 using FindRoot = std::function<std::string(const std::string& path)>;
 
 // Turns the paths of a manifest's images into paths below its root. Relative
-// paths start at the manifest's folder. Absolute paths and file:// URLs must lie
-// in the root.
+// paths start at the manifest's folder. Absolute paths and file:// URLs must
+// lie in the root.
 //
 // Not thread-safe. Blocks as FindRoot does.
 class ImagePaths {
  public:
-  // `root` is the root's absolute path, without a slash at its end. If empty, no
-  // path may be absolute. `folder` is the manifest's folder below the root, with
-  // a slash at its end, or empty. `find_root` may be null.
+  // `root` is the root's absolute path, without a slash at its end. If empty,
+  // no path may be absolute. `folder` is the manifest's folder below the root,
+  // with a slash at its end, or empty. `find_root` may be null.
   ImagePaths(std::string root, std::string folder, FindRoot find_root)
       : folder_(std::move(folder)), find_root_(std::move(find_root)) {
     if (!root.empty()) roots_.push_back(std::move(root));

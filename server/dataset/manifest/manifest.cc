@@ -32,8 +32,7 @@ absl::Status CheckFields(const FieldColumns& fields) {
         "one field of a manifest is the image, whose column has the paths");
   }
   for (const std::string& name : names) {
-    if (name.empty() || name.size() >= proto::kMaxFieldName ||
-        name.find('\0') != name.npos) {
+    if (!IsFieldName(name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the name of a field has 1 to ", proto::kMaxFieldName - 1, " bytes"));
     }
@@ -45,8 +44,8 @@ absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
   return base::Annotate(status, absl::StrCat("line ", line));
 }
 
-// Hands out the numbers below `count` in order. After an error it hands out only
-// the numbers before that one. Keeps the error of the lowest number.
+// Hands out the numbers below `count` in order. After an error it hands out
+// only the numbers before that one. Keeps the error of the lowest number.
 // Thread-safe.
 class Numbers {
  public:

@@ -57,16 +57,16 @@ struct ManifestOptions {
   base::WorkingMemory* memory = nullptr;
 };
 
-// A table of samples. Each row has the path of an image, and integers and texts.
-// Takes 24 bytes a sample and 8 a field, besides paths and texts; holds a
-// reservation for them. Thread-safe; immutable, but for the mark that it is
+// A table of samples. Each row has the path of an image, and integers and
+// texts. Takes 24 bytes a sample and 8 a field, besides paths and texts; holds
+// a reservation for them. Thread-safe; immutable, but for the mark that it is
 // stale.
 class Manifest {
  public:
   // Reads `text` and stats each image. Blocks for that, at most until `stop` is
-  // requested. INVALID_ARGUMENT: the fields or columns are malformed; CANCELLED:
-  // stopped; RESOURCE_EXHAUSTED: that of the memory; others: those of
-  // ReadCsvRows, ReadJsonRows and `stat`. Errors of a row name its line.
+  // requested. INVALID_ARGUMENT: the fields or columns are malformed;
+  // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory; others: those
+  // of ReadCsvRows, ReadJsonRows and `stat`. Errors of a row name its line.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const StatFunction& stat);

@@ -60,16 +60,14 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
     const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(
       ManifestPtr found,
-      search_.Find(KeyOf(request), request.root->uri(), stop,
-                   [&](const Search::Known& known,
-                       const std::stop_token& search)
-                       -> absl::StatusOr<ManifestPtr> {
-                     auto manifest =
-                         Find(request, known.item, warnings, search);
-                     if (manifest.ok()) return manifest;
-                     return base::Annotate(manifest.status(),
-                                           request.root->uri());
-                   }));
+      search_.Find(
+          KeyOf(request), request.root->uri(), stop,
+          [&](const Search::Known& known,
+              const std::stop_token& search) -> absl::StatusOr<ManifestPtr> {
+            auto manifest = Find(request, known.item, warnings, search);
+            if (manifest.ok()) return manifest;
+            return base::Annotate(manifest.status(), request.root->uri());
+          }));
   if (found->has_numeric_classes()) {
     warnings->push_back(absl::StrCat(
         request.root->uri(), ": ", request.path,

@@ -33,9 +33,9 @@ struct ManifestRequest {
   storage::ByteSource* source = nullptr;
 };
 
-// All manifests that are open. Loaders share a manifest in memory while the file
-// is the same and no image was found to be another, by a read or by a stat. Open
-// stats some images, spread evenly, before it shares a manifest.
+// All manifests that are open. Loaders share a manifest in memory while the
+// file is the same and no image was found to be another, by a read or by a
+// stat. Open stats some images, spread evenly, before it shares a manifest.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
 // stat of each image, and for another Open of the same manifest, but returns
@@ -47,8 +47,8 @@ class ManifestCatalog {
 
   // Adds to `warnings`, a sentence each, what is likely to be a mistake. Errors
   // name the root and the manifest: those of `stat`, of the source and of
-  // Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget has
-  // no room; CANCELLED: stopped.
+  // Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget
+  // has no room; CANCELLED: stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
       const std::stop_token& stop);

@@ -8,8 +8,9 @@
 namespace forebay::dataset::manifest {
 
 // Returns the integer that a text is: "-12", and "3.0", too, as programs write
-// integers that they store as floats. Returns nothing if the text is no integer,
-// has more than 64 bits, or is written as numbers are not ("007", "+1").
+// integers that they store as floats. Returns nothing if the text is no
+// integer, has more than 64 bits, or is written as numbers are not ("007",
+// "+1").
 std::optional<std::int64_t> IntegerOf(std::string_view text);
 
 // Whether a text is a number of any kind, "1e3" and "nan" included.

@@ -80,8 +80,7 @@ proto::FieldKind KindOf(proto::ArrayField::Kind kind) {
 
 absl::Status RecordLayout::Add(const proto::ArrayField& field) {
   const std::string& name = field.name();
-  if (name.empty() || name.size() >= proto::kMaxFieldName ||
-      name.find('\0') != name.npos) {
+  if (!IsFieldName(name)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a field's name has 1 to ", proto::kMaxFieldName - 1, " bytes"));
   }

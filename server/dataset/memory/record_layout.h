@@ -15,7 +15,8 @@ namespace forebay::dataset::memory {
 // never blocks.
 class RecordLayout {
  public:
-  // INVALID_ARGUMENT: the spec describes no samples, or another number of bytes.
+  // INVALID_ARGUMENT: the spec describes no samples, or another number of
+  // bytes.
   static absl::StatusOr<RecordLayout> Create(const proto::DatasetSpec& spec,
                                              std::uint64_t bytes);
 

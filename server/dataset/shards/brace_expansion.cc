@@ -173,7 +173,8 @@ absl::StatusOr<std::optional<Strings>> ExpandRange(
   return results;
 }
 
-// Expands the text between braces. Returns nothing if it has no comma of its own.
+// Expands the text between braces. Returns nothing if it has no comma of its
+// own.
 absl::StatusOr<std::optional<Strings>> ExpandSequence(
     std::string_view sequence, int nesting, base::WorkingMemory& memory) {
   Strings results;

@@ -9,8 +9,8 @@ namespace forebay::dataset::shards {
 
 // Returns what a member is, by the part of its name after the last dot, as
 // webdataset decodes it: jpg, jpeg and png are images; cls, cls2, class, count,
-// index, inx and id integers; txt, text and transcript texts; json and jsn JSON;
-// npy arrays. All others are bytes. Thread-safe; never blocks.
+// index, inx and id integers; txt, text and transcript texts; json and jsn
+// JSON; npy arrays. All others are bytes. Thread-safe; never blocks.
 proto::FieldKind KindOf(std::string_view extension);
 
 }  // namespace forebay::dataset::shards

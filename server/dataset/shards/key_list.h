@@ -11,14 +11,15 @@
 
 namespace forebay::dataset::shards {
 
-// The keys of a shard's samples, packed. Each takes a byte for how much it shares
-// with the key before it, a byte for the length of the rest, and the rest. Keys
-// are for people, so that only their first 255 bytes are stored.
+// The keys of a shard's samples, packed. Each takes a byte for how much it
+// shares with the key before it, a byte for the length of the rest, and the
+// rest. Keys are for people, so that only their first 255 bytes are stored.
 //
 // Not thread-safe; owns what it packs; never blocks. Errors: CountOneMore.
 class KeyList {
  public:
-  // Makes room for one more key, counted in `memory`. Errors: those of `memory`.
+  // Makes room for one more key, counted in `memory`. Errors: those of
+  // `memory`.
   absl::Status CountOneMore(base::WorkingMemory& memory);
   void Add(std::string_view key);
   const std::string& packed() const { return packed_; }

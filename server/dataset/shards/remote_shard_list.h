@@ -14,8 +14,8 @@ namespace forebay::dataset::shards {
 
 // Returns the objects that `patterns` name below `root`, in their present
 // versions, as ListShards does with files. Asks for named objects one by one,
-// several at a time. A pattern with '*', '?' or '[…]' takes a list of all objects
-// below the root. Counts the objects in `memory`.
+// several at a time. A pattern with '*', '?' or '[…]' takes a list of all
+// objects below the root. Counts the objects in `memory`.
 //
 // Blocks for the network, but returns soon after `stop` is requested. Errors
 // name the pattern or object: NOT_FOUND; INVALID_ARGUMENT: a malformed pattern;

@@ -40,12 +40,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   // If two digests are equal, FindIndex notices that the shards are others.
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find({digest.high64, digest.low64}, request.root->uri(), stop,
-                   [&](const Search::Known& known,
-                       const std::stop_token& search) {
-                     return FindIndex(request, name, known.item, warnings,
-                                      search);
-                   }));
+      search_.Find(
+          {digest.high64, digest.low64}, request.root->uri(), stop,
+          [&](const Search::Known& known, const std::stop_token& search) {
+            return FindIndex(request, name, known.item, warnings, search);
+          }));
   return std::make_shared<const ShardDataset>(std::move(index), request.root,
                                               budget_);
 }

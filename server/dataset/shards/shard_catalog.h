@@ -45,8 +45,8 @@ struct ShardRequest {
 // memory, or finds it on disk.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same shards, but returns soon after its
-// stop is requested.
+// for reads, and for another Open of the same shards, but returns soon after
+// its stop is requested.
 class ShardCatalog {
  public:
   // Saves indexes in that directory. If it is empty, they are in memory only.

@@ -12,8 +12,8 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards. It may share its index with others, and has a root of its
-// own to read through. A field's name is the first of its alternatives.
+// A dataset of shards. It may share its index with others, and has a root of
+// its own to read through. A field's name is the first of its alternatives.
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,

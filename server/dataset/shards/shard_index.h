@@ -59,7 +59,7 @@ struct ShardRecord {
 };
 static_assert(sizeof(ShardRecord) == 64);
 
-// What an index is made of.
+// The parts of an index.
 struct ShardIndexParts {
   std::vector<std::string> fields;
   std::vector<ShardRecord> shards;
@@ -73,9 +73,9 @@ struct ShardIndexParts {
 };
 
 // Every sample of a dataset of shards: where its fields lie, packed. A sample
-// takes 8 bytes a field, one more for each field with alternatives, and two bytes
-// and the new part of its key. A shard takes 72 bytes and its path. Holds a
-// reservation for them. Thread-safe; immutable, but for the shards' ctimes.
+// takes 8 bytes a field, one more for each field with alternatives, and two
+// bytes and the new part of its key. A shard takes 72 bytes and its path. Holds
+// a reservation for them. Thread-safe; immutable, but for the shards' ctimes.
 // Never blocks.
 class ShardIndex {
  public:
@@ -85,7 +85,8 @@ class ShardIndex {
     std::uint64_t length = 0;  // bytes
   };
 
-  // DATA_LOSS: the parts do not fit together. They may come from a damaged file.
+  // DATA_LOSS: the parts do not fit together. They may come from a damaged
+  // file.
   static absl::StatusOr<std::shared_ptr<const ShardIndex>> Create(
       ShardIndexParts parts);
 
@@ -97,8 +98,8 @@ class ShardIndex {
   std::uint64_t LongestOf(std::size_t field) const { return longest_[field]; }
   // Bytes of the longest extent.
   std::uint64_t largest_extent() const { return largest_extent_; }
-  // A digest (XXH3) of the fields, the shards with their sizes and times, and the
-  // members.
+  // A digest (XXH3) of the fields, the shards with their sizes and times, and
+  // the members.
   const Version& version() const { return version_; }
   const ShardIndexParts& parts() const { return parts_; }
 
@@ -117,9 +118,9 @@ class ShardIndex {
 
   // The revision by which the index knows the shard of that path.
   storage::Revision RevisionOf(std::string_view path) const;
-  // A rescan found `samples` in that revision of the shard. If they are what the
-  // index has, it knows the shard by that revision from then on. Else returns
-  // false and changes nothing.
+  // A rescan found `samples` in that revision of the shard. If they are what
+  // the index has, it knows the shard by that revision from then on. Else
+  // returns false and changes nothing.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const ShardSamples& samples) const;
 
@@ -156,7 +157,8 @@ class ShardIndex {
 };
 
 // Adds a sample's chosen members, one for each field, to `samples`.
-// RESOURCE_EXHAUSTED, naming the shard: a member is too large, or its offset is.
+// RESOURCE_EXHAUSTED, naming the shard: a member is too large, or its offset
+// is.
 absl::Status Pack(const Shard& shard, const FieldChoice& fields,
                   std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples);

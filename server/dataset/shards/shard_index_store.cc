@@ -17,8 +17,8 @@ constexpr std::uint64_t kFileBytes = 4096;
 
 }  // namespace
 
-// Two datasets with one digest replace each other's file. Then neither finds its
-// own, and both are scanned.
+// Two datasets with one digest replace each other's file. Then neither finds
+// its own, and both are scanned.
 std::string ShardIndexStore::PathOf(std::string_view dataset,
                                     const FieldChoice& fields) const {
   std::string text(dataset);
@@ -54,11 +54,6 @@ absl::Status ShardIndexStore::Save(std::string_view dataset,
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
   return ReplaceOwnFile(PathOf(dataset, index.fields()),
                         EncodeShardIndex(index));
-}
-
-absl::Status ShardIndexStore::Remove(std::string_view dataset,
-                                     const FieldChoice& fields) const {
-  return RemoveOwnFile(PathOf(dataset, fields));
 }
 
 }  // namespace forebay::dataset::shards

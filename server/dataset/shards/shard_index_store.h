@@ -17,10 +17,10 @@
 
 namespace forebay::dataset::shards {
 
-// Indexes of shards on disk, one file a dataset (own_file.h), in a directory that
-// only the daemon's user may write. An index is of use only while the shards have
-// the versions that it has. Immutable and thread-safe. All calls block for the
-// disk; their errors name the file.
+// Indexes of shards on disk, one file a dataset (own_file.h), in a directory
+// that only the daemon's user may write. An index is of use only while the
+// shards have the versions that it has. Immutable and thread-safe. All calls
+// block for the disk; their errors name the file.
 class ShardIndexStore {
  public:
   // The first write makes `directory`, for its owner alone. The budget outlives
@@ -29,20 +29,16 @@ class ShardIndexStore {
       : directory_(std::move(directory)), budget_(budget) {}
 
   // `dataset`, any text, tells datasets with the same fields apart. NOT_FOUND:
-  // there is none, or it is of other shards or versions. DATA_LOSS: it is damaged
-  // or of another version of the format. PERMISSION_DENIED: the file belongs to
-  // another user. RESOURCE_EXHAUSTED: the budget has no room for it. Others: the
-  // disk's.
+  // there is none, or it is of other shards or versions. DATA_LOSS: it is
+  // damaged or of another version of the format. PERMISSION_DENIED: the file
+  // belongs to another user. RESOURCE_EXHAUSTED: the budget has no room for it.
+  // Others: the disk's.
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
       std::string_view dataset, const FieldChoice& fields,
       absl::Span<const Shard> shards) const;
 
   // Errors as Load's; on failure the former index is still there.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
-
-  // Succeeds, too, if there is none.
-  absl::Status Remove(std::string_view dataset,
-                      const FieldChoice& fields) const;
 
  private:
   std::string PathOf(std::string_view dataset, const FieldChoice& fields) const;

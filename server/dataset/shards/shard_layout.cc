@@ -10,9 +10,9 @@
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_parser.h"
 
-// A rescan is a chain of reads, each begun by the one before. The first takes the
-// shard in its present revision. If another read finds a different revision, the
-// rescan begins anew.
+// A rescan is a chain of reads, each begun by the one before. The first takes
+// the shard in its present revision. If another read finds a different
+// revision, the rescan begins anew.
 
 namespace forebay::dataset::shards {
 namespace {

@@ -13,11 +13,11 @@
 namespace forebay::dataset::shards {
 
 // The layout of an index's shards. Reads the headers of a shard again after it
-// was touched. If its samples are where they were, the index knows it by its new
-// ctime from then on.
+// was touched. If its samples are where they were, the index knows it by its
+// new ctime from then on.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads in
-// the budget, which outlives it.
+// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
+// in the budget, which outlives it.
 class ShardLayout final : public storage::ObjectLayout {
  public:
   ShardLayout(std::shared_ptr<const ShardIndex> index,

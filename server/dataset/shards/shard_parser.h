@@ -20,8 +20,8 @@ namespace forebay::dataset::shards {
 // How much to read at a time, in bytes; at least a header. A read is twice as
 // long as the last one if the next header lies no further off than that was
 // long: to read small files is cheaper than to step over them. It is half as
-// long if the header lies further off. The longer a read takes to begin, as over
-// a network, the larger the minimum should be.
+// long if the header lies further off. The longer a read takes to begin, as
+// over a network, the larger the minimum should be.
 struct ReadSizes {
   std::uint64_t min = 4096;
   std::uint64_t max = std::uint64_t{1} << 18;

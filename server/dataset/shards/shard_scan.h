@@ -22,8 +22,8 @@ struct ShardScanOptions {
   std::stop_token stop;  // ends the scan early
 };
 
-// Indexes `shards`, objects beneath `root`, by their headers, which it reads from
-// `source`. The index keeps its part of `memory`.
+// Indexes `shards`, objects beneath `root`, by their headers, which it reads
+// from `source`. The index keeps its part of `memory`.
 //
 // Blocks for the reads, but returns soon after its stop is requested. Reads may
 // still be in flight then, and when it returns an error. Errors name the shard:

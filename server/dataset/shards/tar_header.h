@@ -37,9 +37,10 @@ struct TarHeader {
   bool has_data = false;
 };
 
-// Reads one header of the old (v7), ustar, GNU or pax format. Returns nothing if
-// the block is the mark that ends an archive. DATA_LOSS: `block`, of kTarBlock
-// bytes, is no header; says why, not where. Thread-safe; never blocks.
+// Reads one header of the old (v7), ustar, GNU or pax format. Returns nothing
+// if the block is the mark that ends an archive. DATA_LOSS: `block`, of
+// kTarBlock bytes, is no header; says why, not where. Thread-safe; never
+// blocks.
 absl::StatusOr<std::optional<TarHeader>> ParseTarHeader(
     absl::Span<const std::uint8_t> block);
 

@@ -20,13 +20,14 @@ struct TarMember {
   std::uint64_t length = 0;  // bytes; they lie within the archive
 };
 
-// Walks through a tar archive from header to header. It reads nothing itself: it
-// says which bytes it must see next, and never asks for the files' data. It finds
-// the files that Python's tarfile finds, in their order. But it refuses any
-// archive that is damaged, while tarfile takes some for their intact beginning.
+// Walks through a tar archive from header to header. It reads nothing itself:
+// it says which bytes it must see next, and never asks for the files' data. It
+// finds the files that Python's tarfile finds, in their order. But it refuses
+// any archive that is damaged, while tarfile takes some for their intact
+// beginning.
 //
-// Not thread-safe; owns what it stores; never blocks. Errors name the archive and
-// the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
+// Not thread-safe; owns what it stores; never blocks. Errors name the archive
+// and the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
 // UNIMPLEMENTED: sparse files, attributes that rename all members, or a
 // compressed archive.
 class TarWalk {
@@ -42,13 +43,13 @@ class TarWalk {
   // Returns what it must see next; nothing if the walk is over.
   std::optional<Range> wanted() const;
 
-  // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as they
-  // reach, and appends the files on the way to `files`.
+  // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as
+  // they reach, and appends the files on the way to `files`.
   absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                    std::vector<TarMember>* files);
 
  private:
-  // What earlier headers say of the next member; the first to say it counts.
+  // Attributes of the next member in earlier headers; the first of each counts.
   struct Overrides {
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;

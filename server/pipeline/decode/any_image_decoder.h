@@ -14,12 +14,11 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes whatever format the first bytes of a file say it is; its name is
-// never asked.
+// Decodes the format that the first bytes of a file show, whatever its name.
 //
-// Threads, ownership, blocking and errors as ImageDecoder says. What is
-// neither JPEG nor PNG, nor a raw image (proto/raw_image.h), is DATA_LOSS,
-// saying what it looks like.
+// Threads, ownership, blocking and errors are as ImageDecoder says. A file that
+// is neither JPEG nor PNG nor a raw image (proto/raw_image.h) is DATA_LOSS; the
+// error says what it looks like.
 class AnyImageDecoder : public ImageDecoder {
  public:
   explicit AnyImageDecoder(const DecodeLimits& limits);
@@ -29,7 +28,7 @@ class AnyImageDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  // Null: there is none for that format.
+  // Returns null if there is none for that format.
   ImageDecoder* DecoderOf(Format format);
 
   JpegDecoder jpeg_;

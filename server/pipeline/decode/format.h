@@ -12,12 +12,12 @@ enum class Format { kJpeg, kPng, kRaw, kOther };
 
 struct FormatGuess {
   Format format = Format::kOther;
-  // For the user's eyes, with its article: "a GIF image", "an empty file";
-  // empty when unknown.
+  // For people, with its article: "a GIF image", "an empty file". Empty if it
+  // is not known.
   std::string_view description;
 };
 
-// Guesses from the first bytes of a file what it is. Any input is fine.
+// Guesses from the first bytes of a file what it is. Takes any input.
 FormatGuess GuessFormat(absl::Span<const std::uint8_t> file);
 
 }  // namespace forebay::pipeline::decode

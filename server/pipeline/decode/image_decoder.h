@@ -15,7 +15,7 @@ struct ImageInfo {
   // In pixels, as stored in the file: EXIF orientation is ignored.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  // That Decode will allocate, rounded up.
+  // Bytes that Decode will allocate, rounded up.
   std::uint64_t scratch_bytes = 0;
 };
 
@@ -29,36 +29,38 @@ struct Region {
 
 struct DecodeLimits {
   std::uint64_t max_pixels = 178'956'970;  // width * height of an image
-  // What one decode may allocate: strips, coefficients, interlaced pixels.
+  // Bytes that one decode may allocate: strips, coefficients, interlaced
+  // pixels.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };
 
-// RESOURCE_EXHAUSTED, as a predicate, if the image passes a limit; `format` is
-// for the user's eyes: "JPEG". Thread-safe; never blocks.
+// RESOURCE_EXHAUSTED: the image passes a limit; the message is a predicate.
+// `format` is for people: "JPEG". Thread-safe; never blocks.
 absl::Status CheckLimits(std::string_view format, const ImageInfo& info,
                          const DecodeLimits& limits);
 
-// As many bytes after the last pixel of a strip may be read (not used), so
+// A sink may read, not use, so many bytes behind the last pixel of a strip, so
 // that vector code needs no tail.
 inline constexpr std::size_t kStripPadding = 64;
 
-// Takes the pixels of one region, top to bottom, in strips small enough to be
-// still in the first-level cache. Called on the decoder's thread; must not
-// throw and should not block.
+// Takes the pixels of one region, top to bottom, in strips small enough for the
+// first-level cache. Called on the decoder's thread; must not throw and should
+// not block.
 class RowSink {
  public:
   virtual ~RowSink() = default;
 
-  // Rows first_row .. first_row + count - 1 of the region (0 is its top), each
-  // region.width pixels of interleaved 8-bit RGB, `stride_bytes` apart; the
-  // stride may be anything and `rgb` is not aligned. Strips follow each other
-  // without gap or overlap. Valid during the call only.
+  // Takes rows first_row .. first_row + count - 1 of the region (0 is its top).
+  // Each has region.width pixels of interleaved 8-bit RGB. They are
+  // `stride_bytes` apart, which may be any number, and `rgb` is not aligned.
+  // Strips follow each other without gap or overlap. The rows are valid during
+  // the call only.
   virtual void Rows(std::uint32_t first_row, std::uint32_t count,
                     const std::uint8_t* rgb, std::size_t stride_bytes) = 0;
 };
 
-// Decodes encoded images to 8-bit RGB, with the very pixels that Pillow's
-// Image.open(file).convert("RGB") gives, whatever the region.
+// Decodes a region of an encoded image to 8-bit RGB: the very pixels that
+// Pillow's Image.open(file).convert("RGB") gives.
 //
 // Not thread-safe: one per worker thread, reused from image to image. Borrows
 // the encoded bytes from Open until Decode returns or the next Open. Does not
@@ -67,17 +69,17 @@ class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
 
-  // Reads the header only. Errors: DATA_LOSS (not an image of this kind,
-  // corrupt, or truncated), RESOURCE_EXHAUSTED (more than max_pixels or
-  // scratch_bytes), before anything big is allocated. A message is a predicate,
-  // to be put behind the name of the file: "is a truncated JPEG image".
+  // Reads the header only; allocates nothing big. DATA_LOSS: no image of this
+  // kind, corrupt, or truncated; RESOURCE_EXHAUSTED: more than max_pixels or
+  // scratch_bytes. A message is a predicate, to be put behind the name of the
+  // file: "is a truncated JPEG image".
   virtual absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) = 0;
 
-  // Hands `region` of the opened image to `sink`; once per Open. When it
-  // fails, the sink may have had some of the rows. Errors: as Open's;
-  // INVALID_ARGUMENT (the region leaves the image); FAILED_PRECONDITION
-  // (nothing is open).
+  // Gives `region` of the opened image to `sink`; once per Open. If it fails,
+  // the sink may have had some of the rows. Errors: as Open's;
+  // INVALID_ARGUMENT: the region leaves the image; FAILED_PRECONDITION: nothing
+  // is open.
   virtual absl::Status Decode(const Region& region, RowSink& sink) = 0;
 };
 

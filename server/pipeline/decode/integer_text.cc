@@ -31,7 +31,7 @@ absl::StatusOr<std::int64_t> DecodeInteger(
     if (left.front() == '-') digits = "-";
     left.remove_prefix(1);
   }
-  char before = '_';  // so that none stands at the beginning
+  char before = '_';  // so that no underscore comes first
   for (const char character : left) {
     if (character == '_') {
       if (before == '_') return NoInteger();

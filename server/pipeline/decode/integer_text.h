@@ -8,10 +8,10 @@
 
 namespace forebay::pipeline::decode {
 
-// The number that a file such as "12.cls" holds, read as Python's int() reads
-// bytes: in decimal, with a sign, white space around and single underscores
-// between digits if it likes. DATA_LOSS: it is none, or does not fit. Errors
-// give the reason alone. Thread-safe; never blocks.
+// Returns the number in a file such as "12.cls", read as Python's int() reads
+// bytes: in decimal, perhaps with a sign, white space around it and single
+// underscores between digits. DATA_LOSS: it is no number, or does not fit.
+// Errors give the reason alone. Thread-safe; never blocks.
 absl::StatusOr<std::int64_t> DecodeInteger(absl::Span<const std::uint8_t> text);
 
 }  // namespace forebay::pipeline::decode

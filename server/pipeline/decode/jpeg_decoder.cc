@@ -1,18 +1,19 @@
-// How only a region is decoded, and still exactly:
+// It decodes only a region, and still exactly:
 //
-// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border, and
-//   there, as at the right edge, fancy upsampling treats its first and last
-//   chroma sample as the image's own. So one pixel more is asked for on each
-//   side, which adds an iMCU only where the region ends on its border, and at
-//   least kMinWidth pixels, below which libjpeg would choose another upsampler.
-// - Rows: those above are entropy-decoded only (jpeg_skip_scanlines keeps the
-//   context that upsampling needs); those below not at all.
+// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. There,
+// as
+//   at the right edge, fancy upsampling treats its first and last chroma sample
+//   as the image's own. So it asks for one pixel more on each side, which adds
+//   an iMCU only if the region ends on its border. It asks for at least
+//   kMinWidth pixels, below which libjpeg would choose another upsampler.
+// - Rows: those above are only entropy-decoded (jpeg_skip_scanlines keeps the
+//   context that upsampling needs). Those below are not decoded.
 // - A progressive image that lacks scans is decoded whole, and the region cut
 //   out: libjpeg smooths such an image across its blocks, also across the edges
 //   of a crop.
-// - Rows go into a strip whose rows begin 16 bytes off a vector's alignment:
-//   into aligned rows libjpeg-turbo writes with non-temporal stores, past the
-//   caches in which the sink is to find them.
+// - Rows go into a strip whose rows begin 16 bytes off a vector's alignment.
+//   libjpeg-turbo would write aligned rows with non-temporal stores, past the
+//   caches in which the sink should find them.
 
 #include "server/pipeline/decode/jpeg_decoder.h"
 
@@ -35,9 +36,9 @@ namespace {
 constexpr std::uint32_t kMinWidth = 16;
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kMisalignment = 16;
-// More scans than any encoder writes: each costs a pass over the whole image.
+// No encoder writes more scans; each costs a pass over the whole image.
 constexpr int kMaxScans = 100;
-// What Pillow and libjpeg ask for first.
+// Pillow and libjpeg check these bytes first.
 constexpr std::uint8_t kMagic[] = {0xff, 0xd8, 0xff};
 
 enum class Failure { kNone, kCorrupt, kTruncated, kTooManyScans, kNoMemory };
@@ -71,8 +72,8 @@ void OnWarning(j_common_ptr jpeg, int level) {
 
 void InitSource(j_decompress_ptr) {}
 
-// All bytes are there from the beginning: who asks for more has come to the
-// end of a file cut short.
+// All bytes are there from the start. libjpeg asks for more only at the end of
+// a truncated file.
 boolean FillInput(j_decompress_ptr jpeg) {
   Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
 }
@@ -92,8 +93,8 @@ void CountScans(j_common_ptr jpeg) {
   }
 }
 
-// Whether an end-of-image marker comes after the first scan's header. Sound
-// files have it as their last two bytes.
+// Whether an end-of-image marker comes after the first scan's header. It is the
+// last two bytes of an intact file.
 bool HasEndOfImage(const std::uint8_t* scan, std::size_t size) {
   while (size >= 2) {
     const auto* found =
@@ -122,8 +123,8 @@ std::size_t StripBytes(std::uint32_t width, int components) {
          kStripPadding;
 }
 
-// What libjpeg will allocate for the opened image, rounded up: row buffers,
-// and all coefficients where they come in several scans.
+// Returns the bytes that libjpeg will allocate for the opened image, rounded
+// up: row buffers, and all coefficients if they come in several scans.
 std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   const auto max_h = static_cast<std::uint64_t>(jpeg->max_h_samp_factor);
   const auto max_v = static_cast<std::uint64_t>(jpeg->max_v_samp_factor);
@@ -144,8 +145,8 @@ std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   return bytes;
 }
 
-// Whether a progressive image, whose scans have all been read, lacks some: then
-// not all bits of all coefficients are known.
+// Whether a progressive image lacks scans after all were read, so that not all
+// bits of all coefficients are known.
 bool LacksScans(j_decompress_ptr jpeg) {
   if (!jpeg->progressive_mode) return false;
   for (int i = 0; i < jpeg->num_components; ++i) {
@@ -158,13 +159,13 @@ bool LacksScans(j_decompress_ptr jpeg) {
   return false;
 }
 
-// Pillow's arithmetic; the file holds the inks inverted, as Adobe's do.
+// Pillow's arithmetic. The file has inverted inks, as Adobe's files have.
 std::uint8_t InkToLight(unsigned ink, unsigned light) {
   const unsigned product = ink * light + 128;
   return static_cast<std::uint8_t>(light - ((product >> 8) + product) / 256);
 }
 
-// In place: a pixel's RGB is written behind what is still to be read.
+// Works in place: it writes a pixel's RGB behind what is still to be read.
 void CmykToRgb(std::uint8_t* row, std::uint32_t width) {
   const std::uint8_t* in = row;
   for (std::uint32_t x = 0; x < width; ++x, in += 4, row += 3) {
@@ -189,14 +190,14 @@ class JpegDecoder::Codec {
   absl::Status Decode(const Region& region, RowSink& sink);
 
  private:
-  // What is decoded for a region: more columns than it has.
+  // The columns that are decoded for a region, more than it has.
   struct Window {
     JDIMENSION left;
     JDIMENSION width;
   };
 
-  // These may be left by longjmp: nothing with a destructor lives in
-  // them, nor in what they call while libjpeg runs.
+  // longjmp may leave these. So nothing with a destructor lives in them, nor in
+  // what they call while libjpeg runs.
   void ReadHeader(absl::Span<const std::uint8_t> encoded);
   void DecodeRows(const Region& region, RowSink& sink);
   Window CropColumns(const Region& region);
@@ -249,7 +250,8 @@ absl::Status JpegDecoder::Codec::FailureStatus() const {
 }
 
 void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
-  // A new one for each image: it keeps tables, which the next one would use.
+  // A new decompressor for each image: it keeps tables that the next image
+  // would use.
   jpeg_destroy_decompress(&jpeg_);
   jpeg_create_decompress(&jpeg_);
   source_.next_input_byte = encoded.data();
@@ -273,7 +275,7 @@ absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
   return info_;
 }
 
-// Looks at what was read; calls nothing of libjpeg's that could fail.
+// Inspects what was read; calls nothing of libjpeg's that could fail.
 absl::Status JpegDecoder::Codec::CheckHeader() {
   info_ = {
       jpeg_.image_width, jpeg_.image_height,

@@ -15,9 +15,9 @@ namespace forebay::pipeline::decode {
 // baseline, extended, progressive and arithmetic; grayscale, YCbCr, RGB, CMYK
 // and YCCK.
 //
-// Threads, ownership, blocking and errors as ImageDecoder says. A file without
-// an end-of-image marker counts as truncated; damage that libjpeg only warns
-// of is decoded as well as it can be, as Pillow does.
+// Threads, ownership, blocking and errors are as ImageDecoder says. A file
+// without an end-of-image marker counts as truncated. Like Pillow, it decodes
+// damage that libjpeg only warns of as well as possible.
 class JpegDecoder : public ImageDecoder {
  public:
   explicit JpegDecoder(const DecodeLimits& limits);

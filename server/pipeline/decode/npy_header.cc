@@ -27,7 +27,7 @@ absl::Status Damaged() {
   return absl::DataLossError("has a damaged .npy header");
 }
 
-// What the dictionary says, as far as it was read.
+// The dictionary, as far as it was read.
 struct Entries {
   bool has_type = false;
   std::string type;
@@ -37,7 +37,7 @@ struct Entries {
   std::vector<std::uint64_t> shape;
 };
 
-// Takes apart what it is given from the front on.
+// Parses a text from the front on.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
     FOREBAY_ASSIGN_OR_RETURN(shape.emplace_back(), reader.TakeNumber());
     comma = reader.Take(",");
   }
-  // Without a comma, one number in brackets is that number.
+  // Without a comma, one number in parentheses is no tuple.
   if (shape.size() == 1 && !comma) return Damaged();
   return shape;
 }
@@ -150,7 +150,7 @@ constexpr PlainType kPlainTypes[] = {
     {'c', NpyKind::kComplex, " 8 16 "},
 };
 
-// Such as "<f4": byte order, kind, bytes an item.
+// Reads a type such as "<f4": byte order, kind, bytes an item.
 absl::Status ApplyType(const std::string& type, NpyHeader& header) {
   const std::string size = type.size() > 2 ? type.substr(2) : std::string();
   for (const PlainType& plain : kPlainTypes) {
@@ -171,7 +171,7 @@ absl::Status ApplyType(const std::string& type, NpyHeader& header) {
                    "\", of which only plain numbers can be read"));
 }
 
-// Bytes of all items.
+// Returns the bytes of all items.
 absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   std::uint64_t bytes = header.item_bytes;
   bool empty = false;

@@ -11,20 +11,20 @@ namespace forebay::pipeline::decode {
 
 enum class NpyKind { kBool, kSigned, kUnsigned, kFloat, kComplex };
 
-// What a .npy file holds, and where.
+// The type of a .npy file's items, and where they lie.
 struct NpyHeader {
   NpyKind kind = NpyKind::kBool;
   std::uint64_t item_bytes = 0;
   bool big_endian = false;
-  // The first index changes fastest, instead of the last.
+  // Whether the first index changes fastest, instead of the last.
   bool fortran_order = false;
-  std::vector<std::uint64_t> shape;  // at most 32 dimensions; none: one item
+  std::vector<std::uint64_t> shape;  // at most 32 dimensions; one item if none
   std::uint64_t data_offset = 0;     // bytes
-  std::uint64_t data_bytes = 0;      // they lie within the file
+  std::uint64_t data_bytes = 0;      // within the file
 };
 
 // Reads the header of a whole .npy file, of versions 1 to 3. DATA_LOSS: it is
-// none, or is damaged or truncated; UNIMPLEMENTED: its items are no plain
+// no .npy file, or damaged or truncated; UNIMPLEMENTED: its items are no plain
 // numbers. Errors give the reason alone. Thread-safe; never blocks.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::Span<const std::uint8_t> file);
 

@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
 constexpr std::uint32_t kStripRows = 8;
-// What libpng and zlib need besides their rows: state and window.
+// Bytes that libpng and zlib need besides their rows: state and window.
 constexpr std::uint64_t kLibraryBytes = 256 << 10;
-// An interlaced image's pixels are given back when they are more.
+// The memory of a larger interlaced image is given back.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
-// How a row as libpng hands it out becomes RGB.
+// How a row of libpng's becomes RGB.
 enum class Layout {
   kTable,       // a byte a pixel: gray or palette index, through a table
   kTableAlpha,  // the same, followed by a byte of alpha
@@ -57,7 +57,7 @@ void ToRgb(Layout layout, const Table& table, const std::uint8_t* in,
         std::memcpy(rgb, table[in[0]].data(), 3);
         break;
       case Layout::kGray16:
-        // Pillow reads a 32-bit integer, and clips it.
+        // Pillow reads a 32-bit integer and clips it.
         std::memset(rgb, in[0] != 0 ? 255 : in[1], 3);
         break;
       case Layout::kRgb:
@@ -96,13 +96,13 @@ class PngDecoder::Codec {
   static void OnWarning(png_structp, png_const_charp) {}
   static void OnRead(png_structp png, png_bytep out, std::size_t size);
 
-  // These may be left by longjmp: nothing with a destructor lives in them,
-  // nor in what they call while libpng runs.
+  // longjmp may leave these. So nothing with a destructor lives in them, nor in
+  // what they call while libpng runs.
   void ReadHeader();
   void ReadPalette();
   void StartRows();
   void DecodeRows(const Region& region, RowSink& sink);
-  // The image's next row; valid until the next call.
+  // Returns the image's next row, which is valid until the next call.
   const std::uint8_t* NextRow(std::uint8_t* buffer);
 
   std::uint64_t ScratchBytes() const;
@@ -168,7 +168,7 @@ absl::Status PngDecoder::Codec::FailureStatus() const {
 
 void PngDecoder::Codec::ReadHeader() {
   png_set_read_fn(png_, this, OnRead);
-  // Sizes are ours to judge; chunks that do not bear on RGB are not unpacked.
+  // CheckLimits judges sizes. Chunks that do not bear on RGB are not unpacked.
   png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_read_info(png_, png_info_);
@@ -196,8 +196,8 @@ Layout PngDecoder::Codec::RowLayout() const {
   }
 }
 
-// The palette, or grays scaled to 8 bits. Indices beyond the palette are gray,
-// as in Pillow.
+// Fills the table with the palette, or with grays scaled to 8 bits. As in
+// Pillow, indices beyond the palette are gray.
 void PngDecoder::Codec::ReadPalette() {
   const bool scaled = color_type_ == PNG_COLOR_TYPE_GRAY && bit_depth_ < 8;
   const unsigned scale = scaled ? 255U / ((1U << bit_depth_) - 1) : 1;
@@ -315,7 +315,7 @@ void PngDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
     sink.Rows(done, count, strip_.data(), stride);
     done += count;
   }
-  // Of a file cut short all rows may still be there, as Pillow finds.
+  // A truncated file may still have all rows, as Pillow finds.
   if (!IsWhole(encoded_)) {
     while (next_row_ < info_.height) NextRow(pixels_.data());
   }

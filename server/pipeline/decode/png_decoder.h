@@ -12,12 +12,12 @@
 namespace forebay::pipeline::decode {
 
 // Decodes PNGs of every color type and depth: row by row, interlaced ones as a
-// whole. Transparency is dropped, 16-bit colors keep their high byte, 16-bit
-// grays above 255 become 255: all as Pillow's convert("RGB") does.
+// whole. As Pillow's convert("RGB"), it drops transparency, keeps the high byte
+// of 16-bit colors, and makes 16-bit grays above 255 255.
 //
-// Threads, ownership, blocking and errors as ImageDecoder says. Rows below the
-// region are not decompressed, so damage there goes unseen; a file cut short
-// does not.
+// Threads, ownership, blocking and errors are as ImageDecoder says. It does not
+// decompress rows below the region, so that damage there is not noticed. A
+// truncated file is.
 class PngDecoder : public ImageDecoder {
  public:
   explicit PngDecoder(const DecodeLimits& limits);

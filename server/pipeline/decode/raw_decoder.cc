@@ -34,7 +34,7 @@ absl::StatusOr<ImageInfo> RawDecoder::Open(
       kStripRows * (std::uint64_t{header.width} * kColors) + kStripPadding};
   FOREBAY_RETURN_IF_ERROR(CheckLimits("raw", info, limits_));
   const std::uint64_t held = encoded.size() - sizeof(header);
-  // Divided, because `pixels` times the channels may not fit.
+  // Divides, because `pixels` times the channels may overflow.
   if (held % header.channels != 0 || held / header.channels != pixels) {
     return absl::DataLossError(held / header.channels < pixels
                                    ? "is a truncated raw image"
@@ -57,7 +57,7 @@ absl::Span<const std::uint8_t> RawDecoder::RowOf(const Region& region,
 std::uint32_t RawDecoder::RowsInPlace(const Region& region) const {
   if (channels_ != kColors) return 0;
   std::uint32_t rows = region.height;
-  // What a sink may read behind a strip has to be there.
+  // A sink may read so far behind a strip.
   const std::uint8_t* const end = pixels_.data() + pixels_.size();
   while (rows > 0) {
     const absl::Span<const std::uint8_t> last = RowOf(region, rows - 1);

@@ -11,11 +11,11 @@
 
 namespace forebay::pipeline::decode {
 
-// Hands out the pixels of a raw image (proto/raw_image.h): those of an RGB
-// image straight from where they lie, gray ones widened to RGB.
+// Reads the pixels of a raw image (proto/raw_image.h): those of an RGB image
+// straight from where they lie, gray ones widened to RGB.
 //
-// Threads, ownership, blocking and errors as ImageDecoder says. An image that
-// is shorter or longer than its header says is DATA_LOSS.
+// Threads, ownership, blocking and errors are as ImageDecoder says. An image
+// that is shorter or longer than its header says is DATA_LOSS.
 class RawDecoder : public ImageDecoder {
  public:
   explicit RawDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -27,12 +27,12 @@ class RawDecoder : public ImageDecoder {
  private:
   absl::Span<const std::uint8_t> RowOf(const Region& region,
                                        std::uint32_t row) const;
-  // Rows of the region that can be handed out where they lie.
+  // Returns how many rows of the region the sink can read where they lie.
   std::uint32_t RowsInPlace(const Region& region) const;
   void Copy(absl::Span<const std::uint8_t> row, std::uint8_t* rgb) const;
 
   const DecodeLimits limits_;
-  absl::Span<const std::uint8_t> pixels_;  // none: nothing is open
+  absl::Span<const std::uint8_t> pixels_;  // empty if nothing is open
   ImageInfo info_;
   std::uint32_t channels_ = 0;
   std::vector<std::uint8_t> strip_;

@@ -8,8 +8,8 @@
 
 namespace forebay::pipeline::decode {
 
-// Copies a region's pixels to `out`, row behind row without gaps; mirrored, if
-// asked. Not thread-safe. Borrows `out`. Does not block; no errors.
+// Copies a region's pixels to `out`, row after row without gaps, perhaps
+// mirrored. Not thread-safe. Borrows `out`. Does not block; no errors.
 class RegionCopy final : public RowSink {
  public:
   struct Mirror {

@@ -6,7 +6,7 @@
 namespace forebay::pipeline::transform {
 namespace {
 
-// The position inside 0..n-1 that padding shows at `i`, as NumPy's pad.
+// Returns the position in 0..n-1 that padding shows at `i`, as NumPy's pad.
 std::int64_t Reflected(std::int64_t i, std::int64_t n, PadMode mode) {
   if (i >= 0 && i < n) return i;
   if (mode == PadMode::kEdge) return i < 0 ? 0 : n - 1;

@@ -9,13 +9,14 @@
 
 namespace forebay::pipeline::transform {
 
-// What crops, flips, pads and one resize make of one axis of an image, before
-// any pixel is touched: which pixel of a *grid* each position shows. The grid
-// is the axis of the image itself or, once resized, that of a resized window of
-// it. Positions that show no pixel show a fill, by number; of two fills that
-// meet at a pixel the higher number lies on top.
+// One axis of an image after crops, flips, pads and one resize, before any
+// pixel is computed: which pixel of a *grid* each position shows. The grid is
+// the axis of the image or, after the resize, that of a resized window of it. A
+// position that shows no pixel shows a fill, by number. If two fills meet at a
+// pixel, the higher number is on top.
+//
 // Not thread-safe. Borrows its tables from a Scratch until that is reset. Does
-// not block. Errors: RESOURCE_EXHAUSTED, from the Scratch.
+// not block. Errors: RESOURCE_EXHAUSTED: that of the Scratch.
 class AxisView {
  public:
   explicit AxisView(std::int64_t image_length)
@@ -33,7 +34,7 @@ class AxisView {
   bool window_reversed() const { return window_reversed_; }
   std::int64_t grid_length() const { return grid_length_; }
 
-  // The grid position that `i` shows, or -1 - (number of the fill).
+  // Returns the grid position that `i` shows, or -1 - (number of the fill).
   std::int64_t At(std::int64_t i) const {
     return table_ != nullptr ? table_[i] : first_ + step_ * i;
   }
@@ -65,7 +66,7 @@ class AxisView {
   std::int64_t grid_length_;
 
   std::int64_t length_;
-  std::int64_t first_ = 0;  // of the positions, where there is no table
+  std::int64_t first_ = 0;  // of the positions, if there is no table
   std::int64_t step_ = 1;   // 1 or -1
   std::int32_t* table_ = nullptr;
   bool has_fill_ = false;

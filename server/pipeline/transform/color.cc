@@ -34,7 +34,7 @@ std::uint8_t Clip8(int value) {
   return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
 }
 
-// Convert.c: rgb2hsv_row. The mixture of float and double is its.
+// Convert.c: rgb2hsv_row, with its mixture of float and double.
 void RgbToHsv(std::uint8_t* p) {
   const std::uint8_t r = p[0], g = p[1], b = p[2];
   const std::uint8_t high = std::max({r, g, b});

@@ -21,10 +21,10 @@ void AdjustContrast(Pixels pixels, float factor);
 void AdjustSaturation(Pixels pixels, float factor);
 // -0.5 to 0.5 turns of the color wheel.
 void AdjustHue(Pixels pixels, double turns);
-// All three colors become the luma (ITU-R 601).
+// Makes all three colors the luma (ITU-R 601).
 void MakeGray(Pixels pixels);
 
-// What ColorJitter decides for one sample.
+// The random choices of ColorJitter for one sample.
 struct JitterDraw {
   enum Adjustment { kBrightness, kContrast, kSaturation, kHue };
   std::array<Adjustment, 4> order{};

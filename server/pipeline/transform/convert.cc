@@ -21,7 +21,7 @@ using D32 = hn::Rebind<std::int32_t, DF>;
 using DU32 = hn::Rebind<std::uint32_t, DF>;
 using VF = hn::Vec<DF>;
 
-// Where the hardware rounds float32 to float16; elsewhere the table serves.
+// For CPUs that round float32 to float16; others use the table.
 constexpr bool kHasHalf = HWY_TARGET != HWY_EMU128 &&
                           HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_SSSE3 &&
                           HWY_TARGET != HWY_SSE4;
@@ -60,7 +60,7 @@ HWY_INLINE void Store(VF v, hwy::bfloat16_t* out) {
   hn::StoreU(narrow, d16, reinterpret_cast<std::uint16_t*>(out));
 }
 
-// Returns how many elements it wrote: whole vectors.
+// Writes whole vectors; returns how many elements it wrote.
 template <typename Element>
 HWY_INLINE std::size_t ByFormula(const ValueFormula& formula,
                                  const std::uint8_t* HWY_RESTRICT pixels,

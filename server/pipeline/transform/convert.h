@@ -8,10 +8,10 @@
 
 namespace forebay::pipeline::transform {
 
-// Turns pixels into elements. The bits written are the table's, on every CPU.
+// Turns pixels into elements. The bits are the table's, on every CPU.
 // Thread-safe; never blocks; no errors.
-// Stores past the caches were measured: a tensor alone is written 10 % faster
-// so, but after a decoder, which leaves the memory time, nothing is gained.
+// Stores past the caches write a tensor alone 10 % faster. After a decoder,
+// which leaves the memory time, they gain nothing.
 
 // Writes `count` elements of table.dtype for the pixels of one color.
 void ConvertRow(const ValueTable& table, std::size_t color,

@@ -7,15 +7,15 @@
 
 namespace forebay::pipeline::transform {
 
-// Where an op's random draws come from; tests feed those of a reference. Not
-// thread-safe. Does not block. No errors.
+// The source of an op's random draws. Not thread-safe. Does not block. No
+// errors.
 class Draws {
  public:
   virtual ~Draws() = default;
 
-  // A multiple of 2^-24 in [0, 1), as torch.rand's.
+  // Returns a multiple of 2^-24 in [0, 1), as torch.rand.
   virtual float Unit() = 0;
-  // Uniform in 0 to n - 1; n > 0.
+  // Returns a uniform number in 0 to n - 1; n > 0.
   virtual std::uint64_t Below(std::uint64_t n) = 0;
 };
 

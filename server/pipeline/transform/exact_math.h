@@ -3,9 +3,9 @@
 
 namespace forebay::pipeline::transform {
 
-// exp and log from additions, multiplications and divisions alone: the C
-// library picks other code on CPUs with fused multiply-add, and its last bit
-// differs. Relative error below 1e-14. Thread-safe, no errors.
+// exp and log from additions, multiplications and divisions alone. The C
+// library uses other code on CPUs with fused multiply-add, whose last bit
+// differs. The relative error is below 1e-14. Thread-safe, no errors.
 
 // |x| at most 700.
 double ExactExp(double x);

@@ -9,8 +9,8 @@
 
 namespace forebay::pipeline::transform {
 
-// What geometric ops decide for one sample, apart from any pixels, so that
-// every field of the sample follows the same draw. Arithmetic, rounding and
+// The choices of geometric ops for one sample, apart from any pixels, so that
+// every field of the sample can follow the same draw. Arithmetic, rounding and
 // order of draws are torchvision v2's. Thread-safe; never blocks.
 
 struct Extent {
@@ -18,7 +18,7 @@ struct Extent {
   std::int64_t height = 0;
 };
 
-// May leave the image: what lies outside is padding.
+// It may leave the image; pixels outside are padding.
 struct Window {
   std::int64_t left = 0;
   std::int64_t top = 0;
@@ -33,7 +33,7 @@ struct PaddedWindow {
 
 Extent ResizedExtent(const Resize& op, Extent image);
 Window CenterWindow(const CenterCrop& op, Extent image);
-// INVALID_ARGUMENT when the (padded) image is smaller than the crop.
+// INVALID_ARGUMENT: the (padded) image is smaller than the crop.
 absl::StatusOr<PaddedWindow> DrawWindow(const RandomCrop& op, Extent image,
                                         Draws& draws);
 Window DrawWindow(const RandomResizedCrop& op, Extent image, Draws& draws);

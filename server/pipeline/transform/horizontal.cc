@@ -1,10 +1,10 @@
-// Where permuted_rows-inl.h does not apply:
+// If permuted_rows-inl.h does not apply:
 //
-// Each 128-bit block of a vector works on its own row. For every position, 16
-// bytes (five RGB pixels) of each row are loaded, and every tap spread to the
-// block's four 32-bit lanes R, G, B, nothing, multiplied and added. Four
-// positions' sums share a block: R R R R G G G G B B B B and four unused bytes.
-// A second step gathers these quads into planes.
+// Each 128-bit block of a vector works on its own row. For every position it
+// loads 16 bytes (five RGB pixels) of each row. It spreads every tap to the
+// block's four 32-bit lanes R, G, B and nothing, multiplies and adds. The sums
+// of four positions share a block: R R R R G G G G B B B B and four unused
+// bytes. A second step gathers these quads into planes.
 
 #include "server/pipeline/transform/horizontal.h"
 
@@ -113,7 +113,7 @@ HWY_INLINE void StoreBlocks(V8 v, std::uint8_t* const* rows,
 #endif
 }
 
-// The sum of up to five taps from one load.
+// Sums up to five taps from one load.
 template <int kTaps>
 HWY_INLINE V32 AddTaps(V8 pixels, const std::int32_t* weights, const V8* spread,
                        V32 sum) {
@@ -133,7 +133,7 @@ HWY_INLINE V32 AddTaps(V8 pixels, const std::int32_t* weights, const V8* spread,
   return sum;
 }
 
-// kTaps: the number of taps, or 0 where there are more than five.
+// kTaps is the number of taps, or 0 if there are more than five.
 template <int kTaps>
 HWY_INLINE V32 Position(const std::uint8_t* const* rows, const Taps& taps,
                         std::size_t x, const V8* spread) {

@@ -16,7 +16,7 @@ struct RowPlan {
   bool permuted = false;  // work holds the tables of permuted_rows-inl.h
 };
 
-// For each 16 positions, the most that vector code of any kind needs.
+// The most bytes for each 16 positions that any vector code needs.
 inline constexpr std::size_t kRowBlockBytes = 64 * 10;
 
 constexpr std::size_t HorizontalWorkBytes(std::size_t length) {

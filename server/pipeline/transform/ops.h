@@ -7,18 +7,18 @@
 
 namespace forebay::pipeline::transform {
 
-// The ops as the plan runs them: checked, defaults filled in. Lengths are
-// pixels, at most 65535 each.
+// The ops as the plan runs them, checked and with defaults filled in. Lengths
+// are in pixels, at most 65535 each.
 
-// All but the last are antialiased as Pillow does; that takes the four pixels
-// around a point however much the image shrinks.
+// All but the last are antialiased as in Pillow. The last takes the four pixels
+// around a point, however much the image shrinks.
 enum class Filter { kNearest, kBilinear, kBicubic, kBilinearAliased };
 enum class PadMode { kConstant, kEdge, kReflect, kSymmetric };
 
 struct Resize {
   std::int64_t height = 0;
-  std::int64_t width = 0;     // 0: `height` is the shorter edge
-  std::int64_t max_size = 0;  // 0: none
+  std::int64_t width = 0;     // if 0, `height` is the shorter edge
+  std::int64_t max_size = 0;  // if 0, there is none
   Filter filter = Filter::kBilinear;
 };
 

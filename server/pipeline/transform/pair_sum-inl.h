@@ -1,13 +1,13 @@
-// How both passes sum where the CPU has 512-bit vectors with byte permutations
-// (Ice Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit
-// halves, so that one permutation fetches, and one instruction multiplies and
-// adds, two taps of 16 positions. A weight of 23 bits is cut into two digits:
+// How both passes sum on CPUs with 512-bit vectors and byte permutations (Ice
+// Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit halves. So one
+// permutation fetches two taps of 16 positions, and one instruction multiplies
+// and adds them. A weight of 23 bits is cut into two digits:
 //   weight = high * 2^15 + low,  0 <= low < 2^15
 // and sums of highs are shifted before lows are added. All this is arithmetic
 // modulo 2^32, as exact as Pillow's own.
 //
-// Where no sum can leave 0..255, weights come multiplied by 4: the result is
-// then a lane's top byte, and the shift falls away.
+// If no sum can leave 0..255, weights come multiplied by 4. Then the result is
+// a lane's top byte, without a shift.
 
 #if defined(FOREBAY_PAIR_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOREBAY_PAIR_SUM_INL_H_
@@ -69,7 +69,7 @@ template <int kPairs, bool kClip>
 HWY_INLINE __m512i PairSum(const __m512i (&pixels)[kPairs],
                            const __m512i (&high)[kPairs],
                            const __m512i (&low)[kPairs]) {
-  // What rounds to nearest is a multiple of 2^15.
+  // The addend that rounds to nearest is a multiple of 2^15.
   constexpr int kHalf = 1 << (kWeightBits - 1 - 15);
   __m512i sum = _mm512_set1_epi32(kClip ? kHalf : 4 * kHalf);
   for (int p = 0; p < kPairs; ++p)
@@ -85,7 +85,7 @@ HWY_INLINE __m512i PairSum(const __m512i (&pixels)[kPairs],
   return sum;
 }
 
-// Which byte of its lanes a PairSum's result is.
+// The byte of each lane that has a PairSum's result.
 template <bool kClip>
 constexpr int kResultByte = kClip ? 0 : 3;
 

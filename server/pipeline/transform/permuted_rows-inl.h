@@ -26,8 +26,8 @@ namespace {
 
 #if FOREBAY_HAS_PAIR_SUM
 
-// A block of positions: where its bytes begin, relative to the row's, which of
-// them each position's first tap is, and the weights.
+// A block of positions: where its bytes begin in the row, which of them is each
+// position's first tap, and the weights.
 struct alignas(64) BlockTable {
   std::uint32_t first[kPairLanes];
   std::uint32_t high[kMaxPairs][kPairLanes];
@@ -36,8 +36,8 @@ struct alignas(64) BlockTable {
 };
 static_assert(sizeof(BlockTable) <= kRowBlockBytes);
 
-// Fills tables for all blocks, or returns false where one needs too many bytes
-// or taps.
+// Fills tables for all blocks. Returns false if one needs too many bytes or
+// taps.
 bool MakeBlockTables(const Taps& taps, BlockTable* tables) {
   const auto length = static_cast<std::size_t>(taps.length);
   const auto used = static_cast<std::int32_t>(taps.end - taps.first);

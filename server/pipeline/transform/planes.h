@@ -8,8 +8,8 @@ namespace forebay::pipeline::transform {
 
 inline constexpr int kColors = 3;
 
-// Rows of vector code's planes are this many bytes or a multiple, and the
-// vectors never longer.
+// Rows of vector code's planes are a multiple of this many bytes. Vectors are
+// never longer.
 inline constexpr std::size_t kPlaneUnit = 64;
 
 constexpr std::size_t PlanePitch(std::size_t width) {

@@ -15,7 +15,7 @@
 
 namespace forebay::pipeline::transform {
 
-// Where pixels come from. Read hands one region to the sink, once, as
+// A source of pixels. Read gives one region to the sink, once, as
 // decode::ImageDecoder::Decode does, with its errors.
 class PixelSource {
  public:
@@ -24,8 +24,8 @@ class PixelSource {
                             decode::RowSink& sink) = 0;
 };
 
-// Where finished rows go: every row once, top to bottom. The planes may be
-// changed; they are gone after the call.
+// Takes finished rows: every row once, top to bottom. It may change the planes,
+// which are gone after the call.
 class RowTarget {
  public:
   virtual ~RowTarget() = default;
@@ -34,13 +34,13 @@ class RowTarget {
 
 using Color = std::array<std::uint8_t, kColors>;
 
-// What AxisViews make of an image.
+// The view of an image that both axes give.
 struct View {
   AxisView x;
   AxisView y;
 };
 
-// The number of the fill that (x, y) shows, or -1.
+// Returns the number of the fill that (x, y) shows, or -1.
 inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
   const std::int64_t at_x = view.x.At(x);
   const std::int64_t at_y = view.y.At(y);
@@ -49,12 +49,11 @@ inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
   return fill_x > fill_y ? fill_x : fill_y;
 }
 
-// Renders `view`: reads the region that it needs, passes it strip by strip
+// Renders `view`. Reads the region that it needs, passes it strip by strip
 // through the horizontal pass into an intermediate image, and from there row by
 // row through the vertical pass into `target`. `fills` are the colors of the
-// view's fills by number. Both passes are Pillow's, to the bit.
-// Blocks as little as its source. Errors: the source's; RESOURCE_EXHAUSTED from
-// `scratch`.
+// view's fills by number. Both passes are Pillow's, to the bit. Blocks as its
+// source. Errors: the source's; RESOURCE_EXHAUSTED: that of `scratch`.
 absl::Status Render(const View& view, absl::Span<const Color> fills,
                     PixelSource& source, Scratch& scratch, RowTarget& target);
 
@@ -70,8 +69,8 @@ struct ScratchImage {
   }
 };
 
-// Renders into a new image of `scratch`; straight, where nothing but a plain
-// window is shown.
+// Renders into a new image of `scratch`; straight, if the view is a plain
+// window.
 absl::StatusOr<ScratchImage> RenderImage(const View& view,
                                          absl::Span<const Color> fills,
                                          PixelSource& source, Scratch& scratch);

@@ -40,14 +40,14 @@ void Scratch::Reset() {
 absl::Status Scratch::Count(std::uint64_t bytes, std::string_view what) {
   if (bytes > left()) return Refuse(bytes, 1, what);
   elsewhere_ += bytes;
-  // What samples before left here counts, too.
+  // Memory that earlier samples left here counts, too.
   const std::uint64_t kept = left() / kPageBytes * kPageBytes;
   if (peak_ > kept) GiveBackFrom(kept);
   return absl::OkStatus();
 }
 
 void Scratch::GiveBackFrom(std::uint64_t offset) {
-  // Failure only means that the memory stays ours, within the limit.
+  // If it fails, the process just keeps the memory, within the limit.
   (void)madvise(base_ + offset, limit_ - offset, MADV_DONTNEED);
   peak_ = offset;
 }

@@ -11,11 +11,11 @@
 
 namespace forebay::pipeline::transform {
 
-// The memory that one sample's intermediate images and tables come from: a
-// range of addresses reserved once, handed out front to back, taken back as a
-// whole. What a sample may use does not depend on the samples before it.
-// Not thread-safe. Owns its memory. Does not block. Count and Allocate fail
-// with RESOURCE_EXHAUSTED, naming what was wanted and the sizes.
+// The memory of one sample's intermediate images and tables: a range of
+// addresses reserved once, handed out front to back, taken back as a whole. The
+// memory of a sample does not depend on the samples before it. Not thread-safe.
+// Owns its memory. Does not block. Count and Allocate fail with
+// RESOURCE_EXHAUSTED, naming what was wanted and the sizes.
 class Scratch {
  public:
   explicit Scratch(std::uint64_t limit_bytes);
@@ -23,16 +23,16 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Takes everything back. Memory beyond what samples usually need returns to
+  // Takes everything back. Returns memory beyond what samples usually need to
   // the system.
   void Reset();
 
   // Counts bytes that the sample needs elsewhere against the limit. To be
-  // called before anything is allocated.
+  // called before any allocation.
   absl::Status Count(std::uint64_t bytes, std::string_view what);
 
-  // `count` uninitialised elements, aligned to 64 bytes, with 64 readable bytes
-  // behind them; valid until Reset.
+  // Returns `count` uninitialised elements, aligned to 64 bytes, with 64
+  // readable bytes behind them. They are valid until Reset.
   template <typename T>
   absl::StatusOr<T*> Allocate(std::uint64_t count, std::string_view what) {
     static_assert(std::is_trivial_v<T>);
@@ -41,9 +41,7 @@ class Scratch {
     return static_cast<T*>(*bytes);
   }
 
-  std::uint64_t limit() const { return limit_; }
-  std::uint64_t used() const { return used_; }
-  // Whether something was refused since Reset.
+  // Whether it refused anything since Reset.
   bool ran_out() const { return ran_out_; }
 
  private:
@@ -56,10 +54,10 @@ class Scratch {
   void GiveBackFrom(std::uint64_t offset);
 
   const std::uint64_t limit_;
-  std::byte* base_ = nullptr;  // null where the system refused
+  std::byte* base_ = nullptr;  // null if the system refused it
   std::uint64_t used_ = 0;
   std::uint64_t elsewhere_ = 0;
-  std::uint64_t peak_ = 0;  // what may hold memory of the system
+  std::uint64_t peak_ = 0;  // bytes that may hold memory of the system
   bool ran_out_ = false;
 };
 

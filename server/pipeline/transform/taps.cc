@@ -151,7 +151,7 @@ absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
   return taps;
 }
 
-// The pixel of the window that each grid position shows.
+// Finds the pixel of the window that each grid position shows.
 std::int32_t NearestPixel(const AxisView& view, double at) {
   const std::int64_t last = view.window_length() - 1;
   const auto i =
@@ -160,8 +160,8 @@ std::int32_t NearestPixel(const AxisView& view, double at) {
                                    (view.window_reversed() ? last - i : i));
 }
 
-// Pillow adds the step up, pixel by pixel, and so do we: the sum's rounding
-// decides which pixel is nearest.
+// Like Pillow, adds up the step pixel by pixel: the sum's rounding decides
+// which pixel is nearest.
 absl::Status NearestStarts(const AxisView& view, std::int32_t length,
                            std::int32_t* start, Scratch& scratch) {
   const double step = static_cast<double>(view.window_length()) /
@@ -200,7 +200,7 @@ absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch) {
   const auto length = static_cast<std::uint64_t>(taps.length);
   FOREBAY_ASSIGN_OR_RETURN(std::int32_t * grid,
                            scratch.Allocate<std::int32_t>(length, "cropping"));
-  // A fill's taps are those of some pixel that is needed anyway.
+  // A fill gets the taps of some pixel that is needed anyway.
   std::int64_t any = 0;
   for (std::int32_t i = 0; i < taps.length; ++i) {
     if (view.At(i) >= 0) any = view.At(i);

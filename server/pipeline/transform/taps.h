@@ -22,7 +22,7 @@ struct Taps {
   // lies outside.
   std::int64_t first = 0;
   std::int64_t end = 0;
-  // Whether sums may leave 0..255, and so are to be clipped.
+  // Whether sums may leave 0..255 and must be clipped.
   bool clip = false;
   const std::int32_t* start = nullptr;    // [length], relative to `first`
   const std::int32_t* weights = nullptr;  // [length][count]

@@ -106,7 +106,7 @@ DType DtypeBefore(const std::vector<ValueStep>& steps, std::size_t end) {
   return dtype;
 }
 
-// The two floats that together are closest to 1 / value.
+// Finds the two floats that together are closest to 1 / value.
 void Reciprocal(float value, float& high, float& low) {
   const double exact = 1.0 / static_cast<double>(value);
   high = static_cast<float>(exact);

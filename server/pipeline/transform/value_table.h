@@ -22,8 +22,8 @@ struct Normalize {
   std::array<double, kColors> std{};
 };
 
-// What happens to a pixel's value once its place and color are settled; starts
-// from uint8.
+// A step of what happens to a pixel's value after geometry and color. The first
+// starts from uint8.
 using ValueStep = std::variant<Convert, Normalize>;
 
 // (v / divisor - mean) / std in float32, and the same without a division, for
@@ -46,7 +46,7 @@ struct ValueTable {
   // Elements, in the low bits; the 16-bit types' in `narrow` too.
   std::array<std::array<std::uint32_t, 256>, kColors> bits{};
   std::array<std::array<std::uint16_t, 256>, kColors> narrow{};
-  // uint8 to uint8 without a change.
+  // Whether it maps uint8 to uint8 without a change.
   bool identity = false;
   // Whether `formula`, rounded to dtype, gives exactly these bits.
   bool has_formula = false;
@@ -55,12 +55,11 @@ struct ValueTable {
 
 ValueTable MakeValueTable(const std::vector<ValueStep>& steps);
 
-// The element that `value`, of the dtype that stands before steps[first],
-// becomes.
+// Returns the element that `value`, of the dtype before steps[first], becomes.
 std::uint32_t ElementBits(const std::vector<ValueStep>& steps,
                           std::size_t first, std::size_t color, float value);
 
-// `value` rounded to a floating dtype, to nearest even.
+// Rounds `value` to a floating dtype, to nearest even.
 float RoundTo(proto::DType dtype, float value);
 
 }  // namespace forebay::pipeline::transform

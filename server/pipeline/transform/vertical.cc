@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D32 = hn::CappedTag<std::int32_t, kPlaneUnit / 4>;
 using V32 = hn::Vec<D32>;
 
-// kTaps: the number of taps, or 0 for any.
+// kTaps is the number of taps, or 0 for any.
 template <int kTaps>
 HWY_INLINE void Columns(const std::uint8_t* HWY_RESTRICT from,
                         std::size_t stride, const std::int32_t* weights,

@@ -9,11 +9,12 @@
 
 namespace forebay::pipeline::transform {
 
-// The vertical pass: position `y` of `taps`, for rows of three planes of
+// The vertical pass: computes position `y` of `taps`. A row has three planes of
 // `width` pixels, each PlanePitch(width) bytes behind the one before; bytes
-// behind the width are undefined. Row r of the image starts at `first` +
-// (r - taps.first) * stride. All rows are aligned to 64 bytes. The result does
-// not depend on the CPU. Thread-safe; never blocks; no errors.
+// behind the width are undefined. Row r of the image starts at `first` + (r -
+// taps.first)
+// * stride. All rows are aligned to 64 bytes. The result does not depend on the
+// CPU. Thread-safe; never blocks; no errors.
 void ResampleColumns(const std::uint8_t* first, std::size_t stride,
                      const Taps& taps, std::int64_t y, std::size_t width,
                      std::uint8_t* out);

@@ -48,7 +48,7 @@ class CatalogTest : public testing::Test {
     options.index_directory = tree_.path() + "/indexes";
     options.scan_threads = 2;
     options.budget = base::AmpleBudget();
-    // Every scan asks once.
+    // Every scan calls this once.
     options.wall_clock = [this] {
       ++scans_;
       if (on_scan_ != nullptr) on_scan_();
@@ -89,7 +89,7 @@ class CatalogTest : public testing::Test {
   ScratchTree tree_;
   std::atomic<int> scans_ = 0;
   std::function<void()> on_scan_;  // called as each begins
-  // By default all that the test does is long past.
+  // By default, all changes of the test are long past.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
   // Folders are listed, not read.
@@ -141,7 +141,7 @@ TEST_F(CatalogTest, FindsTheIndexOnDisk) {
     Catalog catalog(Options());
     version = Open(catalog)->version();
     EXPECT_EQ(scans_, 1);
-    // Nobody holds it: from disk already.
+    // It is loaded from disk, since nobody holds it.
     EXPECT_EQ(Open(catalog)->version(), version);
     EXPECT_EQ(scans_, 1);
   }
@@ -223,7 +223,7 @@ TEST_F(CatalogTest, AFileThatWasEditedInPlaceIsFoundOut) {
                                       "the index is built anew"));
   EXPECT_EQ(Open(catalog)->version(), after->version());
   EXPECT_EQ(scans_, 2);
-  // From disk, too: only the time is another one.
+  // The same with an index from disk, where only the time changed.
   SetModified("data/b/2.jpg", 7);
   Catalog later(Options());
   EXPECT_NE(Open(later)->version(), after->version());
@@ -231,7 +231,7 @@ TEST_F(CatalogTest, AFileThatWasEditedInPlaceIsFoundOut) {
   EXPECT_EQ(warnings_.size(), 2);
 }
 
-// As one of more files than are looked at.
+// Stands for a change of a file that is not checked.
 TEST_F(CatalogTest, AReplacedFileMakesTheNextAttachScan) {
   Catalog catalog(Options());
   const auto before = Open(catalog);
@@ -245,7 +245,7 @@ TEST_F(CatalogTest, AReplacedFileMakesTheNextAttachScan) {
   EXPECT_EQ(after->At(0).length, 6);
   EXPECT_EQ(before->At(0).length, 1);
   EXPECT_TRUE(IsKeptOnDisk());
-  // Known already: the new index is not meant.
+  // The next scan has noticed; the new index is not stale.
   catalog.MarkStale(*before);
   EXPECT_EQ(Open(catalog)->version(), after->version());
   EXPECT_EQ(scans_, 2);
@@ -314,7 +314,7 @@ TEST_F(CatalogTest, AScanEndsWhenNobodyWantsIt) {
   EXPECT_EQ(status.message(),
             tree_.path() + "/data: was not scanned to the end");
   EXPECT_FALSE(IsKeptOnDisk());
-  // Nor is anything begun for who has lost interest before.
+  // A caller that has stopped before begins nothing.
   EXPECT_EQ(OpenUntil(catalog, stop.get_token()).code(),
             absl::StatusCode::kCancelled);
   EXPECT_EQ(scans_, 1);
@@ -361,7 +361,7 @@ TEST_F(CatalogTest, AScanGoesOnForTheOthers) {
   scanner.join();
   waiter.join();
   EXPECT_TRUE(waited.ok()) << waited;
-  // If the other had come already, the scan was for both, else for nobody.
+  // If the other waited already, the scan was for both; else it was stopped.
   EXPECT_EQ(scans_, scanned.ok() ? 1 : 2);
 }
 

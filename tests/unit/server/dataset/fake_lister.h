@@ -14,8 +14,7 @@
 
 namespace forebay::dataset {
 
-// A place that a list alone tells of. It may be asked on several threads, and
-// changed on one while nobody asks.
+// A lister of objects in memory. Thread-safe, but for changes of its objects.
 class FakeLister final : public storage::ObjectLister {
  public:
   class FakeRoot final : public storage::Root {

@@ -20,7 +20,7 @@ TEST(ObjectListingTest, EndsWhereAnObjectIsRefused) {
     return object.name == "b" ? absl::ResourceExhaustedError("full")
                               : absl::OkStatus();
   };
-  // Its own error is told, whatever the list says then.
+  // That error is returned, whatever the list returns.
   lister.status = absl::CancelledError("stopped");
   EXPECT_EQ(TakeObjects(lister, *lister.root(), {}, take),
             absl::ResourceExhaustedError("full"));

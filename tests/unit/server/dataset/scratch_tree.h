@@ -10,8 +10,8 @@
 
 namespace forebay::dataset {
 
-// A directory that lives as long as this does. Its calls end the test program
-// when the system refuses. Not thread-safe.
+// A directory that is removed with this object. Its calls end the test program
+// if the system fails. Not thread-safe.
 class ScratchTree {
  public:
   ScratchTree();
@@ -28,7 +28,7 @@ class ScratchTree {
   void MakeFifo(std::string_view path) const;
   void Remove(std::string_view path) const;
 
-  // The tree, or a directory in it, as a client would have opened it.
+  // Opens the tree, or a directory in it, as a client does.
   std::shared_ptr<const storage::local::LocalRoot> Root(
       std::string_view path = "") const;
 

@@ -156,11 +156,5 @@ TEST(PipelineCreateTest, RefusesTooManyOps) {
   EXPECT_NE(Refusal(spec).find("65 transforms"), std::string::npos);
 }
 
-TEST(ActsOnTest, TransformsLeaveLabelsAlone) {
-  using Op = proto::Op;
-  EXPECT_TRUE(ActsOn(Op::kPad, proto::FieldKind::kImage));
-  EXPECT_FALSE(ActsOn(Op::kPad, proto::FieldKind::kLabel));
-}
-
 }  // namespace
 }  // namespace forebay::pipeline

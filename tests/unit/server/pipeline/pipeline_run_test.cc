@@ -133,7 +133,7 @@ TEST(PipelineRunTest, SaysWhenALargerWorkspaceMayDo) {
   Bytes expected(pipeline->output().bytes);
   ASSERT_TRUE(pipeline->Run(file, {}, enough, absl::MakeSpan(expected)).ok());
   EXPECT_FALSE(enough.WantsLarger());
-  // Decoding alone needs more than the first has.
+  // To decode needs more than the first workspace has.
   for (const std::uint64_t scratch : {1'000, 1'000'000}) {
     Bytes out(expected.size());
     Workspace alone{{.scratch_bytes = scratch}};
@@ -145,7 +145,7 @@ TEST(PipelineRunTest, SaysWhenALargerWorkspaceMayDo) {
     EXPECT_EQ(pipeline->Run(file, {}, small, absl::MakeSpan(out)).code(),
               absl::StatusCode::kResourceExhausted);
     EXPECT_TRUE(small.WantsLarger());
-    // Another image's failure is its own.
+    // Another image's failure does not count.
     EXPECT_EQ(pipeline->Run({}, {}, small, absl::MakeSpan(out)).code(),
               absl::StatusCode::kDataLoss);
     EXPECT_FALSE(small.WantsLarger());

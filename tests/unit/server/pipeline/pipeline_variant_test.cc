@@ -1,5 +1,5 @@
-// A sample is the same, bit for bit, made from the encoded image or from its
-// variant.
+// A sample is the same, bit for bit, whether made from the encoded image or
+// from its variant.
 
 #include <gtest/gtest.h>
 

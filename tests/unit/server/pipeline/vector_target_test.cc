@@ -31,7 +31,7 @@ TEST_F(VectorTargetTest, EveryLimitThatTheCpuReachesIsUsed) {
 
 TEST_F(VectorTargetTest, ALimitAboveTheCpuIsNone) {
   const std::string widest(VectorTarget());
-  // The CPU has what stands from its widest on.
+  // The CPU has all targets from its widest on.
   for (const std::string& name : VectorTargetNames()) {
     ASSERT_TRUE(LimitVectorTarget(name).ok()) << name;
     EXPECT_EQ(VectorTarget(), widest) << name;

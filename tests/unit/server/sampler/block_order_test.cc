@@ -52,7 +52,7 @@ TEST(BlockOrderTest, HugeSizesAreInvertible) {
   }
 }
 
-// What makes it worth having: few blocks are begun at any time.
+// The purpose of the order: few blocks are begun at any time.
 TEST(BlockOrderTest, OneGroupOfBlocksIsReadAtATime) {
   constexpr std::uint64_t kSize = 100'003;
   constexpr std::uint64_t kBlock = 50;
@@ -77,8 +77,8 @@ TEST(BlockOrderTest, OneGroupOfBlocksIsReadAtATime) {
   EXPECT_EQ(done.size(), blocks);
 }
 
-// Who goes through the order step by step is told of each block once, a group
-// ahead: of all but the first group's.
+// A reader that goes through the order step by step is told of each block once,
+// a group ahead, but for those of the first group.
 TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 60; ++repeat) {
@@ -92,7 +92,7 @@ TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
       ASSERT_TRUE(known.insert(met.begin).second);
     };
     const std::uint64_t blocks = (size + block - 1) / block;
-    // The first group, of which nobody tells; the short block may be in it.
+    // The first group is never due; the short block may be in it.
     for (std::uint64_t i = 0;
          i < size && known.size() < std::min(kGroup, blocks); ++i) {
       known.insert(order.BlockOf(order.At(i)).begin);
@@ -122,7 +122,7 @@ TEST(BlockOrderTest, BlocksAndTheirSamplesAreShuffled) {
     if (i > 0 && order.At(i) > order.At(i - 1)) ++rising;
   }
   EXPECT_LT(at_home, 20u);
-  // Half of all, with a deviation of some 75.
+  // Expected is half of all, with a deviation of some 75.
   EXPECT_NEAR(static_cast<double>(rising), kSize / 2.0, 600);
 }
 

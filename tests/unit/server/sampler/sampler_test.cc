@@ -44,7 +44,8 @@ TEST(SamplerTest, UnsetSpecIsSequentialAndAlone) {
   }
 }
 
-// The ranks together see what the pad promises, and each can find its samples.
+// Checks that all ranks together see what the pad promises, and that each finds
+// its samples.
 TEST(SamplerTest, RanksTogetherCover) {
   const std::uint64_t generator_seed = 7;
   std::cout << "seed " << generator_seed << "\n";
@@ -110,7 +111,7 @@ TEST(SamplerTest, ShuffleIsTheSameForAllRanks) {
 
 TEST(SamplerTest, AnEpochIsWhatItsListSays) {
   base::MemoryBudget budget(1 << 20);
-  // All but the order and the seed do nothing.
+  // All settings but the order and the seed have no effect.
   const auto sampler = *Sampler::Create(
       Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::DROP, 1, 2, 3), 10);
   EXPECT_EQ(sampler.samples_per_epoch(), 0);
@@ -126,7 +127,7 @@ TEST(SamplerTest, AnEpochIsWhatItsListSays) {
   EXPECT_EQ(order.PositionOf(7), std::nullopt);
   EXPECT_EQ(order.RepeatsBefore(4), 2);
   EXPECT_EQ(order.RepeatsBefore(1), 0);
-  // Nobody knows the next list: half an epoch away, on average.
+  // The next list is not known: half an epoch away, on average.
   const EpochOrder next = sampler.After(order);
   EXPECT_EQ(next.epoch(), 5);
   EXPECT_EQ(next.samples(), 5);

@@ -164,7 +164,7 @@ TEST_F(RemoteFolderTest, WhatChangedIsSeenByTheNextList) {
   EXPECT_EQ(after->size(), 3);
   EXPECT_EQ(before->size(), 2);
   EXPECT_NE(after->version(), before->version());
-  // A clock that was set back makes nothing recent.
+  // After the clock was set back, no list is recent.
   now_ -= 3600 * kSecond;
   EXPECT_EQ(Open(*folders)->index(), after->index());
   EXPECT_EQ(lister_.lists, 3);
@@ -189,7 +189,7 @@ TEST_F(RemoteFolderTest, AnEarlierListIsBetterThanNone) {
   EXPECT_THAT(warnings_,
               ElementsAre("gs://bucket/train: no connection: the index of an "
                           "earlier list is used instead"));
-  // Who may not read must not.
+  // Without permission to list, the saved index must not be used.
   lister_.status = absl::PermissionDeniedError("denied");
   EXPECT_EQ(New()->Open(lister_.root(), {}, &warnings_, {}).status(),
             absl::PermissionDeniedError("gs://bucket/train: denied"));
@@ -206,11 +206,11 @@ TEST_F(RemoteFolderTest, AStaleIndexIsListedAnew) {
   lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
   EXPECT_EQ(after->At(0).length, 2);
-  // Known already: the new index is not meant.
+  // The next list has noticed; the new index is not stale.
   folders->MarkStale(before->version());
   EXPECT_EQ(Open(*folders)->index(), after->index());
   EXPECT_EQ(lister_.lists, 3);
-  // Nor is it found on disk.
+  // The stale index is not on disk, too.
   folders->MarkStale(after->version());
   EXPECT_EQ(Open(*New())->version(), after->version());
   EXPECT_EQ(lister_.lists, 4);

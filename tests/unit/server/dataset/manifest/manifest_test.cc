@@ -241,7 +241,7 @@ TEST(ManifestTest, RefusesJsonThatNestsDeep) {
   EXPECT_EQ(error(row(1)), "line 1: text is neither a text nor an integer");
   // Deep enough that a recursive copy of it ends the program.
   EXPECT_EQ(error(row(1'000'000)), "line 1: is nested more than 64 deep");
-  // In a column that nobody asked for, likewise.
+  // The same in a column that was not asked for.
   EXPECT_EQ(ErrorOf(row(63), TableFormat::kJsonLines), "accepted");
   EXPECT_EQ(ErrorOf(row(63) + row(64), TableFormat::kJsonLines),
             "line 2: is nested more than 64 deep");

@@ -70,7 +70,7 @@ TEST(BraceExpansionTest, BoundsWhatSeveralPatternsMakeTogether) {
             "names");
 }
 
-// Were all names copied at each of the braces, it would take a minute.
+// It would take a minute if each pair of braces copied all names.
 TEST(BraceExpansionTest, TakesNoLongerThanItsResultsDo) {
   std::string pattern = "{1..1048576}";
   std::string letters;

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Appends to `samples` even where it ends in an error.
+// Appends to `samples` even if it ends in an error.
 absl::Status Group(const std::string& name, const std::string& archive,
                    std::vector<GroupedSample>* samples) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk, TarWalk::Create(name, archive.size()));

@@ -127,7 +127,7 @@ TEST_F(ShardCatalogTest, LoadersShareTheIndexWhileShardsStay) {
   EXPECT_NE(fewer->version(), one->version());
 }
 
-// What an index of one lies in is not asked of the other.
+// The index of one is not used for the other.
 TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
   memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), {1, 1});
@@ -174,7 +174,7 @@ TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// Touched in the middle of an epoch.
+// The shard is touched in the middle of an epoch.
 TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
   const std::string archive = GoldenFile("webdataset.tar");
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
@@ -199,7 +199,7 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
   EXPECT_EQ(*look(), (storage::Revision{1, 2}));
   EXPECT_EQ(source_.ticket, 7);  // who joins the read joins the look
   EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
-  // Who saw it before is told without another look.
+  // A read that saw it before is answered without another rescan.
   const int reads = source_.reads;
   read.version.revision = {1, 1};
   dataset->At(0).layout->LookAgain(
@@ -278,7 +278,7 @@ TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
   request.list =
       [&](base::WorkingMemory&,
           const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
-    // The only one who waits for the search: it is stopped with him.
+    // This caller alone waits for the search, which stops with it.
     impatience.request_stop();
     EXPECT_TRUE(search.stop_requested());
     return absl::CancelledError("stopped");

@@ -194,7 +194,7 @@ TEST(ShardIndexTest, TakesEightBytesAFieldOfASampleAndLittleForKeys) {
   }
   auto index = Build(fields, {{shard}}, {Packed(shard, fields, chosen)});
   ASSERT_TRUE(index.ok()) << index.status();
-  // Keys of which mostly a digit or two are new.
+  // Mostly a digit or two of a key are new.
   EXPECT_LE((*index)->memory(), kSamples * (16 + 4) + 1024);
 }
 

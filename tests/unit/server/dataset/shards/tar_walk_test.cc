@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The files of `archive`, which is shown in pieces `extra` bytes longer than
+// Returns the files of `archive`, given in pieces `extra` bytes longer than
 // those wanted.
 absl::StatusOr<std::vector<TarMember>> Files(const std::string& archive,
                                              std::uint64_t extra = 0) {

@@ -42,7 +42,7 @@ TEST(Golden, EveryImageHasPillowsPixels) {
   }
 }
 
-// The pixels of the image's first rows; none: it is refused.
+// The pixels of the image's first rows; nothing if it is refused.
 std::vector<std::uint8_t> TopOf(AnyImageDecoder& decoder,
                                 const std::vector<std::uint8_t>& file) {
   const auto info = decoder.Open(file);

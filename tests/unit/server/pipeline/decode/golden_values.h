@@ -16,7 +16,7 @@ std::vector<std::vector<std::string>> GoldenValues(const std::string& name);
 // The bytes of a file of tests/golden/values.
 std::string GoldenValueFile(const std::string& name);
 
-// What a word such as "6a7067", or "-" for nothing, stands for.
+// Returns the bytes that a word such as "6a7067" means; "-" means none.
 std::string FromHex(const std::string& word);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

@@ -1,5 +1,5 @@
-// Golden images are small. This compares crops and sizes of all kinds, on every
-// set of vector instructions, with what plain code makes of them.
+// Golden images are small. These tests compare crops and sizes of all kinds, on
+// every set of vector instructions, with the results of plain code.
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>

@@ -40,7 +40,6 @@ TEST(ScratchTest, GivesTheSameMemoryAgainAfterReset) {
     EXPECT_FALSE(
         scratch.Allocate<std::uint8_t>(std::uint64_t{40} << 20, "big").ok());
     scratch.Reset();
-    EXPECT_EQ(scratch.used(), 0u);
   }
 }
 
