@@ -8,15 +8,15 @@
 namespace forebay::sampler {
 namespace {
 
-// Of a hundred samples, so many are drawn by who has most left though the shelf
-// has some for it. More of them make successive epochs depend less on one
+// The member with the most left draws so many of a hundred samples anew, though
+// decoded ones are there for it. More make successive epochs depend less on one
 // another, and cost more decodes.
 constexpr std::uint64_t kDrawnWithoutNeed = 17;
 
-// Samples that are looked at for one that will do, of each member's.
+// So many samples that a member lacks are tried, for each of two members.
 constexpr int kTries = 16;
 
-// The op of the random numbers that orders are drawn from.
+// The op that keys the random numbers of orders.
 constexpr std::uint16_t kCoordinated = 0xFFFD;
 
 }  // namespace
@@ -71,7 +71,7 @@ bool CoordinatedOrder::HasMostLeft(Member member) const {
     const Epoch* const epoch = members_[other].get();
     if (epoch == nullptr || other == member || !Moves(*epoch)) continue;
     is_alone = false;
-    // Of two that have the same left, the first has more.
+    // Of two members with the same left, the first has more.
     if (Left(other) > Left(member) ||
         (Left(other) == Left(member) && other < member)) {
       return false;

@@ -7,8 +7,8 @@
 namespace forebay::sampler {
 namespace {
 
-// More of them keep samples for a shorter time, which saves a decode now and
-// then; fewer leave less of one epoch's order in the next.
+// More draws keep samples for a shorter time, which saves a decode now and
+// then. Fewer draws carry less of one epoch's order into the next.
 constexpr int kDrawn = 8;
 
 }  // namespace
@@ -108,7 +108,7 @@ void DecodedSampleSet::Remove(Slot slot) {
   for (Wants& wants : wants_) Unwant(wants, slot);
   const auto last = static_cast<Slot>(slots_.size() - 1);
   if (slot != last) {
-    // The last one moves there, and keeps its place in its list.
+    // The last entry moves there, and keeps its place in its list.
     for (Wants& wants : wants_) {
       if (Unwant(wants, last)) Want(wants, slot);
     }

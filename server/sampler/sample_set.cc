@@ -14,7 +14,7 @@ std::uint64_t Pieces(std::uint64_t count, std::uint64_t each) {
   return (count + each - 1) / each;
 }
 
-// The place of the zero of `word` that `rank` other zeros stand below.
+// Returns the place of the zero of `word` that has `rank` zeros below it.
 std::uint64_t ZeroAt(std::uint64_t word, std::uint64_t rank) {
   std::uint64_t zeros = ~word;
   for (; rank > 0; --rank) zeros &= zeros - 1;

@@ -283,7 +283,7 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
       }
       if (members.empty()) continue;
       ASSERT_EQ(order.Left(members[0].number), members[0].unseen.size());
-      // What it could take from the shelf it has not seen.
+      // It counts the decoded samples that the member has not seen.
       std::size_t decoded = 0;
       for (const std::uint64_t sample : members[0].unseen) {
         decoded += order.IsDecoded(sample);

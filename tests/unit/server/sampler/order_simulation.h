@@ -13,8 +13,8 @@ namespace forebay::sampler {
 using Order = std::vector<std::uint64_t>;
 
 // Readers at paces of their own, in simulated time, each a batch at a time. A
-// sample that was not on the shelf when it was asked for is decoded, and on the
-// shelf from when its batch is complete.
+// sample that is not decoded when it is asked for is decoded then. Others find
+// it from when its batch is complete.
 class Simulation {
  public:
   // CPU time, in seconds, of a sample that is decoded, and of any.
