@@ -32,6 +32,12 @@ bool Job::IsCapped() const {
          std::isfinite(changes_.max_cpus.value_or(kNoCap));
 }
 
+void Job::TellCapped() {
+  base::MutexLock lock(&telling_);
+  for (const std::shared_ptr<Loader>& loader : Loaders())
+    loader->SetCapped(IsCapped());
+}
+
 void Job::AddProcess(std::uint32_t pid) {
   base::MutexLock lock(&mutex_);
   ++attached_[pid];
@@ -49,10 +55,13 @@ std::string Job::NextLoaderName() {
 }
 
 void Job::AddLoader(const std::shared_ptr<Loader>& loader) {
-  base::MutexLock lock(&mutex_);
-  std::erase_if(loaders_,
-                [](const std::weak_ptr<Loader>& l) { return l.expired(); });
-  loaders_.push_back(loader);
+  {
+    base::MutexLock lock(&mutex_);
+    std::erase_if(loaders_,
+                  [](const std::weak_ptr<Loader>& l) { return l.expired(); });
+    loaders_.push_back(loader);
+  }
+  TellCapped();
 }
 
 std::vector<std::shared_ptr<Loader>> Job::Loaders() const {

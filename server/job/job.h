@@ -32,16 +32,17 @@ class Job {
 
   // What who attaches says of it. Returns the weight that is in force.
   double Describe(std::string name, double weight);
-  // In force as long as the job lives.
+  // In force as long as the job lives. TellCapped is to follow.
   void Change(const JobChange& change);
-  // Whether it has a cap, of reading or of CPU time.
-  bool IsCapped() const;
+  // Tells the loaders whether the job has a cap, of reading or of CPU time.
+  void TellCapped();
   void AddProcess(std::uint32_t pid);
   // True if that was the last one.
   bool RemoveProcess(std::uint32_t pid);
 
   // "loader N", for a loader without a name.
   std::string NextLoaderName();
+  // Adds a loader, and tells it whether the job has a cap.
   void AddLoader(const std::shared_ptr<Loader>& loader);
   std::vector<std::shared_ptr<Loader>> Loaders() const;
 
@@ -49,9 +50,14 @@ class Job {
   JobSnapshot Snapshot() const;
 
  private:
+  bool IsCapped() const;
+
   const std::uint32_t uid_;
   const std::string key_;
   const schedule::Flow flow_;
+
+  // Held while loaders are told, so that the latest is what they hear last.
+  base::Mutex telling_;
 
   mutable base::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);

@@ -2,7 +2,7 @@
 #define FOREBAY_SERVER_JOB_REGISTRY_H_
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -16,53 +16,46 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
-#include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/dataset_inputs.h"
 #include "server/fetch/sample_reader.h"
 #include "server/job/control.h"
-#include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
 #include "server/job/loader.h"
+#include "server/job/loader_opener.h"
 #include "server/job/snapshot.h"
-#include "server/job/stream_directory.h"
-#include "server/storage/byte_source.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::job {
 
-class Registry;
-
-// One process's part in a job, for as long as this object lives. The registry
-// must outlive it. Thread-safe. OpenLoader and OpenReader block while the
-// dataset is scanned, but not for long once their stop is requested.
+// One process's part in a job, for as long as this object lives. Thread-safe;
+// the caller owns it. The opener outlives it. Open methods block, and fail, as
+// LoaderOpener's do.
 class Attachment {
  public:
-  ~Attachment();
+  // Destruction calls `detach`.
+  Attachment(std::shared_ptr<Job> job, LoaderOpener* opener,
+             std::function<void()> detach)
+      : job_(std::move(job)), opener_(opener), detach_(std::move(detach)) {}
+  ~Attachment() { detach_(); }
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  // The loader is the caller's; the job sees it as long as it lives. Errors:
-  // INVALID_ARGUMENT (a part of the spec; names it) and the dataset room's own,
-  // among them CANCELLED (stopped).
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
       proto::LoaderSpec spec, const dataset::composed::DatasetInputs& inputs,
-      const std::stop_token& stop);
-
-  // Likewise what gives single samples. `decode`: whether images come as
-  // pixels, by the spec's pipeline, or whole if that has no ops.
+      const std::stop_token& stop) {
+    return opener_->OpenLoader(*job_, std::move(spec), inputs, stop);
+  }
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
-      const std::stop_token& stop);
+      const std::stop_token& stop) {
+    return opener_->OpenReader(*job_, spec, inputs, decode, stop);
+  }
 
  private:
-  friend class Registry;
-  Attachment(Registry* registry, std::shared_ptr<Job> job, std::uint32_t pid)
-      : registry_(registry), job_(std::move(job)), pid_(pid) {}
-
-  Registry* const registry_;
   const std::shared_ptr<Job> job_;
-  const std::uint32_t pid_;
+  LoaderOpener* const opener_;
+  const std::function<void()> detach_;
 };
 
 // All jobs of the host. A job lives as long as an attachment to it does.
@@ -73,7 +66,7 @@ class Attachment {
 class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::StreamDeps deps)
-      : deps_(std::move(deps)), datasets_(catalog, deps_.budget) {}
+      : deps_(std::move(deps)), opener_(catalog, deps_) {}
 
   // A job is known by uid and key. Its weight is that of the last who attached,
   // unless it was set.
@@ -90,9 +83,8 @@ class Registry final : public Introspection, public Control {
   // Bytes of all slots that there are now.
   std::uint64_t SlotBytes() const;
 
-  // What went wrong lately without harm, a sentence each, for `forebayctl
-  // doctor`.
-  std::vector<std::string> Warnings() const;
+  // As LoaderOpener's.
+  std::vector<std::string> Warnings() const { return opener_.Warnings(); }
 
   std::vector<JobSnapshot> Snapshot() const override;
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
@@ -100,40 +92,21 @@ class Registry final : public Introspection, public Control {
   absl::Status Change(const std::string& job, const JobChange& change) override;
 
  private:
-  friend class Attachment;
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
-  absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
-      const dataset::composed::DatasetInputs& inputs,
-      const proto::DatasetSpec& spec, const std::stop_token& stop);
-  absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
-      std::uint32_t uid, const proto::LoaderSpec& spec,
-      stream::StreamSpec stream_spec);
-  // Gives the loader that the stream is for a member at the
-  // coordinator of its kind. RESOURCE_EXHAUSTED: no memory for it.
-  absl::Status Coordinate(std::uint32_t uid, stream::StreamSpec* stream_spec);
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // The job with this key or, if none has it, this name: as Control says.
   absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);
-  // Tells the job's loaders whether it has a cap: after a change, and once more
-  // when one was opened.
-  void TellCapped(const Job& job);
 
   const stream::StreamDeps deps_;
-  StreamDirectory streams_;
-  dataset::composed::Composer datasets_;
-  CoordinatorDirectory coordinators_;
-
-  // Held while loaders are told, so that the latest is what they hear last.
-  base::Mutex telling_;
+  LoaderOpener opener_;
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
   schedule::Flow last_flow_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::job

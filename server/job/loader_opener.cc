@@ -1,0 +1,203 @@
+#include "server/job/loader_opener.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/job/spec.h"
+#include "server/pipeline/pipeline.h"
+#include "server/pipeline/random_ops.h"
+#include "server/sample/sample_identity.h"
+#include "server/sampler/sampler.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/read_now.h"
+#include "server/stream/field_type.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::job {
+namespace {
+
+constexpr std::size_t kMaxWarnings = 16;
+
+using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
+
+// Returns `pipeline`, which `spec` was compiled to, or null if the dataset has
+// no image and the spec no ops.
+absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
+                                        const proto::PipelineSpec& spec,
+                                        absl::StatusOr<PipelinePtr> pipeline) {
+  if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
+  if (spec.ops().empty()) return PipelinePtr();
+  return absl::InvalidArgumentError(absl::StrCat(
+      dataset.uri(), ": there is a transform, but no field that is an image"));
+}
+
+// Returns how many samples have some megabytes together, on average: a piece
+// that is read best in one go, and is small beside a page cache.
+std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
+  constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
+  constexpr std::uint64_t kProbes = 1000;
+  const std::uint64_t step =
+      std::max<std::uint64_t>(dataset.size() / kProbes, 1);
+  std::uint64_t bytes = 1;
+  std::uint64_t probes = 1;
+  for (std::uint64_t id = 0; id < dataset.size(); id += step, ++probes) {
+    bytes += dataset.At(id).length;
+  }
+  return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
+}
+
+// Reads the first sample, and blocks for that, where an array's type is known
+// from its bytes alone.
+absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
+    storage::ByteSource& source, schedule::Flow flow,
+    const std::stop_token& stop) {
+  base::Bytes first;
+  if (stream::NeedsFirstSample(dataset)) {
+    storage::ReadRequest request =
+        sample::SampleIdentity(&dataset).RequestFor(0);
+    // The cache would take it for a sample that nobody wants again: no loader
+    // is registered yet.
+    request.sample = {};
+    request.purpose.job = flow;
+    FOREBAY_ASSIGN_OR_RETURN(
+        first, storage::ReadNow(source, std::move(request), stop));
+  }
+  auto types = stream::TypesOf(
+      dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
+      first.span());
+  if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
+  return types;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
+    Job& job, proto::LoaderSpec spec,
+    const dataset::composed::DatasetInputs& inputs,
+    const std::stop_token& stop) {
+  FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
+  // What costs nothing to find wrong comes before the scan.
+  absl::StatusOr<PipelinePtr> compiled =
+      pipeline::Pipeline::Create(spec.pipeline());
+  if (!spec.pipeline().ops().empty()) {
+    FOREBAY_RETURN_IF_ERROR(compiled.status());
+  }
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
+                           OpenDataset(inputs, spec.dataset(), stop));
+  if (spec.sampler().block_samples() == 0) {
+    spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      sampler::Sampler sampler,
+      sampler::Sampler::Create(spec.sampler(), dataset->size()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      PipelinePtr pipeline,
+      PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::vector<stream::FieldType> fields,
+      TypesOf(*dataset, pipeline.get(), *deps_.source, job.flow(), stop));
+  if (spec.name().empty()) spec.set_name(job.NextLoaderName());
+  stream::StreamSpec stream_spec{.dataset = dataset,
+                                 .sampler = sampler,
+                                 .pipeline = std::move(pipeline),
+                                 .fields = std::move(fields),
+                                 .batch = spec.batch(),
+                                 .seed = spec.sampler().seed(),
+                                 .order_member = nullptr};
+  if (sampler.is_coordinated())
+    FOREBAY_RETURN_IF_ERROR(JoinOrder(job.uid(), &stream_spec));
+  FOREBAY_ASSIGN_OR_RETURN(auto stream,
+                           StreamFor(job.uid(), spec, std::move(stream_spec)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<Loader> loader,
+      Loader::Create(spec, std::move(dataset), deps_.budget, std::move(stream),
+                     job.flow()));
+  job.AddLoader(loader);
+  return loader;
+}
+
+absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
+    const Job& job, const proto::LoaderSpec& spec,
+    const dataset::composed::DatasetInputs& inputs, bool decode,
+    const std::stop_token& stop) {
+  PipelinePtr pipeline;
+  if (!spec.pipeline().ops().empty()) {
+    if (!decode)
+      return absl::InvalidArgumentError("a transform is for decoded images");
+    FOREBAY_RETURN_IF_ERROR(pipeline::CheckNothingRandom(spec.pipeline()));
+    FOREBAY_ASSIGN_OR_RETURN(pipeline,
+                             pipeline::Pipeline::Create(spec.pipeline()));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
+                           OpenDataset(inputs, spec.dataset(), stop));
+  FOREBAY_RETURN_IF_ERROR(
+      PipelineFor(*dataset, spec.pipeline(), pipeline).status());
+  return std::make_unique<fetch::SampleReader>(
+      fetch::ReaderSpec{.dataset = std::move(dataset),
+                        .decode = decode,
+                        .pipeline = std::move(pipeline)},
+      fetch::FetchDeps{.source = deps_.source,
+                       .executor = deps_.executor,
+                       .workspaces = deps_.workspaces,
+                       .shared_workspace = deps_.shared_workspace,
+                       .budget = deps_.budget,
+                       .on_changed = deps_.on_changed},
+      job.flow());
+}
+
+absl::StatusOr<std::shared_ptr<const dataset::Dataset>>
+LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
+                          const proto::DatasetSpec& spec,
+                          const std::stop_token& stop) {
+  std::vector<std::string> warnings;
+  auto dataset = datasets_.Open(inputs, spec, *deps_.source, &warnings, stop);
+  base::MutexLock lock(&mutex_);
+  for (std::string& warning : warnings) {
+    spdlog::warn("{}", warning);
+    std::erase(warnings_, warning);
+    warnings_.push_back(std::move(warning));
+    if (warnings_.size() > kMaxWarnings) warnings_.pop_front();
+  }
+  return dataset;
+}
+
+std::vector<std::string> LoaderOpener::Warnings() const {
+  base::MutexLock lock(&mutex_);
+  return {warnings_.begin(), warnings_.end()};
+}
+
+absl::Status LoaderOpener::JoinOrder(std::uint32_t uid,
+                                     stream::StreamSpec* stream_spec) {
+  const std::uint64_t bytes =
+      stream::Coordinator::BytesOfMember(stream_spec->dataset->size());
+  auto reserved = deps_.budget->Reserve(bytes, "the coordinated order");
+  if (!reserved.ok())
+    return base::Annotate(reserved.status(), stream_spec->dataset->uri());
+  const cache::VariantStore* const variants = deps_.variant_store;
+  // The rest is for variants that come or go just now, or are larger.
+  const std::uint64_t room =
+      variants == nullptr ? 0 : variants->variant_capacity() / 16 * 15;
+  stream_spec->order_member =
+      coordinators_.For(uid, *stream_spec, room, deps_.budget)
+          ->Join(*std::move(reserved));
+  stream_spec->sampler = stream_spec->sampler.With(stream_spec->order_member);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<stream::Stream>> LoaderOpener::StreamFor(
+    std::uint32_t uid, const proto::LoaderSpec& spec,
+    stream::StreamSpec stream_spec) {
+  const auto key = StreamKey(uid, spec, *stream_spec.dataset);
+  const auto make = [&] {
+    return stream::Stream::Create(std::move(stream_spec), deps_,
+                                  spec.sharing() == proto::LoaderSpec::LOCKSTEP
+                                      ? stream::SharingMode::kLockstep
+                                      : stream::SharingMode::kElastic);
+  };
+  return key.has_value() ? streams_.Find(*key, make) : make();
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,82 @@
+#ifndef FOREBAY_SERVER_JOB_LOADER_OPENER_H_
+#define FOREBAY_SERVER_JOB_LOADER_OPENER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/base/mutex.h"
+#include "server/dataset/catalog.h"
+#include "server/dataset/composed/composer.h"
+#include "server/dataset/composed/dataset_inputs.h"
+#include "server/fetch/sample_reader.h"
+#include "server/job/coordinator_directory.h"
+#include "server/job/job.h"
+#include "server/job/loader.h"
+#include "server/job/stream_directory.h"
+#include "server/stream/stream_spec.h"
+
+namespace forebay::job {
+
+// Opens loaders, and readers of single samples, for jobs. Gives each part of a
+// spec to the room that checks it. Loaders that may share a stream join one.
+//
+// Thread-safe. The catalog and all of `deps` outlive it and what it opens;
+// loaders and readers belong to the caller. Both Open methods block while the
+// dataset is scanned, but not for long once `stop` is requested. Errors:
+// INVALID_ARGUMENT names the part of the spec that is wrong; RESOURCE_EXHAUSTED
+// says what has no memory; CANCELLED: stopped; else the dataset room's.
+class LoaderOpener {
+ public:
+  LoaderOpener(dataset::Catalog* catalog, stream::StreamDeps deps)
+      : deps_(std::move(deps)), datasets_(catalog, deps_.budget) {}
+
+  // Opens a loader and adds it to `job`. An error adds none.
+  absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
+      Job& job, proto::LoaderSpec spec,
+      const dataset::composed::DatasetInputs& inputs,
+      const std::stop_token& stop);
+
+  // Opens a reader, whose work is charged to `job`. `decode`: images come as
+  // pixels, by the spec's pipeline, or whole if that has no ops.
+  absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
+      const Job& job, const proto::LoaderSpec& spec,
+      const dataset::composed::DatasetInputs& inputs, bool decode,
+      const std::stop_token& stop);
+
+  // The latest harmless faults of datasets, a sentence each, for `forebayctl
+  // doctor`.
+  std::vector<std::string> Warnings() const;
+
+ private:
+  absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
+      const dataset::composed::DatasetInputs& inputs,
+      const proto::DatasetSpec& spec, const std::stop_token& stop);
+  // Makes the loader that the stream is for a member of the coordinated order
+  // of its kind. RESOURCE_EXHAUSTED: no memory for it.
+  absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
+  // Returns the stream that the loader may join or, if there is none, its own.
+  absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
+      std::uint32_t uid, const proto::LoaderSpec& spec,
+      stream::StreamSpec stream_spec);
+
+  const stream::StreamDeps deps_;
+  dataset::composed::Composer datasets_;
+  CoordinatorDirectory coordinators_;
+  StreamDirectory streams_;
+
+  mutable base::Mutex mutex_;
+  std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::job
+
+#endif  // FOREBAY_SERVER_JOB_LOADER_OPENER_H_
