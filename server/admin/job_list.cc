@@ -10,6 +10,7 @@
 #include "proto/shm_layout.h"
 #include "server/admin/cache_status.h"
 #include "server/admin/valid_utf8.h"
+#include "server/stream/stream_snapshot.h"
 
 namespace forebay::admin {
 namespace {
@@ -19,35 +20,8 @@ double CapFromProto(double cap) {
   return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
 }
 
-void Fill(const job::LoaderCounters& in, proto::LoaderCounters* out) {
-  out->set_samples_delivered(in.samples_delivered);
-  out->set_batches_delivered(in.batches_delivered);
-  out->set_bytes_delivered(in.bytes_delivered);
-  out->set_bytes_read(in.bytes_read);
-  out->set_samples_decoded(in.samples_decoded);
-  out->set_samples_substituted(in.samples_substituted);
-  out->set_cpu_nanos(in.cpu_nanos);
-  out->set_trainer_wait_nanos(in.trainer_wait_nanos);
-  out->set_batches_copied(in.batches_copied);
-  out->set_trainer_waiting(in.trainer_waiting);
-}
-
-void Fill(const job::LoaderQueues& in, proto::LoaderQueues* out) {
-  out->set_slots(in.slots);
-  out->set_slots_free(in.slots_free);
-  out->set_slots_filling(in.slots_filling);
-  out->set_slots_ready(in.slots_ready);
-  out->set_slots_leased(in.slots_leased);
-  out->set_reads_in_flight(in.reads_in_flight);
-  out->set_samples_to_decode(in.samples_to_decode);
-  out->set_bytes_in_flight(in.bytes_in_flight);
-  out->set_depth(in.depth);
-  out->set_window_bytes(in.window_bytes);
-  out->set_slots_kept(in.slots_kept);
-}
-
-proto::LoaderSharing::SharingState ToProto(stream::SharingState sharing_state) {
-  switch (sharing_state) {
+proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
+  switch (state) {
     case stream::SharingState::kAlone:
       return proto::LoaderSharing::ALONE;
     case stream::SharingState::kTogether:
@@ -64,10 +38,33 @@ proto::LoaderSharing::SharingState ToProto(stream::SharingState sharing_state) {
   return proto::LoaderSharing::ALONE;
 }
 
-void Fill(const job::LoaderSharing& in, proto::LoaderSharing* out) {
-  out->set_members(in.members);
-  out->set_behind(in.behind);
-  out->set_standing(ToProto(in.sharing_state));
+void FillCounters(const job::LoaderSnapshot& in, proto::LoaderCounters* out) {
+  const stream::MemberCounters& taken = in.stream.taken;
+  out->set_samples_delivered(taken.samples_delivered);
+  out->set_batches_delivered(taken.batches_delivered);
+  out->set_bytes_delivered(taken.bytes_delivered);
+  const stream::Production& made = in.stream.made;
+  out->set_bytes_read(made.bytes_read);
+  out->set_samples_decoded(made.samples_decoded);
+  out->set_samples_substituted(made.samples_substituted);
+  out->set_cpu_nanos(made.cpu_nanos);
+  out->set_trainer_wait_nanos(in.client.wait_nanos);
+  out->set_batches_copied(in.client.batches_copied);
+  out->set_trainer_waiting(in.client.waiting);
+}
+
+void FillQueues(const stream::StreamSnapshot& in, proto::LoaderQueues* out) {
+  out->set_slots(in.slots);
+  out->set_slots_free(in.slot_counts.free);
+  out->set_slots_filling(in.slot_counts.filling);
+  out->set_slots_ready(in.ready());
+  out->set_slots_leased(in.held());
+  out->set_reads_in_flight(in.prefetch.reads_in_flight);
+  out->set_samples_to_decode(in.samples_to_decode);
+  out->set_bytes_in_flight(in.prefetch.bytes_in_flight);
+  out->set_depth(in.depth);
+  out->set_window_bytes(in.prefetch.window);
+  out->set_slots_kept(in.slot_counts.kept);
 }
 
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
@@ -75,13 +72,16 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_uri(ValidUtf8(in.uri));
   out->set_dataset_size(in.dataset_size);
   out->set_batch_size(in.batch_size);
-  out->set_epoch(in.epoch);
-  out->set_position(in.position);
+  out->set_epoch(in.stream.epoch);
+  out->set_position(in.stream.taken.position);
   out->set_samples_per_epoch(in.samples_per_epoch);
-  out->set_running(in.running);
-  Fill(in.counters, out->mutable_counters());
-  Fill(in.queues, out->mutable_queues());
-  Fill(in.sharing, out->mutable_sharing());
+  out->set_running(in.running());
+  FillCounters(in, out->mutable_counters());
+  FillQueues(in.stream, out->mutable_queues());
+  proto::LoaderSharing* const sharing = out->mutable_sharing();
+  sharing->set_members(in.stream.members);
+  sharing->set_behind(in.stream.sharing.behind);
+  sharing->set_standing(ToProto(in.stream.sharing.state));
 }
 
 void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {

@@ -64,7 +64,7 @@ std::optional<proto::Release> Channel::TakeRelease() {
   return release;
 }
 
-ClientTelling Channel::Telling() const {
+ClientReport Channel::client_report() const {
   const proto::ReleaseRing* ring = releases();
   return {
       // First: who says that it has left, or waits, has told all else.

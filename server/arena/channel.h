@@ -16,7 +16,7 @@ namespace forebay::arena {
 
 // A client's own account, beside its releases; only what is its own depends on
 // it.
-struct ClientTelling {
+struct ClientReport {
   bool left = false;  // it takes no more ready entries
   bool waiting = false;
   std::uint32_t taken = 0;  // ready entries
@@ -56,7 +56,7 @@ class Channel {
   // Whether the ring's own words were impossible.
   bool corrupt() const { return corrupt_; }
 
-  ClientTelling Telling() const;
+  ClientReport client_report() const;
 
  private:
   Channel(SharedMemory ready_memory, SharedMemory release_memory,

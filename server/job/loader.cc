@@ -1,6 +1,5 @@
 #include "server/job/loader.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "server/base/index_list.h"
@@ -96,45 +95,13 @@ void Loader::Rest(std::int64_t idle_nanos) {
 bool Loader::HasLeases() { return stream_->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
-  const stream::StreamSnapshot state = stream_->Snapshot(member_);
-  const stream::Production& made = state.made;
-  const stream::MemberCounters& taken = state.taken;
-  const arena::ClientTelling telling = channel_->Telling();
-  LoaderSnapshot snapshot;
-  snapshot.name = spec_.name();
-  snapshot.uri = uri_;
-  snapshot.dataset_size = dataset_->size();
-  snapshot.batch_size = spec_.batch().batch_size();
-  snapshot.epoch = state.epoch;
-  snapshot.position = taken.position;
-  snapshot.samples_per_epoch = stream_->samples_per_epoch();
-  snapshot.running = state.running || taken.ready > 0;
-  snapshot.counters = {.samples_delivered = taken.samples_delivered,
-                       .batches_delivered = taken.batches_delivered,
-                       .bytes_delivered = taken.bytes_delivered,
-                       .bytes_read = made.bytes_read,
-                       .samples_decoded = made.samples_decoded,
-                       .samples_substituted = made.samples_substituted,
-                       .cpu_nanos = made.cpu_nanos,
-                       .trainer_wait_nanos = telling.wait_nanos,
-                       .batches_copied = telling.batches_copied,
-                       .trainer_waiting = telling.waiting};
-  const std::uint32_t ready = std::min(taken.ready, state.leases);
-  snapshot.queues = {.slots = state.slots,
-                     .slots_free = state.slot_counts.free,
-                     .slots_filling = state.slot_counts.filling,
-                     .slots_kept = state.slot_counts.kept,
-                     .slots_ready = ready,
-                     .slots_leased = state.leases - ready,
-                     .depth = state.depth,
-                     .reads_in_flight = state.prefetch.reads_in_flight,
-                     .samples_to_decode = state.samples_to_decode,
-                     .bytes_in_flight = state.prefetch.bytes_in_flight,
-                     .window_bytes = state.prefetch.window};
-  snapshot.sharing = {.members = state.members,
-                      .behind = state.sharing.behind,
-                      .sharing_state = state.sharing.state};
-  return snapshot;
+  return {.name = spec_.name(),
+          .uri = uri_,
+          .dataset_size = dataset_->size(),
+          .batch_size = spec_.batch().batch_size(),
+          .samples_per_epoch = stream_->samples_per_epoch(),
+          .stream = stream_->Snapshot(member_),
+          .client = channel_->client_report()};
 }
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {

@@ -103,7 +103,7 @@ std::uint64_t Registry::SlotBytes() const {
   for (const std::shared_ptr<Job>& job : Jobs()) {
     for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
       if (counted.insert(loader->stream()).second)
-        bytes += loader->slot_bytes() * loader->Snapshot().queues.slots;
+        bytes += loader->slot_bytes() * loader->Snapshot().stream.slots;
     }
   }
   return bytes;
@@ -130,7 +130,7 @@ absl::StatusOr<PeekedBatch> Registry::Peek(const std::string& job,
   std::vector<std::string> seen;
   for (const std::shared_ptr<Loader>& l : found->Loaders()) {
     seen.push_back(l->name());
-    if (loader.empty() ? l->Snapshot().running : l->name() == loader)
+    if (loader.empty() ? l->Snapshot().running() : l->name() == loader)
       return l->Peek();
   }
   const std::string wanted =

@@ -8,61 +8,25 @@
 
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/arena/channel.h"
 #include "server/base/memory_budget.h"
 #include "server/schedule/flow.h"
-#include "server/stream/sharing_state.h"
+#include "server/stream/stream_snapshot.h"
 
 namespace forebay::job {
 
-// Totals since a loader was opened. What the client says of itself is not
-// checked.
-struct LoaderCounters {
-  std::uint64_t samples_delivered = 0;
-  std::uint64_t batches_delivered = 0;
-  std::uint64_t bytes_delivered = 0;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;
-  std::uint64_t samples_substituted = 0;
-  std::uint64_t cpu_nanos = 0;
-  std::uint64_t trainer_wait_nanos = 0;  // said by the client
-  std::uint64_t batches_copied = 0;      // said by the client
-  bool trainer_waiting = false;          // said by the client
-};
-
-// What of a loader is where, at one moment.
-struct LoaderQueues {
-  std::uint32_t slots = 0;
-  std::uint32_t slots_free = 0;
-  std::uint32_t slots_filling = 0;
-  std::uint32_t slots_kept = 0;  // finished, for who may come to them
-  std::uint32_t slots_ready = 0;
-  std::uint32_t slots_leased = 0;
-  std::uint32_t depth = 0;  // batches that may be in the making or ready
-  std::uint32_t reads_in_flight = 0;
-  std::uint32_t samples_to_decode = 0;
-  std::uint64_t bytes_in_flight = 0;
-  std::uint64_t window_bytes = 0;  // that may be
-};
-
-// How a loader stands to others that get the same batches.
-struct LoaderSharing {
-  std::uint32_t members = 0;  // that have an epoch under way, itself included
-  std::uint64_t behind = 0;   // samples, of who is ahead of all
-  stream::SharingState sharing_state = stream::SharingState::kAlone;
-};
-
+// A loader at one moment, with totals since it was opened.
 struct LoaderSnapshot {
   std::string name;
   std::string uri;
   std::uint64_t dataset_size = 0;
   std::uint32_t batch_size = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  // samples of this rank delivered in this epoch
   std::uint64_t samples_per_epoch = 0;
-  bool running = false;
-  LoaderCounters counters;
-  LoaderQueues queues;
-  LoaderSharing sharing;
+  stream::StreamSnapshot stream;
+  arena::ClientReport client;  // unchecked
+
+  // Whether an epoch is under way, or batches of one are still to be taken.
+  bool running() const { return stream.running || stream.taken.ready > 0; }
 };
 
 struct JobSnapshot {

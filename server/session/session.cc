@@ -323,14 +323,14 @@ absl::Status Session::CloseLoader(std::uint64_t id,
 
 absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
-  const job::LoaderCounters counters = loader->Snapshot().counters;
-  stats.set_samples_delivered(counters.samples_delivered);
-  stats.set_batches_delivered(counters.batches_delivered);
-  stats.set_bytes_delivered(counters.bytes_delivered);
-  stats.set_bytes_read(counters.bytes_read);
-  stats.set_samples_decoded(counters.samples_decoded);
-  stats.set_samples_substituted(counters.samples_substituted);
-  stats.set_cpu_nanos(counters.cpu_nanos);
+  const stream::StreamSnapshot snapshot = loader->Snapshot().stream;
+  stats.set_samples_delivered(snapshot.taken.samples_delivered);
+  stats.set_batches_delivered(snapshot.taken.batches_delivered);
+  stats.set_bytes_delivered(snapshot.taken.bytes_delivered);
+  stats.set_bytes_read(snapshot.made.bytes_read);
+  stats.set_samples_decoded(snapshot.made.samples_decoded);
+  stats.set_samples_substituted(snapshot.made.samples_substituted);
+  stats.set_cpu_nanos(snapshot.made.cpu_nanos);
   return absl::OkStatus();
 }
 

@@ -79,11 +79,7 @@ struct MemberView {
   std::optional<BatchRequest> request = std::nullopt;
 };
 
-// What member number `own` of the running ones shares with the others.
-struct Sharing {
-  std::uint64_t behind = 0;  // samples between it and the first member
-  SharingState state = SharingState::kAlone;
-};
+// Returns what member number `own` of the running ones shares with the others.
 Sharing SharingOf(absl::Span<const MemberView> running, std::size_t own);
 
 }  // namespace forebay::stream

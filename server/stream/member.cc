@@ -73,7 +73,7 @@ void Member::Close(const absl::Status& status) {
 
 absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   // Before what it took is looked up: then that is all that it ever takes.
-  const bool left = channel_->Telling().left;
+  const bool left = channel_->client_report().left;
   Account();
   left_ = left_ || left;
   if (left_) GiveBackUntaken(pool);
@@ -109,7 +109,7 @@ void Member::SetLooking(bool looks) {
 
 const MemberCounters& Member::Account() {
   const auto known = static_cast<std::uint32_t>(taken_);
-  const std::uint32_t taken = left_ ? known : channel_->Telling().taken;
+  const std::uint32_t taken = left_ ? known : channel_->client_report().taken;
   while (!untaken_.empty() && static_cast<std::uint32_t>(taken_) != taken) {
     const PublishedEntry& entry = untaken_.front();
     counters_.samples_delivered += entry.samples;

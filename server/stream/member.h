@@ -20,25 +20,9 @@
 #include "server/stream/epoch_next_use.h"
 #include "server/stream/next_use_registrations.h"
 #include "server/stream/pace.h"
+#include "server/stream/stream_snapshot.h"
 
 namespace forebay::stream {
-
-// Counts the batches that one member took.
-struct MemberCounters {
-  std::uint64_t samples_delivered = 0;
-  std::uint64_t batches_delivered = 0;
-  std::uint64_t bytes_delivered = 0;
-  std::uint64_t position = 0;  // samples delivered in the epoch under way
-  std::uint32_t ready = 0;     // batches published and not taken
-};
-
-// Counts the work done for one member: its part of work done for several.
-struct Production {
-  std::uint64_t bytes_read = 0;
-  std::uint64_t samples_decoded = 0;  // from encoded bytes
-  std::uint64_t samples_substituted = 0;
-  std::uint64_t cpu_nanos = 0;
-};
 
 // A loader in a stream: its position in the epoch, its pace, and the account of
 // the batches that it took. A batch counts as delivered when the client says

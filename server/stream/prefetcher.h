@@ -15,16 +15,10 @@
 #include "server/stream/read_budget.h"
 #include "server/stream/read_request_builder.h"
 #include "server/stream/read_window.h"
+#include "server/stream/stream_snapshot.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
-
-// The reads of a stream that are in flight.
-struct PrefetchSnapshot {
-  std::uint64_t window = 0;  // bytes that may be in flight
-  std::uint32_t reads_in_flight = 0;
-  std::uint64_t bytes_in_flight = 0;  // until they are decoded
-};
 
 // Requests the samples of the batches in flight, in order, while the read
 // window (ReadWindow) and the memory budget have room. Samples that caps may

@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STREAM_SHARING_STATE_H_
 #define FOREBAY_SERVER_STREAM_SHARING_STATE_H_
 
+#include <cstdint>
+
 namespace forebay::stream {
 
 // What a member shares with the other members of its stream.
@@ -11,6 +13,12 @@ enum class SharingState {
   kCatching,  // behind, and all batches are made for it until it has caught up
   kYielding,  // ahead, and waits for a member that catches up
   kApart,     // has batches made for itself alone
+};
+
+// A member beside the others of its stream.
+struct Sharing {
+  std::uint64_t behind = 0;  // samples between it and the first member
+  SharingState state = SharingState::kAlone;
 };
 
 }  // namespace forebay::stream

@@ -31,25 +31,10 @@
 #include "server/stream/sample_maker.h"
 #include "server/stream/sharing_mode.h"
 #include "server/stream/slot_reservation.h"
+#include "server/stream/stream_snapshot.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
-
-// The state of a stream at one moment, as one of its members sees it.
-struct StreamSnapshot {
-  std::uint64_t epoch = 0;
-  bool running = false;
-  std::uint32_t slots = 0;
-  arena::SlotCounts slot_counts;
-  std::uint32_t leases = 0;  // the member's
-  std::uint32_t depth = 0;   // batches that may be in flight or ready
-  PrefetchSnapshot prefetch;
-  std::uint32_t samples_to_decode = 0;
-  Production made;  // for the member
-  MemberCounters taken;
-  std::uint32_t members = 0;  // that have an epoch under way
-  Sharing sharing;
-};
 
 // Where a member begins an epoch.
 struct EpochStart {

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       Require(++taken <= forebay::proto::kReleaseCapacity);
       ended += pool.Release(release->slot, release->generation, kHolder);
     }
-    static_cast<void>((*channel)->Telling());
+    static_cast<void>((*channel)->client_report());
     if ((*channel)->corrupt()) break;
   }
   Require(ended + pool.Leases(kHolder) == kSlots);

@@ -68,30 +68,28 @@ inline job::JobSnapshot ResnetJob() {
   train.uri = "/data/train";
   train.dataset_size = 1000;
   train.batch_size = 4;
-  train.epoch = 2;
-  train.position = 500;
   train.samples_per_epoch = 1000;
-  train.running = true;
-  train.counters.samples_delivered = 2500;
-  train.counters.batches_delivered = 625;
-  train.counters.bytes_delivered = 5'000'000'000;
-  train.counters.bytes_read = 117'500'000;
-  train.counters.samples_decoded = 1250;
-  train.counters.cpu_nanos = 3'000'000'000;
-  train.counters.trainer_wait_nanos = 250'000'000;
-  train.queues.slots = 9;
-  train.queues.slots_filling = 1;
-  train.queues.slots_ready = 2;
-  train.queues.slots_leased = 1;
-  train.queues.slots_kept = 5;
-  train.queues.depth = 3;
-  train.queues.reads_in_flight = 3;
-  train.queues.samples_to_decode = 1;
-  train.queues.bytes_in_flight = 188'000;
-  train.queues.window_bytes = 16 << 20;
-  train.sharing = {.members = 3,
-                   .behind = 1234,
-                   .sharing_state = stream::SharingState::kTrailing};
+  train.stream.epoch = 2;
+  train.stream.running = true;
+  train.stream.taken = {.samples_delivered = 2500,
+                        .batches_delivered = 625,
+                        .bytes_delivered = 5'000'000'000,
+                        .position = 500,
+                        .ready = 2};
+  train.stream.made = {.bytes_read = 117'500'000,
+                       .samples_decoded = 1250,
+                       .cpu_nanos = 3'000'000'000};
+  train.stream.slots = 9;
+  train.stream.slot_counts = {.filling = 1, .kept = 5};
+  train.stream.leases = 3;
+  train.stream.depth = 3;
+  train.stream.prefetch = {
+      .window = 16 << 20, .reads_in_flight = 3, .bytes_in_flight = 188'000};
+  train.stream.samples_to_decode = 1;
+  train.stream.members = 3;
+  train.stream.sharing = {.behind = 1234,
+                          .state = stream::SharingState::kTrailing};
+  train.client.wait_nanos = 250'000'000;
   job::LoaderSnapshot val;
   val.name = "val";
   val.uri = "/data/val\xff";  // not UTF-8

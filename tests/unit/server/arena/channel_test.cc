@@ -103,11 +103,11 @@ TEST_F(ChannelTest, HandsOnWhatTheClientSaysOfItself) {
   release_->taken.store(17);
   release_->wait_nanos.store(123456789012);
   release_->batches_copied.store(5);
-  const ClientTelling telling = channel_->Telling();
-  EXPECT_TRUE(telling.waiting);
-  EXPECT_EQ(telling.taken, 17);
-  EXPECT_EQ(telling.wait_nanos, 123456789012);
-  EXPECT_EQ(telling.batches_copied, 5);
+  const ClientReport report = channel_->client_report();
+  EXPECT_TRUE(report.waiting);
+  EXPECT_EQ(report.taken, 17);
+  EXPECT_EQ(report.wait_nanos, 123456789012);
+  EXPECT_EQ(report.batches_copied, 5);
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ void ServerTest::PassTime(std::int64_t nanos) {
   OnLoop([&] { server_->Tick(); });
 }
 
-job::LoaderQueues ServerTest::Queues() const {
-  return registry_->Snapshot().at(0).loaders.at(0).queues;
+stream::StreamSnapshot ServerTest::StreamState() const {
+  return registry_->Snapshot().at(0).loaders.at(0).stream;
 }
 
 void ServerTest::AwaitNothingLeft() {

@@ -77,7 +77,7 @@ class ServerTest : public testing::Test {
   // Time goes on by so much, and the server looks at it.
   void PassTime(std::int64_t nanos);
   // Of the only loader.
-  job::LoaderQueues Queues() const;
+  stream::StreamSnapshot StreamState() const;
   // Waits until all that clients had is gone.
   void AwaitNothingLeft();
 

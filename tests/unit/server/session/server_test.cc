@@ -193,13 +193,13 @@ TEST_F(ServerTest, TakesBackWhatAClientThatLeftNeverTook) {
 
     client.HangUp();
     AwaitIdleLoop();
-    EXPECT_GT(Queues().slots_ready, 0);
-    EXPECT_EQ(Queues().slots_leased, 1);
+    EXPECT_GT(StreamState().ready(), 0);
+    EXPECT_EQ(StreamState().held(), 1);
 
     release->left.store(1);
     PassTime(0);
-    EXPECT_EQ(Queues().slots_ready, 0);
-    EXPECT_EQ(Queues().slots_leased, 1);
+    EXPECT_EQ(StreamState().ready(), 0);
+    EXPECT_EQ(StreamState().held(), 1);
     EXPECT_EQ(server_->sessions(), 1);
 
     release->Push({.slot = taken.slot, .generation = taken.generation});
