@@ -53,8 +53,8 @@ class GrpcAdminServer final : public AdminServer {
   std::unique_ptr<PeerListener> listener_;
 };
 
-// Keeps gRPC's library from ending with the last server: that joins a poller of
-// its own which may sleep for ten seconds.
+// Keeps gRPC's library from ending with the last server: that would join a
+// poller, which may sleep for ten seconds.
 void KeepGrpc() {
   static const bool kept = (grpc_init(), true);
   static_cast<void>(kept);

@@ -34,7 +34,7 @@ void AddClasses(const std::vector<std::string>& classes,
   for (const std::string& name : classes) chunk->add_classes(name);
 }
 
-// Holds one of the few places for copies of batches, if there is one.
+// Admits a copy of a batch, if there are not too many at once.
 class PeekPlace {
  public:
   explicit PeekPlace(std::atomic<int>* taken)

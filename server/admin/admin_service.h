@@ -11,11 +11,11 @@ class Service;
 
 namespace forebay::admin {
 
-// The gRPC service of admin.proto: asks, translates and answers. Thread-safe.
-// What it is given must outlive it; the caller owns it. A call blocks while its
-// client is slow to read, and at most two batches are copied out at a time
-// (RESOURCE_EXHAUSTED for a third). Errors are those of job::Introspection and
-// job::Control.
+// Returns the gRPC service of admin.proto: it asks the rooms, translates and
+// answers. Thread-safe. The caller owns it; the subjects outlive it. A call
+// blocks while its client is slow to read. At most two batches are copied out
+// at a time (RESOURCE_EXHAUSTED for a third). Errors: those of
+// job::Introspection and job::Control.
 std::unique_ptr<grpc::Service> NewAdminService(Subjects subjects);
 
 }  // namespace forebay::admin

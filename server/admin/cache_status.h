@@ -11,11 +11,10 @@
 
 namespace forebay::admin {
 
-// Translations of what the cache says into the messages of admin.proto.
+// Translate the cache's snapshots into the messages of admin.proto.
 // Thread-safe; nothing blocks or fails.
 
-// What the cache counted of each job in `jobs`; of one that has read nothing
-// yet, zeros.
+// Jobs that have read nothing yet get zeros.
 proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
                            const std::vector<job::JobSnapshot>& jobs);
 proto::DiskTierStatus ToProto(const cache::disk::Snapshot& snapshot);

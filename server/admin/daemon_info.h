@@ -10,17 +10,16 @@
 
 namespace forebay::admin {
 
-// By what local files are read.
+// How local files are read.
 struct LocalReadsInfo {
-  bool io_uring = false;  // through a ring; else by threads
+  bool io_uring = false;  // else by threads
   std::uint32_t threads = 0;
-  std::string
-      refusal;  // why there is no io_uring; empty: there is, or it is off
+  std::string refusal;  // why io_uring is not used; empty: it is, or it is off
 };
 
 // Requests to buckets and web servers since the start: see admin.proto.
 struct RemoteRequestsInfo {
-  std::uint64_t job = 0;  // a JobSnapshot's flow; 0: none's in particular
+  std::uint64_t job = 0;  // a JobSnapshot's flow; 0: of no job
   std::uint64_t reads = 0;
   std::uint64_t lists = 0;
   std::uint64_t others = 0;
@@ -30,26 +29,26 @@ struct RemoteRequestsInfo {
   std::uint64_t bytes = 0;
 };
 
-// What the daemon says of itself as a whole, now.
+// The daemon as a whole, at one moment.
 struct DaemonInfo {
   std::string version;
   double uptime_seconds = 0;
   std::string runtime_dir;
   std::string config_file;           // empty: none
-  std::string index_directory;       // empty: kept in memory only
+  std::string index_directory;       // empty: indexes are in memory only
   std::uint64_t memory_limit = 0;    // bytes, of the budget
   std::uint64_t memory_used = 0;     // bytes reserved
   std::uint64_t memory_slots = 0;    // bytes, part of memory_used
-  std::uint64_t memory_cache = 0;    // bytes, likewise
+  std::uint64_t memory_cache = 0;    // bytes, part of memory_used
   std::uint32_t workers = 0;         // threads that decode and transform
-  std::uint32_t workers_busy = 0;    // of them
-  std::uint64_t tasks_queued = 0;    // not yet with a worker
-  std::uint64_t read_cpu_nanos = 0;  // on reading, memory included
+  std::uint32_t workers_busy = 0;    // part of workers
+  std::uint64_t tasks_queued = 0;    // waiting for a worker
+  std::uint64_t read_cpu_nanos = 0;  // of reads, from memory too
   std::uint32_t sessions = 0;        // connected trainers
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
   LocalReadsInfo local_reads;
-  std::string bucket_credentials;  // in whose name; empty: none opened yet
+  std::string bucket_credentials;  // whose they are; empty: no bucket opened
   std::vector<RemoteRequestsInfo> remote_requests;  // one a job
   std::vector<std::string> warnings;                // one sentence each
 };

@@ -11,9 +11,9 @@
 
 namespace forebay::admin {
 
-// Translations of what the rooms say into the messages of admin.proto, with
-// text made valid UTF-8 and no cap as 0, and of what they are told out of them.
-// Thread-safe; nothing blocks or fails.
+// Translate the rooms' snapshots into the messages of admin.proto, and requests
+// back. Text is made valid UTF-8, and no cap is 0. Thread-safe; nothing blocks
+// or fails.
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
                        const cache::Snapshot& cache,
                        const std::vector<RemoteRequestsInfo>& requests = {});

@@ -18,7 +18,7 @@
 namespace forebay::admin {
 namespace {
 
-// How long to leave the socket alone when the process has no descriptor left.
+// The pause before another accept when the process has no descriptor left.
 constexpr int kOutOfDescriptorsMillis = 100;
 constexpr int kBacklog = 16;
 
@@ -49,7 +49,7 @@ absl::StatusOr<base::Fd> Bind(const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::ErrnoStatus(errno, path);
   }
-  // Until it listens nobody can connect, so the mode is there in time.
+  // No process can connect before listen(), so the mode is set in time.
   if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) !=
           0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), kBacklog) != 0) {

@@ -36,8 +36,8 @@ const char* KindName(proto::FieldKind kind) {
   return nullptr;
 }
 
-// Checks every number of `field` before it is used. `data_bytes` is what lies
-// behind the header.
+// Checks every number of `field` before it is used. `data_bytes` follow the
+// header.
 absl::Status DescribeField(const proto::FieldLayout& field,
                            std::uint64_t data_bytes,
                            proto::PeekChunk::Field* out) {

@@ -9,11 +9,11 @@
 
 namespace forebay::admin {
 
-// Describes the batch in `slot`, a copy of a slot: fills `chunk->fields` (their
-// offsets count from the data's start, just behind the slot's header) and
-// `chunk->total_bytes`, the length of the data up to the end of the last field.
-// Thread-safe; does not block. INTERNAL when the header makes no sense: the
-// copy may have been torn, so nothing of it is believed.
+// Describes the batch in `slot`, a copy of a slot. Fills `chunk->fields`, whose
+// offsets count from the end of the slot's header. Fills `chunk->total_bytes`,
+// the length of the data up to the end of the last field. Thread-safe; does not
+// block. INTERNAL: the header makes no sense; the copy may be torn, so every
+// number is checked.
 absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
                           proto::PeekChunk* chunk);
 

@@ -15,12 +15,12 @@ namespace forebay::admin {
 
 // Called from any thread, at most a few times a second; must not block for I/O.
 using CacheInfoSource = std::function<cache::Snapshot()>;
-// Nullopt: there is no such tier.
+// Returns nullopt if there is no such tier.
 using DiskTierInfoSource =
     std::function<std::optional<cache::disk::Snapshot>()>;
 
-// What the service tells of, and what it changes. All are there, belong to
-// others, and outlive it.
+// What the service reports and changes. None is null; all belong to others and
+// outlive it.
 struct Subjects {
   const job::Introspection* jobs = nullptr;
   job::Control* control = nullptr;

@@ -46,7 +46,7 @@ void Channel::PublishError(const absl::Status& error, std::uint64_t epoch) {
 
 void Channel::RaiseEvent() {
   const std::uint64_t one = 1;
-  // It can only fail when the counter is full, and then it is raised.
+  // Fails only when the counter is full; the event is raised then.
   [[maybe_unused]] const ssize_t n = write(event_.get(), &one, sizeof(one));
 }
 
@@ -67,7 +67,7 @@ std::optional<proto::Release> Channel::TakeRelease() {
 ClientReport Channel::client_report() const {
   const proto::ReleaseRing* ring = releases();
   return {
-      // First: who says that it has left, or waits, has told all else.
+      // First: a client writes all else before it says that it left or waits.
       .left = ring->left.load(std::memory_order_seq_cst) != 0,
       .waiting = ring->waiting.load(std::memory_order_seq_cst) != 0,
       .taken = ring->taken.load(std::memory_order_relaxed),

@@ -14,8 +14,8 @@
 
 namespace forebay::arena {
 
-// A client's own account, beside its releases; only what is its own depends on
-// it.
+// What a client says of itself, beside its releases. Only the client's own
+// batches and figures depend on it.
 struct ClientReport {
   bool left = false;  // it takes no more ready entries
   bool waiting = false;
@@ -25,14 +25,15 @@ struct ClientReport {
 };
 
 // The daemon's end of one member's ready and release rings.
-// Publish and the releases may be used by different threads, each by one at a
-// time; the rest is thread-safe. Owns the rings. Does not block. Errors:
-// creation only (see SharedMemory).
+//
+// One thread at a time publishes, and one at a time takes releases; the rest is
+// thread-safe. Owns the rings. Does not block. Errors: Create's (see
+// SharedMemory).
 class Channel {
  public:
   static absl::StatusOr<std::unique_ptr<Channel>> Create();
 
-  // What the client is sent.
+  // Descriptors for the client.
   int ready_fd() const { return ready_memory_.fd(); }
   int release_fd() const { return release_memory_.fd(); }
   // Readable when the client has pushed releases.
@@ -44,16 +45,17 @@ class Channel {
   // Entries published so far.
   std::uint32_t published() const { return ready()->tail.load(); }
 
-  // Tells the client whether its releases are looked for, or event_fd is waited
-  // for.
+  // Tells the client whether the daemon looks for its releases, or waits for
+  // event_fd.
   void SetLooking(bool looking) { ready()->looking.store(looking ? 1 : 0); }
-  // As if the client had pushed releases.
+  // Acts as if the client had pushed releases.
   void RaiseEvent();
   // Resets event_fd before the releases are taken.
   void ClearEvent();
-  // The next release; nullopt when there is none. The client's word, unchecked.
+  // Returns the next release, as the client wrote it, unchecked, or nullopt if
+  // there is none.
   std::optional<proto::Release> TakeRelease();
-  // Whether the ring's own words were impossible.
+  // Whether the ring's counters were impossible.
   bool corrupt() const { return corrupt_; }
 
   ClientReport client_report() const;

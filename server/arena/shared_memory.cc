@@ -16,16 +16,16 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr int kMadviseCollapse = 25;  // MADV_COLLAPSE, which old headers lack
 
-// Makes huge pages of all memory that fills them, which saves faults, page
+// Makes huge pages of all memory that fills them. These save faults, page
 // tables and address translations here and in every client. Only a hint: the
-// kernel may have none, and before Linux 6.1 knows no way to ask that the
-// system's policy for shared memory does not overrule.
+// kernel may have none. Before Linux 6.1 the system's policy for shared memory
+// overrules every request.
 void AskForHugePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
   const std::uint64_t whole =
       bytes / proto::kHugePageBytes * proto::kHugePageBytes;
   if (whole == 0) return;
   madvise(data, whole, MADV_HUGEPAGE);
-  // Only where there is a page already does the kernel look for more.
+  // The kernel collapses only where there is a page already.
   for (std::uint64_t at = 0; at < whole; at += proto::kHugePageBytes) {
     if (fallocate(fd, 0, static_cast<off_t>(at), kPage) != 0) return;
   }
@@ -33,7 +33,7 @@ void AskForHugePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
 }
 
 absl::Status PopulatePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
-  // Present in Linux 5.14 and later; Debian 12's headers have it.
+  // In Linux 5.14 and later; Debian 12's headers have it.
   if (madvise(data, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     return absl::ResourceExhaustedError(
         "no memory for a shared slot: the system or its cgroup has none left");

@@ -8,21 +8,23 @@
 
 namespace forebay::arena {
 
-// What a client can do with memory that it was given the descriptor of.
+// What a client can do with memory whose descriptor it has.
 enum class ClientAccess {
   kRead,       // map it for reading, or privately; never change what others see
   kReadWrite,  // write into it
 };
 
 // Memory that is shared with clients by descriptor: a memfd, mapped here for
-// writing, whose size is sealed and whose pages exist from the start, so that
-// no access to it can fault. The mapping may be written by any thread; the
-// object itself is not thread-safe. It owns descriptor and mapping; the memory
-// lives until the clients' mappings are gone too. Create blocks while pages are
-// cleared. Errors: RESOURCE_EXHAUSTED, INTERNAL.
+// writing. Its size is sealed and its pages exist from the start, so that no
+// access can fault.
+//
+// Any thread may write into the mapping; the object itself is not thread-safe.
+// Owns descriptor and mapping; the memory lives until the clients' mappings are
+// gone too. Create blocks while pages are cleared. Errors: RESOURCE_EXHAUSTED,
+// INTERNAL.
 class SharedMemory {
  public:
-  // `name` shows up in /proc/PID/maps. `bytes` is rounded up to whole pages.
+  // `name` appears in /proc/PID/maps. `bytes` is rounded up to whole pages.
   static absl::StatusOr<SharedMemory> Create(const char* name,
                                              std::uint64_t bytes,
                                              ClientAccess access);

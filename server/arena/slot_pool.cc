@@ -11,9 +11,9 @@ namespace forebay::arena {
 
 absl::StatusOr<std::vector<SharedMemory>> SlotPool::MakeMemory(
     std::uint32_t slots, std::uint64_t slot_bytes) {
-  // Clearing so many pages takes a core tens of milliseconds a slot, and a
-  // trainer waits for its first batch: all at once, or one after the other
-  // where there are no threads to be had.
+  // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
+  // waits for its first batch. So all slots are made at once, or one after the
+  // other where the system has no threads left.
   std::vector<std::future<absl::StatusOr<SharedMemory>>> making;
   making.reserve(slots);
   for (std::uint32_t i = 0; i < slots; ++i) {

@@ -11,26 +11,27 @@
 
 namespace forebay::arena {
 
-// Who can hold a lease: the members of a stream, numbered by it.
+// A member of a stream, which can hold leases. The stream numbers its members.
 using MemberId = std::uint32_t;
 
 struct SlotCounts {
   std::uint32_t free = 0;
   std::uint32_t filling = 0;
-  std::uint32_t kept = 0;    // finished, and leased by nobody
+  std::uint32_t kept = 0;    // finished, and not leased
   std::uint32_t leased = 0;  // finished, and leased
 };
 
-// The slots of one stream and the book of their leases. A slot goes free ->
-// filling -> finished -> free; while it is finished it may be leased to several
-// holders, again and again. The book is the daemon's own: what a client says is
-// checked against it, and a dead client's leases are ended from it. Not
-// thread-safe: the stream guards it; slots' memory may be written by any thread
-// while filling. Owns the memory, which whoever makes it has reserved. Only
-// MakeMemory blocks (see SharedMemory); errors: RESOURCE_EXHAUSTED.
+// The slots of one stream and the record of their leases. A slot goes free ->
+// filling -> finished -> free. While it is finished, several members may lease
+// it, again and again. The record is the daemon's own: it checks what clients
+// say, and ends a dead client's leases.
+//
+// Not thread-safe: the stream guards it. Any thread may write into a slot's
+// memory while it is filling. Owns the memory; the caller of MakeMemory has
+// reserved it. Only MakeMemory blocks, and fails, as SharedMemory does.
 class SlotPool {
  public:
-  // Memory for so many slots, for Add.
+  // Makes memory for so many slots, for Add.
   static absl::StatusOr<std::vector<SharedMemory>> MakeMemory(
       std::uint32_t slots, std::uint64_t slot_bytes);
 
@@ -49,31 +50,33 @@ class SlotPool {
   }
   SlotCounts Counts() const;
 
-  // More slots, which are free.
+  // Adds slots, which are free.
   void Add(std::vector<SharedMemory> memory);
-  // The slot of the highest number goes, if it is free.
+  // Removes the slot of the highest number. Returns false if there is none, or
+  // it is not free.
   bool RemoveLast();
-  // A free slot starts to be filled, under a new generation.
+  // Starts to fill a free slot, under a new generation. Returns nullopt if none
+  // is free.
   std::optional<std::uint32_t> Take();
-  // A filling slot becomes free again.
+  // Makes a filling slot free again.
   void Abandon(std::uint32_t slot);
-  // A filling slot is finished.
+  // Makes a filling slot finished.
   void Finish(std::uint32_t slot);
-  // A finished slot that nobody has leased becomes free.
+  // Makes a finished slot without leases free.
   void Free(std::uint32_t slot);
 
-  // One more lease on a finished slot; false if it is not.
+  // Adds a lease on a slot. Returns false if it is not finished.
   bool Lease(std::uint32_t slot, MemberId holder);
-  // Whether anybody has leased it.
+  // Whether any member has leased the slot.
   bool IsLeased(std::uint32_t slot) const {
     return !slots_[slot].holders.empty();
   }
-  // Ends one lease. False if `holder` has none on this generation of this slot:
-  // any numbers may be passed.
+  // Ends one lease. Returns false if `holder` has none on this generation of
+  // this slot. Any numbers may be passed.
   bool Release(std::uint32_t slot, std::uint32_t generation, MemberId holder);
-  // Ends all leases of a holder.
+  // Ends all leases of a member.
   void ReleaseAll(MemberId holder);
-  // How many the holder has.
+  // The number of the member's leases.
   std::uint32_t Leases(MemberId holder) const;
 
  private:

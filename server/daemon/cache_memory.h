@@ -8,10 +8,10 @@
 
 namespace forebay::daemon {
 
-// What `cache.memory` comes to where `memory.limit` is so many bytes: a size, a
-// share of the limit, "0", or "auto": a quarter of the limit, or less, so that
-// enough is left for the loaders of a small host. Thread-safe; never blocks.
-// INVALID_ARGUMENT quotes the text.
+// Returns the bytes that `cache.memory` means where `memory.limit` is `limit`
+// bytes. It is a size, a share of the limit, "0", or "auto": a quarter of the
+// limit, or less, so that enough is left for the loaders of a small host.
+// Thread-safe; never blocks. INVALID_ARGUMENT quotes the text.
 absl::StatusOr<std::uint64_t> CacheMemory(std::string_view setting,
                                           std::uint64_t limit);
 

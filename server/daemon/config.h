@@ -18,7 +18,7 @@ namespace forebay::daemon {
 // that names the file, the key and the line.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
 
-// The same for text that is there already; `name` stands for the file.
+// The same for a text; `name` stands for the file.
 absl::StatusOr<proto::Config> ParseConfig(std::string_view toml,
                                           std::string_view name);
 

@@ -10,16 +10,16 @@
 
 namespace forebay::daemon {
 
-// What config.proto says of its keys in words: which there are, and which
-// values they take. A key's name is its path, such as "memory.limit".
-// Thread-safe; nothing blocks. The checks fail with INVALID_ARGUMENT, in words
-// that continue "memory.limit ".
+// The keys of config.proto, and the values that its comments allow. A key's
+// name is its path, such as "memory.limit". Thread-safe; nothing blocks. The
+// checks fail with INVALID_ARGUMENT, in words that continue "memory.limit ".
 
-// Every table ("memory") and key ("memory.limit"), in the schema's order.
+// Returns every table ("memory") and key ("memory.limit"), in the schema's
+// order.
 std::vector<std::string> ConfigKeys();
 
-// The key or table that `name` was probably meant to be; empty when none is
-// near.
+// Returns the key or table that `name` is probably meant to be, or an empty
+// text if none is near.
 std::string NearestConfigKey(std::string_view name);
 
 absl::Status CheckNumber(std::string_view key, double value);

@@ -32,8 +32,7 @@ std::int64_t WallClockNanos() {
       .count();
 }
 
-// Of draws for eviction: what they are decides no more than which hits are
-// missed.
+// The seed of eviction's draws. It only changes which hits are missed.
 constexpr std::uint64_t kCacheSeed = 1;
 
 admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of) {
@@ -83,7 +82,7 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       const double max_cpus,
       base::ParseCpuShare(config.cpu().limit(), limits.cpus));
-  // More would only wait for one another.
+  // More workers would only wait for one another.
   resources.workers =
       config.cpu().workers() != 0
           ? static_cast<int>(config.cpu().workers())
@@ -205,8 +204,8 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   return absl::OkStatus();
 }
 
-// Workers ask the source for more, and what reads for it tells the workers:
-// those are stopped first, and go last.
+// Workers ask the source for more, and its readers call the workers: both stop
+// first, and go last.
 Daemon::~Daemon() {
   executor_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();

@@ -31,9 +31,9 @@
 
 namespace forebay::daemon {
 
-// The assembly: the one place that names concrete classes and joins them.
-// Made and run on one thread; Stop may be called from any. Owns everything. Run
-// blocks until Stop. Errors: Create's (the memory limit, the sockets).
+// The assembly: the one place that names concrete classes and joins them. Made
+// and run on one thread; Stop may be called from any thread. Owns everything.
+// Run blocks until Stop. Errors: Create's (the memory limit, the sockets).
 class Daemon {
  public:
   static absl::StatusOr<std::unique_ptr<Daemon>> Create(
@@ -41,15 +41,15 @@ class Daemon {
       RuntimeDir runtime_dir);
   ~Daemon();
 
-  // Stop as soon as `fd`, which the caller owns, is readable.
+  // Makes the daemon stop as soon as `fd`, which the caller owns, is readable.
   absl::Status StopWhenReadable(int fd);
-  // Serves until Stop, or until nobody has been here for
+  // Serves until Stop, or until there has been no session for
   // session.exit_when_idle_seconds.
   void Run();
   void Stop() { loop_->Stop(); }
 
  private:
-  // What the limits come to on this host.
+  // The configured limits, in figures of this host.
   struct Resources {
     std::uint64_t memory = 0;    // bytes
     std::uint64_t cache = 0;     // bytes, of them
@@ -65,7 +65,7 @@ class Daemon {
          RuntimeDir runtime_dir, const Resources& resources);
 
   static absl::StatusOr<Resources> Measure(const proto::Config& config);
-  // Sets memory aside, and joins what reads with who asks for it.
+  // Sets memory aside, and joins the sources with those that read through them.
   absl::Status Assemble(const Resources& resources);
   absl::Status Listen();
   void Tick();
@@ -76,25 +76,26 @@ class Daemon {
   const std::string index_directory_;
   const RuntimeDir runtime_dir_;
   const ServiceManager service_manager_;
-  const std::vector<std::string> warnings_;  // of what was configured
+  const std::vector<std::string> warnings_;  // of the configuration
   const Gpus gpus_;
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;
-  base::MemoryReservation scratch_;  // of all workers, and the shared one
+  base::MemoryReservation scratch_;  // of all workers, and of the shared one
   base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::unique_ptr<pipeline::SharedWorkspace> shared_workspace_;
   dataset::Catalog catalog_;
   cache::NextUseRegistry next_use_registry_;
   std::unique_ptr<base::EventLoop> loop_;
-  // Reads and tasks under way refer to what stands above, and are ended before
-  // it goes. The sources go before the cache that reads them: what still waits
-  // for them is told so, and need not be waited for.
+  // Reads and tasks under way refer to what stands above, and end before it
+  // goes. The sources go before the cache that reads them: they fail what still
+  // waits for them.
   std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;
-  // What streams read from: memory at once, and all else through the cache.
+  // The source that streams read: memory directly, and all else through the
+  // cache.
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
   storage::RoutedSource sources_;
@@ -105,7 +106,7 @@ class Daemon {
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;
 
-  std::int64_t busy_at_nanos_;  // when somebody was last here
+  std::int64_t busy_at_nanos_;  // when there was a session last
 };
 
 }  // namespace forebay::daemon

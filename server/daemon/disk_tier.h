@@ -12,11 +12,11 @@
 
 namespace forebay::daemon {
 
-// The cache's second tier, if the configuration wants one and its directory can
-// be had; else reads go to the source below. Logs which, and why.
+// The cache's second tier, if the configuration names a directory that can be
+// used; else reads go to the source below. Logs which, and why.
 //
-// Thread-safe. Owns the tier; what it was made with outlives it. Construction
-// and destruction block for the disk. No errors: there is always a source.
+// Thread-safe. Owns the tier; the surroundings outlive it. Construction and
+// destruction block for the disk. No errors: there is always a source.
 class DiskTier {
  public:
   DiskTier(const proto::CacheConfig& config,
@@ -25,17 +25,17 @@ class DiskTier {
   storage::ByteSource* source() {
     return tier_ != nullptr ? tier_.get() : below_;
   }
-  // Every second or so: as DiskCache's.
+  // To be called every second or so, as DiskCache's.
   void Tick() {
     if (tier_ != nullptr) tier_->Tick();
   }
-  // Before the source below goes: as DiskCache's.
+  // To be called before the source below goes, as DiskCache's.
   void Stop() {
     if (tier_ != nullptr) tier_->Stop();
   }
-  // Nullopt: there is no tier.
+  // Returns nullopt if there is no tier.
   std::optional<cache::disk::Snapshot> Snapshot() const;
-  // Why there is none: a sentence. Empty: there is, or none is wanted.
+  // Why there is no tier: a sentence. Empty: there is one, or none is wanted.
   const std::string& refusal() const { return refusal_; }
 
  private:

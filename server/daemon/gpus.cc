@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kPluginFile[] = "libforebay_cuda.so";
 
-// The file that "auto" means.
+// Returns the file that "auto" means.
 std::string InstalledPlugin(const std::string& folder) {
   std::string beside = absl::StrCat(folder, "/", kPluginFile);
   std::error_code error;
@@ -77,7 +77,7 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
     return *std::move(driver);
   }
   std::string why(driver.status().message());
-  // That there is no plug-in or no GPU is nothing to warn of.
+  // A host without a plug-in or a GPU is no reason to warn.
   auto level = spdlog::level::info;
   if (automatic && absl::IsNotFound(driver.status())) {
     why = absl::StrCat("no GPU plug-in is installed: ", why);

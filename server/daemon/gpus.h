@@ -12,9 +12,8 @@
 
 namespace forebay::daemon {
 
-// The host's GPUs. Their driver is opened on a thread of its own: it may take
-// seconds to wake them, and that of a sick GPU may hang, which must keep no
-// trainer waiting.
+// The host's GPUs. A thread of its own opens their driver: that may take
+// seconds, and hang for a sick GPU, which must keep no trainer waiting.
 //
 // Thread-safe. Owns the driver. inventory() does not block; destruction waits
 // until the driver is open. No errors: see cuda::Driver.
@@ -23,7 +22,7 @@ class Gpus {
   explicit Gpus(std::function<std::unique_ptr<cuda::Driver>()> open);
   ~Gpus();
 
-  // Until the driver is open there are none, as its `absence` says.
+  // Returns none until the driver is open, and says so in `absence`.
   cuda::Inventory inventory() const;
 
  private:
@@ -32,13 +31,14 @@ class Gpus {
   std::thread thread_;
 };
 
-// The driver of the plug-in that the key cuda.plugin names ("auto": see
-// config.proto; `folder` is where the program is), else none, with the reason.
-// Logs which GPUs there are, in one line. Blocks, as cuda::OpenPlugin does.
+// Returns the driver of the plug-in that the key cuda.plugin names, else a
+// driver of no GPUs that has the reason. "auto" is as config.proto says;
+// `folder` is the program's. Logs the GPUs in one line. Blocks, as
+// cuda::OpenPlugin does.
 std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
                                             const std::string& folder);
 
-// Where the program of this process is; empty: unknown.
+// Returns the folder of this process's program; empty: unknown.
 std::string ProgramFolder();
 
 }  // namespace forebay::daemon

@@ -7,14 +7,14 @@
 namespace forebay::daemon {
 namespace {
 
-// Larger than a photograph's bytes, which come and go all the time: mapping
+// Larger than a photograph's bytes: these come and go all the time, and mapping
 // costs faults.
 constexpr int kMappedBytes = 2 << 20;
 
 // Free bytes that an arena keeps at its end.
 constexpr int kKeptBytes = 1 << 20;
 
-// Enough for the threads that are busy at a time beside the workers.
+// Enough for the threads that are busy at once beside the workers.
 constexpr int kFewArenas = 8;
 
 }  // namespace

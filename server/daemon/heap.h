@@ -3,10 +3,10 @@
 
 namespace forebay::daemon {
 
-// Sets up malloc so that what is freed goes back to the system: large pieces,
-// such as indexes, are mapped one by one, and there are no more arenas than
-// `cpus`, or a few. By itself it learns to keep pieces of up to 32 MiB in
-// arenas, eight a CPU. To be called before the first thread starts.
+// Sets up malloc so that freed memory goes back to the system. Large pieces,
+// such as indexes, are mapped one by one; there are no more arenas than `cpus`,
+// or a few. By default malloc learns to keep pieces of up to 32 MiB in arenas,
+// eight a CPU. To be called before the first thread starts.
 void SetUpHeap(int cpus);
 
 }  // namespace forebay::daemon

@@ -12,8 +12,9 @@ using storage::local::UringSource;
 
 namespace {
 
-// Of a ring's buffers for reads past the page cache, what the kernel keeps
-// pinned, and what is kept besides: the cache holds on to most.
+// Bytes of a ring's buffers for reads past the page cache: those that the
+// kernel keeps pinned, and those that are kept besides. The cache holds on to
+// most.
 constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
 constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 

@@ -16,15 +16,15 @@
 
 namespace forebay::daemon {
 
-// The source of local files that this host allows and the configuration wants:
-// a ring of io_uring, else threads. Logs which, and why. Jobs share it by one
-// scheduler in front.
+// The source of local files: an io_uring where this host allows it and the
+// configuration wants it, else threads. Logs which, and why. A scheduler in
+// front shares it out among jobs.
 //
-// Thread-safe. Owns the source: destruction ends its reads. Does not block. No
+// Thread-safe. Owns the source; destruction ends its reads. Does not block. No
 // errors: threads always work.
 class LocalReads {
  public:
-  // What reads keep for the next ones, at most.
+  // The most bytes of buffers that reads keep for the next ones.
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
   explicit LocalReads(const proto::StorageConfig& config);
@@ -35,13 +35,13 @@ class LocalReads {
   std::int64_t cpu_nanos() const;
 
   bool io_uring() const { return ring_ != nullptr; }
-  // Why there is no io_uring: a clause. Empty: there is, or none is wanted.
+  // Why io_uring is not used: a clause. Empty: it is, or it is not wanted.
   const std::string& refusal() const { return refusal_; }
 
  private:
-  // In front of the rest, and goes after it.
+  // In front of the rest, and destroyed after it.
   std::optional<storage::RecheckedSource> rechecked_;
-  // One of them.
+  // One of the two is null.
   std::unique_ptr<storage::local::UringSource> ring_;
   std::unique_ptr<storage::local::LocalSource> threads_;
   std::string refusal_;

@@ -51,8 +51,8 @@ absl::StatusOr<base::Fd> TerminationSignals() {
   return fd;
 }
 
-// Every loader takes some ten descriptors, and the usual limit of 1024 is there
-// for programs that call select().
+// Raises the limit of descriptors: a loader takes some ten, and the usual limit
+// of 1024 is for programs that call select().
 void RaiseDescriptorLimit() {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -108,7 +108,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Also how CLI11 says that help was asked for.
+    // CLI11 throws for --help too.
     if (error.get_exit_code() == 0) return app.exit(error);
     std::cerr << "forebayd: " << error.what() << " (see forebayd --help)\n";
     return kUsage;

@@ -21,7 +21,7 @@ namespace http = storage::http;
 constexpr char kNoCredentials[] =
     "no credentials: the daemon found none in GOOGLE_APPLICATION_CREDENTIALS, "
     "gcloud's files or at a metadata server";
-// Where there are none, to look takes some seconds.
+// A look takes some seconds where there are no credentials.
 constexpr std::int64_t kLookAgainNanos = 60'000'000'000;
 
 template <typename Kind>
@@ -58,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     FOREBAY_ASSIGN_OR_RETURN(
         const std::string endpoint,
         gcs::EndpointFrom(environment_.emulator_host.c_str()));
-    // Nobody looks for credentials where the URI is none.
+    // A malformed URI starts no look for credentials.
     FOREBAY_RETURN_IF_ERROR(gcs::GcsRoot::Create(uri, endpoint).status());
     const absl::Status status = PrepareGcs();
     if (!status.ok()) return base::Annotate(status, uri);
@@ -80,7 +80,7 @@ absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
         engine_, http::Engine::Create(
                      {.trusted = http::FindTrustedCertificates(
                           http::CertificatesEnvironment::OfProcess())}));
-    // Hosts that fail together are not to try again together.
+    // Hosts that fail together must not try again together.
     const auto seed =
         static_cast<std::uint64_t>(base::Clock::Wall()->NowNanos());
     client_ = std::make_unique<http::Client>(engine_.get(),

@@ -31,7 +31,7 @@
 
 namespace forebay::daemon {
 
-// What the environment says about places beyond this host.
+// The environment's settings for remote storage.
 struct RemoteEnvironment {
   std::string emulator_host;  // STORAGE_EMULATOR_HOST; "": Google's own server
   storage::gcs::CredentialsEnvironment credentials;
@@ -41,17 +41,16 @@ struct RemoteEnvironment {
   static RemoteEnvironment OfProcess();
 };
 
-// Datasets beyond this host: buckets of Google Cloud Storage (gs://), read with
-// the daemon's own credentials, and web servers (http://, https://), which are
-// shown none. What this takes (a thread, connections, a look for credentials)
-// is there once the first root of its kind is opened, and is then routed to.
-// Where there were no credentials, they are looked for again: a host may start
-// its daemon before it has any.
+// Datasets on other hosts: buckets of Google Cloud Storage (gs://), read with
+// the daemon's own credentials, and web servers (http://, https://), which get
+// none. The first root of a kind starts what it takes (a thread, connections, a
+// look for credentials) and adds its route. If there are no credentials, the
+// daemon looks again later: a host may start it before it has any.
 //
-// Thread-safe. `routes` and `clock` must outlive it; destruction, when no call
-// is under way, ends the reads that are. Open blocks for a few seconds at most,
-// List and Stat as ObjectLister says. Errors as RootOpener and ObjectLister
-// say.
+// Thread-safe. `routes` and `clock` outlive it. Destruction, when no call is
+// under way, ends the reads that are. Open blocks for a few seconds at most,
+// List and Stat as ObjectLister says. Errors: those of RootOpener and
+// ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
  public:
@@ -69,14 +68,15 @@ class RemoteReads final : public storage::RootOpener,
       const storage::Root& root, std::string_view object,
       const std::stop_token& stop) override;
 
-  // What was asked of servers so far, by job.
+  // The requests made so far, by job.
   std::vector<storage::http::JobRequests> requests() const;
-  // With what buckets are read, for people; "": none was opened yet.
+  // The credentials that buckets are read with, for people; "": none was opened
+  // yet.
   std::string credentials() const;
 
  private:
-  // All that reads buckets, in the order in which the parts need each other:
-  // what comes last goes first.
+  // The parts that read buckets. Later ones need earlier ones, and are
+  // destroyed first.
   struct Buckets {
     std::string credentials_name;
     std::unique_ptr<storage::gcs::TokenSource> credentials;  // null: none
@@ -100,16 +100,16 @@ class RemoteReads final : public storage::RootOpener,
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  // Whether somebody looks for credentials with the mutex released.
+  // Whether a thread looks for credentials with the mutex released.
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;
   std::int64_t look_again_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // In the order in which they need each other: what comes last goes first.
+  // Later ones need earlier ones, and are destroyed first.
   std::unique_ptr<storage::http::Engine> engine_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::HttpLister> http_lister_
       ABSL_GUARDED_BY(mutex_);
-  // The last one is asked; without credentials there may be one before it,
-  // whose reads end by themselves.
+  // The last one is used. One without credentials may be before it; its reads
+  // end by themselves.
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::RangedSource> http_source_
       ABSL_GUARDED_BY(mutex_);

@@ -36,7 +36,7 @@ std::string DefaultPath() {
 }
 
 absl::StatusOr<base::Fd> OpenPrivate(const std::string& path) {
-  // Not through a link: under /tmp anybody could have made one.
+  // Not through a link: under /tmp any user could have made one.
   base::Fd directory(
       open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory && errno == ENOTDIR) {

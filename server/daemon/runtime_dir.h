@@ -10,13 +10,13 @@
 namespace forebay::daemon {
 
 // The directory of the daemon's sockets, and the lock that makes it the only
-// daemon there. Immutable; owns the lock until destroyed. Open blocks for file
-// I/O. Errors, each naming the path: ALREADY_EXISTS (another daemon runs
-// there), PERMISSION_DENIED (not ours, or open to others), and what the file
-// system says.
+// daemon there. Immutable and thread-safe; owns the lock. Open blocks for file
+// I/O. Errors name the path: ALREADY_EXISTS (another daemon runs there),
+// PERMISSION_DENIED (it is another user's, or open to others), and what the
+// file system says.
 class RuntimeDir {
  public:
-  // Creates the directory (0700) if need be. An empty path:
+  // Creates the directory (0700) if it is not there. An empty path means
   // $FOREBAY_RUNTIME_DIR, else systemd's $RUNTIME_DIRECTORY, else
   // $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID.
   static absl::StatusOr<RuntimeDir> Open(std::string path);
@@ -33,9 +33,9 @@ class RuntimeDir {
   base::Fd lock_;
 };
 
-// Where dataset indexes are kept: `configured` if not empty, else
+// Returns the directory of dataset indexes: `configured` if not empty, else
 // $STATE_DIRECTORY/index, else $XDG_CACHE_HOME/forebay/index, else
-// ~/.cache/forebay/index; empty if there is no home either.
+// ~/.cache/forebay/index. Returns an empty text if there is no home either.
 std::string IndexDirectory(const std::string& configured);
 
 }  // namespace forebay::daemon

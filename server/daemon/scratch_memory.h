@@ -5,7 +5,7 @@
 
 namespace forebay::daemon {
 
-// Bytes of scratch that are set aside when the daemon starts.
+// Bytes of decoder scratch that are set aside when the daemon starts.
 struct ScratchMemory {
   std::uint64_t worker = 0;  // of each worker
   std::uint64_t shared = 0;  // of the shared workspace; 0: none is needed
@@ -16,9 +16,9 @@ struct ScratchMemory {
 };
 
 // Shares scratch out so that one image may need `image_limit` of it. Where that
-// is much, or workers are many, each worker has less of its own, and larger
-// images take turns in the shared workspace. All together stay within a quarter
-// of `memory_limit`. Thread-safe; never blocks; no errors.
+// is much, or workers are many, each worker has less of its own; larger images
+// take turns in the shared workspace. The total stays within a quarter of
+// `memory_limit`. Thread-safe; never blocks; no errors.
 ScratchMemory ShareOutScratch(std::uint64_t image_limit,
                               std::uint64_t memory_limit, int workers);
 

@@ -13,7 +13,7 @@ std::shared_ptr<stream::Coordinator> CoordinatorDirectory::For(
     return std::make_shared<stream::Coordinator>(
         stream_spec.dataset->size(), room, stream_spec.seed, budget);
   };
-  // What has no name is nobody else's.
+  // A dataset without a number is shared with no other loader.
   if (dataset == 0) return make();
   base::MutexLock lock(&mutex_);
   std::erase_if(coordinators_,

@@ -13,20 +13,20 @@
 
 namespace forebay::job {
 
-// The coordinators of loaders with a coordinated order: one for all loaders of
-// a user that read the same dataset and can use the same variant of its images.
-// It is there as long as one of them holds it. Thread-safe; never blocks; no
+// The coordinators of coordinated orders. Loaders of one user that read the
+// same dataset, and can use the same decoded variant of its images, share one.
+// It lives as long as one of them holds it. Thread-safe; never blocks; no
 // errors.
 class CoordinatorDirectory {
  public:
-  // The one for the loader of the stream; makes it where it is the first.
-  // `room`: bytes that variants may take. The budget outlives it.
+  // Returns the coordinator for the loader of the stream; makes it if there is
+  // none. `room`: bytes that variants may take. The budget outlives it.
   std::shared_ptr<stream::Coordinator> For(
       std::uint32_t uid, const stream::StreamSpec& stream_spec,
       std::uint64_t room, base::MemoryBudget* budget);
 
  private:
-  // uid, the dataset's number, the variant's.
+  // uid, the number of the dataset, the number of the variant.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
 
   base::Mutex mutex_;

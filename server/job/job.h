@@ -18,8 +18,8 @@
 namespace forebay::job {
 
 // One training run: its processes, and the loaders that they have open.
-// Thread-safe; never blocks; no errors. Shared by the registry and the
-// attachments; does not own loaders.
+// Thread-safe. Shared by the registry and the attachments; does not own
+// loaders. Never blocks; no errors.
 class Job {
  public:
   Job(std::uint32_t uid, std::string key, schedule::Flow flow)
@@ -27,20 +27,21 @@ class Job {
 
   std::uint32_t uid() const { return uid_; }
   const std::string& key() const { return key_; }
-  // Whom its work is charged to.
+  // The flow that its work is charged to.
   schedule::Flow flow() const { return flow_; }
 
-  // What who attaches says of it. Returns the weight that is in force.
+  // Takes the name and weight that an attaching process gives. Returns the
+  // weight that is in force.
   double Describe(std::string name, double weight);
-  // In force as long as the job lives. TellCapped is to follow.
+  // Applies a change for as long as the job lives. TellCapped is to follow.
   void Change(const JobChange& change);
   // Tells the loaders whether the job has a cap, of reading or of CPU time.
   void TellCapped();
   void AddProcess(std::uint32_t pid);
-  // True if that was the last one.
+  // Returns whether that was the last one.
   bool RemoveProcess(std::uint32_t pid);
 
-  // "loader N", for a loader without a name.
+  // Returns "loader N", for a loader without a name.
   std::string NextLoaderName();
   // Adds a loader, and tells it whether the job has a cap.
   void AddLoader(const std::shared_ptr<Loader>& loader);
@@ -56,13 +57,13 @@ class Job {
   const std::string key_;
   const schedule::Flow flow_;
 
-  // Held while loaders are told, so that the latest is what they hear last.
+  // Held while loaders are told, so that the latest state is told last.
   base::Mutex telling_;
 
   mutable base::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
-  double weight_ ABSL_GUARDED_BY(mutex_) = 1;  // as who attaches says
-  JobChange changes_ ABSL_GUARDED_BY(mutex_);  // all that were made
+  double weight_ ABSL_GUARDED_BY(mutex_) = 1;  // from the last attachment
+  JobChange changes_ ABSL_GUARDED_BY(mutex_);  // all so far
   std::map<std::uint32_t, int> attached_ ABSL_GUARDED_BY(mutex_);  // by pid
   int loaders_named_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::weak_ptr<Loader>> loaders_ ABSL_GUARDED_BY(mutex_);

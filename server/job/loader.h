@@ -18,23 +18,22 @@
 
 namespace forebay::job {
 
-// One `DataLoader` of a job, as one member reads it: the stream that feeds it,
-// perhaps others too, and the member's rings.
+// One `DataLoader` of a job, as one member reads it: its rings, and the stream
+// that feeds it and perhaps other loaders.
 //
-// Thread-safe. Owned by the session that opened it; shared with the job, which
-// only looks. StartEpoch blocks while slots are made; nothing else does. Errors
-// are Create's (no memory), StartEpoch's (see Stream::Start and
-// IndexList::Create) and TakeReleases'
-// (a client that breaks the contract).
+// Thread-safe. The session that opened it owns it; the job only observes it.
+// StartEpoch blocks while slots are made; nothing else blocks. Errors: Create's
+// (no memory), StartEpoch's (see Stream::Start and IndexList::Create) and
+// TakeReleases' (a client that breaks the contract).
 class Loader {
  public:
-  // The dataset is the stream's.
+  // `dataset` is the stream's. The budget outlives the loader.
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
       const proto::LoaderSpec& spec,
       std::shared_ptr<const dataset::Dataset> dataset,
       base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
       schedule::Flow flow);
-  // The member is gone for good: its leases end.
+  // Ends the member and its leases.
   ~Loader();
 
   const std::string& name() const { return spec_.name(); }
@@ -48,36 +47,36 @@ class Loader {
     return stream_->batches_per_epoch();
   }
 
-  // The stream, which other loaders may be members of.
+  // The stream, whose members other loaders may be too.
   const stream::Stream* stream() const { return stream_.get(); }
 
-  // Returns descriptors of the slots, in order: there may be more by and by.
-  // `list`: a descriptor of sealed memory with the epoch's samples, for a
-  // loader whose order is LISTED, or, where it is coordinated, with what was
-  // seen of them; else invalid.
+  // Returns descriptors of the slots, in order; slots may be added during the
+  // epoch. `list` is a descriptor of sealed memory, or invalid if there is
+  // none. It has the epoch's samples if the order is LISTED, and those that
+  // were seen of the epoch if it is coordinated.
   absl::StatusOr<std::vector<base::Fd>> StartEpoch(
       std::uint64_t epoch, std::uint64_t first_sample,
       const base::Fd& list = base::Fd());
-  // Those from number `first` on.
+  // Returns descriptors of the slots from number `first` on.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const {
     return stream_->SlotsFrom(first);
   }
-  // Ends production; returns how many ready entries there are in all.
+  // Ends production. Returns how many ready entries were published in all.
   std::uint32_t StopEpoch();
-  // No epoch is started any more: gives back the memory that leases do without.
+  // Gives back the memory that leases do without. No epoch is started after it.
   void Close();
 
-  // Whether the job has a cap: none until set.
+  // Says whether the job has a cap. It has none until this is called.
   void SetCapped(bool capped) { stream_->SetCapped(member_, capped); }
 
   // To be called when channel().event_fd() is readable.
   absl::Status TakeReleases();
 
-  // Gives back memory that the stream does without: its slots, when no epoch
+  // Gives back memory that the stream does without. The slots go when no epoch
   // has run for `idle_nanos` and none is leased.
   void Rest(std::int64_t idle_nanos);
-  // Whether the member holds a batch, or could still take one, once what it has
-  // released is taken.
+  // Takes the member's releases. Returns whether it still holds a batch, or can
+  // still take one.
   bool HasLeases();
 
   LoaderSnapshot Snapshot() const;
@@ -90,7 +89,7 @@ class Loader {
          std::shared_ptr<stream::Stream> stream, arena::MemberId member);
 
   const std::string uri_;         // for people
-  const proto::LoaderSpec spec_;  // but for the dataset's, which may be long
+  const proto::LoaderSpec spec_;  // without its dataset, which may be long
   const std::shared_ptr<const dataset::Dataset> dataset_;
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;

@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
     const dataset::composed::DatasetInputs& inputs,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
-  // What costs nothing to find wrong comes before the scan.
+  // Cheap checks come before the scan.
   absl::StatusOr<PipelinePtr> compiled =
       pipeline::Pipeline::Create(spec.pipeline());
   if (!spec.pipeline().ops().empty()) {

@@ -75,7 +75,7 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
   FOREBAY_RETURN_IF_ERROR(CheckChange(change));
   std::shared_ptr<Job> found;
   {
-    // Held, so that the job does not end before its flow is told.
+    // Held, so that the job does not end before its weight and caps are set.
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
     found->Change(change);

@@ -27,9 +27,9 @@
 
 namespace forebay::job {
 
-// One process's part in a job, for as long as this object lives. Thread-safe;
-// the caller owns it. The opener outlives it. Open methods block, and fail, as
-// LoaderOpener's do.
+// One process's part in a job, for as long as this object lives. Thread-safe.
+// The caller owns it; the opener outlives it. The Open methods block, and fail,
+// as LoaderOpener's do.
 class Attachment {
  public:
   // Destruction calls `detach`.
@@ -59,28 +59,29 @@ class Attachment {
 };
 
 // All jobs of the host. A job lives as long as an attachment to it does.
-// Thread-safe. Owns nothing but the books: attachments and loaders belong to
-// sessions; catalog and deps to the daemon, and outlive it. Attach,
-// Introspection and Control do not block. Errors: INVALID_ARGUMENT (an identity
-// that is none), and those of Introspection and Control.
+//
+// Thread-safe. Attachments and loaders belong to sessions; the catalog and all
+// of `deps` to the daemon, and outlive it. Attach, Introspection and Control do
+// not block. Errors: INVALID_ARGUMENT (a malformed identity), and those of
+// Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
   Registry(dataset::Catalog* catalog, stream::StreamDeps deps)
       : deps_(std::move(deps)), opener_(catalog, deps_) {}
 
-  // A job is known by uid and key. Its weight is that of the last who attached,
-  // unless it was set.
+  // A job is known by uid and key. Its weight is that of the last attachment,
+  // unless Change has set it.
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
-  // The budget that counts all that it hands out.
+  // The budget of all memory that its loaders take.
   base::MemoryBudget* budget() const { return deps_.budget; }
 
   // Gives back the slots of streams that have run no epoch for so long. May
-  // block a little.
+  // block briefly.
   void ReclaimIdle(std::int64_t idle_nanos);
 
-  // Bytes of all slots that there are now.
+  // Returns the bytes of all slots that exist now.
   std::uint64_t SlotBytes() const;
 
   // As LoaderOpener's.
@@ -96,7 +97,8 @@ class Registry final : public Introspection, public Control {
 
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
   std::vector<std::shared_ptr<Job>> Jobs() const;
-  // The job with this key or, if none has it, this name: as Control says.
+  // Returns the job with this key or, if none has it, this name, as Control
+  // says.
   absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ApplyWeight(const Job& job, double weight);

@@ -30,7 +30,7 @@ struct LoaderSnapshot {
 };
 
 struct JobSnapshot {
-  // What the rooms below know it by; no other job ever has it.
+  // What the rooms below know the job by. Never used for another job.
   schedule::Flow flow = 0;
   std::string key;
   std::string name;
@@ -43,7 +43,7 @@ struct JobSnapshot {
   std::vector<LoaderSnapshot> loaders;
 };
 
-// A copy of a published slot: a proto::BatchHeader and the data that it
+// A copy of a published slot: a proto::BatchHeader, and the data that it
 // describes.
 struct PeekedBatch {
   base::MemoryReservation reservation;  // of `slot`
@@ -52,17 +52,20 @@ struct PeekedBatch {
   std::vector<std::string> classes;
 };
 
-// What the admin room may ask about jobs. Thread-safe; does not block for I/O.
+// Answers what the admin room asks about jobs. Thread-safe. The daemon owns it.
+// Does not block for I/O.
 class Introspection {
  public:
   virtual ~Introspection() = default;
 
-  // Every job, sorted by name then key: one consistent snapshot a loader.
+  // Returns all jobs, sorted by name, then key. Each loader's snapshot is
+  // consistent in itself.
   virtual std::vector<JobSnapshot> Snapshot() const = 0;
 
-  // The batch published last. `job` is a key or a name, `loader` a name or
-  // empty: the first that runs. NOT_FOUND names what there is;
-  // FAILED_PRECONDITION: several jobs are called so; UNAVAILABLE: no batch yet.
+  // Returns the batch that was published last. `job` is a key or a name;
+  // `loader` is a name, or empty for the first that runs. NOT_FOUND names the
+  // jobs or loaders that exist; FAILED_PRECONDITION: several jobs have that
+  // name; UNAVAILABLE: there is no batch yet.
   virtual absl::StatusOr<PeekedBatch> Peek(const std::string& job,
                                            const std::string& loader) const = 0;
 };

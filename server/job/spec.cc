@@ -17,7 +17,7 @@ constexpr double kLeastRead = 1000;  // bytes a second
 constexpr double kLeastCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
-// NaN is not.
+// False for NaN.
 bool IsWithin(double value, double least, double most) {
   return value >= least && value <= most;
 }

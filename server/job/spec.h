@@ -13,17 +13,17 @@ namespace forebay::job {
 // proto/job.proto gives.
 absl::Status CheckIdentity(const proto::JobIdentity& identity);
 
-// Likewise of a weight alone.
+// The same for a weight alone.
 absl::Status CheckWeight(double weight);
 
-// Likewise of what is to change of a job, as control.h says.
+// The same for a change of a job; control.h gives the ranges.
 absl::Status CheckChange(const JobChange& change);
 
-// Likewise of what is the loader's own: its name and batching. The other rooms
-// check their parts of the spec.
+// The same for the loader's own part of the spec: name, batching and sharing.
+// The other rooms check their parts.
 absl::Status CheckLoader(const proto::LoaderSpec& spec);
 
-// What people see of a dataset: its folder, and what is read there.
+// Returns what people see of a dataset: its folder, and what is read there.
 std::string NameOf(const proto::DatasetSpec& spec);
 
 }  // namespace forebay::job

@@ -15,7 +15,7 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   if (spec.sharing() != proto::LoaderSpec::ELASTIC &&
       spec.sharing() != proto::LoaderSpec::LOCKSTEP)
     return std::nullopt;
-  // A list of samples, and a place in a coordinated order, is one loader's.
+  // A list of samples, or a member of a coordinated order, is one loader's.
   if (spec.sampler().order() == proto::SamplerSpec::LISTED ||
       spec.sampler().order() == proto::SamplerSpec::COORDINATED)
     return std::nullopt;
@@ -26,19 +26,20 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
     absl::StrAppend(&roots, root->size(), ":", *root,
                     reinterpret_cast<std::uintptr_t>(source->index()), ":");
   }
-  // What is of one loader alone, or says of the place what the root's identity
-  // says better.
+  // These belong to one loader alone, or say less of the place than the root's
+  // identity does.
   proto::LoaderSpec shaping = spec;
   shaping.clear_name();
   shaping.mutable_batch()->clear_depth();
   shaping.mutable_dataset()->clear_uri();
-  // It may be long, and is kept: a digest of it, beside the version, does.
+  // The key is kept, and this may be long: its digest is enough, beside the
+  // version.
   const std::string of_dataset = shaping.dataset().SerializeAsString();
   const XXH128_hash_t digest =
       XXH3_128bits(of_dataset.data(), of_dataset.size());
   shaping.clear_dataset();
   const dataset::Version& version = dataset.version();
-  // Of parts that each tell their length, no two different ones read alike.
+  // Each part has a known length, so different parts never make equal keys.
   return absl::StrCat(
       uid, ":", roots.size(), ":", roots,
       absl::string_view(reinterpret_cast<const char*>(version.data()),

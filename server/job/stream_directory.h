@@ -17,21 +17,21 @@
 
 namespace forebay::job {
 
-// What two loaders must have in common to get the same batches, and to be
-// allowed to: the user, the dataset as that user reads it, and all of the spec
-// that shapes a batch. nullopt: this loader shares with nobody.
+// Returns the key that loaders with equal batches have in common: the user, the
+// dataset as that user reads it, and all of the spec that shapes a batch.
+// Returns nullopt if the loader may share with no other.
 std::optional<std::string> StreamKey(std::uint32_t uid,
                                      const proto::LoaderSpec& spec,
                                      const dataset::Dataset& dataset);
 
-// The streams that loaders may join, by that key. A stream is there as long as
-// a loader holds it. Thread-safe; owns no stream. Blocks for no longer than
-// making a stream does, which does not block. Errors are those of `make`.
+// The streams that loaders may join, by that key. A stream lives as long as a
+// loader holds it. Thread-safe; owns no stream. Does not block unless `make`
+// does. Errors: those of `make`.
 class StreamDirectory {
  public:
   using Make = std::function<absl::StatusOr<std::shared_ptr<stream::Stream>>()>;
 
-  // The stream of the key or, if there is none, what `make` makes.
+  // Returns the stream of the key or, if there is none, what `make` makes.
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key,
                                                        const Make& make);
 

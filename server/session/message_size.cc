@@ -19,17 +19,17 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// More than the largest dataset of parts has, each with all its fields, and ops
-// besides.
+// More than the largest dataset of parts takes, with all fields of each, and a
+// long pipeline.
 constexpr int kMaxMessages = 20'000;
-constexpr int kDeepest = 100;  // as the parser
-// What a field of numbers takes for each, in an array that grows.
+constexpr int kDeepest = 100;  // the parser's limit
+// Bytes that a number takes in a growing array.
 constexpr std::uint64_t kNumberBytes = 3 * sizeof(std::uint64_t);
-// A text, and the pointer to it, likewise.
+// Bytes that a string and the pointer to it take in one.
 constexpr std::uint64_t kTextBytes =
     sizeof(std::string) + 3 * sizeof(void*) + base::HeapBytes(0);
 
-// One walk.
+// One walk through a message.
 class Walk {
  public:
   explicit Walk(std::string_view wire)
@@ -46,7 +46,7 @@ class Walk {
     return absl::InvalidArgumentError("is malformed");
   }
 
-  // Up to the present limit.
+  // Walks through the fields up to the stream's current limit.
   absl::Status Fields(const Descriptor* type, int depth) {
     if (depth > kDeepest) {
       return absl::InvalidArgumentError(
@@ -102,7 +102,7 @@ class Walk {
       input_.PopLimit(limit);
       return absl::OkStatus();
     }
-    // Packed numbers take a byte each at least.
+    // Each packed number has at least one byte.
     bytes_ += field != nullptr && field->is_packable() ? length * kNumberBytes
                                                        : length + kTextBytes;
     return input_.Skip(length) ? absl::OkStatus() : Malformed();

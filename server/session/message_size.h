@@ -9,10 +9,11 @@
 
 namespace forebay::session {
 
-// Bytes of memory that a message of `type` takes at most once it is parsed from
-// `wire`: two bytes of it can be a message of some hundred. Walks through the
-// wire format and makes nothing. Thread-safe; never blocks. INVALID_ARGUMENT:
-// it is malformed, nested too deep, or has too many messages within.
+// Returns the most bytes of memory that a message of `type` takes once it is
+// parsed from `wire`: two bytes there can be a message of some hundred. Walks
+// through the wire format and allocates nothing. Thread-safe; never blocks.
+// INVALID_ARGUMENT: it is malformed, nested too deep, or has too many messages
+// within.
 absl::StatusOr<std::uint64_t> ParsedSize(
     std::string_view wire, const google::protobuf::Descriptor* type);
 

@@ -10,7 +10,7 @@
 
 namespace forebay::session {
 
-// Who is at the other end of a socket, by the kernel's word.
+// The process at the other end of a socket, as the kernel names it.
 struct Peer {
   std::uint32_t uid = 0;
   std::uint32_t pid = 0;
@@ -19,13 +19,13 @@ struct Peer {
 absl::StatusOr<Peer> PeerOf(int socket);
 
 // INVALID_ARGUMENT unless `pidfd` is a pidfd of process `pid`. A client sends
-// its own, since opening one by number could hit another process that has taken
-// the number over. RESOURCE_EXHAUSTED: no descriptor was left to look.
+// its own: one opened by number could be another process's that has the number
+// by then. RESOURCE_EXHAUSTED: no descriptor was left to check it.
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid);
-// INVALID_ARGUMENT unless it is an end of a pipe.
+// INVALID_ARGUMENT unless `fd` is an end of a pipe.
 absl::Status CheckPipe(int fd);
-// Whether these are what a greeting comes with: CheckPidfd's and, perhaps,
-// CheckPipe's.
+// INVALID_ARGUMENT unless these are a greeting's descriptors: a pidfd of
+// process `pid` and, perhaps, a pipe. Else as CheckPidfd.
 absl::Status CheckGreeting(absl::Span<const base::Fd> fds, std::uint32_t pid);
 
 }  // namespace forebay::session

@@ -12,9 +12,9 @@
 namespace forebay::session {
 
 // Threads for requests that may block (scanning a dataset, clearing memory), so
-// that the event loop never does. Thread-safe; the caller owns it; destruction
-// drops what has not begun and waits for the rest. Run does not block. No
-// errors.
+// that the event loop never does. Thread-safe; the caller owns it. Destruction
+// drops requests that have not begun, and waits for the rest. Run does not
+// block. No errors.
 class RequestPool {
  public:
   explicit RequestPool(int threads);

@@ -20,18 +20,18 @@
 namespace forebay::session {
 namespace {
 
-// More of a kind at once than these wait for each other.
+// Threads of each kind; further requests of a kind wait.
 constexpr int kScanThreads = 32;
 constexpr int kRequestThreads = 4;
 constexpr int kFetchThreads = 32;
 constexpr std::size_t kMaxClients = 4096;
-// Until a client has to have greeted: as long as clients wait for the answer.
+// The time that a client has to greet: as long as clients wait for the answer.
 constexpr std::int64_t kGreetingNanos = 10'000'000'000;
 
 }  // namespace
 
-// All of it belongs to the loop's thread, but for session and answer while
-// `busy`.
+// Only the loop's thread uses it; while `busy`, `session` and `answer` belong
+// to the thread that answers.
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
@@ -39,9 +39,9 @@ struct Server::Client {
   base::Fd socket;
   std::unique_ptr<Session> session;
   bool busy = false;     // a request is being answered
-  Reply answer;          // to it; empty before there is one
-  bool hung_up = false;  // or to be hung up on
-  bool gone = false;     // its process is, or has nothing mapped any more
+  Reply answer;          // to that request; empty before there is one
+  bool hung_up = false;  // by the client or by the daemon
+  bool gone = false;     // its process has ended, or has nothing mapped
   base::EventLoop::Watch socket_watch = 0;
   base::EventLoop::Watch pidfd_watch = 0;
   base::EventLoop::Watch lifeline_watch = 0;
@@ -82,15 +82,15 @@ Server::~Server() {
   for (const auto& [id, client] : clients_) {
     if (client->busy && !client->hung_up) Dismiss(*client);
   }
-  // The loop outlives the registry: nothing that it calls may hold on to what
-  // the clients had.
+  // The loop outlives the registry: its callbacks must not keep what the
+  // clients had.
   for (const auto& [id, client] : clients_) {
     Unwatch(*client);
     client->session.reset();
   }
 }
 
-// Answers as far as it has come: the loop does so no more.
+// Sends what answer there is, in the loop's place.
 void Server::Dismiss(Client& client) {
   if (client.answer.bytes.empty()) {
     client.answer =
@@ -110,7 +110,7 @@ void Server::Accept() {
   base::Fd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // It would be readable again at once, for as long as this lasts.
+    // The listener would be readable again at once, for as long as this lasts.
     deaf_ = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
     if (deaf_) {
       spdlog::warn("a client waits: {}", std::strerror(errno));
@@ -149,7 +149,7 @@ void Server::Accept() {
 
 void Server::Tick() {
   if (std::exchange(deaf_, false)) loop_->SetEvents(listener_watch_, EPOLLIN);
-  // Some go meanwhile.
+  // A copy: some clients go meanwhile.
   const auto clients = clients_;
   for (const auto& [id, client] : clients) {
     HangUpIfSilent(client);
@@ -161,7 +161,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
   if (client->busy || client->hung_up || client->session->pidfd() >= 0 ||
       clock_->NowNanos() - client->accepted_at_nanos < kGreetingNanos)
     return;
-  // It may have greeted while the daemon stood still.
+  // It may have greeted while the daemon was stopped.
   OnReadable(client, EPOLLIN);
   if (client->busy || client->hung_up) return;
   const absl::Status refusal = absl::DeadlineExceededError(absl::StrCat(
@@ -175,7 +175,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
 void Server::OnReadable(const std::shared_ptr<Client>& client,
                         std::uint32_t events) {
   if (client->busy) {
-    // Only a hang-up is told while nothing is asked for.
+    // Only hang-ups are reported while no events are asked for.
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) HangUp(client);
     return;
   }
@@ -239,8 +239,7 @@ absl::Status Server::SendTo(const Client& client, const Reply& reply) {
   return Send(client.socket.get(), reply.bytes, fds);
 }
 
-// What came with the greeting once there has been one, and the eventfd of each
-// loader.
+// Watches what came with the greeting, and the eventfd of each loader.
 void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
   if (client->pidfd_watch == 0 && client->session->pidfd() >= 0) {
     const auto watch =
@@ -249,7 +248,7 @@ void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
     if (watch.ok()) client->pidfd_watch = *watch;
   }
   if (client->lifeline_watch == 0 && client->session->lifeline() >= 0) {
-    // Nothing is asked for: the end of a pipe is told all the same.
+    // No events are asked for: the end of a pipe is reported all the same.
     const auto watch =
         loop_->Add(client->session->lifeline(), 0,
                    [this, client](std::uint32_t) { OnGone(client); });
@@ -269,8 +268,8 @@ void Server::OnReleases(const std::shared_ptr<Client>& client,
                         const std::shared_ptr<job::Loader>& loader) {
   const absl::Status status = loader->TakeReleases();
   if (!status.ok()) {
-    // It cannot be believed any more: nothing of what it holds is taken back
-    // before it ends.
+    // The client cannot be trusted: what it holds is taken back only when it
+    // ends.
     spdlog::warn("process {}, {}: the client sent {}; its session is closed",
                  client->peer.pid, loader->name(),
                  std::string(status.message()));
@@ -295,7 +294,7 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
 }
 
 void Server::OnGone(const std::shared_ptr<Client>& client) {
-  // They would be told again for as long as a request is being answered.
+  // They would be reported again for as long as a request is being answered.
   loop_->Remove(client->pidfd_watch);
   loop_->Remove(client->lifeline_watch);
   client->gone = true;
@@ -303,8 +302,8 @@ void Server::OnGone(const std::shared_ptr<Client>& client) {
   if (!client->busy) Forget(client);
 }
 
-// Closed loaders go when nothing of them is held; the client, when it has hung
-// up and holds none.
+// Drops closed loaders that the client holds nothing of, and the client itself
+// when it has hung up and holds nothing.
 void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
   if (client->busy) return;
   auto dropped = client->session->DropReleased();
@@ -328,8 +327,7 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
   --session_count_;
   Unwatch(*client);
-  // The session ends its loaders, which unmaps their slots: not on the loop's
-  // time.
+  // Not on the loop's thread: the session's end unmaps its loaders' slots.
   requests_->Run([session = std::shared_ptr<Session>(std::move(
                       client->session))]() mutable { session.reset(); });
 }

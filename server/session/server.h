@@ -19,22 +19,21 @@
 
 namespace forebay::session {
 
-// Accepts trainers on session.sock and serves each until it is gone: requests
-// in order, releases as they come. Only processes of the daemon's own uid are
-// let in.
+// Accepts trainers on session.sock, and serves each until it is gone: requests
+// in order, releases as they come. Refuses processes of other users.
 //
-// A client is gone when its process is (its pidfd fires), or has nothing of the
-// session mapped any more (a pipe's other end is closed, by itself or by exec):
-// what it holds is then taken back. A hang-up alone closes its loaders, but a
-// process that lives may still read what it holds. A client that does not greet
-// in time is hung up on.
+// A client is gone when its process has ended (its pidfd fires). It is also
+// gone when it has nothing of the session mapped any more: then the other end
+// of its pipe is closed, by itself or by exec. What it holds is taken back
+// then. A hang-up alone closes its loaders: a living process may still read
+// what it holds. A client that does not greet in time is hung up on.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
 // requests run on threads of its own. Loop, registry, the opener of remote
 // roots and the clock outlive it. Never blocks the loop; destruction interrupts
-// scans and waits for what else is being answered. Errors: Create (the
-// socket's); a client's go to the client, CANCELLED if the daemon leaves
-// before it has answered.
+// scans, and waits for the other requests. Errors: Create (the socket's); a
+// client's go to the client, CANCELLED if the daemon leaves before it has
+// answered.
 class Server {
  public:
   static absl::StatusOr<std::unique_ptr<Server>> Create(
@@ -42,16 +41,16 @@ class Server {
       storage::RootOpener* remote, const base::Clock* clock);
   ~Server();
 
-  // How many there are now. Thread-safe.
+  // The number of sessions now. Thread-safe.
   std::uint32_t sessions() const { return session_count_; }
 
-  // Runs something that may block a little beside the requests.
+  // Runs work that may block briefly, on the requests' threads.
   void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
 
-  // To be called every second or so: looks for what nobody tells it.
+  // Looks for what no event tells. To be called every second or so.
   void Tick();
 
-  // Takes no more clients, and lets another daemon have the path.
+  // Accepts no more clients, and leaves the path to another daemon.
   void StopListening();
 
  private:
@@ -75,7 +74,7 @@ class Server {
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
-  // Where a request is answered.
+  // Returns the threads that answer the request.
   RequestPool& PoolFor(const proto::ClientMessage& request);
 
   const std::string path_;
@@ -85,16 +84,16 @@ class Server {
   storage::RootOpener* const remote_;
   const base::Clock* const clock_;
   base::EventLoop::Watch listener_watch_ = 0;
-  bool deaf_ = false;  // no descriptor was left for another client
+  bool deaf_ = false;  // not listening: no descriptor is left for a client
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
   std::atomic<std::uint32_t> session_count_ = 0;
-  // Scans may take minutes, and hang with a file server: they have threads of
-  // their own, so that nothing else waits for them.
+  // Scans have threads of their own, so that no other request waits for them:
+  // they may take minutes, or hang with a file server.
   std::unique_ptr<RequestPool> scans_;
   std::unique_ptr<RequestPool> requests_;
   // Fetches wait for disks, and those of one loader's many workers for each
-  // other. Not there before the first reader is.
+  // other. Null until the first fetch.
   std::unique_ptr<RequestPool> fetches_;
 };
 

@@ -22,9 +22,10 @@ namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-// Room beside the class names in a message.
+// Class names up to this size travel in the message; the rest of it needs some
+// room.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
-// The longest that surely fits a message, alone and with others.
+// Error texts up to these lengths fit a message, alone and with others.
 constexpr std::size_t kMaxError = kMaxMessage / 2;
 constexpr std::size_t kMaxSampleError = 2048;
 constexpr std::size_t kMaxSampleErrors = 16;
@@ -47,8 +48,8 @@ void SetError(const absl::Status& status, std::size_t longest,
   error->set_message(std::string(status.message().substr(0, longest)));
 }
 
-// The spec of OpenLoader or OpenReader; takes its descriptor. Counts in
-// `memory` what is made of it until the loader or reader is there.
+// Returns the spec of OpenLoader or OpenReader; takes its descriptor. Counts in
+// `memory` what is made of it until the loader or reader is open.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
                                          std::vector<base::Fd>& fds,
@@ -61,7 +62,7 @@ absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
   return SpecFromMemfd(memfd.get(), memory);
 }
 
-// What LoaderOpened and ReaderOpened say of a dataset.
+// Fills what LoaderOpened and ReaderOpened say of a dataset.
 template <typename Opened>
 absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, Opened& opened,
@@ -88,7 +89,7 @@ absl::Status Describe(const dataset::Dataset& dataset,
   return absl::OkStatus();
 }
 
-// To who is stopped by the daemon, or by its own hang-up.
+// Adds the reason to the error of a request that was interrupted.
 absl::Status Explain(const absl::Status& status) {
   if (!absl::IsCancelled(status)) return status;
   return absl::CancelledError(

@@ -23,15 +23,15 @@
 
 namespace forebay::session {
 
-// An answer, and what travels with it.
+// An answer, and the descriptors that travel with it.
 struct Reply {
   std::string bytes;
   std::vector<base::Fd> fds;
-  // The client broke the protocol: this is the last that it hears.
+  // Whether the daemon hangs up after it, for the client broke the protocol.
   bool hang_up = false;
 };
 
-// What a client asks, and what came with it.
+// A client's request, and the descriptors that came with it.
 struct Request {
   proto::ClientMessage message;
   std::vector<base::Fd> fds;
@@ -41,10 +41,11 @@ struct Request {
 };
 
 // One client: answers its requests and holds its loaders.
-// Handle is called by one thread at a time; the rest is thread-safe. Owned by
-// the server; the registry and the opener of remote roots outlive it. Handle
-// may block (scans, new slots, fetches), nothing else does; Interrupt ends
-// scans and fetches. Errors go to the client as replies.
+//
+// One thread at a time calls Handle; the rest is thread-safe. Owned by the
+// server; the registry and the opener of remote roots outlive it. Only Handle
+// blocks (scans, new slots, fetches); Interrupt ends scans and fetches. Errors
+// go to the client as replies.
 class Session {
  public:
   Session(std::uint64_t id, Peer peer, job::Registry* registry,
@@ -52,24 +53,24 @@ class Session {
       : id_(id), peer_(peer), registry_(registry), remote_(remote) {}
 
   Reply Handle(Request request);
-  // The client has gone, or the daemon is about to: a scan that is under way,
-  // or asked for later, fails with CANCELLED.
+  // Makes scans and fetches fail with CANCELLED, now and later. To be called
+  // when the client is gone, or the daemon is about to leave.
   void Interrupt() { interruption_.request_stop(); }
-  // To what is no request, or comes from somebody who may not ask.
+  // Returns the reply to a malformed request, or to a client that may not ask.
   static Reply Refuse(const absl::Status& status);
 
-  // The client's pidfd; invalid before its greeting.
+  // The client's pidfd; -1 before its greeting.
   int pidfd() const;
   // The end of a pipe that tells when the client has nothing mapped any more;
-  // invalid before its greeting, and if none came with it.
+  // -1 before its greeting, and if none came with that.
   int lifeline() const;
-  // Those that are open, and closed ones of which the client still holds a
-  // batch.
+  // Returns the open loaders, and closed ones that the client still holds a
+  // batch of.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
-  // Closed loaders of which nothing is held any more, and which the session
-  // forgets. Their end unmaps memory, which takes milliseconds.
+  // Forgets and returns the closed loaders that the client holds nothing of.
+  // Their end unmaps memory, which takes milliseconds.
   std::vector<std::shared_ptr<job::Loader>> DropReleased();
-  // The client has hung up: every loader counts as closed.
+  // Closes every loader. To be called when the client has hung up.
   void CloseAll();
 
  private:
@@ -85,7 +86,7 @@ class Session {
                           proto::ReaderOpened& opened, Fds& opened_fds);
   absl::Status Fetch(const proto::Fetch& request, proto::Fetched& fetched,
                      Fds& fetched_fds);
-  // Through whom one more loader or reader may be opened.
+  // Returns the attachment that may open one more loader or reader.
   absl::StatusOr<job::Attachment*> Admit() const;
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
                           proto::EpochStarted& started, Fds& slot_fds);

@@ -82,13 +82,13 @@ absl::StatusOr<Datagram> Receive(int socket) {
     return absl::OutOfRangeError("the peer has gone");
   }
   datagram.fds = Descriptors(&message);
-  // An empty datagram is no message either, and cannot be told from a hang-up.
+  // An empty datagram is no message, and looks like a hang-up.
   if (n == 0) return absl::OutOfRangeError("the peer has hung up");
   if ((message.msg_flags & MSG_TRUNC) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message larger than ", kMaxMessage, " bytes"));
   }
-  // There is room for as many as the kernel lets through.
+  // `control` has room for as many as the kernel lets through.
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     return absl::ResourceExhaustedError(
         "the daemon has no file descriptor left: raise its limit (ulimit -n, "

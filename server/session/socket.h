@@ -12,8 +12,8 @@
 
 namespace forebay::session {
 
-// The kernel refuses larger datagrams above some 200 KB; what is longer than
-// this travels in a memfd.
+// The kernel refuses datagrams above some 200 KB. Anything longer than this
+// travels in a memfd.
 inline constexpr std::size_t kMaxMessage = 64 * 1024;
 // SCM_MAX_FD of Linux.
 inline constexpr std::size_t kMaxDescriptors = 253;
@@ -23,19 +23,18 @@ struct Datagram {
   std::vector<base::Fd> fds;
 };
 
-// A listening SOCK_SEQPACKET socket at `path`, open to its owner alone. What
-// lay at the path is removed first: the caller knows that no daemon listens
-// there.
+// Returns a listening SOCK_SEQPACKET socket at `path`, open to its owner alone.
+// Removes what lay at the path: the caller knows that no daemon listens there.
 absl::StatusOr<base::Fd> Listen(const std::string& path);
 
-// The next datagram of a non-blocking socket. UNAVAILABLE: none now;
-// OUT_OF_RANGE: the peer has hung up; INVALID_ARGUMENT: larger than
-// kMaxMessage; RESOURCE_EXHAUSTED: its descriptors do not fit into this
-// process.
+// Returns the next datagram of a non-blocking socket. UNAVAILABLE: there is
+// none now; OUT_OF_RANGE: the peer has hung up; INVALID_ARGUMENT: larger than
+// kMaxMessage; RESOURCE_EXHAUSTED: this process has no room for its
+// descriptors.
 absl::StatusOr<Datagram> Receive(int socket);
 
 // Sends one datagram. The descriptors stay the caller's. UNAVAILABLE: the peer
-// does not read, or has gone.
+// does not read, or is gone.
 absl::Status Send(int socket, const std::string& bytes,
                   absl::Span<const int> fds);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kCopies = 4;
 
-// Reads, not maps: the client could still shrink it.
+// Reads and does not map: the client could still shrink the memfd.
 absl::StatusOr<std::string> ReadAll(int fd, base::WorkingMemory& memory) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||

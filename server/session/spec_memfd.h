@@ -7,11 +7,11 @@
 
 namespace forebay::session {
 
-// The spec of a loader or reader that came in the memfd `fd`. Counts in
-// `memory`, before they are made, its bytes and the copies of it that there are
-// until the loader or reader is open. Thread-safe; never blocks.
-// INVALID_ARGUMENT: the memfd is none, too large, or holds no spec or one of
-// too many parts; RESOURCE_EXHAUSTED: that of `memory`.
+// Returns the spec of a loader or reader that came in the memfd `fd`. Counts in
+// `memory` its bytes, and the copies that exist until the loader or reader is
+// open, before they are made. Thread-safe; never blocks. INVALID_ARGUMENT: `fd`
+// is no memfd, is too large, or holds no spec or one of too many parts;
+// RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
 

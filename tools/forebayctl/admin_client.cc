@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kCallTimeout(10);
 constexpr std::chrono::seconds kPeekTimeout(60);
-// More than any slot; keeps a wrong total from eating all memory.
+// More than any slot: keeps a wrong total from taking all memory.
 constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{16} << 30;
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -44,7 +44,7 @@ absl::Status NoDaemon(const std::string& runtime_dir) {
       absl::StrCat("no forebay daemon is running in ", runtime_dir));
 }
 
-// A connected socket. gRPC would only say that it cannot connect, not why.
+// Returns a connected socket. gRPC would not say why it cannot connect.
 absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
   const absl::Status owner = CheckOwner(runtime_dir);
   if (absl::IsNotFound(owner)) return NoDaemon(runtime_dir);
@@ -66,7 +66,7 @@ absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
     if (error == ENOENT || error == ECONNREFUSED) return NoDaemon(runtime_dir);
     return absl::ErrnoToStatus(error, path);
   }
-  // The directory may have become another one since it was looked at.
+  // The directory may have been replaced since it was checked.
   ucred peer = {};
   socklen_t size = sizeof(peer);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
@@ -164,8 +164,8 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(
     const std::string& runtime_dir) {
   const absl::StatusOr<int> fd = ConnectSocket(runtime_dir);
   if (!fd.ok()) return fd.status();
-  // Keeps gRPC's library from ending with the last channel: that joins a poller
-  // of its own which may sleep for ten seconds.
+  // Keeps gRPC's library from ending with the last channel: that would join a
+  // poller, which may sleep for ten seconds.
   static const bool kept = (grpc_init(), true);
   static_cast<void>(kept);
   return std::make_unique<GrpcAdminClient>(

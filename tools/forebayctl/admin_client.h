@@ -10,16 +10,16 @@
 
 namespace forebay::ctl {
 
-// A batch as the daemon sent it, checked: each image field's shape, type and
-// place in `data` agree.
+// A batch from the daemon, checked: each field's shape, type and place in
+// `data` agree.
 struct PeekedBatch {
-  proto::PeekChunk layout;  // of which `data` is empty
+  proto::PeekChunk layout;  // its `data` is empty
   std::string data;
 };
 
-// A connection to a daemon. Not thread-safe. Calls block, at most ten seconds
-// each (Peek: a minute). Errors are the daemon's own, or UNAVAILABLE when there
-// is none.
+// A connection to a daemon. Not thread-safe. The caller owns it. Calls block,
+// for at most ten seconds each (Peek: a minute). Errors: the daemon's own, or
+// UNAVAILABLE if there is none.
 class AdminClient {
  public:
   virtual ~AdminClient() = default;
@@ -38,7 +38,7 @@ class AdminClient {
   virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;
 };
 
-// Whether every field's type, shape and place fit `batch.data`.
+// INTERNAL unless every field's type, shape and place fit `batch.data`.
 absl::Status CheckBatch(const PeekedBatch& batch);
 
 }  // namespace forebay::ctl

@@ -1,4 +1,4 @@
-// forebayctl cache: what is kept of what was read, and what that saved.
+// forebayctl cache: what the cache holds, and what that saved.
 
 #include <iostream>
 #include <string>

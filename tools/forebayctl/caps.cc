@@ -23,12 +23,12 @@ constexpr std::pair<std::string_view, double> kUnits[] = {
     {"MiB/s", 1024.0 * 1024},
     {"GiB/s", 1024.0 * 1024 * 1024},
     {"TiB/s", 1024.0 * 1024 * 1024 * 1024}};
-// As the daemon allows.
+// The daemon's limits.
 constexpr double kLeastRead = 1000;
 constexpr double kLeastCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
-// A number as it begins the text, and what follows it.
+// Returns the number that the text begins with, and the rest.
 std::optional<std::pair<double, std::string_view>> NumberAndUnit(
     const std::string& text) {
   double number = 0;

@@ -7,8 +7,8 @@
 
 namespace forebay::ctl {
 
-// Caps as people write them; 0 stands for none. Thread-safe; nothing blocks.
-// Errors: INVALID_ARGUMENT, a sentence that quotes the text.
+// Caps as people write them; 0 means none. Thread-safe; nothing blocks. Errors:
+// INVALID_ARGUMENT, a sentence that quotes the text.
 
 // "200MB/s", "1.5GiB/s" or "none": bytes a second. KB, MB, GB and TB are powers
 // of 1000, KiB and so on of 1024.

@@ -19,7 +19,7 @@ constexpr std::uint64_t kGap = 2;  // pixels around each image
 constexpr std::uint8_t kBackground = 32;
 constexpr std::uint64_t kMaxSide = 8192;
 
-// How one field's images lie in memory: strides in elements.
+// The layout of one field's images in memory; strides are in elements.
 struct ImageLayout {
   std::uint64_t count = 0, channels = 0, height = 0, width = 0;
   std::uint64_t image_stride = 0, channel_stride = 0;
@@ -132,8 +132,8 @@ absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
       std::ceil(std::sqrt(static_cast<double>(count))));
   const std::uint64_t rows = (count + columns - 1) / columns;
 
-  // The least step at which the sheet is small enough; an image keeps at least
-  // one pixel.
+  // The smallest step at which the sheet is small enough. An image keeps at
+  // least one pixel.
   const std::uint64_t room = std::max<std::uint64_t>(1, kMaxSide / columns);
   const std::uint64_t side = std::max(layout->width, layout->height);
   std::uint64_t step = (side + kGap + room - 1) / room;

@@ -19,20 +19,19 @@ struct Picture {
   std::vector<std::uint8_t> rgb;  // 3 * width * height
 };
 
-// The batch's images as a trainer would see them were they pictures, in a grid
-// that is read line by line.
+// The batch's images as pictures, in a grid that is read line by line.
 struct ContactSheet {
   Picture picture;
   std::size_t columns = 0;
-  // What each image is called, in order: its class, else its label; empty where
-  // the batch has no labels.
+  // Each image's class, else its label, in order. Empty if the batch has no
+  // labels.
   std::vector<std::string> labels;
 };
 
 // Lays out the first `max_images` images of `batch`, undoing the pipeline's
-// Normalize and ToDtype. Large images are thinned so that the sheet stays below
-// 8192 pixels a side. Thread-safe; does not block. INVALID_ARGUMENT when the
-// batch has no images of one or three channels.
+// Normalize and ToDtype. Shows every nth pixel of large images, so that the
+// sheet stays below 8192 pixels a side. Thread-safe; does not block.
+// INVALID_ARGUMENT: the batch has no images of one or three channels.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images);
 

@@ -73,7 +73,7 @@ std::string ReadFirstLine(const std::string& path) {
   return line;
 }
 
-// The path of a process in the unified hierarchy; empty: unknown.
+// Returns the path of a process in the unified hierarchy; empty: unknown.
 std::string CgroupOf(const std::string& proc, std::uint32_t pid) {
   std::ifstream file(absl::StrCat(proc, "/", pid, "/cgroup"));
   for (std::string line; std::getline(file, line);) {
@@ -82,7 +82,8 @@ std::string CgroupOf(const std::string& proc, std::uint32_t pid) {
   return "";
 }
 
-// Every folder from the process's cgroup up to the root: each one limits.
+// Returns the folders from the process's cgroup up to the root: each may limit
+// it.
 std::vector<std::string> CgroupFolders(const std::string& cgroups,
                                        std::string path) {
   std::vector<std::string> folders;
@@ -166,7 +167,7 @@ Finding CheckIndexDirectory(const std::string& directory) {
             "Dataset indexes are kept in memory only, and built anew after "
             "every start: set index.directory."};
   }
-  // Folders that are not there yet come with the first index.
+  // The first index creates missing folders.
   std::string existing = directory;
   while (existing.size() > 1 && access(existing.c_str(), F_OK) != 0 &&
          errno == ENOENT) {

@@ -34,7 +34,8 @@ double FromBfloat(std::uint16_t bits) {
   return value;
 }
 
-// Of a list with one value a channel or one for all; `fallback` for none.
+// Returns the channel's value of a list that has one a channel, or one for all;
+// `fallback` if it is empty.
 double ChannelValue(const google::protobuf::RepeatedField<double>& values,
                     std::size_t channel, double fallback) {
   if (values.empty()) return fallback;
@@ -46,7 +47,7 @@ double ChannelValue(const google::protobuf::RepeatedField<double>& values,
 Denormalize::Denormalize(const proto::PipelineSpec& pipeline,
                          std::size_t channels)
     : lines_(channels) {
-  // Forwards, v = scale * pixel + offset; inverted at the end.
+  // First v = scale * pixel + offset, which is inverted at the end.
   bool floating = false;
   for (const proto::Op& op : pipeline.ops()) {
     if (op.has_normalize()) {
@@ -77,7 +78,7 @@ Denormalize::Denormalize(const proto::PipelineSpec& pipeline,
 std::uint8_t Denormalize::Apply(double value, std::size_t channel) const {
   const Line& line = lines_[channel];
   const double pixel = line.scale * value + line.offset;
-  // Not so for NaN.
+  // Also true for NaN.
   if (!(pixel > 0)) return 0;
   return static_cast<std::uint8_t>(std::lround(std::min(pixel, 255.0)));
 }

@@ -9,14 +9,14 @@
 
 namespace forebay::ctl {
 
-// Takes a pipeline's output values back to 0 to 255: one scale and one offset a
-// channel, the inverse of its Normalize and ToDtype. Thread-safe; nothing
-// blocks or fails.
+// Maps a pipeline's output values back to 0 to 255, by a scale and an offset
+// for each channel: the inverse of its Normalize and ToDtype. Thread-safe;
+// nothing blocks or fails.
 class Denormalize {
  public:
   Denormalize(const proto::PipelineSpec& pipeline, std::size_t channels);
 
-  // Rounded, and clamped to 0 to 255; NaN becomes 0.
+  // Rounds, and clamps to 0 to 255; NaN becomes 0.
   std::uint8_t Apply(double value, std::size_t channel) const;
 
  private:
@@ -27,7 +27,7 @@ class Denormalize {
   std::vector<Line> lines_;
 };
 
-// The value at `data`, of any type; `data` need not be aligned.
+// Returns the value at `data`, which need not be aligned.
 double LoadValue(const char* data, proto::DataType dtype);
 
 }  // namespace forebay::ctl

@@ -28,7 +28,7 @@ const char* LevelName(Finding::Level level) {
   return "";
 }
 
-// Whether the daemon answers and, if so, how it is.
+// Checks that the daemon answers, and its state.
 absl::Status ExamineDaemon(const std::string& runtime_dir,
                            std::vector<Finding>* findings) {
   const auto client = AdminClient::Connect(runtime_dir);

@@ -8,35 +8,37 @@
 
 namespace forebay::ctl {
 
-// One thing that `doctor` looked at.
+// The result of one check of `doctor`.
 struct Finding {
   enum class Level {
     kOk,
-    kNote,     // works, but might be better
-    kProblem,  // something is wrong
+    kNote,     // works, and could be better
+    kProblem,  // is wrong
   };
   Level level = Level::kOk;
   std::string subject;   // one or two words
-  std::string sentence;  // what is so, and what to do about it
+  std::string sentence;  // the fact, and what to do about it
 };
 
-// Whether this kernel has what Forebay uses: openat2, pidfd, sealed memfds,
+// Checks that this kernel has what Forebay uses: openat2, pidfd, sealed memfds,
 // pagemap. Tries each. Does not block.
 std::vector<Finding> CheckKernel();
 
-// What `status` tells, and the host says, of the daemon's memory, CPUs, locked
-// memory, index directory and warnings. `proc` and `cgroups` are /proc and
-// /sys/fs/cgroup. Blocks for file I/O; what cannot be read is left out.
+// Checks the daemon's memory, CPUs, locked memory, index directory and
+// warnings, by `status` and by this host's files. `proc` and `cgroups` are
+// /proc and /sys/fs/cgroup. Blocks for file I/O; skips what cannot be read.
 std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
                                  const std::string& proc = "/proc",
                                  const std::string& cgroups = "/sys/fs/cgroup");
 
-// Which GPUs the daemon sees, or why none: never a problem, since the daemon
-// serves without. Nothing from a daemon that does not know. Does not block.
+// Names the GPUs that the daemon sees, or why there are none. That is never a
+// problem: the daemon serves without. Returns nothing if the daemon does not
+// report them. Does not block.
 std::vector<Finding> CheckGpus(const proto::DaemonStatus& status);
 
-// By what the daemon reads local files: never a problem, since threads always
-// work. Nothing from a daemon that does not know. Does not block.
+// Says how the daemon reads local files, and with which credentials it reads
+// buckets. That is never a problem: threads always work. Returns nothing if the
+// daemon does not report it. Does not block.
 std::vector<Finding> CheckStorage(const proto::DaemonStatus& status);
 
 }  // namespace forebay::ctl

@@ -12,7 +12,7 @@ std::string ToJson(const google::protobuf::Message& message, bool one_line) {
   options.preserve_proto_field_names = true;
   options.add_whitespace = !one_line;
   std::string json;
-  // Fails for cyclic or ill-formed well-known types alone: we have none.
+  // Fails only for cyclic or ill-formed well-known types: there are none here.
   const auto status =
       google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return "{}\n";

@@ -7,9 +7,9 @@
 
 namespace forebay::ctl {
 
-// `message` as one JSON object and a line break, with every field (zeros too)
-// under its name in the .proto file. As protobuf's JSON has it, 64-bit integers
-// are strings and bytes are base64. `one_line`: without line breaks inside.
+// Returns `message` as one JSON object and a line break. Every field, zeros
+// too, has its name in the .proto file. 64-bit integers are strings and bytes
+// are base64, as in protobuf's JSON. `one_line`: without line breaks inside.
 std::string ToJson(const google::protobuf::Message& message,
                    bool one_line = false);
 

@@ -1,5 +1,4 @@
-// forebayctl: shows what the daemon does, and what is wrong with it; changes
-// jobs.
+// forebayctl: shows what the daemon does, finds faults, and changes jobs.
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -21,7 +20,7 @@ struct CommandLine {
   Verb verb = nullptr;
 };
 
-// What an option says; CLI11 reports what is wrong with it.
+// Returns the option's value; throws its error for CLI11 to report.
 double Parsed(const std::string& option, const absl::StatusOr<double>& value) {
   if (value.ok()) return *value;
   throw CLI::ValidationError(option, std::string(value.status().message()));
@@ -100,7 +99,7 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->check(CLI::Range(1, 4096));
 }
 
-// What is wrong with a command line.
+// Returns the fault of a command line.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
   if (!app.get_subcommands().empty() || unknown.empty()) return error.what();
@@ -117,7 +116,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Also how CLI11 says that help was asked for.
+    // CLI11 throws for --help too.
     if (error.get_exit_code() == 0) return app.exit(error);
     std::cerr << "forebayctl: " << Complaint(app, error)
               << " (see forebayctl --help)\n";

@@ -10,13 +10,13 @@
 
 namespace forebay::ctl {
 
-// The jobs there are, and what they did in the time before.
+// The jobs that exist, and what they did in the time before.
 struct Observation {
   proto::JobList list;
   std::vector<JobRates> rates;  // of the jobs in the list
 };
 
-// Watches all jobs for so long. Not thread-safe; blocks meanwhile. Errors are
+// Watches all jobs for `seconds`, and blocks for them. Not thread-safe. Errors:
 // those of ListJobs.
 absl::StatusOr<Observation> Observe(AdminClient* client, double seconds);
 

@@ -1,5 +1,5 @@
-// forebayctl queues: where each loader's batches are, now, and from where its
-// job's bytes come.
+// forebayctl queues: where each loader's batches are now, and where its job's
+// bytes come from.
 
 #include <iostream>
 #include <string>
@@ -15,7 +15,7 @@
 namespace forebay::ctl {
 namespace {
 
-// What rates are taken over.
+// The time that rates are taken over.
 constexpr double kSeconds = 0.5;
 
 void Print(const Observation& seen, std::size_t width) {
@@ -43,7 +43,7 @@ void Print(const Observation& seen, std::size_t width) {
   for (int i = 0; i < seen.list.jobs_size(); ++i) {
     const proto::Job& job = seen.list.jobs(i);
     const JobRates& rates = seen.rates[i];
-    bool first = true;  // its row has what is the job's as a whole
+    bool first = true;  // its row has the figures of the whole job
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(

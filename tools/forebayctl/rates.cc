@@ -53,7 +53,8 @@ void AddLoader(const proto::LoaderCounters& before,
   const std::uint64_t wait_before =
       std::min(before.trainer_wait_nanos(), after.trainer_wait_nanos());
   double wait = rate(wait_before, after.trainer_wait_nanos()) * 1e-9;
-  // A wait is counted when it ends: one that lasts all the time is not yet.
+  // A wait is counted when it ends. One that lasts all the time is not counted
+  // yet.
   if (before.trainer_waiting() && after.trainer_waiting() &&
       before.batches_delivered() == after.batches_delivered()) {
     wait = 1;
@@ -65,7 +66,7 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
                 double seconds, JobRates* rates) {
   const proto::ReadTraffic& before = job_before.traffic();
   const proto::ReadTraffic& after = job_after.traffic();
-  // Then the job began anew, and counts from zero.
+  // A job that began anew counts from zero.
   const bool anew = before.memory().bytes() > after.memory().bytes() ||
                     before.shared().bytes() > after.shared().bytes() ||
                     before.disk().bytes() > after.disk().bytes() ||
@@ -87,8 +88,8 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
       seconds;
 }
 
-// The running loader that is the furthest behind, or shares with most; null if
-// none runs.
+// Returns the running loader that is the furthest behind, or shares with most;
+// null if none runs.
 const proto::Loader* FurthestBehind(const proto::Job& job) {
   const auto rank = [](const proto::Loader& loader) {
     return std::pair(loader.sharing().behind(), loader.sharing().members());

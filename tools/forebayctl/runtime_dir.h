@@ -8,20 +8,20 @@
 
 namespace forebay::ctl {
 
-// The value of an environment variable; empty: unset.
+// Returns the value of an environment variable; empty: unset.
 using Environment = std::function<std::string(const std::string&)>;
 
-// Where the daemon's sockets are: `option` if not empty, else
-// $FOREBAY_RUNTIME_DIR, else `system_dir` if a daemon of this user (or, for
-// anyone to try, of root) has its socket there, else $XDG_RUNTIME_DIR/forebay,
-// else /tmp/forebay-UID. Thread-safe; blocks for file I/O; cannot fail.
+// Returns the directory of the daemon's sockets: `option` if not empty, else
+// $FOREBAY_RUNTIME_DIR, else `system_dir` if a daemon of this user or of root
+// has its socket there, else $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID.
+// Thread-safe; blocks for file I/O; cannot fail.
 std::string FindRuntimeDir(const std::string& option,
                            const Environment& environment,
                            const std::string& system_dir = "/run/forebay");
 
-// OK when `directory` belongs to this user or to root and only its owner may
-// write there: nobody else can have put a socket in it. NOT_FOUND when it is
-// not there.
+// Returns OK if `directory` belongs to this user or to root, and only its owner
+// may write there: then no other user can have put a socket in it. NOT_FOUND:
+// it does not exist.
 absl::Status CheckOwner(const std::string& directory);
 
 }  // namespace forebay::ctl

@@ -7,10 +7,9 @@
 
 namespace forebay::ctl {
 
-// In words, how a loader stands to those that get the same batches: with how
-// many others it shares, the samples between it and who is ahead of all, and
-// what is done about that. "-" without an epoch under way. Thread-safe; nothing
-// blocks or fails.
+// Returns in words what a loader shares: with how many others, the samples
+// between it and the first of them, and what is done about that. "-" without an
+// epoch under way. Thread-safe; nothing blocks or fails.
 std::string Sharing(const proto::Loader& loader);
 
 }  // namespace forebay::ctl

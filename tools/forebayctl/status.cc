@@ -1,4 +1,4 @@
-// forebayctl status: how the daemon is.
+// forebayctl status: the state of the daemon.
 
 #include <cstdint>
 #include <iostream>

@@ -18,7 +18,7 @@ void Write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t bytes =
         write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    // A terminal that is gone is noticed by its SIGHUP.
+    // A closed terminal sends SIGHUP.
     if (bytes <= 0) return;
     done += static_cast<std::size_t>(bytes);
   }
@@ -47,7 +47,8 @@ Terminal::~Terminal() {
 void Terminal::Enter() {
   if (has_keys_) {
     termios raw = before_;
-    // Keys come at once and unseen; Ctrl-C is one of them, Ctrl-Z is off.
+    // Keys arrive at once and without echo; Ctrl-C is one of them, Ctrl-Z is
+    // off.
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
@@ -67,7 +68,7 @@ void Terminal::Leave() {
 void Terminal::Draw(const std::string& text) {
   std::string frame = "\033[H";
   for (const char c : text) {
-    // Each line wipes what was there before it.
+    // Each line clears the rest of the line before it.
     if (c == '\n') frame += "\033[K";
     frame += c == '\n' ? "\r\n" : std::string(1, c);
   }

@@ -8,12 +8,12 @@
 namespace forebay::ctl {
 
 // The terminal while a live display owns it: the alternate screen, no cursor,
-// keys without echo. Destruction puts everything back; signals that would end
-// the process arrive as Event::kQuit, so that it happens.
+// keys without echo. Destruction restores everything. Signals that would end
+// the process arrive as Event::kQuit, so that it is restored then too.
 //
-// Not thread-safe; one at a time; make it before any thread is started, which
-// would otherwise get the signals. Nothing fails: where standard input is no
-// terminal there are no keys.
+// Not thread-safe; one at a time. To be made before any thread starts: other
+// threads would get the signals. Nothing fails: if standard input is no
+// terminal, there are no keys.
 class Terminal {
  public:
   enum class Event { kTimeout, kQuit, kResized };
@@ -23,11 +23,11 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Replaces what is shown, without flicker.
+  // Replaces the text that is shown, without flicker.
   void Draw(const std::string& text);
 
-  // Blocks until `q`, Ctrl-C or another signal that ends a process, the
-  // window changes its size, or the time is up.
+  // Blocks until the user presses `q` or Ctrl-C, a signal comes that ends a
+  // process, the window changes its size, or the time is up.
   Event Wait(double seconds);
 
  private:

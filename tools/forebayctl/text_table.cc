@@ -17,7 +17,8 @@ constexpr std::size_t kNarrowestText = 8;
 
 bool StartsCharacter(char c) { return (c & 0xC0) != 0x80; }
 
-// At most `width` characters, the last one an ellipsis if any are missing.
+// Returns at most `width` characters; the last one is an ellipsis if the text
+// is longer.
 std::string Cut(const std::string& text, std::size_t width) {
   if (DisplayWidth(text) <= width) return text;
   std::size_t end = 0;

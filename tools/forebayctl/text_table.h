@@ -11,8 +11,8 @@ namespace forebay::ctl {
 struct Column {
   std::string title;
   bool numeric = false;  // aligned right
-  // Where there is not room for all, columns of the highest rank go first;
-  // those of rank 0 stay.
+  // If there is no room for all, columns of the highest rank are left out
+  // first; those of rank 0 never.
   int rank = 0;
 };
 
@@ -26,9 +26,9 @@ class TextTable {
   // One cell a column.
   void AddRow(std::vector<std::string> cells);
 
-  // Lines that each end with a line break. `width` is in characters, 0 means no
-  // bound. Control characters in cells become '?'. Once no more columns can go,
-  // the widest text column is cut, with an ellipsis.
+  // Returns lines that each end with a line break. `width` is in characters; 0:
+  // no bound. Control characters in cells become '?'. If no more columns can be
+  // left out, the widest text column is cut, with an ellipsis.
   std::string Format(std::size_t width) const;
 
  private:
@@ -36,13 +36,13 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Characters of UTF-8 text.
+// Returns the number of characters of UTF-8 text.
 std::size_t DisplayWidth(const std::string& text);
-// With '?' for each control character: what a daemon or a user named must not
-// drive the terminal.
+// Replaces each control character by '?': names that a daemon or a user gave
+// must not drive the terminal.
 std::string Printable(std::string text);
 
-// The terminal's width; 0 when standard output is none.
+// Returns the terminal's width; 0 if standard output is no terminal.
 std::size_t TerminalWidth();
 
 }  // namespace forebay::ctl

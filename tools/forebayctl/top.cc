@@ -106,7 +106,7 @@ int RunOnce(const Options& options, AdminClient* client) {
   return kOk;
 }
 
-// Redraws until the user leaves (OK) or the daemon does.
+// Redraws until the user quits (OK) or the daemon is gone.
 absl::Status Watch(const Options& options, AdminClient* client,
                    Terminal* terminal) {
   absl::StatusOr<proto::JobList> before = client->ListJobs();

@@ -10,7 +10,7 @@
 namespace forebay::ctl {
 namespace {
 
-// Three digits, or all of those before the point.
+// Returns three digits, or all that are before the point.
 std::string ThreeDigits(double value) {
   if (value >= 99.95) return absl::StrFormat("%.0f", value);
   if (value >= 9.995) return absl::StrFormat("%.1f", value);

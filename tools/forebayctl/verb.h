@@ -10,15 +10,15 @@
 
 namespace forebay::ctl {
 
-// What `forebayctl` returns to the shell.
+// The exit codes of `forebayctl`.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,    // the request failed, or `doctor` found something wrong
-  kUsage = 2,     // the command line makes no sense
-  kNoDaemon = 3,  // none is running where we looked
+  kFailed = 1,    // the request failed, or `doctor` found a problem
+  kUsage = 2,     // the command line is malformed
+  kNoDaemon = 3,  // no daemon runs in the directory
 };
 
-// What the command line says, for all verbs.
+// The command line's options, for all verbs.
 struct Options {
   std::string runtime_dir;  // found already
   bool json = false;
@@ -27,7 +27,7 @@ struct Options {
   std::string loader;  // empty: the first that runs
   std::string output = "batch.png";
   std::size_t count = 64;  // images
-  // set; what is not given stays as it is
+  // set; an option that is not given changes nothing
   std::optional<double> weight;
   std::optional<double> max_read;  // bytes a second; 0: no cap
   std::optional<double> max_cpu;   // CPUs; 0: no cap
@@ -36,8 +36,8 @@ struct Options {
   bool once = false;
 };
 
-// The verbs. Each runs to its end, writes its answer to standard output and its
-// complaint, one sentence, to standard error, and returns an ExitCode.
+// The verbs. Each runs to its end and returns an ExitCode. Answers go to
+// standard output; a complaint, one sentence, to standard error.
 int RunCache(const Options& options);
 int RunDoctor(const Options& options);
 int RunJobs(const Options& options);
@@ -48,7 +48,7 @@ int RunStatus(const Options& options);
 int RunTop(const Options& options);
 int RunVersion(const Options& options);
 
-// Says `status` on standard error and returns the code for it.
+// Writes `status` to standard error, and returns the exit code for it.
 int Complain(const absl::Status& status);
 
 }  // namespace forebay::ctl

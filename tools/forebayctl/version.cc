@@ -1,4 +1,4 @@
-// forebayctl version: ours, and the daemon's if there is one.
+// forebayctl version: its own, and the daemon's if there is one.
 
 #include "proto/version.h"
 

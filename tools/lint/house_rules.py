@@ -1,4 +1,4 @@
-"""Checks what no other tool does: calls that are banned outside a few places,
+"""Checks what no other tool checks: calls that are banned outside a few places,
 words that do not belong in the tree, the length of files, and that the files
 which pages name exist."""
 

@@ -53,7 +53,7 @@ EXPORTS = {"visibility", "default_visibility", "exports_files"}
 
 
 def room_of(path):
-    """The room that a path belongs to, or None when it is in none."""
+    """Returns the room that a path belongs to, or None if it is in none."""
     parts = path.split("/")
     if parts[0] == "server":
         return "/".join(parts[:2])
@@ -67,7 +67,7 @@ def room_of(path):
 
 
 def objection(user, used):
-    """Why a file of the room `user` may not use `used`; None when it may."""
+    """Returns why the room `user` may not use `used`; None if it may."""
     if user == used or used in (None, "tools/bazel"):
         return None
     if user in (None, "tests"):
@@ -142,14 +142,14 @@ def check_build(path):
             why = objection(user, used) if used else None
             if why:
                 yield f"{path}:{line}: depends on {label}: {why}"
-        elif call != "cc_binary":  # a product, which anybody may run or ship
+        elif call != "cc_binary":  # every package may run it
             why = _visibility_objection(package, label)
             if why:
                 yield f"{path}:{line}: visibility {label}: {why}"
 
 
 def room_of_label(label):
-    """The room of an absolute label, or None if it is in none."""
+    """Returns the room of an absolute label, or None if it is in none."""
     if not label.startswith("//"):
         return None
     return room_of(label[2:].replace(":", "/"))

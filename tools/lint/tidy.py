@@ -27,10 +27,10 @@ FLAGS = [
     "-Wold-style-cast", "-Wthread-safety", "-Werror=thread-safety",
     "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_FMT_EXTERNAL", "-DSPDLOG_SHARED_LIB",
 ]
-# C is compiled as what it is, and spared the lint of C++.
+# C is compiled as C, without the lint of C++.
 C_HEADERS = {"client/forebay.h", "client/forebay_dataset.h",
              "client/forebay_reader.h"}
-# What includes this is looked at only where the CUDA toolkit is.
+# Files that include this are checked only where the CUDA toolkit is.
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                        "include")
 TOOLKIT_HEADER = re.compile(rb"^#include <cuda\.h>", re.MULTILINE)
@@ -40,7 +40,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def translation_units():
-    """Every .cc, and every header that has no .cc of its name to test it."""
+    """Returns every .cc, and every header without a .cc of its name."""
     sources = tree.files(".cc")
     known = set(sources)
     alone = [header for header in tree.files(".h")
@@ -71,7 +71,7 @@ def _includes(path):
 
 
 def reached(path):
-    """The unit itself and all headers of this project that it includes."""
+    """Returns the unit and all headers of this project that it includes."""
     seen, waiting = {path}, [path]
     while waiting:
         for name in _includes(waiting.pop()):
@@ -98,7 +98,7 @@ def _settings():
 
 
 def key(path):
-    """Names everything that the findings of a unit depend on."""
+    """Returns a name of everything that the findings of a unit depend on."""
     digest = hashlib.sha256(_settings())
     for name in reached(path):
         content = hashlib.sha256(_content(name)).digest()
@@ -107,7 +107,7 @@ def key(path):
 
 
 def _findings(command):
-    """Runs a command of clang's: what it found (nothing when clean)."""
+    """Runs a command of clang's. Returns its findings, empty if clean."""
     done = subprocess.run(command, cwd=tree.ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode == 0:
@@ -117,7 +117,7 @@ def _findings(command):
 
 
 def check(path):
-    """What is to be said of one unit by itself (nothing when clean)."""
+    """Returns the findings of one unit by itself, empty if clean."""
     command = [CLANG_TIDY, "--quiet", path, "--"] + FLAGS
     if path.endswith(".h"):
         # Its lint comes with the units that include it: here it has to compile
@@ -132,7 +132,7 @@ def check(path):
 
 
 def is_clean(bunch):
-    """Whether there is nothing to be said of any unit of a bunch."""
+    """Returns whether no unit of a bunch has a finding."""
     with tempfile.TemporaryDirectory(dir=CACHE.parent) as folder:
         path = pathlib.Path(folder, "bunch.cc")
         path.write_text(together.text(bunch))
@@ -149,7 +149,7 @@ def write_compile_commands(units):
 
 
 def _distinct(findings):
-    """One finding a place: a header is seen by every unit that reaches it."""
+    """Keeps one finding a place: every unit that includes a header finds it."""
     head = re.compile(r"^\S[^\n]*:\d+:\d+: (?:error|warning): ")
     seen, current, keep = set(), [], True
     for line in "".join(findings).splitlines():
@@ -163,7 +163,7 @@ def _distinct(findings):
 
 
 def bunches(due):
-    """Bunches of those of the units that can be in one."""
+    """Returns bunches of the units that can be in one."""
     headers = set(tree.files(".h"))
     return together.bunches(
         [together.Unit(path, _content(path).decode(),

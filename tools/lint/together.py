@@ -12,7 +12,7 @@ import re
 
 MOST_IN_BUNCH = 16
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
-# What is of no namespace, wherever it stands.
+# Lines that belong to no namespace.
 OUTSIDE = re.compile(r'^int main\(|^BENCHMARK_MAIN\(|^extern "C"',
                      re.MULTILINE)
 GLOBAL = ""
@@ -38,7 +38,7 @@ class Unit:
         self.scopes = frozenset() if self._inner else frozenset(opened)
 
     def part(self, number):
-        """Its text in a bunch, with as many lines."""
+        """Returns its text in a bunch, with as many lines."""
         if self._inner is None:
             return self._text
         name = re.escape(self._inner)

@@ -8,7 +8,7 @@ CC_SUFFIXES = (".cc", ".h")
 
 
 def files(*suffixes):
-    """Paths below the root of files that git has or would add.
+    """Returns paths below the root of files that git has or would add.
 
     Args:
       *suffixes: how names must end; none: every file.

@@ -19,13 +19,13 @@ MORE_KEYS = {"digests"}  # of some rows
 
 
 def names():
-    """The benches there are: a module bench_NAME.py each."""
+    """Returns the names of the benches: each is a module bench_NAME.py."""
     return [path.stem[len("bench_"):]
             for path in sorted(FOLDER.glob("bench_*.py"))]
 
 
 def run(name):
-    """Runs one bench; its rows, checked."""
+    """Runs one bench. Returns its rows, checked."""
     rows = importlib.import_module(f"bench_{name}").run()
     for row in rows:
         if set(row) - MORE_KEYS != KEYS or row["bench"] != name:

@@ -28,7 +28,7 @@ ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="allow_addr2line=1",
 
 @dataclasses.dataclass
 class Result:
-    """What came of the run of one target."""
+    """The result of one target's run."""
     name: str
     executions: int = 0
     seconds: float = 0
@@ -39,7 +39,7 @@ class Result:
 
 
 def folder_of_programs():
-    """Where the build has put the targets."""
+    """Returns the folder that the build has put the targets in."""
     told = subprocess.run(
         ["bazel", "info", "--config=fuzz", "--ui_event_filters=-info",
          "bazel-bin"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
@@ -63,7 +63,7 @@ class Target:
         self._failed = KEPT / name / "failed"
 
     def _run(self, log, *arguments):
-        """Runs the program; its exit code and what it wrote."""
+        """Runs the program. Returns its exit code and what it wrote."""
         with open(log, "wb") as output:
             code = subprocess.run(
                 [self._program, *self._options, *arguments], cwd=ROOT,

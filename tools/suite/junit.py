@@ -10,14 +10,14 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclasses.dataclass
 class Case:
-    """One test case: its name, its verdict, and why it was not passed."""
+    """One test case: its name, its verdict, and why it did not pass."""
     name: str
     verdict: str
     reason: str = ""
 
 
 def cases(path, group):
-    """All cases of one file; one failed case when it cannot be read."""
+    """Returns all cases of one file; one failed case if it cannot be read."""
     try:
         root = xml.etree.ElementTree.parse(path).getroot()
     except (OSError, xml.etree.ElementTree.ParseError) as error:
@@ -78,7 +78,7 @@ def _path(uri):
 
 
 def report(found):
-    """Prints skips, failures and the last line; the exit code."""
+    """Prints skips, failures and the last line. Returns the exit code."""
     for case in found:
         if case.verdict == SKIPPED:
             print(f"skipped: {case.name}: {case.reason.strip()}")

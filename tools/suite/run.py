@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
-# Driven by coverage where no sanitizer is asked for: clang's are part of that.
+# Driven by coverage if no sanitizer is asked for: clang's are part of that.
 FUZZ = "//tests/fuzz"
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
@@ -40,7 +40,7 @@ def tags_left_out(config):
 
 
 def _query(expression):
-    """The labels that an expression of Bazel's names."""
+    """Returns the labels that a Bazel expression names."""
     listed = subprocess.run(
         ["bazel", "query", "--noshow_progress",
          "--ui_event_filters=-info,-debug", "--keep_going", expression],
@@ -65,7 +65,7 @@ def _fits(name, label):
 
 
 def run_bazel(labels, config):
-    """Runs C++ tests; the list of their cases."""
+    """Runs C++ tests. Returns the list of their cases."""
     events = ROOT / ".cache" / "bazel_events.json"
     events.parent.mkdir(exist_ok=True)
     events.unlink(missing_ok=True)
@@ -88,7 +88,7 @@ def run_tests(labels, config):
 
 
 def build_all(config):
-    """Builds everything; a failed case when that fails."""
+    """Builds everything. Returns a failed case if that fails."""
     # A library that is asked for by name is compiled twice, once of them for
     # shared libraries. So only those are that nothing else is made of.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
@@ -106,7 +106,7 @@ def build_all(config):
 
 
 def python_tests(names):
-    """Paths of the Python tests that a name fits."""
+    """Returns paths of the Python tests that a name fits."""
     found = []
     for folder in PYTEST_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -119,7 +119,7 @@ def python_tests(names):
 
 
 def run_pytest(paths):
-    """Runs Python tests; the list of their cases."""
+    """Runs Python tests. Returns the list of their cases."""
     results = ROOT / ".cache" / "pytest.xml"
     results.parent.mkdir(exist_ok=True)
     results.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A forebayd of one's own, for as long as a `with` block lasts."""
+"""A separate forebayd, for as long as a `with` block lasts."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 
 
 class DaemonError(RuntimeError):
-    """The daemon did not start, or left too early."""
+    """The daemon did not start, or exited too early."""
 
 
 class Daemon:
@@ -45,7 +45,7 @@ class Daemon:
             PYTHONDONTWRITEBYTECODE="1")
 
     def log(self):
-        """All that it has said so far."""
+        """Returns its log so far."""
         return (self.folder / "log").read_text(errors="replace")
 
     def ctl(self, *arguments):
@@ -60,12 +60,12 @@ class Daemon:
             stdin=subprocess.DEVNULL).stdout.decode()
 
     def running(self):
-        """Whether the process is alive."""
+        """Returns whether the process is alive."""
         return self._process.poll() is None
 
 
 def process_cpu_nanos(pid):
-    """CPU time of all threads of a process so far, in nanoseconds."""
+    """Returns the CPU time of a process so far, in nanoseconds."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -74,14 +74,14 @@ def process_cpu_nanos(pid):
 
 
 def read_cpu_nanos():
-    """CPU time that the daemon in the environment has spent on reading."""
+    """Returns the CPU time that the environment's daemon spent on reading."""
     status = subprocess.run([str(CTL), "status", "--json"], check=True,
                             stdout=subprocess.PIPE)
     return int(json.loads(status.stdout)["read_cpu_nanos"])
 
 
 def memory(pid):
-    """Resident bytes of a process: {"anon", "file", "shmem"}."""
+    """Returns resident bytes of a process: {"anon", "file", "shmem"}."""
     found = {}
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("Rss"):
@@ -109,7 +109,7 @@ def daemon(config="", environment=None):
     (folder / "forebayd.toml").write_text(
         f'[index]\ndirectory = "{folder}/index"\n{config}')
     with open(folder / "log", "wb") as log:
-        # In a session of its own: Ctrl-C is for us, who then end it in order.
+        # In a session of its own: Ctrl-C reaches this process, which then ends it.
         process = subprocess.Popen(
             [str(PROGRAM), "--runtime-dir", str(folder / "run"),
              "--config", str(folder / "forebayd.toml")],

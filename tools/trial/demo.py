@@ -19,7 +19,7 @@ COLUMNS = ("job", "img/s", "wait %", "MB read", "MB delivered",
 
 
 class TrainerError(RuntimeError):
-    """A trainer left before its time."""
+    """A trainer exited too early."""
 
 
 class Trainer:
@@ -41,26 +41,26 @@ class Trainer:
             raise TrainerError(f"the trainer {self.name} failed (above)")
 
     def go(self):
-        """Lets it read."""
+        """Lets the trainer read."""
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
 
     def result(self):
-        """Waits for its end; what it reports."""
+        """Waits for its end. Returns its report."""
         line = self._process.stdout.readline()
         if self._process.wait() != 0 or not line:
             raise TrainerError(f"the trainer {self.name} failed (above)")
         return json.loads(line)
 
     def close(self):
-        """Ends it, whatever it does."""
+        """Ends the trainer, whatever it does."""
         stop(self._process)
         self._process.stdin.close()
         self._process.stdout.close()
 
 
 def summary(name, result):
-    """The figures of one job, as a dict for the table and the JSON file."""
+    """Returns one job's figures, as a dict for the table and the JSON file."""
     stats = result["stats"]
     read, delivered = stats["bytes_read"], stats["bytes_delivered"]
     decoded, samples = stats["samples_decoded"], stats["samples_delivered"]
@@ -97,7 +97,7 @@ def print_table(rows):
 
 
 def run(args):
-    """Runs the demo; its figures, as a dict."""
+    """Runs the demo. Returns its figures, as a dict."""
     uri = args.uri or str(photos.make())
     names = [f"job-{number}" for number in range(1, args.jobs + 1)]
     with contextlib.ExitStack() as stack:
@@ -125,7 +125,7 @@ def run(args):
 
 
 def _peek(server, job, sheet):
-    """Leaves a picture of a batch that the job sees; its path."""
+    """Writes a picture of a batch that the job sees. Returns its path."""
     sheet.parent.mkdir(parents=True, exist_ok=True)
     try:
         server.ctl("peek", job, "-o", str(sheet))

@@ -22,7 +22,7 @@ PACKAGES = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
             "ukui-wallpapers"]
 CLASSES = 10
 DEFAULT_COUNT, DEFAULT_SEED = 6000, 0
-# Raise it when other pixels come out for the same seed.
+# To be raised when the same seed makes other pixels.
 VERSION = 2
 MIN_EDGE = 900
 # Of the wallpapers, these are drawings.
@@ -36,7 +36,7 @@ DULL_BYTES, RETRIES = 16_000, 6
 
 
 def folder(count, seed):
-    """Where the dataset of so many images belongs."""
+    """Returns the folder of a dataset of so many images."""
     cache = os.environ.get("XDG_CACHE_HOME")
     base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
     name = "photos"
@@ -46,7 +46,7 @@ def folder(count, seed):
 
 
 def sources():
-    """Paths of the wallpapers that are large photographs, sorted."""
+    """Returns paths of wallpapers that are large photographs, sorted."""
     listed = subprocess.run(["dpkg-query", "-L", *PACKAGES], check=True,
                             stdout=subprocess.PIPE).stdout.decode()
     found = []
@@ -85,7 +85,7 @@ def cut(path, number, first, count, seed, target):
 
 
 def _crop(image, rng):
-    """A random part of the image, smaller, as the bytes of a JPEG."""
+    """Returns a random part of the image, smaller, as the bytes of a JPEG."""
     width, height = rng.randint(400, 640), rng.randint(300, 480)
     largest = min(image.width / width, image.height / height)
     zoom = rng.uniform(min(1.2, largest), min(4.0, largest))
@@ -101,7 +101,7 @@ def _crop(image, rng):
 
 
 def make(count=DEFAULT_COUNT, seed=DEFAULT_SEED, force=False, log=sys.stderr):
-    """The folder of photographs; makes it first where it is not complete.
+    """Returns the folder of photographs; makes it first if it is incomplete.
 
     Args:
       count: images.
