@@ -26,7 +26,7 @@ void Alarm::SetFor(std::int64_t at_nanos) {
   {
     MutexLock lock(&mutex_);
     at_nanos_ = at_nanos;
-    // Who sleeps too short finds out, and sleeps on.
+    // A thread that wakes too early sleeps on.
     sooner = at_nanos < asleep_until_;
     if (sooner) asleep_until_ = at_nanos;
   }

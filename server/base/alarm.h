@@ -12,10 +12,10 @@
 
 namespace forebay::base {
 
-// Calls `ring` when it is time, on a thread of its own, which sleeps until
-// then. Thread-safe. The caller owns it; destruction waits for a call that is
-// under way, and none comes after. SetFor does not block, and may be called
-// with a lock that `ring` takes. No errors.
+// Calls `ring` at a set time, on a thread of its own, which sleeps until then.
+// Thread-safe. The caller owns it. Destruction waits for a call that is under
+// way; no call comes after it. SetFor does not block, and may be called with a
+// lock held that `ring` takes. No errors.
 class Alarm {
  public:
   // `name` is the thread's, at most 15 bytes.
@@ -25,8 +25,8 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // Rings once, at that time of the clock or soon after; the time set before,
-  // if it has not come, is forgotten. INT64_MAX: never.
+  // Rings once, at that time of the clock or soon after. Replaces a time that
+  // has not come yet. INT64_MAX: never.
   void SetFor(std::int64_t at_nanos);
 
  private:
@@ -37,7 +37,7 @@ class Alarm {
   Mutex mutex_;
   CondVar sooner_or_end_;
   std::int64_t at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
-  // What the thread sleeps until.
+  // The time that the thread sleeps until.
   std::int64_t asleep_until_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -16,7 +16,7 @@ absl::Status Refuse(std::string_view text, absl::string_view reason) {
       "\"", absl::string_view(text.data(), text.size()), "\" ", reason));
 }
 
-// `percent` of `total`, without overflow.
+// Returns `percent` of `total`, without overflow.
 std::uint64_t Percentage(std::uint64_t percent, std::uint64_t total) {
   return total / 100 * percent + total % 100 * percent / 100;
 }

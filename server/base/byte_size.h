@@ -8,9 +8,10 @@
 
 namespace forebay::base {
 
-// Bytes of a size as people write it: a whole number and B, KiB, MiB, GiB or
-// TiB ("512MiB"), or a percentage of `total` from 0% to 100% ("25%"). Neither
-// signs, fractions nor other units. INVALID_ARGUMENT quotes the text.
+// Returns the bytes of a size as people write it: a whole number and B, KiB,
+// MiB, GiB or TiB ("512MiB"), or a percentage of `total` from 0% to 100%
+// ("25%"). Takes no signs, fractions or other units. INVALID_ARGUMENT quotes
+// the text.
 absl::StatusOr<std::uint64_t> ParseByteSize(std::string_view text,
                                             std::uint64_t total);
 

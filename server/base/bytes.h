@@ -9,8 +9,8 @@
 
 namespace forebay::base {
 
-// Immutable bytes together with what keeps them alive. Cheap to copy; copies
-// share.
+// Immutable bytes, and the object that keeps them alive. Cheap to copy; copies
+// share them.
 class Bytes {
  public:
   Bytes() = default;

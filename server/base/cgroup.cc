@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-// A process is in one cgroup of each hierarchy: one line "id:controllers:path"
-// each in /proc/self/cgroup, with no controllers for version 2. Limits of all
-// cgroups above hold too. In a container the path may be named as the host sees
-// it, while the container's own cgroup is mounted at the top: levels that are
-// not there are passed over, and the top is read in any case.
+// A process is in one cgroup of each hierarchy. /proc/self/cgroup has a line
+// "id:controllers:path" for each, with no controllers for version 2. Limits of
+// all cgroups above apply too. In a container the path may be the host's, while
+// the container's own cgroup is mounted at the top. So missing levels are
+// passed over, and the top is always read.
 
 namespace forebay::base {
 namespace {
@@ -61,7 +61,7 @@ void VisitCgroups(const std::string& root, std::string_view controller,
       tops = {mounts + "/" + parts[1]};
       if (names.size() > 1) tops.push_back(mounts + "/" + std::string(wanted));
     }
-    // A path with ".." lies outside of what is mounted here.
+    // A path with ".." lies outside of the mount.
     std::string path = parts[2];
     if (!path.starts_with('/') || path.find("..") != path.npos) path.clear();
     for (;;) {
@@ -86,7 +86,7 @@ int AffinityCpus() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-// The number that follows `name` in a file of lines "NAME NUMBER [UNIT]".
+// Returns the number after `name` in a file of lines "NAME NUMBER [UNIT]".
 std::optional<std::uint64_t> NumberIn(const std::string& path,
                                       absl::string_view name) {
   for (absl::string_view line : absl::StrSplit(ReadFile(path), '\n')) {
@@ -105,7 +105,8 @@ std::optional<std::uint64_t> MachineMemory(const std::string& root,
   return *kib * 1024;
 }
 
-// A cgroup's limit. Version 1 says "none" by the largest number of whole pages.
+// Returns a cgroup's limit. In version 1, the largest number of whole pages
+// means none.
 std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   std::optional<std::uint64_t> limit;
   for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})
@@ -115,7 +116,7 @@ std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   return limit;
 }
 
-// What a cgroup uses, the files that its memory holds left out.
+// Returns the bytes that a cgroup uses, without cached files.
 std::uint64_t UsedWithoutFiles(const std::string& directory) {
   std::uint64_t used = 0;
   for (const char* name : {"/memory.current", "/memory.usage_in_bytes"})
@@ -124,7 +125,7 @@ std::uint64_t UsedWithoutFiles(const std::string& directory) {
         ParseNumber<std::uint64_t>(ReadFile(directory + name)).value_or(0));
   const std::string stat = directory + "/memory.stat";
   for (const char* list : {"inactive_file", "active_file"}) {
-    // Version 1 tells apart what the cgroups below have.
+    // Version 1 reports the cgroups below apart.
     auto files = NumberIn(stat, absl::StrCat("total_", list));
     if (!files.has_value()) files = NumberIn(stat, list);
     used -= std::min(used, files.value_or(0));

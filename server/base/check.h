@@ -3,8 +3,8 @@
 
 #include "absl/base/internal/raw_logging.h"
 
-// Dies when an invariant of our own is broken; never for what the world can
-// cause.
+// Ends the process if an invariant of this program is broken. Never for what
+// the world can cause.
 #define FOREBAY_CHECK(condition) ABSL_RAW_CHECK(condition, "broken invariant")
 
 #endif  // FOREBAY_SERVER_BASE_CHECK_H_

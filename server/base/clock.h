@@ -18,11 +18,11 @@ class Clock {
   // CLOCK_MONOTONIC; lives as long as the process.
   static const Clock* Monotonic();
 
-  // Nanoseconds since 1970, as the host is told; alone may be set back. Lives
-  // as long as the process.
+  // Nanoseconds since 1970, by the host's clock. The only clock that may be set
+  // back. Lives as long as the process.
   static const Clock* Wall();
 
-  // The CPU time of whichever thread asks; lives as long as the process.
+  // The CPU time of the calling thread; lives as long as the process.
   static const Clock* ThreadCpu();
 };
 

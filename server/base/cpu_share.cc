@@ -23,7 +23,7 @@ absl::StatusOr<double> ParseCpuShare(std::string_view text, double total) {
   const auto [stop, error] =
       std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const std::string_view unit(stop, end - stop);
-  // No words either: from_chars knows "inf" and "nan".
+  // from_chars would take "inf" and "nan".
   const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
   if (error != std::errc() || !digits || (!unit.empty() && unit != "%"))
     return refuse(

@@ -7,9 +7,9 @@
 
 namespace forebay::base {
 
-// CPUs as people write them: a number of CPUs ("6", "1.5"), or a percentage of
-// `total` ("75%"); more than 0, at most 1024 or 100%, with neither signs nor
-// exponents. INVALID_ARGUMENT quotes the text.
+// Returns the CPUs of a text as people write it: a number of CPUs ("6", "1.5"),
+// or a percentage of `total` ("75%"). It is more than 0, at most 1024 or 100%,
+// and has no sign or exponent. INVALID_ARGUMENT quotes the text.
 absl::StatusOr<double> ParseCpuShare(std::string_view text, double total);
 
 }  // namespace forebay::base

@@ -13,7 +13,7 @@ std::uint32_t Crc32c(absl::Span<const std::uint8_t> bytes,
   while (!bytes.empty()) {
     const auto piece =
         bytes.first(std::min<std::size_t>(bytes.size(), 1 << 30));
-    // Only reads, whatever its declaration says.
+    // Only reads, in spite of its declaration.
     crc = crc32_iscsi(const_cast<std::uint8_t*>(piece.data()),
                       static_cast<int>(piece.size()), crc);
     bytes.remove_prefix(piece.size());

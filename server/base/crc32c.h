@@ -7,8 +7,8 @@
 
 namespace forebay::base {
 
-// The CRC32C of `bytes`, as Google Cloud Storage gives it too; of a piece that
-// follows others, when `before` is theirs. Thread-safe; never blocks.
+// Returns the CRC32C of `bytes`, as Google Cloud Storage computes it. `before`:
+// that of the bytes before them. Thread-safe; never blocks.
 std::uint32_t Crc32c(absl::Span<const std::uint8_t> bytes,
                      std::uint32_t before = 0);
 

@@ -11,7 +11,7 @@
 
 namespace forebay::base {
 
-// Another descriptor of what `fd` refers to, closed on exec.
+// Returns another descriptor of what `fd` refers to, closed on exec.
 // RESOURCE_EXHAUSTED: none are left.
 inline absl::StatusOr<Fd> Duplicate(int fd) {
   Fd duplicate(fcntl(fd, F_DUPFD_CLOEXEC, 0));

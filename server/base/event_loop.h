@@ -15,11 +15,12 @@
 
 namespace forebay::base {
 
-// Waits for descriptors and runs what was asked for, all on the thread that
-// runs it. Post and Stop may be called from any thread, everything else on the
-// loop's own thread, or before Run. The caller owns it and the watched
-// descriptors, which it unwatches before closing. Callbacks must not block.
-// Errors: Create, Add and Every (INTERNAL, RESOURCE_EXHAUSTED).
+// Waits for descriptors and runs callbacks, all on the thread that runs it.
+//
+// Post and Stop may be called from any thread, everything else on the loop's
+// own thread, or before Run. The caller owns it and the watched descriptors,
+// which it unwatches before closing. Callbacks must not block. Errors:
+// Create's, Add's and Every's (INTERNAL, RESOURCE_EXHAUSTED).
 class EventLoop {
  public:
   using Watch = std::uint64_t;
@@ -30,7 +31,7 @@ class EventLoop {
   absl::StatusOr<Watch> Add(int fd, std::uint32_t events,
                             std::function<void(std::uint32_t events)> ready);
   void SetEvents(Watch watch, std::uint32_t events);
-  // No further call comes, not even for events that have occurred.
+  // Ends a watch. No further call comes, even for events that have occurred.
   void Remove(Watch watch);
   // Calls `tick` again and again, `period_nanos` apart.
   absl::Status Every(std::int64_t period_nanos, std::function<void()> tick);

@@ -11,10 +11,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-// Positions are counted into about as many buckets as there are numbers, and
-// sorted within each: mostly one or two, so that to find a number takes no
-// longer for a long list. Where many fall into one bucket, it is searched by
-// halves.
+// Positions are sorted into about as many buckets as there are numbers, and
+// within each. Most buckets have one or two, so that a search takes no longer
+// in a long list. A bucket of many is searched by halves.
 
 namespace forebay::base {
 namespace {
@@ -22,8 +21,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the numbers of a list are little-endian");
 
-// How far numbers below `bound` are shifted so that there are no more buckets
-// than numbers in the list.
+// Returns the shift of numbers below `bound` that makes no more buckets than
+// the list has numbers.
 int ShiftFor(std::uint64_t bound, std::uint64_t size) {
   int shift = 0;
   while ((bound >> shift) > size) ++shift;
@@ -65,7 +64,7 @@ void IndexList::TurnRound(std::uint64_t bound) {
   const std::uint64_t buckets = bound == 0 ? 0 : ((bound - 1) >> shift_) + 1;
   starts_.assign(buckets + 2, 0);
   positions_.resize(size());
-  // Counted one further up, so that filling the buckets leaves their starts.
+  // Counted one bucket higher, so that filling the buckets leaves their starts.
   for (std::uint64_t i = 0; i < size(); ++i) ++starts_[(At(i) >> shift_) + 2];
   std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   for (std::uint64_t i = 0; i < size(); ++i) {

@@ -16,20 +16,20 @@
 
 namespace forebay::base {
 
-// Numbers in an order that somebody chose, repeats allowed, and the other way
-// round: where each stands. O(1) for a position, and about that for a number.
+// Numbers in a given order, repeats allowed, and the positions of each number.
+// Looks up a position in O(1), and a number in about that.
 //
-// Immutable and thread-safe; shared by all who use it. Keeps the memory in
-// which the numbers came, and up to 8 bytes a number besides. Never blocks.
+// Immutable and thread-safe; shared by its users. Keeps the memory in which the
+// numbers came, and up to 8 bytes a number besides. Never blocks.
 class IndexList {
  public:
-  // Numbers that a list has at most.
+  // The most numbers of a list.
   static constexpr std::uint64_t kMost = UINT32_MAX;
 
   // Reads 64-bit numbers, each below `bound`. Takes some 10 ns a number. The
-  // budget outlives the list. INVALID_ARGUMENT: it is no such list, or names
-  // another number; RESOURCE_EXHAUSTED: no memory to turn it round. Errors say
-  // `what` it is.
+  // budget outlives the list. INVALID_ARGUMENT: it is no such list, or has a
+  // number that is too large; RESOURCE_EXHAUSTED: no memory for the positions.
+  // Errors say `what` it is.
   static absl::StatusOr<std::shared_ptr<const IndexList>> Create(
       std::shared_ptr<const SealedMemory> numbers, std::uint64_t bound,
       MemoryBudget* budget, std::string_view what);
@@ -44,12 +44,12 @@ class IndexList {
     return number;
   }
 
-  // Where any number stands, in ascending order.
+  // Returns the positions of a number, in ascending order.
   absl::Span<const std::uint32_t> PositionsOf(std::uint64_t number) const;
-  // The first of these that is not before `from`.
+  // Returns the first of these that is not before `from`.
   std::optional<std::uint64_t> PositionOf(std::uint64_t number,
                                           std::uint64_t from = 0) const;
-  // How many of these are before `position`, where the number stands.
+  // Returns how often the number at `position` stands before it.
   std::uint64_t RepeatsBefore(std::uint64_t position) const;
 
   // A digest (XXH3) of the numbers in their order.
@@ -67,8 +67,8 @@ class IndexList {
   const std::shared_ptr<const SealedMemory> memory_;
   const MemoryReservation reservation_;  // for what follows
   std::uint64_t digest_ = 0;
-  // All positions, by number and then in order. Bucket b, which starts_[b] to
-  // starts_[b + 1] - 1 are, has those of numbers with b in their high bits.
+  // All positions, by number and then in order. Bucket b is starts_[b] to
+  // starts_[b + 1] - 1, and has those of numbers with b in their high bits.
   int shift_ = 0;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint32_t> positions_;

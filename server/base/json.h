@@ -11,13 +11,13 @@
 
 namespace forebay::base {
 
-// How deep the JSON of others may nest. The parser itself goes deeper, but its
-// values are copied and written recursively, and take a stack as deep as the
-// text is long.
+// The deepest nesting of JSON from other programs. The parser itself takes
+// more, but its values are copied and written recursively, on a stack as deep
+// as the text is long.
 constexpr int kMaxJsonDepth = 64;
 
-// Takes the parts of a JSON text one by one, without keeping any; to be derived
-// from. Ends the parse of a text that nests deeper than kMaxJsonDepth.
+// Gets the parts of a JSON text one by one, and keeps none. A base class. Ends
+// the parse of a text that nests deeper than kMaxJsonDepth.
 class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -56,9 +56,9 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   bool is_object_ = false;
 };
 
-// Both read a text that is one JSON object. Thread-safe; never block. Errors
-// leave the text's name to the caller: INVALID_ARGUMENT: it is no JSON object,
-// or nests deeper than kMaxJsonDepth.
+// Both read a text that is one JSON object. Thread-safe; never block.
+// INVALID_ARGUMENT: it is no JSON object, or nests deeper than kMaxJsonDepth.
+// The caller adds the text's name.
 absl::Status ReadJsonObject(std::string_view text, JsonEvents* events);
 absl::StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 

@@ -23,7 +23,7 @@ std::optional<spdlog::level::level_enum> LevelOf(std::string_view name) {
   return std::nullopt;
 }
 
-// "<N>" as sd-daemon(3) has it.
+// Returns "<N>", as sd-daemon(3) says.
 class PriorityFlag final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

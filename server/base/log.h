@@ -9,9 +9,9 @@ namespace forebay::base {
 
 // Sets up spdlog's default logger for the process: to stderr, from `level`
 // ("debug", "info", "warning" or "error") up. Under systemd each line begins
-// with its priority, "<6>", for the journal, which knows the time itself;
-// elsewhere with time and level. Call it once, before threads start.
-// INVALID_ARGUMENT: no such level.
+// with its priority, "<6>", for the journal, which adds the time; elsewhere
+// with time and level. To be called once, before threads start.
+// INVALID_ARGUMENT: there is no such level.
 absl::Status StartLog(std::string_view level);
 
 }  // namespace forebay::base

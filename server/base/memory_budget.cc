@@ -8,7 +8,7 @@
 namespace forebay::base {
 namespace {
 
-// Rounded up: what lacks is never nothing.
+// Rounds up: a lack is never 0.
 std::uint64_t MiB(std::uint64_t bytes) {
   return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0 ? 1 : 0);
 }

@@ -28,12 +28,11 @@ class MemoryReservation {
 
   std::uint64_t bytes() const { return bytes_; }
   void Release();
-  // Makes one of two, of the same budget.
+  // Adds another reservation of the same budget.
   void Add(MemoryReservation other);
-  // Gives back all but `bytes`, of which it has at least as many.
+  // Gives back all but `bytes`. It has at least as many.
   void ShrinkTo(std::uint64_t bytes);
-  // Makes two of one: the new one has `bytes`, of which this has at least as
-  // many.
+  // Moves `bytes` into a new reservation. It has at least as many.
   MemoryReservation Split(std::uint64_t bytes);
 
  private:
@@ -45,23 +44,22 @@ class MemoryReservation {
   std::uint64_t bytes_ = 0;
 };
 
-// The one number that bounds the daemon's memory: whoever wants memory that
-// grows with use reserves it first, and is refused rather than let in above the
-// limit. Thread-safe; never blocks; the caller owns it.
+// The limit of the daemon's memory. Code that takes memory that grows with use
+// reserves it first; a reservation that would pass the limit is refused.
+// Thread-safe; never blocks; the caller owns it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t limit) : limit_(limit) {}
 
-  // RESOURCE_EXHAUSTED, naming `what` and the sizes, when the limit would be
-  // passed.
+  // RESOURCE_EXHAUSTED, with `what` and the sizes: the limit would be passed.
   absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes,
                                             std::string_view what);
-  // Adds `bytes` to a reservation of this budget, or an empty one. On failure,
-  // as Reserve's, it stays as it was.
+  // Adds `bytes` to a reservation of this budget, or an empty one. Errors are
+  // Reserve's; the reservation stays as it was then.
   absl::Status Extend(MemoryReservation* reservation, std::uint64_t bytes,
                       std::string_view what);
-  // For who can do without: nullopt unless as much is left for those who
-  // cannot.
+  // Reserves memory that the caller can do without. Returns nullopt unless as
+  // much is left after it.
   std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);
 
   std::uint64_t limit() const { return limit_; }

@@ -9,7 +9,7 @@
 
 namespace forebay::base {
 
-// std::mutex that clang's thread-safety analysis knows.
+// A std::mutex that clang's thread-safety analysis knows.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -46,7 +46,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // False when the time was up first.
+  // Returns false if the time was up first.
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

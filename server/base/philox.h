@@ -12,9 +12,9 @@ namespace forebay::base {
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-// Philox4x32-10: a bijection of counters for each key whose outputs pass as
-// random. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011.
+// Philox4x32-10: for each key a bijection of counters whose outputs pass tests
+// of randomness. Source: Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3", SC 2011.
 constexpr PhiloxCounter Philox(PhiloxKey key, PhiloxCounter counter) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
@@ -33,8 +33,8 @@ constexpr PhiloxCounter Philox(PhiloxKey key, PhiloxCounter counter) {
 // nothing else: not on threads, ranks, batches or other jobs. Not thread-safe;
 // cheap to make, so each user makes its own. Never blocks. No errors.
 //
-// Key: the seed. Counter: epoch (32 bits), sample (64), op (16), block (16); of
-// an epoch beyond 2^32 the high half is mixed into the key. A stream yields
+// Key: the seed. Counter: epoch (32 bits), sample (64), op (16), block (16).
+// The high half of an epoch beyond 2^32 is mixed into the key. A stream yields
 // 2^18 words; to draw more breaks an invariant.
 class PhiloxStream {
  public:

@@ -21,7 +21,7 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
   const int seals = fcntl(fd.get(), F_GET_SEALS);
   struct stat status;
   struct statfs system;
-  // Huge pages may be found wanting only when they are touched.
+  // A lack of huge pages may show only when they are touched.
   if (seals < 0 || fstat(fd.get(), &status) != 0 ||
       fstatfs(fd.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) {
     return absl::InvalidArgumentError(
@@ -36,8 +36,8 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
                            budget->Reserve(size, what));
   void* data = nullptr;
   if (size > 0) {
-    // Privately: some kernels refuse to share a mapping of what is sealed.
-    // Nothing is copied for a reader.
+    // Private: some kernels refuse a shared mapping of sealed memory. Reading
+    // copies nothing.
     data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (data == MAP_FAILED) return ErrnoStatus(errno, "mapping " + name);
   }

@@ -12,18 +12,17 @@
 
 namespace forebay::base {
 
-// What another process wrote into a memfd and can change no more: sealed
-// against writing and shrinking, and mapped here for reading. So what was found
-// in it once stays so, and no access to it faults.
+// A memfd that another process wrote and can no longer change: sealed against
+// writing and shrinking, and mapped here for reading. So what was checked once
+// stays true, and no access faults.
 //
-// Immutable and thread-safe; shared by all who read it. Owns the mapping, and
-// the part of the budget that the memory takes for as long; the budget outlives
-// it. Never blocks.
+// Immutable and thread-safe; shared by its readers. Owns the mapping, and the
+// memory's part of the budget; the budget outlives it. Never blocks.
 class SealedMemory {
  public:
-  // All that `fd` refers to. Errors say `what` it should be: INVALID_ARGUMENT:
-  // no memfd, or not sealed so; RESOURCE_EXHAUSTED: the budget has no room for
-  // it.
+  // Maps all that `fd` refers to. INVALID_ARGUMENT: it is no memfd, or not
+  // sealed so; RESOURCE_EXHAUSTED: the budget has no room for it. Errors say
+  // `what` it should be.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
   ~SealedMemory();

@@ -8,11 +8,11 @@
 
 namespace forebay::base {
 
-// "<what>: <strerror>" with the canonical code for `error_number`.
+// Returns "<what>: <strerror>" with the canonical code for `error_number`.
 absl::Status ErrnoStatus(int error_number, std::string_view what);
 
-// The same code, with "<context>: " before the message. An OK status stays as
-// it is.
+// Returns the status with "<context>: " before its message. An OK status stays
+// as it is.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 }  // namespace forebay::base

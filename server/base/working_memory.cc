@@ -7,10 +7,10 @@
 namespace forebay::base {
 namespace {
 
-// So that the budget's mutex is rarely taken.
+// Large enough that the budget's mutex is rarely taken.
 constexpr std::uint64_t kStep = std::uint64_t{256} << 10;  // bytes
 
-// Less than this is not worth a look at all of malloc's arenas.
+// Less than this is not worth a walk through malloc's arenas.
 constexpr std::uint64_t kWorthTrimming = std::uint64_t{4} << 20;  // bytes
 
 }  // namespace

@@ -15,13 +15,13 @@
 
 namespace forebay::base {
 
-// The memory of a piece of work whose need is found out on the way, such as a
-// scan: reserved in steps, each before the memory is made. What the work leaves
-// behind keeps its part of the reservation. The rest is given back at the end,
-// after malloc has returned what it kept of it to the system: declare this
-// before what it counts.
+// The memory of work whose need is known only on the way, such as a scan. It is
+// reserved in steps, each before the memory is allocated. The work's result
+// keeps its part of the reservation. The rest is given back at the end, after
+// malloc has returned freed memory to the system: so declare this before what
+// it counts.
 //
-// Thread-safe, but for its destruction; never blocks. The budget outlives it.
+// Thread-safe, except for destruction; never blocks. The budget outlives it.
 class WorkingMemory {
  public:
   // Errors say that it is for `what`.
@@ -31,11 +31,11 @@ class WorkingMemory {
   WorkingMemory(const WorkingMemory&) = delete;
   WorkingMemory& operator=(const WorkingMemory&) = delete;
 
-  // `bytes` more are needed. RESOURCE_EXHAUSTED: the limit would be passed.
+  // Adds `bytes`. RESOURCE_EXHAUSTED: the limit would be passed.
   absl::Status Grow(std::uint64_t bytes);
-  // `bytes` are needed no longer.
+  // Subtracts `bytes`, which are freed.
   void Shrink(std::uint64_t bytes);
-  // Reserves `bytes` for what outlives the work. Errors: those of Grow.
+  // Reserves `bytes` for the work's result. Errors: those of Grow.
   absl::StatusOr<MemoryReservation> Keep(std::uint64_t bytes);
 
   // Makes room for `more` items at the end of a vector or string. Errors: those
@@ -64,7 +64,8 @@ class WorkingMemory {
   std::uint64_t largest_ ABSL_GUARDED_BY(mutex_) = 0;  // that it ever was
 };
 
-// Bytes that a string, or any small object of malloc's, takes besides itself.
+// Returns the bytes of heap that a string, or any small object, of `size`
+// takes.
 constexpr std::uint64_t HeapBytes(std::uint64_t size) { return size + 32; }
 
 }  // namespace forebay::base
