@@ -20,3 +20,37 @@ def unit(name, deps = [], visibility = None, **options):
         deps = deps,
         **options
     )
+
+def unit_test(name, deps, srcs = [], size = "small", **options):
+    """A cc_test of NAME.cc, with GoogleTest's main().
+
+    Args:
+      name: the test.
+      deps: as usual.
+      srcs: files that NAME.cc includes and nobody else.
+      size: as usual.
+      **options: further arguments of cc_test.
+    """
+    native.cc_test(
+        name = name,
+        size = size,
+        srcs = [name + ".cc"] + srcs,
+        deps = deps + ["//tools/bazel:gtest_main"],
+        **options
+    )
+
+def unit_tests(name, deps, apart = [], srcs = []):
+    """All *_test.cc of a package as one cc_test: linked once, run in one process.
+
+    Args:
+      name: the test.
+      deps: what any of them includes.
+      apart: those that are a unit_test of their own: they change their process, or take long.
+      srcs: further files that they include.
+    """
+    native.cc_test(
+        name = name,
+        size = "small",
+        srcs = native.glob(["*_test.cc"], exclude = [test + ".cc" for test in apart]) + srcs,
+        deps = deps + ["//tools/bazel:gtest_main"],
+    )

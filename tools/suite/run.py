@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
-# Driven by coverage if no sanitizer is asked for: clang's are part of that.
+# Driven by coverage where no sanitizer is asked for: clang's are part of that.
 FUZZ = "//tests/fuzz"
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
@@ -40,7 +40,7 @@ def tags_left_out(config):
 
 
 def _query(expression):
-    """Returns the labels that a Bazel expression names."""
+    """The labels that an expression of Bazel's names."""
     listed = subprocess.run(
         ["bazel", "query", "--noshow_progress",
          "--ui_event_filters=-info,-debug", "--keep_going", expression],
@@ -51,12 +51,18 @@ def _query(expression):
 
 
 def bazel_targets(names, config):
-    """Labels of a configuration's C++ tests that contain one of the names."""
+    """Labels of a configuration's C++ tests that a name fits: by their label, or
+    by that of one of their sources."""
     unwanted = "|".join(tags_left_out(config))
     labels = _query(f'tests(//...) except attr(tags, "[\\[ ]({unwanted})[,\\]]", '
                     "tests(//...))")
-    return [label for label in labels
-            if not names or any(_fits(name, label) for name in names)]
+    if not names:
+        return labels
+    sources = "|".join(re.escape(name.rstrip("/")).replace("/", "[/:]")
+                       for name in names)
+    by_source = set(_query(f'attr(srcs, "{sources}", tests(//...))'))
+    return [label for label in labels if label in by_source
+            or any(_fits(name, label) for name in names)]
 
 
 def _fits(name, label):
@@ -65,7 +71,7 @@ def _fits(name, label):
 
 
 def run_bazel(labels, config):
-    """Runs C++ tests. Returns the list of their cases."""
+    """Runs C++ tests; the list of their cases."""
     events = ROOT / ".cache" / "bazel_events.json"
     events.parent.mkdir(exist_ok=True)
     events.unlink(missing_ok=True)
@@ -88,7 +94,7 @@ def run_tests(labels, config):
 
 
 def build_all(config):
-    """Builds everything. Returns a failed case if that fails."""
+    """Builds everything; a failed case when that fails."""
     # A library that is asked for by name is compiled twice, once of them for
     # shared libraries. So only those are that nothing else is made of.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
@@ -106,7 +112,7 @@ def build_all(config):
 
 
 def python_tests(names):
-    """Returns paths of the Python tests that a name fits."""
+    """Paths of the Python tests that a name fits."""
     found = []
     for folder in PYTEST_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -119,7 +125,7 @@ def python_tests(names):
 
 
 def run_pytest(paths):
-    """Runs Python tests. Returns the list of their cases."""
+    """Runs Python tests; the list of their cases."""
     results = ROOT / ".cache" / "pytest.xml"
     results.parent.mkdir(exist_ok=True)
     results.unlink(missing_ok=True)
