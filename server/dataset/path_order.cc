@@ -5,35 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "server/base/utf8.h"
+
 namespace forebay::dataset {
 namespace {
-
-// Returns the bytes of the well-formed UTF-8 sequence at the start of `text`,
-// which is not empty; 0 if there is none.
-std::size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint8_t>(text[i]);
-  };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  // Overlong forms, surrogates, and code points above U+10FFFF.
-  if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
-      (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
 
 std::u32string CodePoints(std::string_view text) {
   std::u32string result;
   while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
+    const std::size_t length = base::Utf8Length(text);
     const auto lead = static_cast<std::uint8_t>(text[0]);
     char32_t point = lead;
     if (length == 0) point = 0xDC00 + lead;

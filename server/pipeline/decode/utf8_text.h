@@ -9,9 +9,9 @@
 
 namespace forebay::pipeline::decode {
 
-// The text of a file such as "12.txt", which points into `bytes`. DATA_LOSS: it
-// is not UTF-8 as Python's strict decoder has it; says where. Thread-safe;
-// never blocks.
+// Returns the text of a file such as "12.txt", which points into `bytes`.
+// DATA_LOSS if it is not UTF-8 as Python's strict decoder has it; says where.
+// Thread-safe; never blocks.
 absl::StatusOr<std::string_view> DecodeText(
     absl::Span<const std::uint8_t> bytes);
 

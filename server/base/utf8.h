@@ -1,0 +1,17 @@
+#ifndef FOREBAY_SERVER_BASE_UTF8_H_
+#define FOREBAY_SERVER_BASE_UTF8_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace forebay::base {
+
+// Returns the length of the UTF-8 character at the front of `text`, which is
+// not empty; 0 if it is malformed. As strict as Python's decoder: overlong
+// forms, surrogates and what lies above U+10FFFF are malformed. Thread-safe;
+// never blocks.
+std::size_t Utf8Length(std::string_view text);
+
+}  // namespace forebay::base
+
+#endif  // FOREBAY_SERVER_BASE_UTF8_H_
