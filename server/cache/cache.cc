@@ -99,11 +99,15 @@ void Cache::Read(absl::Span<storage::ReadRequest> requests) {
   }
 }
 
-Cache::Hit Cache::HitOf(storage::ReadRequest& request,
+Cache::Hit Cache::HitOf(storage::ReadRequest& request, storage::Variant variant,
                         std::shared_ptr<const CachedBytes> cached) {
-  if (request.seen != nullptr) *request.seen = cached->revision;
   const absl::Span<const std::uint8_t> span = cached->bytes.span();
-  return {std::move(request.done), base::Bytes(std::move(cached), span)};
+  const storage::Revision revision = cached->revision;
+  return {std::move(request.done),
+          {.bytes = base::Bytes(std::move(cached), span),
+           .variant = variant,
+           .origin = storage::Origin::kCached,
+           .revision = revision}};
 }
 
 void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
@@ -118,7 +122,7 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
     }
   }
   cpu_nanos_ += around_.cpu_clock->NowNanos() - cpu_begun;
-  for (Hit& hit : findings->hits) hit.done(std::move(hit.bytes));
+  for (Hit& hit : findings->hits) hit.done(std::move(hit.result));
   findings->hits.clear();
 }
 
@@ -144,7 +148,8 @@ bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
     findings->occasions.push_back(OccasionOf(request, /*is_missed=*/false));
   }
   if (found.hit != nullptr) {
-    findings->hits.push_back(HitOf(request, std::move(found.hit)));
+    findings->hits.push_back(
+        HitOf(request, request.variant, std::move(found.hit)));
   } else if (found.missed != nullptr) {
     findings->misses.push_back({stripe, std::move(found.missed),
                                 std::move(request),
@@ -157,7 +162,7 @@ bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
 
 void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                    Findings* findings) {
-  if (request.variant != storage::kEncoded && request.given != nullptr &&
+  if (request.variant != storage::kEncoded &&
       LookUpVariant(request, now_nanos, findings)) {
     return;
   }
@@ -184,7 +189,8 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     }
   }
   if (found.hit != nullptr) {
-    findings->hits.push_back(HitOf(request, std::move(found.hit)));
+    findings->hits.push_back(
+        HitOf(request, storage::kEncoded, std::move(found.hit)));
   } else if (found.missed != nullptr) {
     findings->misses.push_back(
         {stripe, std::move(found.missed), std::move(request), metadata});
@@ -219,12 +225,9 @@ void Cache::SendBelow(std::vector<Miss> misses,
     request.purpose = stripes_[miss.stripe].BeginSending(*miss.in_flight);
     request.read_ahead_hints = nullptr;
     request.variant = storage::kEncoded;
-    request.given = nullptr;
-    request.origin = &miss.in_flight->origin;
-    request.seen = &miss.in_flight->seen;
     request.done = [this, stripe = miss.stripe, in_flight = miss.in_flight](
-                       absl::StatusOr<base::Bytes> bytes) {
-      Complete(stripe, in_flight, std::move(bytes));
+                       absl::StatusOr<storage::ReadResult> result) {
+      Complete(stripe, in_flight, std::move(result));
     };
     below.push_back(std::move(request));
   }
@@ -240,30 +243,35 @@ void Cache::SendBelow(std::vector<Miss> misses,
 
 void Cache::Complete(std::size_t stripe,
                      const std::shared_ptr<InFlightRead>& in_flight,
-                     absl::StatusOr<base::Bytes> bytes) {
+                     absl::StatusOr<storage::ReadResult> result) {
   if (in_flight->confirms == nullptr) {
-    read_cost_.Ended(around_.clock->NowNanos(), bytes.ok() ? bytes->size() : 0);
+    read_cost_.Ended(around_.clock->NowNanos(),
+                     result.ok() ? result->bytes.size() : 0);
   }
   std::shared_ptr<const CachedBytes> kept;
-  if (bytes.ok() && in_flight->confirms != nullptr) {
-    if (bytes->size() < in_flight->extent->length) kept = in_flight->confirms;
-  } else if (bytes.ok() && in_flight->charge.bytes() > 0) {
+  if (result.ok()) in_flight->origin = result->origin;
+  if (result.ok() && in_flight->confirms != nullptr) {
+    if (result->bytes.size() < in_flight->extent->length) {
+      kept = in_flight->confirms;
+      result->origin = storage::Origin::kCached;
+    }
+  } else if (result.ok() && in_flight->charge.bytes() > 0) {
     kept = std::make_shared<const CachedBytes>(
         CachedBytes{.charge = std::move(in_flight->charge),
                     .variant_charge = {},
                     .cover = {},
-                    .revision = in_flight->seen,
-                    .bytes = *bytes});
+                    .revision = result->revision,
+                    .bytes = result->bytes});
   }
-  if (kept != nullptr) bytes = base::Bytes(kept, kept->bytes.span());
+  if (kept != nullptr) {
+    result->bytes = base::Bytes(kept, kept->bytes.span());
+    result->variant = in_flight->extent->variant;
+  }
   in_flight->charge.Release();
   std::vector<InFlightRead::Waiter> waiters = stripes_[stripe].Complete(
-      *in_flight, std::move(kept), bytes.ok(), around_.clock->NowNanos());
-  const storage::Revision seen = in_flight->seen;
-  for (InFlightRead::Waiter& waiter : waiters) {
-    if (bytes.ok() && waiter.seen != nullptr) *waiter.seen = seen;
-    std::exchange(waiter.done, nullptr)(bytes);
-  }
+      *in_flight, std::move(kept), result.ok(), around_.clock->NowNanos());
+  for (InFlightRead::Waiter& waiter : waiters)
+    std::exchange(waiter.done, nullptr)(result);
   FlightDone();
 }
 

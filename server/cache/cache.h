@@ -103,11 +103,11 @@ class Cache final : public storage::ByteSource, public VariantStore {
 
   // Bytes that were found, and the reader's callback.
   struct Hit {
-    std::function<void(absl::StatusOr<base::Bytes>)> done;
-    base::Bytes bytes;
+    storage::ReadDone done;
+    storage::ReadResult result;
   };
   // Of what the request asks for, or of another variant of it.
-  static Hit HitOf(storage::ReadRequest& request,
+  static Hit HitOf(storage::ReadRequest& request, storage::Variant variant,
                    std::shared_ptr<const CachedBytes> cached);
   // What comes of the requests of one Read.
   struct Findings {
@@ -138,7 +138,7 @@ class Cache final : public storage::ByteSource, public VariantStore {
                  std::vector<storage::ReadRequest> below);
   void Complete(std::size_t stripe,
                 const std::shared_ptr<InFlightRead>& in_flight,
-                absl::StatusOr<base::Bytes> bytes);
+                absl::StatusOr<storage::ReadResult> result);
 
   void CountRead();
   void FlightDone();

@@ -34,7 +34,6 @@ Stripe::Found Stripe::Look(const ExtentView& extent,
   if (known == table_.end()) {
     return MissLocked(extent, root, request, memory, now_nanos);
   }
-  if (request.given != nullptr) *request.given = extent.variant;
   Entry& entry = known->second;
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
@@ -70,7 +69,6 @@ Stripe::Found Stripe::CheckStaleness(
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
   }
-  if (request.given != nullptr) *request.given = extent.variant;
   // What was read anew meanwhile is as much in doubt as what was found.
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->extent = &known->first;
@@ -123,7 +121,6 @@ Stripe::Found Stripe::MissLocked(const ExtentView& extent,
     found.absent = true;
     return found;
   }
-  if (request.given != nullptr) *request.given = storage::kEncoded;
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->wanted = request.version.revision;
   in_flight->metadata.bytes = memory;
@@ -155,8 +152,7 @@ void Stripe::JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,
   if (request.sample.dataset != 0) in_flight.metadata.sample = request.sample;
   in_flight.metadata.is_ahead = false;
   jobs_.try_emplace(request.purpose.job);
-  in_flight.waiters.push_back(
-      {request.purpose, std::move(request.done), request.given, request.seen});
+  in_flight.waiters.push_back({request.purpose, std::move(request.done)});
 }
 
 storage::ReadPurpose Stripe::BeginSending(InFlightRead& in_flight) {
@@ -203,12 +199,6 @@ std::vector<InFlightRead::Waiter> Stripe::Complete(
   }
   std::vector<InFlightRead::Waiter> waiters =
       std::exchange(in_flight.waiters, std::vector<InFlightRead::Waiter>());
-  if (kept == nullptr) {
-    // What is read below is encoded, whatever was to be confirmed.
-    for (InFlightRead::Waiter& waiter : waiters) {
-      if (waiter.given != nullptr) *waiter.given = storage::kEncoded;
-    }
-  }
   Entry& entry = known->second;
   landed = std::move(entry.in_flight);
   if (kept == nullptr) {
@@ -273,8 +263,8 @@ Traffic& Stripe::TrafficLocked(std::uint64_t job) {
 
 void Stripe::CountLocked(const InFlightRead& in_flight, bool confirmed) {
   const auto read_below = [&in_flight](Traffic& traffic) -> Tally& {
-    return in_flight.origin == storage::Origin::kKept ? traffic.disk
-                                                      : traffic.source;
+    return in_flight.origin == storage::Origin::kCached ? traffic.disk
+                                                        : traffic.source;
   };
   if (in_flight.ahead.has_value()) {
     Traffic& traffic = TrafficLocked(in_flight.ahead->job);

@@ -39,11 +39,7 @@ struct CachedBytes {
 struct InFlightRead {
   struct Waiter {
     storage::ReadPurpose purpose;
-    std::function<void(absl::StatusOr<base::Bytes>)> done;
-    // As the request's; the cache writes into them when the read in flight
-    // completes.
-    storage::Variant* given = nullptr;
-    storage::Revision* seen = nullptr;
+    storage::ReadDone done;
   };
 
   // Not written once the read in flight is in the stripe.
@@ -51,9 +47,8 @@ struct InFlightRead {
   storage::Revision wanted;        // of the object; nobody joins for another
   // Of who began it alone.
   Charge charge;  // empty: not to be kept
-  // Of who reads it below, until it completes.
+  // What gave the bytes below, once they are read.
   storage::Origin origin = storage::Origin::kSource;
-  storage::Revision seen;
   // What was kept, where nothing is read as long as the object is what it was.
   std::shared_ptr<const CachedBytes> confirms;
   // For whom it is read, if nobody waited for it when it was begun.
@@ -89,8 +84,7 @@ class Stripe {
     bool apart = false;
   };
 
-  // A hit leaves the request alone; a miss or a joined read takes its `done`,
-  // and says which variant is given.
+  // A hit leaves the request alone; a miss or a joined read takes its `done`.
   // `memory` is what the bytes would take.
   Found Look(const ExtentView& extent,
              const std::shared_ptr<const std::string>& root,
@@ -118,7 +112,7 @@ class Stripe {
   std::vector<storage::ReadPurpose> NoteSent(InFlightRead& in_flight,
                                              std::uint64_t ticket);
   // The read is done: `kept` is what to keep, null if nothing. Returns who
-  // waited, told which variant they get.
+  // waited.
   std::vector<InFlightRead::Waiter> Complete(
       InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
       std::int64_t now_nanos);

@@ -139,12 +139,12 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
         requests.emplace_back(identity_.RequestFor(piece.id));
     request.purpose.job = flow_;
     request.done = [work, countdown,
-                    p = &piece](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok()) {
-        p->bytes = *std::move(bytes);
+                    p = &piece](absl::StatusOr<storage::ReadResult> result) {
+      if (result.ok()) {
+        p->bytes = std::move(result->bytes);
       } else {
         p->status = sample::AnnotateSampleError(*work->spec->dataset, p->id,
-                                                bytes.status());
+                                                result.status());
       }
       countdown->Done();
     };

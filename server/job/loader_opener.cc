@@ -63,7 +63,9 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     request.sample = {};
     request.purpose.job = flow;
     FOREBAY_ASSIGN_OR_RETURN(
-        first, storage::ReadNow(source, std::move(request), stop));
+        storage::ReadResult read,
+        storage::ReadNow(source, std::move(request), stop));
+    first = std::move(read.bytes);
   }
   auto types = stream::TypesOf(
       dataset, pipeline == nullptr ? nullptr : &pipeline->output(),

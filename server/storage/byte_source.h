@@ -101,13 +101,25 @@ struct SampleRef {
 // What gave the bytes of a read.
 enum class Origin : std::uint8_t {
   kSource,  // where they lie
-  kKept,    // a cache on the way there
+  kCached,  // a cache on the way there
 };
 
 // What bytes were made into before they were kept, such as an image's pixels:
 // kEncoded, or a number that readers agree on.
 using Variant = std::uint64_t;
 inline constexpr Variant kEncoded = 0;  // the bytes themselves
+
+// What a read gives.
+struct ReadResult {
+  base::Bytes bytes;
+  Variant variant = kEncoded;  // kEncoded, or what the request prefers
+  Origin origin = Origin::kSource;
+  Revision revision = {};  // of the object; empty if the source has none
+};
+
+// Called exactly once, on any thread, perhaps before Read returns; must not
+// block.
+using ReadDone = std::function<void(absl::StatusOr<ReadResult>)>;
 
 struct ReadRequest {
   std::shared_ptr<const Root> root;
@@ -131,22 +143,11 @@ struct ReadRequest {
   // Another variant that does as well, and is preferred where a cache has it;
   // kEncoded: none does.
   Variant variant = kEncoded;
-  // Whose `variant` is not kEncoded: where to write, before `done` is called,
-  // in which one the bytes are. Null: nobody wants to know; then there is no
-  // other.
-  Variant* given = nullptr;
   // Names the read for Share, if the caller wants to: unlike any other's that
   // is under way.
   std::uint64_t ticket = 0;
-  // Of who wants to know it, for as long as `done` is there: kSource, unless a
-  // cache below says otherwise before it calls `done`. Null: nobody.
-  Origin* origin = nullptr;
-  // Of who wants to know it, for as long as `done` is there: written before
-  // `done` gets bytes, if they have one. Null: nobody.
-  Revision* seen = nullptr;
-  // Called exactly once, on any thread, perhaps before Read returns; must not
-  // block. Gets all `length` bytes or an error.
-  std::function<void(absl::StatusOr<base::Bytes>)> done;
+  // Gets all `length` bytes or an error.
+  ReadDone done;
 };
 
 // Where bytes come from. Decorators (cache, scheduler, retries, faults) are

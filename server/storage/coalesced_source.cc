@@ -138,7 +138,6 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
   whole.object = first.object;
   whole.version = first.version;
   whole.layout = first.layout;
-  whole.seen = &range->seen;
   whole.purpose = first.purpose;
   whole.sample = first.sample;
   std::uint64_t end = 0;
@@ -164,32 +163,29 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
       if (member.ticket != 0) members_[member.ticket] = {whole.ticket, {}};
     }
   }
-  whole.done = [this, range](absl::StatusOr<base::Bytes> bytes) {
-    Complete(*range, std::move(bytes));
+  whole.done = [this, range](absl::StatusOr<ReadResult> result) {
+    Complete(*range, std::move(result));
   };
   return whole;
 }
 
 void CoalescedSource::Complete(Range& range,
-                               absl::StatusOr<base::Bytes> bytes) {
-  if (bytes.ok() && bytes->size() == range.length) {
+                               absl::StatusOr<ReadResult> result) {
+  if (result.ok() && result->bytes.size() == range.length) {
     Part(range);
-    auto copies = HandOut(range, *std::exchange(bytes, base::Bytes()));
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      ReadRequest& member = range.members[i];
-      if (member.seen != nullptr) *member.seen = range.seen;
-      member.done(std::move(copies[i]));
-    }
+    auto copies = HandOut(range, *std::exchange(result, ReadResult()));
+    for (std::size_t i = 0; i < copies.size(); ++i)
+      range.members[i].done(std::move(copies[i]));
   } else {
-    ReadAgain(range, bytes.status());
+    ReadAgain(range, result.status());
   }
   base::MutexLock lock(&mutex_);
   if (--under_way_ == 0) quiet_.NotifyAll();
 }
 
-std::vector<absl::StatusOr<base::Bytes>> CoalescedSource::HandOut(
-    const Range& range, base::Bytes bytes) {
-  std::vector<absl::StatusOr<base::Bytes>> copies;
+std::vector<absl::StatusOr<ReadResult>> CoalescedSource::HandOut(
+    const Range& range, ReadResult whole) {
+  std::vector<absl::StatusOr<ReadResult>> copies;
   copies.reserve(range.members.size());
   base::MutexLock lock(&handing_out_);
   for (const ReadRequest& member : range.members) {
@@ -199,12 +195,15 @@ std::vector<absl::StatusOr<base::Bytes>> CoalescedSource::HandOut(
           absl::StrCat(member.object, ": no memory for its bytes")));
       continue;
     }
-    std::memcpy(copy.get(), bytes.data() + (member.offset - range.offset),
+    std::memcpy(copy.get(), whole.bytes.data() + (member.offset - range.offset),
                 member.length);
     const absl::Span<const std::uint8_t> span(copy.get(), member.length);
-    copies.emplace_back(base::Bytes(std::move(copy), span));
+    copies.push_back(ReadResult{.bytes = base::Bytes(std::move(copy), span),
+                                .variant = whole.variant,
+                                .origin = whole.origin,
+                                .revision = whole.revision});
   }
-  bytes = base::Bytes();  // before anybody else's turn
+  whole.bytes = base::Bytes();  // before anybody else's turn
   return copies;
 }
 

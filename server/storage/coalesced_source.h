@@ -72,7 +72,6 @@ class CoalescedSource final : public ByteSource {
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes
     std::vector<ReadRequest> members;
-    Revision seen;  // what all of them see
   };
 
   // A member, and who joined it.
@@ -91,10 +90,10 @@ class CoalescedSource final : public ByteSource {
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
   // The one request for all of them, whose contents it takes.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
-  void Complete(Range& range, absl::StatusOr<base::Bytes> bytes);
-  // Each member's own copy, in order; `bytes` are gone then.
-  std::vector<absl::StatusOr<base::Bytes>> HandOut(const Range& range,
-                                                   base::Bytes bytes);
+  void Complete(Range& range, absl::StatusOr<ReadResult> result);
+  // Each member's own copy, in order; those of `whole` are gone then.
+  std::vector<absl::StatusOr<ReadResult>> HandOut(const Range& range,
+                                                  ReadResult whole);
   // Reads each member by itself, or gives it the error.
   void ReadAgain(Range& range, const absl::Status& error);
   // Tells the source below who joined these, which are asked for by themselves.

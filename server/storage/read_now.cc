@@ -13,46 +13,39 @@ namespace {
 // Thread-safe. Shared with the read, which may outlive who waits for it.
 class Answer {
  public:
-  Revision* seen() { return &seen_; }
-
-  void Give(absl::StatusOr<base::Bytes> bytes) {
+  void Give(absl::StatusOr<ReadResult> result) {
     base::MutexLock lock(&mutex_);
-    if (bytes_.has_value()) return;
-    bytes_ = std::move(bytes);
+    if (result_.has_value()) return;
+    result_ = std::move(result);
     given_.NotifyAll();
   }
 
-  absl::StatusOr<base::Bytes> Await() {
+  absl::StatusOr<ReadResult> Await() {
     base::MutexLock lock(&mutex_);
-    while (!bytes_.has_value()) given_.Wait(&mutex_);
-    return *std::move(bytes_);
+    while (!result_.has_value()) given_.Wait(&mutex_);
+    return *std::move(result_);
   }
 
  private:
   base::Mutex mutex_;
   base::CondVar given_;
-  Revision seen_;  // the read's until it gives its bytes
   // The first one counts.
-  std::optional<absl::StatusOr<base::Bytes>> bytes_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::StatusOr<ReadResult>> result_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-absl::StatusOr<base::Bytes> ReadNow(ByteSource& source, ReadRequest request,
-                                    const std::stop_token& stop,
-                                    Revision* seen) {
+absl::StatusOr<ReadResult> ReadNow(ByteSource& source, ReadRequest request,
+                                   const std::stop_token& stop) {
   const auto answer = std::make_shared<Answer>();
-  request.seen = answer->seen();
-  request.done = [answer](absl::StatusOr<base::Bytes> bytes) {
-    answer->Give(std::move(bytes));
+  request.done = [answer](absl::StatusOr<ReadResult> result) {
+    answer->Give(std::move(result));
   };
   const std::stop_callback on_stop(stop, [answer] {
     answer->Give(absl::CancelledError("was not read to the end"));
   });
   source.Read(absl::MakeSpan(&request, 1));
-  auto bytes = answer->Await();
-  if (bytes.ok() && seen != nullptr) *seen = *answer->seen();
-  return bytes;
+  return answer->Await();
 }
 
 }  // namespace forebay::storage

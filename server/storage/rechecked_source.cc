@@ -16,7 +16,7 @@ constexpr int kMaxTries = 8;
 
 struct RecheckedSource::Watched {
   ReadRequest request;  // without its `done`
-  std::function<void(absl::StatusOr<base::Bytes>)> done;
+  ReadDone done;
   int tries = 0;
   // The source's mutex guards these.
   std::vector<ReadPurpose> joined;
@@ -80,30 +80,30 @@ ReadRequest RecheckedSource::RequestFor(
     const std::shared_ptr<Watched>& watched) {
   ReadRequest request = watched->request;
   request.layout = nullptr;
-  request.done = [this, watched](absl::StatusOr<base::Bytes> bytes) {
-    Complete(watched, std::move(bytes));
+  request.done = [this, watched](absl::StatusOr<ReadResult> result) {
+    Complete(watched, std::move(result));
   };
   return request;
 }
 
 void RecheckedSource::Complete(const std::shared_ptr<Watched>& watched,
-                               absl::StatusOr<base::Bytes> bytes) {
-  const bool touched = absl::IsAborted(bytes.status());
+                               absl::StatusOr<ReadResult> result) {
+  const bool touched = absl::IsAborted(result.status());
   if (touched && ++watched->tries < kMaxTries) return LookAgain(watched);
   if (touched) {
-    bytes = absl::FailedPreconditionError(
+    result = absl::FailedPreconditionError(
         absl::StrCat(watched->request.object, ": is changed again and again"));
   }
-  Finish(*watched, std::move(bytes));
+  Finish(*watched, std::move(result));
 }
 
 void RecheckedSource::Finish(Watched& watched,
-                             absl::StatusOr<base::Bytes> bytes) {
+                             absl::StatusOr<ReadResult> result) {
   if (watched.request.ticket != 0) {
     base::MutexLock lock(&mutex_);
     watched_.erase(watched.request.ticket);
   }
-  watched.done(std::move(bytes));
+  watched.done(std::move(result));
 }
 
 void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {

@@ -50,8 +50,8 @@ class RecheckedSource final : public ByteSource {
   ReadRequest Watch(ReadRequest request);
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
   void Complete(const std::shared_ptr<Watched>& watched,
-                absl::StatusOr<base::Bytes> bytes);
-  void Finish(Watched& watched, absl::StatusOr<base::Bytes> bytes);
+                absl::StatusOr<ReadResult> result);
+  void Finish(Watched& watched, absl::StatusOr<ReadResult> result);
   // Has the read wait for a look, which it begins unless others wait for it.
   void LookAgain(const std::shared_ptr<Watched>& watched);
   void Saw(const std::shared_ptr<Look>& look,

@@ -164,25 +164,25 @@ ReadRequest ScheduledSource::BeginLocked(Queue::Popped popped) {
   ++under_way_;
   bytes_in_flight_ += in_flight.bytes;
   request.done = [this, in_flight = std::move(in_flight)](
-                     absl::StatusOr<base::Bytes> bytes) {
-    Complete(in_flight, std::move(bytes));
+                     absl::StatusOr<ReadResult> result) {
+    Complete(in_flight, std::move(result));
   };
   return request;
 }
 
 void ScheduledSource::Complete(const InFlightRead& in_flight,
-                               absl::StatusOr<base::Bytes> bytes) {
+                               absl::StatusOr<ReadResult> result) {
   {
     base::MutexLock lock(&mutex_);
     const std::int64_t now = Now();
-    const std::uint64_t read = bytes.ok() ? in_flight.bytes : 0;
+    const std::uint64_t read = result.ok() ? in_flight.bytes : 0;
     CountLocked(read, now);
     queue_.Complete(in_flight.id, LoadLocked(read), now);
     if (in_flight.ticket != 0) tickets_.erase(in_flight.ticket);
     bytes_in_flight_ -= in_flight.bytes;
   }
   Dispatch();
-  in_flight.done(std::move(bytes));
+  in_flight.done(std::move(result));
   base::MutexLock lock(&mutex_);
   if (--under_way_ == 0 && ending_) quiet_.NotifyAll();
 }

@@ -65,7 +65,7 @@ class ScheduledSource final : public ByteSource {
     Queue::Id id;
     std::uint64_t ticket;
     std::uint64_t bytes;
-    std::function<void(absl::StatusOr<base::Bytes>)> done;
+    ReadDone done;
   };
   // Since when there was always more to read than the source below could take.
   struct Stretch {
@@ -86,7 +86,7 @@ class ScheduledSource final : public ByteSource {
   ReadRequest BeginLocked(Queue::Popped popped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complete(const InFlightRead& in_flight,
-                absl::StatusOr<base::Bytes> bytes);
+                absl::StatusOr<ReadResult> result);
   schedule::Load LoadLocked(std::uint64_t bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Learns what requests cost.

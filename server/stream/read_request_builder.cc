@@ -9,8 +9,6 @@ storage::ReadRequest ReadRequestBuilder::RequestFor(PendingSample* pending,
   pending->held = storage::HeldBytes(request.length);
   pending->variant = storage::kEncoded;
   request.variant = variant_;
-  request.given = &pending->variant;
-  request.seen = &pending->revision;
   AddHints(*pending, &request);
   return request;
 }
@@ -20,10 +18,8 @@ std::optional<storage::ReadRequest> ReadRequestBuilder::RequestAgain(
   storage::ReadRequest request = BytesOf(pending, sponsor);
   if (request.root->identity() == nullptr) return std::nullopt;
   // The cache may be asking whether it still has this variant.
-  const auto given = std::make_shared<storage::Variant>(storage::kEncoded);
   request.variant = variant_;
-  request.given = given.get();
-  request.done = [given](const absl::StatusOr<base::Bytes>&) {};
+  request.done = [](const absl::StatusOr<storage::ReadResult>&) {};
   return request;
 }
 

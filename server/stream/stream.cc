@@ -467,10 +467,10 @@ void Stream::ReadLocked(Plan* plan) {
       payers = std::make_shared<const Flows>(charged);
     SetPayers(payers, &read->request);
     // Small enough that std::function allocates nothing.
-    read->request.done =
-        [this, pending = read->pending](absl::StatusOr<base::Bytes> bytes) {
-          OnRead(pending, std::move(bytes));
-        };
+    read->request.done = [this, pending = read->pending](
+                             absl::StatusOr<storage::ReadResult> result) {
+      OnRead(pending, std::move(result));
+    };
     plan->requests.push_back(std::move(read->request));
   }
   for (const auto& member : members_) {
@@ -497,8 +497,9 @@ std::uint64_t Stream::AskedForLocked(const Member& member) const {
 
 // --- From bytes to pixels.
 
-void Stream::OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes) {
-  const absl::Status status = bytes.status();
+void Stream::OnRead(PendingSample* pending,
+                    absl::StatusOr<storage::ReadResult> result) {
+  const absl::Status status = result.status();
   std::shared_ptr<Stream> self;  // keeps the stream alive until the end
   std::optional<Task> task;
   {
@@ -509,11 +510,13 @@ void Stream::OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes) {
     ++samples_to_decode_;
     ++pending->batch->to_decode;
     if (status.ok()) {
+      pending->variant = result->variant;
+      pending->revision = result->revision;
       ProductionOfLocked(*pending)->bytes_read += pending->length;
       const Flows& charged = pending->batch->charged;
-      decode_queues_.Add(
-          charged,
-          {.pending = pending, .bytes = *std::move(bytes), .status = {}});
+      decode_queues_.Add(charged, {.pending = pending,
+                                   .bytes = std::move(result->bytes),
+                                   .status = {}});
       task = NextTaskLocked(charged);
     } else {
       EnterLocked();

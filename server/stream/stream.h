@@ -192,7 +192,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Execute(Plan plan);
   void MakeSlot();
 
-  void OnRead(PendingSample* pending, absl::StatusOr<base::Bytes> bytes);
+  void OnRead(PendingSample* pending,
+              absl::StatusOr<storage::ReadResult> result);
   // Returns one more task for samples that are charged to these flows, if their
   // queue wants one.
   std::optional<Task> NextTaskLocked(const Flows& charged)

@@ -83,10 +83,10 @@ class Load {
     }
     request.root = root_;
     request.length = block_;
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
+    request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
       {
         base::MutexLock lock(&mutex_);
-        ++(bytes.ok() ? reads_ : failures_);
+        ++(result.ok() ? reads_ : failures_);
       }
       if (std::chrono::steady_clock::now() < end_)
         Next();

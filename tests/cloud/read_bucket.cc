@@ -86,13 +86,13 @@ void ReadAll(RangedSource* source, const std::shared_ptr<const GcsRoot>& root,
     requests[i].length = objects[i].version.size;
     requests[i].purpose.job = kJob;
     requests[i].done = [&finished, round, name = objects[i].name](
-                           const absl::StatusOr<base::Bytes>& bytes) {
+                           const absl::StatusOr<storage::ReadResult>& result) {
       Json line = {{"round", round}, {"name", name}};
-      if (bytes.ok()) {
-        line["size"] = bytes->size();
-        line["sha256"] = Sha256(bytes->span());
+      if (result.ok()) {
+        line["size"] = result->bytes.size();
+        line["sha256"] = Sha256(result->bytes.span());
       } else {
-        line["error"] = bytes.status().ToString();
+        line["error"] = result.status().ToString();
       }
       Print(line);
       finished.count_down();

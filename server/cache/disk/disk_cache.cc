@@ -152,8 +152,6 @@ void DiskCache::Queue(ReadThreads::Read hit) {
 
 storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
   storage::ReadRequest ask;
-  const auto seen = std::make_shared<storage::Revision>();
-  ask.seen = seen.get();
   ask.root = hit.request.root;
   ask.object = hit.request.object;
   ask.version = hit.request.version;
@@ -161,16 +159,15 @@ storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
   ask.purpose = hit.request.purpose;
   ask.sample = hit.request.sample;
   ask.ticket = hit.request.ticket;
-  ask.done = [this, seen,
-              shared = std::make_shared<ReadThreads::Read>(std::move(hit))](
-                 absl::StatusOr<base::Bytes> bytes) {
-    if (bytes.ok()) {
-      shared->revision = *seen;
+  ask.done = [this, shared = std::make_shared<ReadThreads::Read>(std::move(
+                        hit))](absl::StatusOr<storage::ReadResult> result) {
+    if (result.ok()) {
+      shared->revision = result->revision;
       Queue(std::move(*shared));
       return;
     }
     TakeJoined(shared->request.ticket);
-    shared->request.done(std::move(bytes));
+    shared->request.done(std::move(result));
     EndRead();
   };
   return ask;
@@ -198,10 +195,10 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   storage::ReadRequest& request = read.request;
   auto bytes = ReadDisk(read, scratch);
   if (bytes.ok()) {
-    if (request.origin != nullptr) *request.origin = storage::Origin::kKept;
-    if (request.seen != nullptr) *request.seen = read.revision;
     TakeJoined(request.ticket);
-    request.done(std::move(bytes));
+    request.done(storage::ReadResult{.bytes = *std::move(bytes),
+                                     .origin = storage::Origin::kCached,
+                                     .revision = read.revision});
   } else {
     ReadBelow({&read, 1});
   }
@@ -217,20 +214,17 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
   entry.offset = request.offset;
   entry.sample = request.sample;
   entry.told_nanos = request.purpose.next_use_nanos;
-  const auto seen = std::make_shared<storage::Revision>();
-  request.done = [this, entry = std::move(entry), seen,
-                  wanted = std::exchange(request.seen, seen.get()),
+  request.done = [this, entry = std::move(entry),
                   begun_at_nanos = clock_->NowNanos(),
                   done = std::move(request.done)](
-                     absl::StatusOr<base::Bytes> bytes) mutable {
-    if (bytes.ok()) {
+                     absl::StatusOr<storage::ReadResult> result) mutable {
+    if (result.ok()) {
       SourceTook(clock_->NowNanos() - begun_at_nanos);
-      entry.bytes = *bytes;
-      entry.version.revision = *seen;
-      if (wanted != nullptr) *wanted = *seen;
+      entry.bytes = result->bytes;
+      entry.version.revision = result->revision;
       store_->Keep(std::move(entry));
     }
-    done(std::move(bytes));
+    done(std::move(result));
     EndRead();
   };
   return request;

@@ -115,9 +115,10 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   // The revision that the read finds is the one that counts.
   read.version = {version.size, version.stamp};
   read.length = version.size;
-  FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
-                           storage::ReadNow(*request.source, std::move(read),
-                                            stop, &version.revision));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const storage::ReadResult table,
+      storage::ReadNow(*request.source, std::move(read), stop));
+  version.revision = table.revision;
   ManifestOptions options;
   options.format = absl::EndsWithIgnoreCase(request.path, ".jsonl")
                        ? TableFormat::kJsonLines
@@ -130,8 +131,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   options.stop = stop;
   options.memory = &memory;
   auto manifest = Manifest::Read(
-      std::string_view(reinterpret_cast<const char*>(bytes.data()),
-                       bytes.size()),
+      std::string_view(reinterpret_cast<const char*>(table.bytes.data()),
+                       table.bytes.size()),
       request.fields, options, request.stat);
   if (!manifest.ok()) return base::Annotate(manifest.status(), request.path);
   return manifest;

@@ -59,19 +59,20 @@ class Rescan final : public std::enable_shared_from_this<Rescan> {
     request.length = range->length;
     request.purpose = purpose_;
     request.ticket = ticket_;
-    request.seen = &seen_;
-    request.done = [self = shared_from_this(),
-                    length = range->length](absl::StatusOr<base::Bytes> bytes) {
-      self->Take(std::move(bytes), length);
+    request.done = [self = shared_from_this(), length = range->length](
+                       const absl::StatusOr<storage::ReadResult>& result) {
+      self->Take(result, length);
     };
     source_.Read({&request, 1});
   }
 
-  void Take(absl::StatusOr<base::Bytes> bytes, std::uint64_t length) {
-    if (absl::IsAborted(bytes.status())) return Begin();
-    if (!bytes.ok()) return done_(bytes.status());
-    if (bytes->size() != length) return Fail(kRewritten);
-    const absl::Status taken = parser_->Take(bytes->span());
+  void Take(const absl::StatusOr<storage::ReadResult>& result,
+            std::uint64_t length) {
+    if (absl::IsAborted(result.status())) return Begin();
+    if (!result.ok()) return done_(result.status());
+    seen_ = result->revision;
+    if (result->bytes.size() != length) return Fail(kRewritten);
+    const absl::Status taken = parser_->Take(result->bytes.span());
     if (absl::IsResourceExhausted(taken)) return done_(taken);
     // The shard is no archive any more, or lacks a chosen field.
     if (!taken.ok()) return Fail(kRewritten);

@@ -115,12 +115,13 @@ class Scan {
     request.offset = range.offset;
     request.length = range.length;
     request.purpose = options_.purpose;
-    request.done = [arrivals = arrivals_, shard,
-                    length = range.length](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok()) {
-        arrivals->Add({shard, length, absl::OkStatus(), *std::move(bytes)});
+    request.done = [arrivals = arrivals_, shard, length = range.length](
+                       absl::StatusOr<storage::ReadResult> result) {
+      if (result.ok()) {
+        arrivals->Add(
+            {shard, length, absl::OkStatus(), std::move(result->bytes)});
       } else {
-        arrivals->Add({shard, length, bytes.status(), {}});
+        arrivals->Add({shard, length, result.status(), {}});
       }
     };
     source_.Read(absl::MakeSpan(&request, 1));

@@ -318,7 +318,8 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
   tickets_.erase(request.ticket);
   readings_.erase(reading);
   const absl::Span<const std::uint8_t> bytes = reading->bytes();
-  request.done(base::Bytes(std::move(reading->buffer), bytes));
+  request.done(
+      ReadResult{.bytes = base::Bytes(std::move(reading->buffer), bytes)});
 }
 
 void RangedSource::Fail(const std::shared_ptr<Reading>& reading,

@@ -83,7 +83,7 @@ void LocalSource::Work(int thread) {
   while (std::optional<ReadRequest> next = Await()) {
     ReadRun(*std::move(next), &run);
     for (Finished& finished : run)
-      finished.read.done(std::move(finished.bytes));
+      finished.read.done(std::move(finished.result));
     run.clear();
   }
 }
@@ -113,8 +113,8 @@ void LocalSource::ReadRun(ReadRequest first, std::vector<Finished>* run) {
   const std::int64_t begun = clock_->NowNanos();
   std::int64_t now = begun;
   while (next.has_value()) {
-    auto bytes = ReadFile(*next);
-    run->push_back({*std::exchange(next, std::nullopt), std::move(bytes)});
+    auto result = ReadFile(*next);
+    run->push_back({*std::exchange(next, std::nullopt), std::move(result)});
     const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
     if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
     base::MutexLock lock(&mutex_);
@@ -140,26 +140,26 @@ absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
   return CheckVersion(root, request, file, stat);
 }
 
-absl::StatusOr<base::Bytes> LocalSource::ReadFile(const ReadRequest& request) {
+absl::StatusOr<ReadResult> LocalSource::ReadFile(const ReadRequest& request) {
   FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
   FOREBAY_RETURN_IF_ERROR(CheckRange(request));
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    FOREBAY_ASSIGN_OR_RETURN(std::optional<base::Bytes> bytes,
+    FOREBAY_ASSIGN_OR_RETURN(std::optional<ReadResult> result,
                              TryToRead(*root, request));
-    if (bytes.has_value()) return *std::move(bytes);
+    if (result.has_value()) return *std::move(result);
   }
   return FileError(absl::StatusCode::kUnavailable, request.object,
                    "is being changed while it is read");
 }
 
-absl::StatusOr<std::optional<base::Bytes>> LocalSource::TryToRead(
+absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
     const LocalRoot& root, const ReadRequest& request) {
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
                            files_->Open(root, request.object));
   FOREBAY_ASSIGN_OR_RETURN(const Revision revision,
                            CheckFile(root, file.get(), request));
-  if (request.seen != nullptr) *request.seen = revision;
-  if (request.unless == revision) return base::Bytes();
+  ReadResult result = {.bytes = {}, .revision = revision};
+  if (request.unless == revision) return result;
 
   std::shared_ptr<std::uint8_t> buffer = buffers_->Take(request.length);
   if (buffer == nullptr) return FileError(ENOMEM, request.object);
@@ -179,7 +179,8 @@ absl::StatusOr<std::optional<base::Bytes>> LocalSource::TryToRead(
   if (after != revision) return std::nullopt;
   if (filled < request.length) return EndsEarly(request, filled);
   const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
-  return base::Bytes(std::move(buffer), span);
+  result.bytes = base::Bytes(std::move(buffer), span);
+  return result;
 }
 
 }  // namespace forebay::storage::local

@@ -57,7 +57,7 @@ class LocalSource final : public ByteSource {
  private:
   struct Finished {
     ReadRequest read;
-    absl::StatusOr<base::Bytes> bytes;
+    absl::StatusOr<ReadResult> result;
   };
 
   void Work(int thread);
@@ -71,9 +71,9 @@ class LocalSource final : public ByteSource {
   void WakeAnother();
   absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
                                      const ReadRequest& request);
-  absl::StatusOr<base::Bytes> ReadFile(const ReadRequest& request);
-  // Nullopt: the file's revision was another one in the end.
-  absl::StatusOr<std::optional<base::Bytes>> TryToRead(
+  absl::StatusOr<ReadResult> ReadFile(const ReadRequest& request);
+  // Returns nullopt if the file's revision changed while it was read.
+  absl::StatusOr<std::optional<ReadResult>> TryToRead(
       const LocalRoot& root, const ReadRequest& request);
 
   FileSystem* const files_;

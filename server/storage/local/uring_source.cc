@@ -215,9 +215,8 @@ void UringSource::Opened(Task task) {
   }
   if (!revision.ok()) return Finish(std::move(task), revision.status());
   task.revision = *revision;
-  if (task.read.seen != nullptr) *task.read.seen = *revision;
   if (task.read.unless == *revision)
-    return Finish(std::move(task), base::Bytes());
+    return FinishRead(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
     // No memory: the threads may find some, else they tell.
     if (task.buffer == nullptr) return HandOver(std::move(task));
@@ -300,7 +299,7 @@ void UringSource::Verify(Task task) {
   const absl::Span<const std::uint8_t> span(task.buffer.get() + lead,
                                             request.length);
   base::Bytes bytes(std::move(task.buffer), span);
-  Finish(std::move(task), std::move(bytes));
+  FinishRead(std::move(task), std::move(bytes));
 }
 
 absl::StatusOr<Revision> UringSource::CheckFile(const Task& task,
@@ -351,15 +350,21 @@ void UringSource::Resume(std::uint64_t slot, int result) {
 
 void UringSource::HandOver(Task task) { pool_.Read({&task.read, 1}); }
 
-void UringSource::Finish(Task task, absl::StatusOr<base::Bytes> bytes) {
-  finished_.push_back({std::move(task.read), std::move(bytes)});
+void UringSource::FinishRead(Task task, base::Bytes bytes) {
+  const Revision revision = task.revision;
+  Finish(std::move(task),
+         ReadResult{.bytes = std::move(bytes), .revision = revision});
+}
+
+void UringSource::Finish(Task task, absl::StatusOr<ReadResult> result) {
+  finished_.push_back({std::move(task.read), std::move(result)});
 }
 
 void UringSource::Answer() {
   if (finished_.empty()) return;
   cpu_nanos_ += cpu_clock_->NowNanos() - cpu_counted_;
   for (Finished& finished : finished_)
-    finished.read.done(std::move(finished.bytes));
+    finished.read.done(std::move(finished.result));
   finished_.clear();
   cpu_counted_ = cpu_clock_->NowNanos();
 }

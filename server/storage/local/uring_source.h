@@ -110,7 +110,7 @@ class UringSource final : public ByteSource {
   };
   struct Finished {
     ReadRequest read;
-    absl::StatusOr<base::Bytes> bytes;
+    absl::StatusOr<ReadResult> result;
   };
 
   UringSource(const UringSourceOptions& options, std::unique_ptr<Ring> ring,
@@ -139,7 +139,8 @@ class UringSource final : public ByteSource {
   void Resume(std::uint64_t slot, int result);
   void ListenForWake();
   void HandOver(Task task);
-  void Finish(Task task, absl::StatusOr<base::Bytes> bytes);
+  void FinishRead(Task task, base::Bytes bytes);
+  void Finish(Task task, absl::StatusOr<ReadResult> result);
   // Hands on what is finished.
   void Answer();
 

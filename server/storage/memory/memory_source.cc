@@ -9,7 +9,7 @@
 namespace forebay::storage::memory {
 namespace {
 
-absl::StatusOr<base::Bytes> Find(const ReadRequest& request) {
+absl::StatusOr<ReadResult> Find(const ReadRequest& request) {
   const auto* const root = dynamic_cast<const MemoryRoot*>(request.root.get());
   if (root == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -22,8 +22,9 @@ absl::StatusOr<base::Bytes> Find(const ReadRequest& request) {
         absl::StrCat(request.object, ": has ", all.size(), " bytes, not ",
                      request.length, " from ", request.offset, " on"));
   }
-  return base::Bytes(root->memory(),
-                     all.subspan(request.offset, request.length));
+  return ReadResult{
+      .bytes = base::Bytes(root->memory(),
+                           all.subspan(request.offset, request.length))};
 }
 
 }  // namespace

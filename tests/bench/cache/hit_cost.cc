@@ -58,7 +58,7 @@ class InstantSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
-      request.done(base::Bytes(content_, *content_));
+      request.done(storage::ReadResult{base::Bytes(content_, *content_)});
     }
   }
 
@@ -81,8 +81,8 @@ storage::ReadRequest RequestFor(std::shared_ptr<const storage::Root> root,
   request.version = {kBytes, 1};
   request.length = kBytes;
   request.sample = {1, sample};
-  request.done = [](const absl::StatusOr<base::Bytes>& bytes) {
-    if (!bytes.ok() || bytes->size() != kBytes) std::abort();
+  request.done = [](const absl::StatusOr<storage::ReadResult>& result) {
+    if (!result.ok() || result->bytes.size() != kBytes) std::abort();
   };
   return request;
 }

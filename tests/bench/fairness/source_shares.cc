@@ -113,8 +113,9 @@ class Greedy {
       base::MutexLock lock(&mutex_);
       request = disk_->Request(job_, random_);
     }
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      if (bytes.ok()) bytes_ += static_cast<std::int64_t>(bytes->size());
+    request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
+      if (result.ok())
+        bytes_ += static_cast<std::int64_t>(result->bytes.size());
       if (!ending_) return Next();
       --left_;
       left_.notify_all();

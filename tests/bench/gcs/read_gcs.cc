@@ -78,9 +78,9 @@ class Load {
     request.version = object.version;
     request.length = object.version.size;
     request.purpose.job = kJob;
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      if (bytes.ok())
-        bytes_ += bytes->size();
+    request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
+      if (result.ok())
+        bytes_ += result->bytes.size();
       else
         ++failures_;
       ending_ ? finished_.count_down() : Next();

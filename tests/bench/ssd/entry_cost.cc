@@ -58,7 +58,7 @@ class InstantSource final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       ++reads_;
-      request.done(base::Bytes(content_, *content_));
+      request.done(storage::ReadResult{base::Bytes(content_, *content_)});
     }
   }
   std::uint64_t reads() const { return reads_; }
@@ -171,8 +171,8 @@ class Tier {
     request.object = "class/sample" + std::to_string(entry) + ".jpg";
     request.version = {kBytes, 1};
     request.length = kBytes;
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      if (!bytes.ok() || bytes->size() != kBytes) std::abort();
+    request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
+      if (!result.ok() || result->bytes.size() != kBytes) std::abort();
       window_.Leave();
     };
     cache_->Read({&request, 1});

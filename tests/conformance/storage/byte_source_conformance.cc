@@ -27,12 +27,12 @@ std::string RandomText(std::size_t length, std::uint32_t seed) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ByteSourceConformanceTest);
 
-absl::StatusOr<base::Bytes> ByteSourceConformanceTest::Read(
+absl::StatusOr<ReadResult> ByteSourceConformanceTest::Read(
     ReadRequest request) {
-  std::promise<absl::StatusOr<base::Bytes>> promise;
+  std::promise<absl::StatusOr<ReadResult>> promise;
   auto result = promise.get_future();
-  request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-    promise.set_value(std::move(bytes));
+  request.done = [&](absl::StatusOr<ReadResult> result) {
+    promise.set_value(std::move(result));
   };
   harness_->source().Read({&request, 1});
   return result.get();
@@ -50,9 +50,9 @@ TEST_P(ByteSourceConformanceTest, GivesWholeObjects) {
   for (std::size_t length : {0, 1, 4095, 4096, 4097, 47'000, 3'000'000}) {
     const std::string content = RandomText(length, length);
     const ObjectVersion version = harness_->Put("class a/ü.jpg", content);
-    const auto bytes = Read(Request("class a/ü.jpg", version));
-    ASSERT_TRUE(bytes.ok()) << bytes.status();
-    EXPECT_EQ(Text(*bytes), content);
+    const auto read = Read(Request("class a/ü.jpg", version));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(Text(read->bytes), content);
   }
 }
 
@@ -65,9 +65,9 @@ TEST_P(ByteSourceConformanceTest, GivesRanges) {
     ReadRequest request = Request("a", version);
     request.offset = offset;
     request.length = length;
-    const auto bytes = Read(std::move(request));
-    ASSERT_TRUE(bytes.ok()) << bytes.status();
-    EXPECT_EQ(Text(*bytes), content.substr(offset, length));
+    const auto read = Read(std::move(request));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(Text(read->bytes), content.substr(offset, length));
   }
 }
 
@@ -94,7 +94,7 @@ TEST_P(ByteSourceConformanceTest, RefusesAnotherVersion) {
   const ObjectVersion second = harness_->Put("object", "54321");
   EXPECT_EQ(ErrorOf(Request("object", first)),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Text(*Read(Request("object", second))), "54321");
+  EXPECT_EQ(Text(Read(Request("object", second))->bytes), "54321");
 }
 
 TEST_P(ByteSourceConformanceTest, RefusesARootOfAnotherKind) {
@@ -117,8 +117,8 @@ TEST_P(ByteSourceConformanceTest, OneBadReadSpoilsNoOther) {
   std::vector<ReadRequest> requests;
   for (int i = 0; i < 10; ++i) {
     requests.push_back(Request(i % 2 == 0 ? "good" : "missing", version));
-    requests.back().done = [&](absl::StatusOr<base::Bytes> bytes) {
-      if (bytes.ok() && Text(*bytes) == "good") ++good;
+    requests.back().done = [&](absl::StatusOr<ReadResult> result) {
+      if (result.ok() && Text(result->bytes) == "good") ++good;
       done.count_down();
     };
   }
@@ -129,10 +129,10 @@ TEST_P(ByteSourceConformanceTest, OneBadReadSpoilsNoOther) {
 
 TEST_P(ByteSourceConformanceTest, BytesOutliveTheSource) {
   const std::string content = RandomText(50'000, 2);
-  const auto bytes = Read(Request("a", harness_->Put("a", content)));
-  ASSERT_TRUE(bytes.ok());
+  const auto read = Read(Request("a", harness_->Put("a", content)));
+  ASSERT_TRUE(read.ok());
   harness_->DestroySource();
-  EXPECT_EQ(Text(*bytes), content);
+  EXPECT_EQ(Text(read->bytes), content);
 }
 
 TEST_P(ByteSourceConformanceTest, ServesManyThreads) {
@@ -157,8 +157,8 @@ TEST_P(ByteSourceConformanceTest, ServesManyThreads) {
         requests.back().purpose = {static_cast<std::uint64_t>(thread),
                                    static_cast<std::uint64_t>(i % 7),
                                    INT64_MAX};
-        requests.back().done = [&, object](absl::StatusOr<base::Bytes> bytes) {
-          if (!bytes.ok() || Text(*bytes) != contents[object]) ++wrong;
+        requests.back().done = [&, object](absl::StatusOr<ReadResult> result) {
+          if (!result.ok() || Text(result->bytes) != contents[object]) ++wrong;
           done.count_down();
         };
       }
@@ -179,10 +179,10 @@ TEST_P(ByteSourceConformanceTest, DestructionAnswersEveryRead) {
   std::vector<ReadRequest> requests;
   for (int i = 0; i < kReads; ++i) {
     requests.push_back(Request("a", version));
-    requests.back().done = [&, i](absl::StatusOr<base::Bytes> bytes) {
+    requests.back().done = [&, i](absl::StatusOr<ReadResult> result) {
       ++answers[i];
-      if (bytes.ok() ? Text(*bytes) != content
-                     : bytes.status().code() != absl::StatusCode::kCancelled)
+      if (result.ok() ? Text(result->bytes) != content
+                      : result.status().code() != absl::StatusCode::kCancelled)
         ++wrong;
     };
   }

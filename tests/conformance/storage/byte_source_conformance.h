@@ -45,7 +45,7 @@ class ByteSourceConformanceTest
   }
 
   // Reads and waits.
-  absl::StatusOr<base::Bytes> Read(ReadRequest request);
+  absl::StatusOr<ReadResult> Read(ReadRequest request);
 
   // The code of a read that must fail with a message that names the object.
   absl::StatusCode ErrorOf(ReadRequest request);

@@ -307,8 +307,8 @@ TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
     request.object = "a";
     request.version = version;
     request.length = version.size;
-    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      log += bytes.ok() ? 'y' : 'n';
+    request.done = [&](const absl::StatusOr<ReadResult>& result) {
+      log += result.ok() ? 'y' : 'n';
     };
     source.Read({&request, 1});
   };

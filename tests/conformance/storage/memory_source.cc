@@ -59,7 +59,7 @@ void MemorySource::Read(absl::Span<ReadRequest> requests) {
   }
 }
 
-absl::StatusOr<base::Bytes> MemorySource::ReadObject(
+absl::StatusOr<ReadResult> MemorySource::ReadObject(
     const ReadRequest& request) const {
   if (request.root != root_)
     return absl::InvalidArgumentError(
@@ -84,11 +84,12 @@ absl::StatusOr<base::Bytes> MemorySource::ReadObject(
         absl::StrCat(request.object, ": is another file"));
   if (wanted.ctime_nanos != 0 && wanted.ctime_nanos != now.ctime_nanos)
     return absl::AbortedError(absl::StrCat(request.object, ": was touched"));
-  if (request.seen != nullptr) *request.seen = now;
-  if (request.unless == now) return base::Bytes();
+  if (request.unless == now) return ReadResult{.bytes = {}, .revision = now};
   const auto* data =
       reinterpret_cast<const std::uint8_t*>(object.content->data());
-  return base::Bytes(object.content, {data + request.offset, request.length});
+  return ReadResult{.bytes = base::Bytes(object.content, {data + request.offset,
+                                                          request.length}),
+                    .revision = now};
 }
 
 }  // namespace forebay::storage

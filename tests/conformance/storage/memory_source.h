@@ -35,7 +35,7 @@ class MemorySource final : public ByteSource {
     std::shared_ptr<const std::string> content;
   };
 
-  absl::StatusOr<base::Bytes> ReadObject(const ReadRequest& request) const;
+  absl::StatusOr<ReadResult> ReadObject(const ReadRequest& request) const;
 
   const std::shared_ptr<const Root> root_;
   mutable base::Mutex mutex_;

@@ -10,13 +10,15 @@
 
 namespace forebay::storage {
 
-// What `source` gives for `request`, as text. Blocks for it.
+// Returns what `source` gives for `request`, as text, and writes into `seen`,
+// if it is given, which revision that is of. Blocks for it.
 inline absl::StatusOr<std::string> ReadText(ByteSource& source,
-                                            ReadRequest request) {
-  Revision* const seen = request.seen;
-  const auto bytes = ReadNow(source, std::move(request), {}, seen);
-  if (!bytes.ok()) return bytes.status();
-  return std::string(bytes->span().begin(), bytes->span().end());
+                                            ReadRequest request,
+                                            Revision* seen = nullptr) {
+  const auto result = ReadNow(source, std::move(request), {});
+  if (!result.ok()) return result.status();
+  if (seen != nullptr) *seen = result->revision;
+  return std::string(result->bytes.span().begin(), result->bytes.span().end());
 }
 
 }  // namespace forebay::storage

@@ -101,10 +101,11 @@ std::uint64_t ReadAll(const std::string& path) {
     const auto stamp = static_cast<std::int64_t>(i % kGeneratedStamps);
     auto request = GeneratedRequest(object, stamp);
     request.purpose.next_use_nanos = INT64_MAX;  // nothing makes way for it
-    request.done = [&, object, stamp](const absl::StatusOr<base::Bytes>& b) {
+    request.done = [&, object,
+                    stamp](const absl::StatusOr<storage::ReadResult>& result) {
       const std::string truth = GeneratedContent(object, stamp);
-      if (!b.ok() || b->size() != truth.size() ||
-          std::memcmp(b->data(), truth.data(), truth.size()) != 0) {
+      if (!result.ok() || result->bytes.size() != truth.size() ||
+          std::memcmp(result->bytes.data(), truth.data(), truth.size()) != 0) {
         ++wrong;
       }
       done.count_down();

@@ -56,9 +56,9 @@ void GeneratedSource::Read(absl::Span<storage::ReadRequest> requests) {
     ++reads_;
     const auto content = std::make_shared<const std::string>(GeneratedContent(
         std::stoull(request.object), request.version.stamp - 1));
-    request.done(base::Bytes(
+    request.done(storage::ReadResult{base::Bytes(
         content, {reinterpret_cast<const std::uint8_t*>(content->data()),
-                  content->size()}));
+                  content->size()})});
   }
 }
 

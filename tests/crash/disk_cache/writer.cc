@@ -49,7 +49,7 @@ int Main(const std::string& path, std::uint64_t seed) {
     const std::int64_t stamp = random.NextUint32() % kGeneratedStamps;
     std::promise<void> read;
     auto request = GeneratedRequest(object, stamp);
-    request.done = [&](const absl::StatusOr<base::Bytes>&) {
+    request.done = [&](const absl::StatusOr<storage::ReadResult>&) {
       read.set_value();
     };
     (*cache)->Read({&request, 1});

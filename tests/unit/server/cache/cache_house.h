@@ -67,12 +67,12 @@ class CacheHouse {
     return request;
   }
   // The answer, if it is there before Read returns.
-  std::optional<absl::StatusOr<base::Bytes>> Read(
+  std::optional<absl::StatusOr<storage::ReadResult>> Read(
       storage::ReadRequest request) {
     auto answer =
-        std::make_shared<std::optional<absl::StatusOr<base::Bytes>>>();
-    request.done = [answer](absl::StatusOr<base::Bytes> bytes) {
-      *answer = std::move(bytes);
+        std::make_shared<std::optional<absl::StatusOr<storage::ReadResult>>>();
+    request.done = [answer](absl::StatusOr<storage::ReadResult> result) {
+      *answer = std::move(result);
     };
     cache_->Read({&request, 1});
     return *answer;
@@ -83,10 +83,10 @@ class CacheHouse {
     if (!answer.has_value()) return "no answer yet";
     return TextOf(*answer);
   }
-  static std::string TextOf(const absl::StatusOr<base::Bytes>& bytes) {
-    if (!bytes.ok()) return std::string(bytes.status().ToString());
-    return std::string(reinterpret_cast<const char*>(bytes->data()),
-                       bytes->size());
+  static std::string TextOf(const absl::StatusOr<storage::ReadResult>& result) {
+    if (!result.ok()) return std::string(result.status().ToString());
+    return std::string(reinterpret_cast<const char*>(result->bytes.data()),
+                       result->bytes.size());
   }
 
   storage::MemorySource& memory() { return memory_; }
@@ -110,11 +110,14 @@ class CacheHouse {
   std::unique_ptr<Cache> cache_;
 };
 
-// Notes the answer in `log`, as "name:content ".
-inline std::function<void(absl::StatusOr<base::Bytes>)> Into(std::string* log,
-                                                             std::string name) {
-  return [log, name = std::move(name)](const absl::StatusOr<base::Bytes>& b) {
-    *log += name + ":" + CacheHouse::TextOf(b) + " ";
+// Notes the answer in `log`, as "name:content ", and in `last`, if it is given
+// and there is no error.
+inline storage::ReadDone Into(std::string* log, std::string name,
+                              storage::ReadResult* last = nullptr) {
+  return [log, name = std::move(name),
+          last](const absl::StatusOr<storage::ReadResult>& result) {
+    *log += name + ":" + CacheHouse::TextOf(result) + " ";
+    if (last != nullptr && result.ok()) *last = *result;
   };
 }
 

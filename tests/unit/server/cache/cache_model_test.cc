@@ -135,9 +135,9 @@ class CountedSource final : public storage::ByteSource {
           *live -= gone->size();
           delete gone;
         });
-    request.done(base::Bytes(
-        owner,
-        {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()}));
+    request.done(storage::ReadResult{base::Bytes(
+        owner, {reinterpret_cast<const std::uint8_t*>(owner->data()),
+                owner->size()})});
   }
   std::uint64_t live() const { return *live_; }
 
@@ -172,12 +172,12 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     request.object = name;
     request.version.size = request.length = std::uint64_t(name) * 500;
     request.purpose.next_use_nanos = static_cast<std::int64_t>(random() % 99);
-    request.done = [&, name](absl::StatusOr<base::Bytes> bytes) {
+    request.done = [&, name](absl::StatusOr<storage::ReadResult> result) {
       ++answered;
-      if (!bytes.ok()) return;
-      EXPECT_EQ(bytes->size(), std::size_t(name) * 500);
-      EXPECT_EQ(bytes->data()[bytes->size() / 2], name);
-      if (random() % 2 == 0) cached.push_back(*std::move(bytes));
+      if (!result.ok()) return;
+      EXPECT_EQ(result->bytes.size(), std::size_t(name) * 500);
+      EXPECT_EQ(result->bytes.data()[result->bytes.size() / 2], name);
+      if (random() % 2 == 0) cached.push_back(std::move(result->bytes));
     };
     ++asked;
     cache->Read({&request, 1});

@@ -72,9 +72,11 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
             requests.back().purpose.job = thread;
             requests.back().purpose.urgency = random() % 3;
             requests.back().done =
-                [&, object](const absl::StatusOr<base::Bytes>& bytes) {
-                  if (!bytes.ok() || bytes->size() != objects[object].length ||
-                      bytes->data()[bytes->size() - 1] != object) {
+                [&, object](const absl::StatusOr<storage::ReadResult>& result) {
+                  if (!result.ok() ||
+                      result->bytes.size() != objects[object].length ||
+                      result->bytes.data()[result->bytes.size() - 1] !=
+                          object) {
                     ++wrong;
                   }
                   done.count_down();

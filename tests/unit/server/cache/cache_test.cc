@@ -62,6 +62,13 @@ TEST(CacheTest, KeepsNothingOfARootWithoutIdentity) {
   EXPECT_EQ(house.cache().Snapshot().total.source.reads, 0);
 }
 
+TEST(CacheTest, TellsWhatGaveTheBytes) {
+  CacheHouse house(kPlenty);
+  const auto request = house.Request("a", house.memory().Put("a", "1234"));
+  EXPECT_EQ((**house.Read(request)).origin, storage::Origin::kSource);
+  EXPECT_EQ((**house.Read(request)).origin, storage::Origin::kCached);
+}
+
 TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
@@ -69,8 +76,8 @@ TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
   std::vector<base::Bytes> given;
   for (int i = 0; i < 3; ++i) {
     auto request = house.Request("a", version, i);
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      given.push_back(*std::move(bytes));
+    request.done = [&](absl::StatusOr<storage::ReadResult> result) {
+      given.push_back(std::move(result->bytes));
     };
     house.cache().Read({&request, 1});
   }
@@ -277,7 +284,7 @@ TEST(CacheTest, WhoIsAnsweredMayReadAgain) {
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   std::string inner;
   auto request = a;
-  request.done = [&](const absl::StatusOr<base::Bytes>&) {
+  request.done = [&](const absl::StatusOr<storage::ReadResult>&) {
     inner = house.Text(a);
   };
   house.cache().Read({&request, 1});

@@ -155,9 +155,10 @@ TEST(ReadAheadTest, OfOneReadEachBlockIsBroughtInOnce) {
   std::vector<storage::ReadRequest> requests;
   for (std::uint64_t i : {1, 2, 25, 3}) {
     requests.push_back(house.Request(i));
-    requests.back().done = [&log](const absl::StatusOr<base::Bytes>& bytes) {
-      log += bytes.ok() ? 'y' : 'n';
-    };
+    requests.back().done =
+        [&log](const absl::StatusOr<storage::ReadResult>& result) {
+          log += result.ok() ? 'y' : 'n';
+        };
   }
   house->cache().Read(absl::MakeSpan(requests));
   EXPECT_EQ(log, "yyyy");
@@ -220,10 +221,8 @@ TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
     auto request = house.Request(6, /*job=*/1, /*due=*/true);
     request.purpose.payers = std::make_shared<const std::vector<std::uint64_t>>(
         std::vector<std::uint64_t>{1, 2});
-    storage::Variant given = storage::kEncoded;
     if (is_variant) {
       request.variant = kVariant;
-      request.given = &given;
       house->next_use().Want(6, 1000);
       auto room = house->cache().RoomFor({.read = &request,
                                           .revision = {},
@@ -233,8 +232,8 @@ TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
       ASSERT_NE(room, nullptr);
       house->cache().Keep(std::move(room));
     }
-    house->Text(request);
-    EXPECT_EQ(given, is_variant ? kVariant : storage::kEncoded);
+    EXPECT_EQ((**house->Read(request)).variant,
+              is_variant ? kVariant : storage::kEncoded);
     const auto reads = house->below().reads();
     EXPECT_THAT(reads, SizeIs(is_variant ? 10 : 14));
     for (const RecordingSource::Noted& read : reads) {
@@ -306,7 +305,7 @@ TEST(ReadAheadTest, WhatWasHeldUnseenIsCountedToWhoHadItRead) {
   House house;
   house->faulty().Hold();
   auto request = house.Request(8, 3);
-  request.done = [](const absl::StatusOr<base::Bytes>&) {};
+  request.done = [](const absl::StatusOr<storage::ReadResult>&) {};
   house->cache().Read({&request, 1});
   house->cache().Forget(3);
   house->faulty().Release();

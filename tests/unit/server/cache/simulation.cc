@@ -160,7 +160,7 @@ class SimulatedSource final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       bytes_read_ += request.length;
-      request.done(base::Bytes(content_, *content_));
+      request.done(storage::ReadResult{base::Bytes(content_, *content_)});
     }
   }
   std::uint64_t bytes_read() const { return bytes_read_; }
@@ -209,8 +209,8 @@ storage::ReadRequest RequestFor(std::uint64_t sample) {
   request.version = {kSampleBytes, 1};
   request.length = kSampleBytes;
   request.sample = {kDataset, sample};
-  request.done = [](const absl::StatusOr<base::Bytes>& bytes) {
-    FOREBAY_CHECK(bytes.ok());
+  request.done = [](const absl::StatusOr<storage::ReadResult>& result) {
+    FOREBAY_CHECK(result.ok());
   };
   return request;
 }

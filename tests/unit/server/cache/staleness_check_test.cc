@@ -89,8 +89,7 @@ class StalenessCheckTest : public ::testing::Test {
     request.version = version_;
     request.length = version_.size;
     request.purpose.job = 1;
-    request.seen = &seen_;
-    request.done = Into(&log_, "a");
+    request.done = Into(&log_, "a", &last_);
     return request;
   }
   void Read() {
@@ -109,7 +108,7 @@ class StalenessCheckTest : public ::testing::Test {
       std::make_shared<WaveringRoot>(*memory_.root());
   std::unique_ptr<Cache> cache_;
   storage::ObjectVersion version_;
-  storage::Revision seen_;
+  storage::ReadResult last_;
   std::string log_;
 };
 
@@ -162,15 +161,15 @@ TEST_F(StalenessCheckTest, WhatHasAnotherRevisionIsReadAnew) {
   root_->set_revision(kAnother);
   Read();
   EXPECT_EQ(log_, "a:content a:CONTENT ");
-  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(last_.revision, kAnother);
   EXPECT_EQ(cache_->Snapshot().total.source.reads, 2);
   EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
   // From then on it is kept as what it is.
   Read();
-  seen_ = {};
+  last_ = {};
   Read();
   EXPECT_EQ(log_, "a:content a:CONTENT a:CONTENT a:CONTENT ");
-  EXPECT_EQ(seen_, kAnother);
+  EXPECT_EQ(last_.revision, kAnother);
   EXPECT_EQ(cache_->Snapshot().total.memory.reads, 1);
   EXPECT_EQ(cache_->Snapshot().total.source.reads, 3);
 }
@@ -191,7 +190,6 @@ TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionReadsByItself) {
     storage::ReadRequest request = Request();
     request.object = "b";
     request.version.revision = wanted;
-    request.seen = nullptr;
     request.done = Into(&log_, std::move(name));
     cache_->Read({&request, 1});
   };
@@ -252,22 +250,19 @@ TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionDoesNotWaitForAForm) {
                                .saves_nanos = 1'000'000});
   ASSERT_NE(room, nullptr);
   cache_->Keep(std::move(room));
-  storage::Variant given = 99;
   read.variant = kVariant;
-  read.given = &given;
   storage::ReadRequest other = read;
-  storage::Variant other_given = 99;
-  other.given = &other_given;
+  storage::ReadResult given = {.bytes = {}, .variant = 99};
   memory_.Rewrite("a", "CONTENT", kAnother);
   other.version.revision = kAnother;
-  other.done = Into(&log_, "other");
+  other.done = Into(&log_, "other", &given);
   log_.clear();
   faulty_.Hold();
   cache_->Read({&read, 1});
   cache_->Read({&other, 1});
   faulty_.Release();
   EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file other:CONTENT ");
-  EXPECT_EQ(other_given, storage::kEncoded);
+  EXPECT_EQ(given.variant, storage::kEncoded);
 }
 
 TEST_F(StalenessCheckTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
@@ -287,8 +282,8 @@ TEST_F(StalenessCheckTest, CountsTheTimeOfLooksAsReadingAndNotTheReaders) {
   const std::int64_t before = cache_->cpu_nanos();
   storage::ReadRequest requests[] = {Request(), Request()};
   for (storage::ReadRequest& request : requests) {
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      EXPECT_TRUE(bytes.ok());
+    request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
+      EXPECT_TRUE(result.ok());
       cpu_clock_.Advance(100);
     };
   }

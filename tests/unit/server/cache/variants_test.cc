@@ -22,11 +22,11 @@ constexpr std::int64_t kSaves = 1'000'000;
 std::pair<std::string, storage::Variant> ReadAs(
     CacheHouse& house, storage::ReadRequest request,
     storage::Variant variant = kUpper) {
-  storage::Variant given = 99;
   request.variant = variant;
-  request.given = &given;
-  const std::string text = house.Text(std::move(request));
-  return {text, given};
+  const auto result = house.Read(std::move(request));
+  if (!result.has_value()) return {"no answer yet", 99};
+  return {CacheHouse::TextOf(*result),
+          result->ok() ? (*result)->variant : storage::kEncoded};
 }
 
 bool Offer(CacheHouse& house, const storage::ReadRequest& read,
@@ -373,18 +373,17 @@ TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
                               .saves_nanos = kSaves});
   std::memcpy(room->span().data(), "ABC", 3);
   cache->Keep(std::move(room));
-  storage::Variant given = 99;
+  storage::ReadResult given;
   request.variant = kUpper;
-  request.given = &given;
   const auto read = [&] {
     std::string log;
     auto asked = request;
-    asked.done = Into(&log, "a");
+    asked.done = Into(&log, "a", &given);
     cache->Read({&asked, 1});
     return log;
   };
   EXPECT_EQ(read(), "a:ABC ");
-  EXPECT_EQ(given, kUpper);
+  EXPECT_EQ(given.variant, kUpper);
   EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
   EXPECT_EQ(cache->Snapshot().total.source.reads, 0u);
   memory.Put("a", "changed");

@@ -30,8 +30,8 @@ absl::Status TryToRead(LocalReads* reads) {
   request.object = "a";
   request.version = root->Stat("a")->version();
   request.length = request.version.size;
-  request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-    status.set_value(bytes.status());
+  request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+    status.set_value(result.status());
   };
   reads->source()->Read({&request, 1});
   return status.get_future().get();

@@ -61,14 +61,14 @@ class RemoteReadsTest : public ::testing::Test {
     request.object = object;
     request.version = *version;
     request.length = version->size;
-    std::promise<absl::StatusOr<std::string>> result;
-    request.done = [&result](const absl::StatusOr<base::Bytes>& bytes) {
-      if (!bytes.ok()) return result.set_value(bytes.status());
-      const auto span = bytes->span();
-      result.set_value(std::string(span.begin(), span.end()));
+    std::promise<absl::StatusOr<std::string>> text;
+    request.done = [&text](const absl::StatusOr<storage::ReadResult>& result) {
+      if (!result.ok()) return text.set_value(result.status());
+      const auto span = result->bytes.span();
+      text.set_value(std::string(span.begin(), span.end()));
     };
     routes_.Read({&request, 1});
-    return result.get_future().get();
+    return text.get_future().get();
   }
 
   storage::gcs::GcsServer bucket_;

@@ -108,9 +108,9 @@ class RawSource final : public storage::ByteSource {
             RawImage(static_cast<std::uint32_t>(std::stoul(request.object)) + 1,
                      request.object == "7" ? 0 : 'x'));
         const std::size_t size = request.object == "7" ? 9 : bytes->size();
-        request.done(base::Bytes(
+        request.done(storage::ReadResult{base::Bytes(
             bytes,
-            {reinterpret_cast<const std::uint8_t*>(bytes->data()), size}));
+            {reinterpret_cast<const std::uint8_t*>(bytes->data()), size})});
       }
     }
   }
@@ -120,7 +120,7 @@ class RawSource final : public storage::ByteSource {
   }
 
  private:
-  std::vector<std::function<void(absl::StatusOr<base::Bytes>)>> held_;
+  std::vector<storage::ReadDone> held_;
 };
 
 class SampleReaderTest : public testing::Test {

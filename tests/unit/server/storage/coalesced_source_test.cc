@@ -56,16 +56,17 @@ class CoalescedSourceTest : public ::testing::Test {
     request.offset = offset;
     request.length = length;
     request.purpose.job = job;
-    request.done = [this, offset, length](absl::StatusOr<base::Bytes> bytes) {
+    request.done = [this, offset, length](absl::StatusOr<ReadResult> result) {
       base::MutexLock lock(&mutex_);
-      if (!bytes.ok()) {
-        log_.push_back(bytes.status().ToString());
+      if (!result.ok()) {
+        log_.push_back(result.status().ToString());
         return;
       }
-      const std::string text(reinterpret_cast<const char*>(bytes->data()),
-                             bytes->size());
+      const std::string text(
+          reinterpret_cast<const char*>(result->bytes.data()),
+          result->bytes.size());
       log_.push_back(text == content_.substr(offset, length) ? "y" : "wrong");
-      given_.push_back(*std::move(bytes));
+      given_.push_back(std::move(result->bytes));
     };
     return request;
   }
@@ -243,7 +244,11 @@ TEST_F(CoalescedSourceTest, AllSeeTheRevisionOfTheirRange) {
   Revision seen[2];
   const Revision now = {.inode = 3, .ctime_nanos = 4};
   memory_.Rewrite("shard", content_, now);
-  for (int i = 0; i < 2; ++i) requests[i].seen = &seen[i];
+  for (int i = 0; i < 2; ++i) {
+    requests[i].done = [&seen, i](const absl::StatusOr<ReadResult>& result) {
+      seen[i] = result->revision;
+    };
+  }
   source_->Read(absl::MakeSpan(requests));
   EXPECT_THAT(seen, ElementsAre(now, now));
 }

@@ -50,9 +50,8 @@ class RecheckedSourceTest : public ::testing::Test {
     request.object = "a";
     request.version = version_;
     request.length = version_.size;
-    request.seen = &seen_;
     if (with_layout) request.layout = layout_;
-    return ReadText(source_, std::move(request));
+    return ReadText(source_, std::move(request), &seen_);
   }
 
   MemorySource memory_;
@@ -121,10 +120,10 @@ class HeldSource final : public ByteSource {
     log_ += absl::StrCat("share ", ticket, " with ", purpose.job, "; ");
   }
   // Of the oldest.
-  void End(absl::StatusOr<base::Bytes> bytes) {
+  void End(absl::StatusOr<ReadResult> result) {
     const ReadRequest request = std::move(held_.front());
     held_.pop_front();
-    request.done(std::move(bytes));
+    request.done(std::move(result));
   }
   // What was asked for since.
   std::string Log() { return std::exchange(log_, {}); }
@@ -145,10 +144,10 @@ class SlowLayout final : public ObjectLayout {
     look.purpose = read.purpose;
     look.ticket = read.ticket;
     ReadRequest next = look;
-    next.done = [done](const absl::StatusOr<base::Bytes>& bytes) {
-      bytes.ok() ? done(kTouched) : done(bytes.status());
+    next.done = [done](const absl::StatusOr<ReadResult>& result) {
+      result.ok() ? done(kTouched) : done(result.status());
     };
-    look.done = [&source, next](const absl::StatusOr<base::Bytes>&) mutable {
+    look.done = [&source, next](const absl::StatusOr<ReadResult>&) mutable {
       source.Read({&next, 1});
     };
     source.Read({&look, 1});
@@ -164,9 +163,9 @@ class RecheckedSharesTest : public ::testing::Test {
     request.layout = layout_;
     request.purpose.job = job;
     request.ticket = ticket;
-    request.done = [this, ticket](const absl::StatusOr<base::Bytes>& bytes) {
+    request.done = [this, ticket](const absl::StatusOr<ReadResult>& result) {
       log_ += absl::StrCat(
-          ticket, ": ", absl::StatusCodeToString(bytes.status().code()), "; ");
+          ticket, ": ", absl::StatusCodeToString(result.status().code()), "; ");
     };
     source_.Read({&request, 1});
   }
@@ -187,23 +186,23 @@ TEST_F(RecheckedSharesTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
   EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 1; share 7 with 2; ");
   source_.Share(7, {.job = 3});
   EXPECT_EQ(below_.Log(), "share 7 with 3; ");
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   EXPECT_EQ(below_.Log(),
             "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; ");
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 2; share 7 with 3; ");
   source_.Share(7, {.job = 4});
   EXPECT_EQ(below_.Log(), "share 7 with 4; ");
   EXPECT_EQ(log_, "");
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   EXPECT_EQ(log_, "7: OK; ");
   // The ticket is anybody's.
   Read(7, /*job=*/5);
   Touch();
   EXPECT_EQ(below_.Log(), "read 7 for 5; read 7 for 5; share 7 with 5; ");
-  below_.End(base::Bytes());
-  below_.End(base::Bytes());
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
+  below_.End(ReadResult());
+  below_.End(ReadResult());
 }
 
 TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
@@ -216,16 +215,16 @@ TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
   EXPECT_EQ(below_.Log(), "share 7 with 3; share 7 with 2; ");
   source_.Share(8, {.job = 4});
   EXPECT_EQ(below_.Log(), "share 7 with 4; ");
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   EXPECT_EQ(below_.Log(),
             "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
             "share 7 with 4; ");
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   // Each pays for its own again.
   EXPECT_EQ(below_.Log(),
             "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
-  below_.End(base::Bytes());
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
+  below_.End(ReadResult());
   EXPECT_EQ(log_, "7: OK; 8: OK; ");
 }
 
@@ -235,7 +234,7 @@ TEST_F(RecheckedSharesTest, ALookThatFailsFailsAllWhoWaitForIt) {
   Touch();
   Touch();
   source_.Stop();
-  below_.End(base::Bytes());
+  below_.End(ReadResult());
   EXPECT_EQ(log_, "7: CANCELLED; 8: CANCELLED; ");
 }
 

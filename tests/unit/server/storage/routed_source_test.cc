@@ -120,8 +120,8 @@ TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
   source.Add(&IsFolder, &local);
   auto requests = Requests({{kFolder, "1"}, {kBucket, "2"}, {kFolder, "3"}});
   absl::Status status;
-  requests[1].done = [&status](const absl::StatusOr<base::Bytes>& bytes) {
-    status = bytes.status();
+  requests[1].done = [&status](const absl::StatusOr<ReadResult>& result) {
+    status = result.status();
   };
   source.Read(absl::MakeSpan(requests));
   EXPECT_THAT(local.objects, ElementsAre("1", "3"));

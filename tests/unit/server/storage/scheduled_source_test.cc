@@ -98,8 +98,8 @@ class ScheduledSourceTest : public ::testing::Test {
     request.length = kBytes;
     request.purpose = {.job = job, .urgency = urgency};
     request.ticket = ticket;
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      ++(bytes.ok() ? good_ : bad_);
+    request.done = [this](const absl::StatusOr<ReadResult>& result) {
+      ++(result.ok() ? good_ : bad_);
     };
     return request;
   }
@@ -245,7 +245,7 @@ TEST_F(ScheduledSourceTest, ReadsOfACappedJobGoOnByThemselves) {
   std::vector<ReadRequest> requests;
   for (int i = 0; i < kReads; ++i) {
     requests.push_back(Request(1));
-    requests.back().done = [&](const absl::StatusOr<base::Bytes>&) {
+    requests.back().done = [&](const absl::StatusOr<ReadResult>&) {
       done.count_down();
     };
   }

@@ -165,8 +165,6 @@ TEST_F(ReadRequestBuilderTest, WhoAsksAgainWouldTakeTheSameForm) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EXPECT_EQ(again_[i]->object, requests[i].object);
     EXPECT_EQ(again_[i]->variant, 7);
-    EXPECT_NE(again_[i]->given, nullptr);
-    EXPECT_NE(again_[i]->given, requests[i].given);
   }
 }
 

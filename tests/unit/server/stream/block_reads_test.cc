@@ -157,8 +157,8 @@ class Rank {
     request.read_ahead_hints = read_ahead_hints_;
     request.neighbours_due = order_->DueAt(position_).has_value();
     request.done = [shard = shard_, id,
-                    good](const absl::StatusOr<base::Bytes>& bytes) {
-      if (bytes.ok() && shard->IsSample(id, *bytes)) ++*good;
+                    good](const absl::StatusOr<storage::ReadResult>& result) {
+      if (result.ok() && shard->IsSample(id, result->bytes)) ++*good;
     };
     return request;
   }

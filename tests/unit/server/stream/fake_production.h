@@ -128,7 +128,7 @@ class FakeProduction final : public storage::ByteSource,
   }
 
   // Answers to reads of an object, but for the plain one.
-  std::map<std::string, absl::StatusOr<base::Bytes>> answers;
+  std::map<std::string, absl::StatusOr<storage::ReadResult>> answers;
   // Objects whose reads do not complete, once they are asked for.
   std::set<std::string> hangs;
 
@@ -273,9 +273,9 @@ class FakeProduction final : public storage::ByteSource,
     tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(index));
     task(0);
   }
-  static base::Bytes Plain() {
+  static storage::ReadResult Plain() {
     auto bytes = std::make_shared<std::vector<std::uint8_t>>(100);
-    return base::Bytes(bytes, *bytes);
+    return {.bytes = base::Bytes(bytes, *bytes)};
   }
 
   std::mt19937 random_;

@@ -296,7 +296,7 @@ TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
 TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
   Make(SharingMode::kElastic, 2);
   const std::uint64_t bad = spec_->sampler.SampleAt(0, 25);
-  production_.answers[std::to_string(bad)] = base::Bytes();
+  production_.answers[std::to_string(bad)] = storage::ReadResult();
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(1).Start(0, 10).ok());
   production_.RunAll();

@@ -223,7 +223,7 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     FakeClient client(stream.get());
     const std::uint64_t bad = stream_spec.sampler.SampleAt(0, 34);
     const std::uint64_t worse = stream_spec.sampler.SampleAt(0, 37);
-    production.answers[std::to_string(bad)] = base::Bytes();
+    production.answers[std::to_string(bad)] = storage::ReadResult();
     production.answers[std::to_string(worse)] =
         absl::UnavailableError("the disk is away");
     ASSERT_TRUE(client.Start(0, 0).ok());
@@ -251,7 +251,7 @@ TEST(StreamTest, SubstitutesCorruptSamplesAlikeEveryTime) {
           spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
         });
     for (const int bad : {3, 14, 15, 92}) {
-      production.answers[std::to_string(bad)] = base::Bytes();
+      production.answers[std::to_string(bad)] = storage::ReadResult();
     }
     const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
@@ -300,7 +300,8 @@ TEST(StreamTest, GivesUpWhereEverySampleIsCorrupt) {
       FakeStreamSpec(3, 1, [](proto::LoaderSpec& spec) {
         spec.mutable_batch()->set_on_error(proto::BatchSpec::SUBSTITUTE);
       });
-  for (const char* id : {"0", "1", "2"}) production.answers[id] = base::Bytes();
+  for (const char* id : {"0", "1", "2"})
+    production.answers[id] = storage::ReadResult();
   const auto stream = *Stream::Create(stream_spec, production.deps());
   FakeClient client(stream.get());
   ASSERT_TRUE(client.Start(0, 0).ok());

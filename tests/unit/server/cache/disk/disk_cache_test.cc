@@ -122,9 +122,10 @@ class Elsewhere final : public storage::ByteSource {
       if (is_gone) {
         request.done(absl::NotFoundError("a: is gone"));
       } else {
-        if (request.seen != nullptr) *request.seen = revision;
         const auto* text = reinterpret_cast<const std::uint8_t*>(content);
-        request.done(base::Bytes(nullptr, {text, request.length}));
+        request.done(storage::ReadResult{
+            .bytes = base::Bytes(nullptr, {text, request.length}),
+            .revision = revision});
       }
     }
   }
@@ -164,8 +165,8 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
     request.length = 7;
     request.layout = layout;
     std::promise<std::string> text;
-    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      text.set_value(CacheHouse::TextOf(bytes));
+    request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+      text.set_value(CacheHouse::TextOf(result));
     };
     cache->Read({&request, 1});
     while (cache->Snapshot().waiting > 0) std::this_thread::yield();
@@ -205,10 +206,10 @@ TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
     request.object = "a";
     request.version = {7, 1};
     request.length = 7;
-    request.seen = &seen;
     std::promise<std::string> text;
-    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      text.set_value(CacheHouse::TextOf(bytes));
+    request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+      seen = result->revision;
+      text.set_value(CacheHouse::TextOf(result));
     };
     cache->Read({&request, 1});
     std::string given = text.get_future().get();

@@ -105,10 +105,11 @@ class DiskHitRatioTest : public testing::Test {
           requests.push_back(
               house.Request(std::to_string(sample), versions[sample]));
           requests.back().sample = {1, sample};
-          requests.back().done = [&](const absl::StatusOr<base::Bytes>& b) {
-            EXPECT_TRUE(b.ok());
-            done.count_down();
-          };
+          requests.back().done =
+              [&](const absl::StatusOr<storage::ReadResult>& result) {
+                EXPECT_TRUE(result.ok());
+                done.count_down();
+              };
         }
         cache->Read(absl::MakeSpan(requests));
         done.wait();

@@ -80,10 +80,10 @@ class DiskHouse {
   }
   // What the content is, or the error.
   std::string Text(storage::ReadRequest request) {
-    std::promise<absl::StatusOr<base::Bytes>> promise;
+    std::promise<absl::StatusOr<storage::ReadResult>> promise;
     auto answer = promise.get_future();
-    request.done = [&](absl::StatusOr<base::Bytes> bytes) {
-      promise.set_value(std::move(bytes));
+    request.done = [&](absl::StatusOr<storage::ReadResult> result) {
+      promise.set_value(std::move(result));
     };
     cache_->Read({&request, 1});
     return CacheHouse::TextOf(answer.get());
@@ -97,8 +97,8 @@ class DiskHouse {
   // The same of what lies below.
   std::string Truth(storage::ReadRequest request) {
     std::string truth;
-    request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      truth = CacheHouse::TextOf(bytes);
+    request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+      truth = CacheHouse::TextOf(result);
     };
     memory_.Read({&request, 1});
     return truth;

@@ -113,8 +113,8 @@ TEST_F(FullTierTest, WhoStillReadsASegmentThatGoesFindsWhatWasThere) {
   std::promise<std::string> promise;
   auto request = Sample(4);
   const std::string truth = house_.Truth(request);
-  request.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-    promise.set_value(CacheHouse::TextOf(bytes));
+  request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+    promise.set_value(CacheHouse::TextOf(result));
   };
   house_.cache().Read({&request, 1});
   Want(5, kSecond / 2);

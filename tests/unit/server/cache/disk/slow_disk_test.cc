@@ -33,9 +33,10 @@ class SlowDiskTest : public testing::Test {
   Answer Ask(std::size_t object) {
     auto promise = std::make_shared<std::promise<std::string>>();
     storage::ReadRequest request = requests_[object];
-    request.done = [promise](const absl::StatusOr<base::Bytes>& bytes) {
-      promise->set_value(CacheHouse::TextOf(bytes));
-    };
+    request.done =
+        [promise](const absl::StatusOr<storage::ReadResult>& result) {
+          promise->set_value(CacheHouse::TextOf(result));
+        };
     house_.cache().Read({&request, 1});
     return promise->get_future();
   }

@@ -37,8 +37,8 @@ class TwoTiersTest : public testing::Test {
       auto request = house_.Request(object, versions_[object]);
       request.purpose.job = job;
       request.done = [&, truth = house_.Truth(request)](
-                         const absl::StatusOr<base::Bytes>& bytes) {
-        EXPECT_EQ(CacheHouse::TextOf(bytes), truth);
+                         const absl::StatusOr<storage::ReadResult>& result) {
+        EXPECT_EQ(CacheHouse::TextOf(result), truth);
         done.count_down();
       };
       requests.push_back(std::move(request));

@@ -99,11 +99,12 @@ TEST_F(ArrayDatasetTest, ItsBytesAreReadWithoutACopy) {
     return storage::ReadNow(source, std::move(request), {});
   };
   const Sample sample = dataset->At(1);
-  const auto bytes = read(sample.offset, sample.length);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const auto result = read(sample.offset, sample.length);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const base::Bytes& bytes = result->bytes;
   const std::string expected = Records(3).substr(kRecord, kRecord);
-  EXPECT_EQ(std::string(bytes->span().begin(), bytes->span().end()), expected);
-  EXPECT_EQ(read(sample.offset, sample.length)->data(), bytes->data());
+  EXPECT_EQ(std::string(bytes.span().begin(), bytes.span().end()), expected);
+  EXPECT_EQ(read(sample.offset, sample.length)->bytes.data(), bytes.data());
   EXPECT_FALSE(read(3 * kRecord - 1, 2).ok());
   EXPECT_FALSE(read(~std::uint64_t{0}, 1).ok());
   EXPECT_TRUE(storage::memory::MemorySource::Leads(*dataset->root()));

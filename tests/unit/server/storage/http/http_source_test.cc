@@ -137,10 +137,10 @@ TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
   });
   std::latch done(40);
   for (int i = 0; i < 40; ++i)
-    requests[i].done = [&, i](absl::StatusOr<base::Bytes> bytes) {
-      got[i] = bytes.ok()
-                   ? std::string(bytes->span().begin(), bytes->span().end())
-                   : bytes.status().ToString();
+    requests[i].done = [&, i](absl::StatusOr<ReadResult> result) {
+      got[i] = result.ok() ? std::string(result->bytes.span().begin(),
+                                         result->bytes.span().end())
+                           : result.status().ToString();
       done.count_down();
     };
   source_->Read(absl::MakeSpan(requests));
@@ -192,8 +192,8 @@ TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
     std::latch done(60);
     std::vector<ReadRequest> requests(60, request);
     for (ReadRequest& one : requests)
-      one.done = [&done](const absl::StatusOr<base::Bytes>& bytes) {
-        EXPECT_TRUE(bytes.ok());
+      one.done = [&done](const absl::StatusOr<ReadResult>& result) {
+        EXPECT_TRUE(result.ok());
         done.count_down();
       };
     source_->Read(absl::MakeSpan(requests));
@@ -235,7 +235,7 @@ TEST_F(HttpSourceTest, AReadThatOthersWantTakesTheMostUrgentPlace) {
   for (int i = 0; i < 10; ++i) {
     requests[i].purpose = {.job = 1, .urgency = 5};
     requests[i].ticket = 100 + i;
-    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>&) {
+    requests[i].done = [&, i](const absl::StatusOr<ReadResult>&) {
       order.push_back(i);
       done.count_down();
     };
@@ -260,8 +260,8 @@ TEST_F(HttpSourceTest, WhoIsOverItsCapWaits) {
   std::vector<ReadRequest> requests(3, request);
   for (ReadRequest& one : requests) {
     one.purpose.job = 1;
-    one.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      EXPECT_TRUE(bytes.ok());
+    one.done = [&](const absl::StatusOr<ReadResult>& result) {
+      EXPECT_TRUE(result.ok());
       first.try_wait() ? others.count_down() : first.count_down();
     };
   }
@@ -283,7 +283,7 @@ TEST_F(HttpSourceTest, JobsShareByWeight) {
   std::vector<ReadRequest> requests(80, request);
   for (int i = 0; i < 80; ++i) {
     requests[i].purpose.job = 1 + i % 2;
-    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>&) {
+    requests[i].done = [&, i](const absl::StatusOr<ReadResult>&) {
       order.push_back(1 + i % 2);
       done.count_down();
     };
@@ -308,8 +308,8 @@ TEST_F(HttpSourceTest, ACapHoldsAndReadsGoOnByThemselves) {
   std::vector<ReadRequest> requests(kReads, request);
   for (ReadRequest& one : requests) {
     one.purpose.job = 1;
-    one.done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-      EXPECT_TRUE(bytes.ok()) << bytes.status();
+    one.done = [&](const absl::StatusOr<ReadResult>& result) {
+      EXPECT_TRUE(result.ok()) << result.status();
       done.count_down();
     };
   }
@@ -332,8 +332,8 @@ TEST_F(HttpSourceTest, AReadThatAnotherJobWantsSoonerTakesItsPlace) {
   std::vector<ReadRequest> requests(kReads, Request("a"));
   for (int i = 0; i < kReads; ++i) {
     requests[i].purpose = {.job = 1};
-    requests[i].done = [&, i](const absl::StatusOr<base::Bytes>& bytes) {
-      EXPECT_TRUE(bytes.ok()) << bytes.status();
+    requests[i].done = [&, i](const absl::StatusOr<ReadResult>& result) {
+      EXPECT_TRUE(result.ok()) << result.status();
       order.push_back(i);
       done.count_down();
     };

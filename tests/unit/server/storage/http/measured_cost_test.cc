@@ -51,8 +51,8 @@ class RequestCostTest : public ::testing::Test {
         version = *StatObject(&client, *root, requests[i].object);
       requests[i].version = version;
       requests[i].length = sizes[i];
-      requests[i].done = [&](const absl::StatusOr<base::Bytes>& bytes) {
-        EXPECT_TRUE(bytes.ok()) << bytes.status();
+      requests[i].done = [&](const absl::StatusOr<ReadResult>& result) {
+        EXPECT_TRUE(result.ok()) << result.status();
         done.count_down();
       };
     }

@@ -77,8 +77,9 @@ class LocalSourceTest : public ::testing::Test {
     return request;
   }
 
-  absl::StatusOr<std::string> Read(ReadRequest request) {
-    return ReadText(*source_, std::move(request));
+  absl::StatusOr<std::string> Read(ReadRequest request,
+                                   Revision* seen = nullptr) {
+    return ReadText(*source_, std::move(request), seen);
   }
 
   void ExpectError(ReadRequest request, absl::StatusCode code,
@@ -137,8 +138,7 @@ TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
   changes = 1;
   Revision seen;
   ReadRequest request = Request();
-  request.seen = &seen;
-  EXPECT_EQ(*Read(request), "abcdefghij");
+  EXPECT_EQ(*Read(request, &seen), "abcdefghij");
   EXPECT_EQ(files_.preads, 2);
   EXPECT_EQ(seen, root_->Stat("a/x.jpg")->revision);
   files_.preads = 0;
@@ -151,8 +151,7 @@ TEST_F(LocalSourceTest, TellsWhichRevisionItRead) {
   Revision seen;
   ReadRequest request = Request();
   const Revision now = version_.revision;
-  request.seen = &seen;
-  EXPECT_EQ(*Read(request), "0123456789");
+  EXPECT_EQ(*Read(request, &seen), "0123456789");
   EXPECT_EQ(seen, now);
   request.unless = now;
   files_.preads = 0;
@@ -220,8 +219,8 @@ class LocalSourceQueueTest : public LocalSourceTest {
   void Add(const std::string& object, std::uint64_t job) {
     ReadRequest request = Request(object);
     request.purpose.job = job;
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      codes_.push_back(bytes.status().code());
+    request.done = [this](const absl::StatusOr<ReadResult>& result) {
+      codes_.push_back(result.status().code());
       ++done_;
     };
     ++added_;

@@ -86,8 +86,9 @@ class UringSourceTest : public ::testing::Test {
     return request;
   }
 
-  absl::StatusOr<std::string> Read(ReadRequest request) {
-    return ReadText(*source_, std::move(request));
+  absl::StatusOr<std::string> Read(ReadRequest request,
+                                   Revision* seen = nullptr) {
+    return ReadText(*source_, std::move(request), seen);
   }
 
   void ExpectError(ReadRequest request, absl::StatusCode code,
@@ -116,10 +117,11 @@ class UringSourceTest : public ::testing::Test {
         requests.back().offset = 5001;
         requests.back().length -= 5101;
       }
-      requests.back().done = [&, i](absl::StatusOr<base::Bytes> bytes) {
-        EXPECT_TRUE(bytes.ok()) << bytes.status();
-        if (bytes.ok()) {
-          const std::string text(bytes->span().begin(), bytes->span().end());
+      requests.back().done = [&, i](absl::StatusOr<ReadResult> result) {
+        EXPECT_TRUE(result.ok()) << result.status();
+        if (result.ok()) {
+          const std::string text(result->bytes.span().begin(),
+                                 result->bytes.span().end());
           // Not EXPECT_EQ: nobody wants to see them.
           EXPECT_TRUE(text == (i % 3 == 1
                                    ? contents_[i].substr(

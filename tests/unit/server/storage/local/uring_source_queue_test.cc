@@ -25,8 +25,8 @@ class UringSourceQueueTest : public UringSourceTest {
                                         scratch_.Path(names_.back()));
     }
     ReadRequest request = Request();
-    request.done = [this](const absl::StatusOr<base::Bytes>& bytes) {
-      codes_.push_back(bytes.status().code());
+    request.done = [this](const absl::StatusOr<ReadResult>& result) {
+      codes_.push_back(result.status().code());
       entered_.count_down();
       go_.wait();
       ++done_;
@@ -39,9 +39,9 @@ class UringSourceQueueTest : public UringSourceTest {
   void Add(const std::string& object, std::uint64_t job) {
     ReadRequest request = Request(object);
     request.purpose.job = job;
-    request.done = [this, object](const absl::StatusOr<base::Bytes>& bytes) {
+    request.done = [this, object](const absl::StatusOr<ReadResult>& result) {
       order_.push_back(object);
-      codes_.push_back(bytes.status().code());
+      codes_.push_back(result.status().code());
       ++done_;
     };
     ++added_;

@@ -118,8 +118,7 @@ TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
   Revision seen;
   ReadRequest request = Request();
   const Revision now = request.version.revision;
-  request.seen = &seen;
-  EXPECT_EQ(*Read(request), "0123456789");
+  EXPECT_EQ(*Read(request, &seen), "0123456789");
   EXPECT_EQ(seen, now);
   // What is at hand is not read again.
   request.unless = now;
