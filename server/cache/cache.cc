@@ -365,17 +365,8 @@ void Cache::FlightDone() {
   if (--flights_ == 0) all_landed_.NotifyAll();
 }
 
-void Cache::SetWeight(std::uint64_t job, double weight) {
-  around_.below->SetWeight(job, weight);
-}
-
-void Cache::SetCap(std::uint64_t job, double bytes_per_second) {
-  around_.below->SetCap(job, bytes_per_second);
-}
-
-void Cache::Forget(std::uint64_t job) {
+void Cache::Forget(schedule::Flow job) {
   for (Stripe& stripe : stripes_) stripe.Forget(job);
-  around_.below->Forget(job);
 }
 
 cache::Snapshot Cache::Snapshot() const {

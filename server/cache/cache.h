@@ -23,6 +23,7 @@
 #include "server/cache/snapshot.h"
 #include "server/cache/stripe.h"
 #include "server/cache/variant_store.h"
+#include "server/schedule/job_shares.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::cache {
@@ -45,7 +46,9 @@ namespace forebay::cache {
 // below: they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED,
 // the budget has no room for the cache. Tickets of its callers mean nothing to
 // it.
-class Cache final : public storage::ByteSource, public VariantStore {
+class Cache final : public storage::ByteSource,
+                    public VariantStore,
+                    public schedule::JobShares {
  public:
   struct Options {
     // Bytes. Counts what is kept, what is being read to be kept, and what
@@ -76,9 +79,8 @@ class Cache final : public storage::ByteSource, public VariantStore {
   static std::uint64_t MemoryFor(const storage::ReadRequest& request);
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
-  void SetWeight(std::uint64_t job, double weight) override;
-  void SetCap(std::uint64_t job, double bytes_per_second) override;
-  void Forget(std::uint64_t job) override;
+  // Counts what the job read among the totals alone.
+  void Forget(schedule::Flow job) override;
 
   std::unique_ptr<VariantBuffer> RoomFor(const Offer& offer) override;
   void Keep(std::unique_ptr<VariantBuffer> room) override;

@@ -133,8 +133,8 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .budget = &budget_,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
-      local_reads_(config_.storage()),
-      remote_reads_(RemoteEnvironment::OfProcess(), &sources_),
+      local_reads_(config_.storage(), &read_shares_),
+      remote_reads_(RemoteEnvironment::OfProcess(), &sources_, &read_shares_),
       busy_at_nanos_(started_at_nanos_) {
   sources_.Add(
       [](const storage::Root& root) {
@@ -184,6 +184,8 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                             .budget = &budget_,
                             .next_use = &next_use_registry_,
                             .clock = base::Clock::Monotonic()}));
+  if (disk_tier_->shares() != nullptr) read_shares_.Add(disk_tier_->shares());
+  read_shares_.Add(cache_.get());
   front_.Add([](const storage::Root&) { return true; }, cache_.get());
   front_.Add(&storage::memory::MemorySource::Leads, &memory_);
   registry_ = std::make_unique<job::Registry>(
@@ -198,9 +200,11 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                                               ? nullptr
                                               : cache_.get(),
                          .next_use_registry = &next_use_registry_,
-                         .on_changed = [this](const dataset::Dataset& dataset) {
-                           catalog_.MarkStale(dataset);
-                         }});
+                         .on_changed =
+                             [this](const dataset::Dataset& dataset) {
+                               catalog_.MarkStale(dataset);
+                             }},
+      job::Registry::Shares{.reads = &read_shares_, .cpus = &executor_});
   return absl::OkStatus();
 }
 

@@ -25,6 +25,7 @@
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
 #include "server/session/server.h"
+#include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
 #include "server/storage/memory/memory_source.h"
 #include "server/storage/routed_source.h"
@@ -99,6 +100,7 @@ class Daemon {
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
   storage::RoutedSource sources_;
+  storage::AllJobShares read_shares_;  // of all that shares reads out
   storage::memory::MemorySource memory_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;

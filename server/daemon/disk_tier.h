@@ -8,6 +8,7 @@
 #include "proto/config.pb.h"
 #include "server/cache/disk/disk_cache.h"
 #include "server/cache/disk/snapshot.h"
+#include "server/schedule/job_shares.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::daemon {
@@ -24,6 +25,10 @@ class DiskTier {
 
   storage::ByteSource* source() {
     return tier_ != nullptr ? tier_.get() : below_;
+  }
+  // Shares the tier's disk among jobs. Returns null if there is no tier.
+  schedule::JobShares* shares() {
+    return tier_ != nullptr ? tier_->shares() : nullptr;
   }
   // To be called every second or so, as DiskCache's.
   void Tick() {

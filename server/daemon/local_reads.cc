@@ -20,7 +20,8 @@ constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 
 }  // namespace
 
-LocalReads::LocalReads(const proto::StorageConfig& config) {
+LocalReads::LocalReads(const proto::StorageConfig& config,
+                       storage::AllJobShares* shares) {
   const LocalSourceOptions options = {
       .threads = static_cast<int>(config.local_threads()),
       .spare_bytes = kKeptBytes - kPinnedBytes};
@@ -34,6 +35,8 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
       ring_ = *std::move(ring);
       scheduled_.emplace(ring_.get());
       rechecked_.emplace(&*scheduled_);
+      shares->Add(&*scheduled_);
+      shares->Add(ring_.get());
       spdlog::info("local files are read through io_uring");
       return;
     }
@@ -42,6 +45,7 @@ LocalReads::LocalReads(const proto::StorageConfig& config) {
   threads_ = std::make_unique<LocalSource>(options);
   scheduled_.emplace(threads_.get());
   rechecked_.emplace(&*scheduled_);
+  shares->Add(&*scheduled_);
   spdlog::info("local files are read by {} threads: {}", config.local_threads(),
                refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
 }

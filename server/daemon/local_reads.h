@@ -8,6 +8,7 @@
 #include <string>
 
 #include "proto/config.pb.h"
+#include "server/storage/all_job_shares.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/uring_source.h"
@@ -27,7 +28,8 @@ class LocalReads {
   // The most bytes of buffers that reads keep for the next ones.
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
-  explicit LocalReads(const proto::StorageConfig& config);
+  // `shares` learns what shares these reads out; it outlives the last call.
+  LocalReads(const proto::StorageConfig& config, storage::AllJobShares* shares);
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }

@@ -45,8 +45,12 @@ RemoteEnvironment RemoteEnvironment::OfProcess() {
 
 RemoteReads::RemoteReads(RemoteEnvironment environment,
                          storage::RoutedSource* routes,
+                         storage::AllJobShares* shares,
                          const base::Clock* clock)
-    : environment_(std::move(environment)), routes_(routes), clock_(clock) {}
+    : environment_(std::move(environment)),
+      routes_(routes),
+      shares_(shares),
+      clock_(clock) {}
 
 RemoteReads::~RemoteReads() = default;
 
@@ -120,6 +124,7 @@ absl::Status RemoteReads::PrepareGcs() {
       client, buckets->token.get(), buckets->credentials_name);
   buckets->source = std::make_unique<http::RangedSource>(client, &gcs_protocol_,
                                                          buckets->token.get());
+  shares_->Add(buckets->source.get());
   routes_->Add(&IsA<gcs::GcsRoot>, buckets->source.get());
   spdlog::info("buckets are read with {}", buckets->credentials_name);
   buckets_.push_back(std::move(buckets));
@@ -132,6 +137,7 @@ absl::Status RemoteReads::PrepareHttp() {
   FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
   http_lister_ = std::make_unique<http::HttpLister>(client);
   http_source_ = std::make_unique<http::RangedSource>(client, &http_protocol_);
+  shares_->Add(http_source_.get());
   routes_->Add(&IsA<http::HttpRoot>, http_source_.get());
   return absl::OkStatus();
 }

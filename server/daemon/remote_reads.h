@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/storage/all_job_shares.h"
 #include "server/storage/gcs/credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
 #include "server/storage/gcs/gcs_protocol.h"
@@ -47,14 +48,15 @@ struct RemoteEnvironment {
 // look for credentials) and adds its route. If there are no credentials, the
 // daemon looks again later: a host may start it before it has any.
 //
-// Thread-safe. `routes` and `clock` outlive it. Destruction, when no call is
-// under way, ends the reads that are. Open blocks for a few seconds at most,
-// List and Stat as ObjectLister says. Errors: those of RootOpener and
+// Thread-safe. `routes`, `shares` and `clock` outlive it. Destruction, when no
+// call is under way, ends the reads that are. Open blocks for a few seconds at
+// most, List and Stat as ObjectLister says. Errors: those of RootOpener and
 // ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
  public:
   RemoteReads(RemoteEnvironment environment, storage::RoutedSource* routes,
+              storage::AllJobShares* shares,
               const base::Clock* clock = base::Clock::Monotonic());
   ~RemoteReads() override;
 
@@ -94,6 +96,7 @@ class RemoteReads final : public storage::RootOpener,
 
   const RemoteEnvironment environment_;
   storage::RoutedSource* const routes_;
+  storage::AllJobShares* const shares_;
   const base::Clock* const clock_;
   const storage::gcs::GcsProtocol gcs_protocol_;
   const storage::http::HttpProtocol http_protocol_;

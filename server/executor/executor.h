@@ -37,23 +37,7 @@ class Executor {
   void Submit(schedule::Flow flow, const Demand& demand, Task task) {
     SubmitFor({&flow, 1}, demand, std::move(task));
   }
-
-  // The flow's share from now on; 1 until set. Positive and finite. An executor
-  // that shares nothing out has no use for it.
-  virtual void SetWeight(schedule::Flow flow, double weight);
-
-  // The CPU time that the flow may take from now on, in CPUs (seconds a
-  // second); positive, infinity: no cap, as until set. What a flow without a
-  // cap wants too is held up by none. Who shares nothing out has no use for it.
-  virtual void SetCap(schedule::Flow flow, double cpus);
-
-  // The flow ended: lets go of its weight and cap once its last task has run.
-  virtual void Forget(schedule::Flow flow);
 };
-
-inline void Executor::SetWeight(schedule::Flow, double) {}
-inline void Executor::SetCap(schedule::Flow, double) {}
-inline void Executor::Forget(schedule::Flow) {}
 
 }  // namespace forebay::executor
 

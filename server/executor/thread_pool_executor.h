@@ -13,6 +13,7 @@
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/executor/executor.h"
+#include "server/schedule/job_shares.h"
 #include "server/schedule/shared_queue.h"
 
 namespace forebay::executor {
@@ -30,7 +31,7 @@ struct ThreadPoolExecutorOptions {
 // blocking and errors as Executor says; a task may call anything here but the
 // destructor. One more thread, forebay-cpu-cap, wakes a worker when what caps
 // held up may go on.
-class ThreadPoolExecutor final : public Executor {
+class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
  public:
   // `workers` is at least 1.
   explicit ThreadPoolExecutor(int workers,

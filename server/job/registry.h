@@ -23,6 +23,7 @@
 #include "server/job/loader.h"
 #include "server/job/loader_opener.h"
 #include "server/job/snapshot.h"
+#include "server/schedule/job_shares.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::job {
@@ -66,8 +67,15 @@ class Attachment {
 // Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
-  Registry(dataset::Catalog* catalog, stream::StreamDeps deps)
-      : deps_(std::move(deps)), opener_(catalog, deps_) {}
+  // Whatever shares out reads and CPU time among jobs; outlives the registry.
+  struct Shares {
+    schedule::JobShares* reads = nullptr;
+    schedule::JobShares* cpus = nullptr;
+  };
+
+  Registry(dataset::Catalog* catalog, stream::StreamDeps deps,
+           const Shares& shares)
+      : deps_(std::move(deps)), shares_(shares), opener_(catalog, deps_) {}
 
   // A job is known by uid and key. Its weight is that of the last attachment,
   // unless Change has set it.
@@ -104,6 +112,7 @@ class Registry final : public Introspection, public Control {
   void ApplyWeight(const Job& job, double weight);
 
   const stream::StreamDeps deps_;
+  const Shares shares_;
   LoaderOpener opener_;
 
   mutable base::Mutex mutex_;

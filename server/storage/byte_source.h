@@ -169,22 +169,9 @@ class ByteSource {
   // shares out what it has charges it to both, and gives it the more urgent
   // one's place. Of a read that is done, or not known, it takes no notice.
   virtual void Share(std::uint64_t ticket, const ReadPurpose& purpose);
-
-  // The job's share from now on; 1 until set. Positive and finite. A source
-  // that shares nothing out has no use for it.
-  virtual void SetWeight(std::uint64_t job, double weight);
-  // The most that the job may read from now on, in bytes a second; positive,
-  // infinity: no cap, as until set. What a job without a cap pays for too is
-  // held up by none. A source that schedules nothing has no use for it.
-  virtual void SetCap(std::uint64_t job, double bytes_per_second);
-  // The job ended: lets go of its weight and cap once its last read is done.
-  virtual void Forget(std::uint64_t job);
 };
 
 inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
-inline void ByteSource::SetWeight(std::uint64_t, double) {}
-inline void ByteSource::SetCap(std::uint64_t, double) {}
-inline void ByteSource::Forget(std::uint64_t) {}
 
 // What lies where in an object, as an index has it: says whether it is so still
 // where the object's ctime alone has changed, as chmod and a further hard link

@@ -264,14 +264,4 @@ void CoalescedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   below_->Share(ticket, purpose);
 }
 
-void CoalescedSource::SetWeight(std::uint64_t job, double weight) {
-  below_->SetWeight(job, weight);
-}
-
-void CoalescedSource::SetCap(std::uint64_t job, double bytes_per_second) {
-  below_->SetCap(job, bytes_per_second);
-}
-
-void CoalescedSource::Forget(std::uint64_t job) { below_->Forget(job); }
-
 }  // namespace forebay::storage

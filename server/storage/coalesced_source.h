@@ -58,9 +58,6 @@ class CoalescedSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
-  void SetWeight(std::uint64_t job, double weight) override;
-  void SetCap(std::uint64_t job, double bytes_per_second) override;
-  void Forget(std::uint64_t job) override;
 
   // From now on nothing is made again: the source below is read only by who
   // calls Read, and may go before this does when nobody does so any more.

@@ -197,16 +197,6 @@ void RecheckedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   below_->Share(ticket, purpose);
 }
 
-void RecheckedSource::SetWeight(std::uint64_t job, double weight) {
-  below_->SetWeight(job, weight);
-}
-
-void RecheckedSource::SetCap(std::uint64_t job, double bytes_per_second) {
-  below_->SetCap(job, bytes_per_second);
-}
-
-void RecheckedSource::Forget(std::uint64_t job) { below_->Forget(job); }
-
 void RecheckedSource::Stop() {
   base::MutexLock lock(&mutex_);
   stopped_ = true;

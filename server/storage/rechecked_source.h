@@ -33,9 +33,6 @@ class RecheckedSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
-  void SetWeight(std::uint64_t job, double weight) override;
-  void SetCap(std::uint64_t job, double bytes_per_second) override;
-  void Forget(std::uint64_t job) override;
 
   // From now on what is read is cancelled, and nothing below is asked.
   void Stop();

@@ -19,10 +19,7 @@ void Refuse(absl::Span<ReadRequest> requests) {
 }  // namespace
 
 void RoutedSource::Add(Leads leads, ByteSource* source) {
-  // Held, so that no weight or cap overtakes another on its way to the source.
   base::MutexLock lock(&mutex_);
-  for (const auto& [job, weight] : weights_) source->SetWeight(job, weight);
-  for (const auto& [job, cap] : caps_) source->SetCap(job, cap);
   routes_.insert(routes_.begin(), {leads, source});
 }
 
@@ -56,26 +53,6 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
 
 void RoutedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   for (const Route& route : Routes()) route.source->Share(ticket, purpose);
-}
-
-void RoutedSource::SetWeight(std::uint64_t job, double weight) {
-  base::MutexLock lock(&mutex_);
-  weights_[job] = weight;
-  for (const Route& route : routes_) route.source->SetWeight(job, weight);
-}
-
-void RoutedSource::SetCap(std::uint64_t job, double bytes_per_second) {
-  base::MutexLock lock(&mutex_);
-  caps_[job] = bytes_per_second;
-  for (const Route& route : routes_)
-    route.source->SetCap(job, bytes_per_second);
-}
-
-void RoutedSource::Forget(std::uint64_t job) {
-  base::MutexLock lock(&mutex_);
-  weights_.erase(job);
-  caps_.erase(job);
-  for (const Route& route : routes_) route.source->Forget(job);
 }
 
 }  // namespace forebay::storage

@@ -2,7 +2,6 @@
 #define FOREBAY_SERVER_STORAGE_ROUTED_SOURCE_H_
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -23,15 +22,11 @@ class RoutedSource final : public ByteSource {
   using Leads = bool (*)(const Root&);
 
   // From now on `source` reads below the roots that `leads` says yes to, also
-  // where another source did. It is told every weight and cap that was set
-  // before.
+  // where another source did.
   void Add(Leads leads, ByteSource* source);
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
-  void SetWeight(std::uint64_t job, double weight) override;
-  void SetCap(std::uint64_t job, double bytes_per_second) override;
-  void Forget(std::uint64_t job) override;
 
  private:
   struct Route {
@@ -43,9 +38,6 @@ class RoutedSource final : public ByteSource {
 
   mutable base::Mutex mutex_;
   std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);  // the newest first
-  // By job.
-  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::storage

@@ -77,7 +77,6 @@ void ScheduledSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
 }
 
 void ScheduledSource::SetWeight(std::uint64_t job, double weight) {
-  below_->SetWeight(job, weight);
   base::MutexLock lock(&mutex_);
   queue_.SetWeight(job, weight);
 }
@@ -91,7 +90,6 @@ void ScheduledSource::SetCap(std::uint64_t job, double bytes_per_second) {
 }
 
 void ScheduledSource::Forget(std::uint64_t job) {
-  below_->Forget(job);
   {
     base::MutexLock lock(&mutex_);
     queue_.Forget(job);

@@ -14,6 +14,7 @@
 #include "server/base/alarm.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/schedule/job_shares.h"
 #include "server/schedule/request_cost.h"
 #include "server/schedule/shared_queue.h"
 #include "server/storage/byte_source.h"
@@ -39,7 +40,7 @@ struct ScheduledSourceOptions {
 // Destruction fails the reads that wait with CANCELLED, and waits for those
 // that are under way below. Read does not block. Errors as ByteSource says.
 // Caps are looked after by a thread named forebay-caps.
-class ScheduledSource final : public ByteSource {
+class ScheduledSource final : public ByteSource, public schedule::JobShares {
  public:
   explicit ScheduledSource(ByteSource* below,
                            const ScheduledSourceOptions& options = {});

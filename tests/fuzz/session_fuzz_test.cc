@@ -30,6 +30,7 @@
 #include "server/executor/thread_pool_executor.h"
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
+#include "server/schedule/job_shares.h"
 #include "server/session/session.h"
 #include "server/session/socket.h"
 #include "server/storage/local/local_source.h"
@@ -79,14 +80,17 @@ struct Daemon {
        .budget = &budget}};
   forebay::executor::ThreadPoolExecutor executor{1};
   forebay::storage::local::LocalSource source{{.threads = 1}};
+  forebay::schedule::JobShares unshared;
   job::Registry registry{
-      &catalog, forebay::stream::StreamDeps{
-                    .source = &source,
-                    .executor = &executor,
-                    .workspaces = &workspaces,
-                    .budget = &budget,
-                    .clock = forebay::base::Clock::Monotonic(),
-                    .on_changed = [](const forebay::dataset::Dataset&) {}}};
+      &catalog,
+      forebay::stream::StreamDeps{
+          .source = &source,
+          .executor = &executor,
+          .workspaces = &workspaces,
+          .budget = &budget,
+          .clock = forebay::base::Clock::Monotonic(),
+          .on_changed = [](const forebay::dataset::Dataset&) {}},
+      job::Registry::Shares{.reads = &unshared, .cpus = &executor}};
   Nowhere nowhere;
 };
 

@@ -240,21 +240,6 @@ void DiskCache::Share(std::uint64_t ticket,
   below_->Share(ticket, purpose);
 }
 
-void DiskCache::SetWeight(std::uint64_t job, double weight) {
-  threads_.SetWeight(job, weight);
-  below_->SetWeight(job, weight);
-}
-
-// Caps are of sources: what is kept here costs them nothing.
-void DiskCache::SetCap(std::uint64_t job, double bytes_per_second) {
-  below_->SetCap(job, bytes_per_second);
-}
-
-void DiskCache::Forget(std::uint64_t job) {
-  threads_.Forget(job);
-  below_->Forget(job);
-}
-
 disk::Snapshot DiskCache::Snapshot() const {
   disk::Snapshot snapshot = store_->Snapshot();
   const std::int64_t now = clock_->NowNanos();

@@ -20,6 +20,7 @@
 #include "server/cache/disk/store.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/next_use.h"
+#include "server/schedule/job_shares.h"
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
 
@@ -60,9 +61,9 @@ class DiskCache final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override;
   void Share(std::uint64_t ticket,
              const storage::ReadPurpose& purpose) override;
-  void SetWeight(std::uint64_t job, double weight) override;
-  void SetCap(std::uint64_t job, double bytes_per_second) override;
-  void Forget(std::uint64_t job) override;
+
+  // Shares the tier's disk among jobs.
+  schedule::JobShares* shares() { return &threads_; }
 
   // Looks whether the disk is too slow: what waits for it is then read below.
   // Read does so, too; this is for when nobody reads for that they all wait.

@@ -54,12 +54,12 @@ std::vector<ReadThreads::Read> ReadThreads::TakeWaiting() {
   return taken;
 }
 
-void ReadThreads::SetWeight(std::uint64_t job, double weight) {
+void ReadThreads::SetWeight(schedule::Flow job, double weight) {
   base::MutexLock lock(&mutex_);
   queue_.SetWeight(job, weight);
 }
 
-void ReadThreads::Forget(std::uint64_t job) {
+void ReadThreads::Forget(schedule::Flow job) {
   base::MutexLock lock(&mutex_);
   queue_.Forget(job);
 }

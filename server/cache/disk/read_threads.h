@@ -11,6 +11,7 @@
 #include "server/cache/disk/index.h"
 #include "server/cache/disk/segment_file.h"
 #include "server/schedule/fair_queue.h"
+#include "server/schedule/job_shares.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::cache::disk {
@@ -20,7 +21,7 @@ namespace forebay::cache::disk {
 //
 // Thread-safe. Owned by the tier. Push does not block. Stop, and destruction,
 // serve what waits first. No errors.
-class ReadThreads {
+class ReadThreads final : public schedule::JobShares {
  public:
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
 
@@ -33,15 +34,16 @@ class ReadThreads {
   using Serve = std::function<void(Read read, const PageBuffer& scratch)>;
 
   ReadThreads(int threads, Serve serve);
-  ~ReadThreads();
+  ~ReadThreads() override;
 
   // Takes the read, unless it was stopped: false.
   bool Push(Read&& read);
   // All that no thread has begun with, for who serves them otherwise.
   std::vector<Read> TakeWaiting();
   void Stop();  // by one thread
-  void SetWeight(std::uint64_t job, double weight);
-  void Forget(std::uint64_t job);
+  // No cap: those are of sources, and what is cached here costs them nothing.
+  void SetWeight(schedule::Flow job, double weight) override;
+  void Forget(schedule::Flow job) override;
 
  private:
   using Popped = schedule::FairQueue<Read>::Popped;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/schedule/concurrency_tuner.h"
+#include "server/schedule/job_shares.h"
 #include "server/schedule/shared_queue.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/http/authorizer.h"
@@ -54,7 +55,7 @@ struct RangedSourceState {
 // than the engine's, fails the reads that are left with CANCELLED. Read does
 // not block. Errors as ByteSource says. Each `done` is called on the engine's
 // thread.
-class RangedSource final : public ByteSource {
+class RangedSource final : public ByteSource, public schedule::JobShares {
  public:
   RangedSource(Client* client, const Protocol* protocol,
                Authorizer* authorizer = nullptr,

@@ -99,7 +99,7 @@ void UringSource::Read(absl::Span<ReadRequest> requests) {
   if (wake) eventfd_write(wake_.get(), 1);
 }
 
-void UringSource::Forget(std::uint64_t job) {
+void UringSource::Forget(schedule::Flow job) {
   {
     base::MutexLock lock(&mutex_);
     forgotten_.push_back(job);

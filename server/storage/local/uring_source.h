@@ -21,6 +21,7 @@
 #include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
+#include "server/schedule/job_shares.h"
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/direct_files.h"
@@ -66,7 +67,7 @@ struct UringSourceOptions {
 // with CANCELLED. Read does not block. Errors as ByteSource says; a root that
 // is no LocalRoot is INVALID_ARGUMENT. No `done` is called with a lock held,
 // and none before Read returns on the caller's thread.
-class UringSource final : public ByteSource {
+class UringSource final : public ByteSource, public schedule::JobShares {
  public:
   // UNAVAILABLE: there is no io_uring here; says why.
   static absl::StatusOr<std::unique_ptr<UringSource>> Create(
@@ -74,8 +75,7 @@ class UringSource final : public ByteSource {
   ~UringSource() override;
 
   void Read(absl::Span<ReadRequest> requests) override;
-
-  void Forget(std::uint64_t job) override;
+  void Forget(schedule::Flow job) override;
 
   // Reads that wait for their turn.
   std::size_t queued() const;

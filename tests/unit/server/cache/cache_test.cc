@@ -240,16 +240,11 @@ TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
   EXPECT_EQ(house.budget().used(), 0);
 }
 
-TEST(CacheTest, HandsWeightsOnAndForgetsJobs) {
+TEST(CacheTest, ForgetsJobs) {
   CacheHouse house(kPlenty);
-  house.cache().SetWeight(4, 2.5);
-  house.cache().SetCap(4, 1e6);
-  EXPECT_THAT(house.below().caps(), ElementsAre(Pair(4, 1e6)));
-  EXPECT_THAT(house.below().weights(), ElementsAre(Pair(4, 2.5)));
   house.Text(house.Request("a", house.memory().Put("a", "1234"), 4));
   EXPECT_THAT(house.cache().Snapshot().jobs, SizeIs(1));
   house.cache().Forget(4);
-  EXPECT_THAT(house.below().weights(), IsEmpty());
   EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
   EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
 }

@@ -39,19 +39,6 @@ class RecordingSource final : public storage::ByteSource {
     base::MutexLock lock(&mutex_);
     shares_.emplace_back(ticket, purpose);
   }
-  void SetWeight(std::uint64_t job, double weight) override {
-    base::MutexLock lock(&mutex_);
-    weights_[job] = weight;
-  }
-  void SetCap(std::uint64_t job, double bytes_per_second) override {
-    base::MutexLock lock(&mutex_);
-    caps_[job] = bytes_per_second;
-  }
-  void Forget(std::uint64_t job) override {
-    base::MutexLock lock(&mutex_);
-    weights_.erase(job);
-    caps_.erase(job);
-  }
 
   std::vector<Noted> reads() const {
     base::MutexLock lock(&mutex_);
@@ -66,14 +53,6 @@ class RecordingSource final : public storage::ByteSource {
     base::MutexLock lock(&mutex_);
     return shares_;
   }
-  std::map<std::uint64_t, double> weights() const {
-    base::MutexLock lock(&mutex_);
-    return weights_;
-  }
-  std::map<std::uint64_t, double> caps() const {
-    base::MutexLock lock(&mutex_);
-    return caps_;
-  }
 
  private:
   storage::ByteSource* const inner_;
@@ -82,8 +61,6 @@ class RecordingSource final : public storage::ByteSource {
   std::map<std::string, int> times_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::uint64_t, storage::ReadPurpose>> shares_
       ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, double> weights_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, double> caps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::cache

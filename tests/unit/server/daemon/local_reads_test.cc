@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "server/storage/all_job_shares.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
 #include "tests/unit/server/storage/local/refused_call.h"
@@ -40,7 +41,8 @@ absl::Status TryToRead(LocalReads* reads) {
 TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
   const absl::Status probe = storage::local::Ring::Probe();
   if (!probe.ok()) GTEST_SKIP() << probe;
-  LocalReads reads(proto::StorageConfig::default_instance());
+  storage::AllJobShares shares;
+  LocalReads reads(proto::StorageConfig::default_instance(), &shares);
   EXPECT_TRUE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -49,7 +51,8 @@ TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
 TEST(LocalReadsTest, ReadsByThreadsWhereToldSo) {
   proto::StorageConfig config;
   config.set_io_uring("off");
-  LocalReads reads(config);
+  storage::AllJobShares shares;
+  LocalReads reads(config, &shares);
   EXPECT_FALSE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -60,7 +63,8 @@ TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
     storage::local::RefuseSystemCall(SYS_io_uring_setup, EPERM);
     proto::StorageConfig config;
     config.set_io_uring("auto");
-    LocalReads reads(config);
+    storage::AllJobShares shares;
+    LocalReads reads(config, &shares);
     EXPECT_FALSE(reads.io_uring());
     EXPECT_THAT(reads.refusal(),
                 testing::StartsWith("io_uring is forbidden here"));

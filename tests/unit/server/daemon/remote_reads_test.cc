@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "server/base/clock.h"
+#include "server/storage/all_job_shares.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 #include "tests/unit/server/storage/http/http_server.h"
@@ -37,7 +38,7 @@ int NetThreads() {
 
 class RemoteReadsTest : public ::testing::Test {
  protected:
-  RemoteReadsTest() : reads_(Environment(), &routes_) {}
+  RemoteReadsTest() : reads_(Environment(), &routes_, &shares_) {}
 
   RemoteEnvironment Environment() const {
     RemoteEnvironment environment;
@@ -75,6 +76,7 @@ class RemoteReadsTest : public ::testing::Test {
   storage::http::ObjectServer web_;
   storage::MemorySource local_;
   storage::RoutedSource routes_;
+  storage::AllJobShares shares_;
   RemoteReads reads_;
 };
 
@@ -152,7 +154,7 @@ TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
   RemoteEnvironment environment = Environment();
   environment.credentials.metadata_host = metadata.url().substr(7);
   base::FakeClock clock;
-  RemoteReads reads(environment, &routes_, &clock);
+  RemoteReads reads(environment, &routes_, &shares_, &clock);
   const auto find = [&reads] {
     const auto root = reads.Open("gs://bucket", {});
     return reads.Stat(**root, "a", {}).status();
@@ -168,7 +170,7 @@ TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
 TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {
   RemoteEnvironment environment = Environment();
   environment.credentials.key_file = "/nowhere/key.json";
-  RemoteReads reads(environment, &routes_);
+  RemoteReads reads(environment, &routes_, &shares_);
   EXPECT_EQ(reads.Open("gs://bucket/p", {}).status(),
             absl::NotFoundError("gs://bucket/p: /nowhere/key.json: No such "
                                 "file or directory"));

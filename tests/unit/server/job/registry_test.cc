@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "server/dataset/catalog.h"
-#include "server/executor/executor.h"
-#include "server/storage/byte_source.h"
+#include "server/schedule/job_shares.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::job {
@@ -25,32 +24,17 @@ struct Told {
   bool forgotten = false;
 };
 
-class NotingExecutor final : public executor::Executor {
+class NotingShares final : public schedule::JobShares {
  public:
-  int workers() const override { return 1; }
-  void SubmitFor(absl::Span<const schedule::Flow>, const executor::Demand&,
-                 Task) override {}
-  void SetWeight(schedule::Flow flow, double weight) override {
-    told[flow].weight = weight;
-  }
-  void SetCap(schedule::Flow flow, double cpus) override {
-    told[flow].cap = cpus;
-  }
-  void Forget(schedule::Flow flow) override { told[flow].forgotten = true; }
-
-  std::map<schedule::Flow, Told> told;
-};
-
-class NotingSource final : public storage::ByteSource {
- public:
-  void Read(absl::Span<storage::ReadRequest>) override {}
-  void SetWeight(std::uint64_t job, double weight) override {
+  void SetWeight(schedule::Flow job, double weight) override {
     told[job].weight = weight;
   }
-  void SetCap(std::uint64_t job, double rate) override { told[job].cap = rate; }
-  void Forget(std::uint64_t job) override { told[job].forgotten = true; }
+  void SetCap(schedule::Flow job, double rate) override {
+    told[job].cap = rate;
+  }
+  void Forget(schedule::Flow job) override { told[job].forgotten = true; }
 
-  std::map<std::uint64_t, Told> told;
+  std::map<schedule::Flow, Told> told;
 };
 
 class RegistryTest : public ::testing::Test {
@@ -69,30 +53,29 @@ class RegistryTest : public ::testing::Test {
     return 0;
   }
 
-  NotingExecutor executor_;
-  NotingSource source_;
+  NotingShares cpus_;
+  NotingShares reads_;
   dataset::Catalog catalog_{{.index_directory = "",
                              .scan_threads = 1,
                              .wall_clock = [] { return std::int64_t{0}; },
                              .budget = base::AmpleBudget()}};
   Registry registry_{
-      &catalog_,
-      {.source = &source_, .executor = &executor_, .on_changed = {}}};
+      &catalog_, {.on_changed = {}}, {.reads = &reads_, .cpus = &cpus_}};
 };
 
 TEST_F(RegistryTest, ChangesReachWhoSharesOut) {
   const auto attachment = Attach("k1", "resnet");
-  ASSERT_EQ(source_.told.size(), 1);
-  const schedule::Flow flow = source_.told.begin()->first;
-  EXPECT_EQ(source_.told[flow].weight, 1);
+  ASSERT_EQ(reads_.told.size(), 1);
+  const schedule::Flow flow = reads_.told.begin()->first;
+  EXPECT_EQ(reads_.told[flow].weight, 1);
 
   ASSERT_TRUE(registry_.Change("resnet", {.weight = 4, .max_read = 1e6}).ok());
-  EXPECT_EQ(source_.told[flow].weight, 4);
-  EXPECT_EQ(executor_.told[flow].weight, 4);
-  EXPECT_EQ(source_.told[flow].cap, 1e6);
-  EXPECT_EQ(executor_.told[flow].cap, 0) << "it was told none";
+  EXPECT_EQ(reads_.told[flow].weight, 4);
+  EXPECT_EQ(cpus_.told[flow].weight, 4);
+  EXPECT_EQ(reads_.told[flow].cap, 1e6);
+  EXPECT_EQ(cpus_.told[flow].cap, 0) << "it was told none";
   ASSERT_TRUE(registry_.Change("k1", {.max_cpus = 2}).ok());
-  EXPECT_EQ(executor_.told[flow].cap, 2);
+  EXPECT_EQ(cpus_.told[flow].cap, 2);
 
   const JobSnapshot job = registry_.Snapshot().front();
   EXPECT_EQ(job.weight, 4);
@@ -100,7 +83,7 @@ TEST_F(RegistryTest, ChangesReachWhoSharesOut) {
   EXPECT_EQ(job.max_cpus, 2);
   constexpr double kNone = std::numeric_limits<double>::infinity();
   ASSERT_TRUE(registry_.Change("k1", {.max_read = kNone}).ok());
-  EXPECT_EQ(source_.told[flow].cap, kNone);
+  EXPECT_EQ(reads_.told[flow].cap, kNone);
   EXPECT_EQ(registry_.Snapshot().front().max_read, kNone);
   EXPECT_EQ(registry_.Snapshot().front().max_cpus, 2);
 }
@@ -148,21 +131,21 @@ TEST_F(RegistryTest, SaysWhichJobsThereAre) {
 
 TEST_F(RegistryTest, WhatWasSetEndsWithTheJob) {
   auto attachment = Attach("k1", "resnet");
-  const schedule::Flow flow = source_.told.begin()->first;
+  const schedule::Flow flow = reads_.told.begin()->first;
   ASSERT_TRUE(registry_.Change("k1", {.weight = 4, .max_read = 1e6}).ok());
   const auto another = Attach("k1", "resnet", /*pid=*/2);
   EXPECT_EQ(WeightOf("k1"), 4);
   attachment.reset();
-  EXPECT_FALSE(source_.told[flow].forgotten);
+  EXPECT_FALSE(reads_.told[flow].forgotten);
 }
 
 TEST_F(RegistryTest, AnEndedJobIsForgotten) {
   auto attachment = Attach("k1", "resnet");
-  const schedule::Flow flow = source_.told.begin()->first;
+  const schedule::Flow flow = reads_.told.begin()->first;
   ASSERT_TRUE(registry_.Change("k1", {.weight = 4}).ok());
   attachment.reset();
-  EXPECT_TRUE(source_.told[flow].forgotten);
-  EXPECT_TRUE(executor_.told[flow].forgotten);
+  EXPECT_TRUE(reads_.told[flow].forgotten);
+  EXPECT_TRUE(cpus_.told[flow].forgotten);
   attachment = Attach("k1", "resnet");
   EXPECT_EQ(WeightOf("k1"), 1);
 }

@@ -90,7 +90,8 @@ void ServerTest::StartServer() {
                          .workspaces = &workspaces_,
                          .budget = &budget_,
                          .clock = &start_gate_,
-                         .on_changed = [](const dataset::Dataset&) {}});
+                         .on_changed = [](const dataset::Dataset&) {}},
+      job::Registry::Shares{.reads = &unshared_, .cpus = &*executor_});
   auto loop = base::EventLoop::Create();
   ASSERT_TRUE(loop.ok()) << loop.status();
   loop_ = *std::move(loop);

@@ -21,6 +21,7 @@
 #include "server/executor/thread_pool_executor.h"
 #include "server/job/registry.h"
 #include "server/pipeline/workspace.h"
+#include "server/schedule/job_shares.h"
 #include "server/session/server.h"
 #include "server/storage/local/local_source.h"
 #include "server/storage/root_opener.h"
@@ -99,6 +100,7 @@ class ServerTest : public testing::Test {
   std::unique_ptr<base::EventLoop> loop_;
   std::optional<executor::ThreadPoolExecutor> executor_;
   std::optional<storage::local::LocalSource> source_;
+  schedule::JobShares unshared_;  // reads
   std::optional<job::Registry> registry_;
   Nowhere nowhere_;
   std::unique_ptr<Server> server_;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,8 +12,6 @@ namespace forebay::storage {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Pair;
 
 class NamedRoot final : public Root {
  public:
@@ -35,22 +32,10 @@ struct Recorder final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose&) override {
     shared.push_back(ticket);
   }
-  void SetWeight(std::uint64_t job, double weight) override {
-    weights[job] = weight;
-  }
-  void SetCap(std::uint64_t job, double bytes_per_second) override {
-    caps[job] = bytes_per_second;
-  }
-  void Forget(std::uint64_t job) override {
-    weights.erase(job);
-    caps.erase(job);
-  }
 
   int calls = 0;
   std::vector<std::string> objects;
   std::vector<std::uint64_t> shared;
-  std::map<std::uint64_t, double> weights;
-  std::map<std::uint64_t, double> caps;
 };
 
 bool IsFolder(const Root& root) { return root.uri().starts_with("/"); }
@@ -127,31 +112,6 @@ TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
   EXPECT_THAT(local.objects, ElementsAre("1", "3"));
   EXPECT_EQ(status,
             absl::InvalidArgumentError("2: gs://bucket cannot be read"));
-}
-
-TEST(RoutedSourceTest, EverySourceKnowsTheWeightsAndCaps) {
-  Recorder local;
-  Recorder buckets;
-  RoutedSource source;
-  source.Add(&IsFolder, &local);
-  source.SetWeight(1, 0.5);
-  source.SetWeight(2, 2);
-  source.SetWeight(3, 3);
-  source.SetCap(2, 1e6);
-  source.SetCap(3, 1e7);
-  source.Forget(3);
-  source.Add(&IsBucket, &buckets);
-  EXPECT_THAT(buckets.caps, ElementsAre(Pair(2, 1e6)));
-  source.SetCap(1, 2e6);
-  EXPECT_THAT(buckets.caps, ElementsAre(Pair(1, 2e6), Pair(2, 1e6)));
-  EXPECT_EQ(local.caps, buckets.caps);
-  EXPECT_THAT(buckets.weights, ElementsAre(Pair(1, 0.5), Pair(2, 2)));
-  source.SetWeight(1, 4);
-  source.Forget(2);
-  EXPECT_THAT(buckets.weights, ElementsAre(Pair(1, 4)));
-  EXPECT_EQ(local.weights, buckets.weights);
-  source.Forget(1);
-  EXPECT_THAT(local.weights, IsEmpty());
 }
 
 TEST(RoutedSourceTest, AnySourceMayHaveTheTicket) {

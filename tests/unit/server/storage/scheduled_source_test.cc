@@ -34,10 +34,6 @@ class PatientSource final : public ByteSource {
     ++calls_;
     for (ReadRequest& request : requests) asked_.push_back(std::move(request));
   }
-  void SetWeight(std::uint64_t job, double weight) override {
-    base::MutexLock lock(&mutex_);
-    weights_.emplace_back(job, weight);
-  }
 
   std::size_t asked() const {
     base::MutexLock lock(&mutex_);
@@ -46,10 +42,6 @@ class PatientSource final : public ByteSource {
   int calls() const {
     base::MutexLock lock(&mutex_);
     return calls_;
-  }
-  std::vector<std::pair<std::uint64_t, double>> weights() const {
-    base::MutexLock lock(&mutex_);
-    return weights_;
   }
   // Answers what was asked for first; gives its job. 0: nothing was.
   std::uint64_t Answer() {
@@ -145,11 +137,9 @@ TEST_F(ScheduledSourceTest, AsksForNoMoreBytesAtOnceThanItMay) {
   EXPECT_EQ(good_, 10);
 }
 
-TEST_F(ScheduledSourceTest, SharesByWeightAndTellsTheSourceBelow) {
+TEST_F(ScheduledSourceTest, SharesByWeight) {
   Make({.reads_at_once = 1});
   source_->SetWeight(2, 3);
-  EXPECT_EQ(below_.weights(),
-            (std::vector<std::pair<std::uint64_t, double>>{{2, 3.0}}));
   for (int i = 0; i < 400; ++i)
     for (const int job : {1, 2}) Read(job);
   int counts[3] = {};

@@ -368,18 +368,11 @@ TEST(DiskCacheTest, CountsItsMemory) {
             absl::StatusCode::kResourceExhausted);
 }
 
-TEST(DiskCacheTest, PassesOnWhatConcernsJobs) {
+TEST(DiskCacheTest, PassesSharesOn) {
   DiskHouse house(kPlenty);
-  house.cache().SetWeight(1, 3);
-  house.cache().SetCap(1, 1e6);
   house.cache().Share(5, {.job = 2, .urgency = 7});
-  EXPECT_EQ(house.below().weights().at(1), 3);
-  EXPECT_EQ(house.below().caps().at(1), 1e6);
   ASSERT_THAT(house.below().shares(), SizeIs(1));
   EXPECT_EQ(house.below().shares()[0].first, 5);
-  house.cache().Forget(1);
-  EXPECT_THAT(house.below().weights(), IsEmpty());
-  EXPECT_THAT(house.below().caps(), IsEmpty());
 }
 
 }  // namespace
