@@ -9,25 +9,25 @@ namespace forebay::schedule {
 namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
-// Half of a round of requests has been made at a new limit after this, and
+// Half of a round of requests has been made at a new limit after this time, and
 // after two latencies.
 constexpr std::int64_t kSettleNanos = 100 * kMillis;
 constexpr std::int64_t kWindowNanos = 300 * kMillis;
-// Requests of a higher limit need not end for longer than this.
+// The longest wait for the requests of a higher limit to end.
 constexpr std::int64_t kDrainNanos = 3'000 * kMillis;
 constexpr std::int64_t kMaxLatencyNanos = 1'000 * kMillis;
 
-// Of the utility, rate / limit^kDislike.
+// The exponent of the utility, rate / limit^kDislike.
 constexpr double kDislike = 0.06;
-// What doubling must bring, at least, to double again.
+// The least gain of doubling for which the limit doubles again.
 constexpr double kRampGain = 1.1;
 constexpr double kStep = 1.25;
-// More measurements between trials after each that failed, up to this.
+// The most measurements between trials; each failed trial adds to them.
 constexpr int kMaxHolds = 6;
-// A rate that changes so much is another link's.
+// A change of rate that shows another link.
 constexpr double kOtherLink = 0.3;
 
-// So many refusals are no accident: 1 in 50 answers, and a few.
+// Refusals that are no accident: 1 in 50 answers, and at least a few.
 constexpr std::uint64_t kFewRefusals = 4;
 constexpr std::uint64_t kRefusalShare = 50;
 constexpr double kBackOff = 0.7;
@@ -49,7 +49,7 @@ void ConcurrencyTuner::OnSample(const ConcurrencySample& sample) {
   if (IsRefused(sample)) return BackOff(sample);
   if (!settled_) {
     const bool drained = sample.in_flight <= static_cast<std::size_t>(limit_) ||
-                         sample.now_nanos >= patience_nanos_;
+                         sample.now_nanos >= drain_deadline_nanos_;
     if (sample.now_nanos >= settles_nanos_ && drained) BeginWindow(sample);
     return;
   }
@@ -70,7 +70,7 @@ void ConcurrencyTuner::MoveTo(int limit, Stage stage,
   settled_ = false;
   const std::int64_t latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
   settles_nanos_ = sample.now_nanos + std::max(kSettleNanos, 2 * latency);
-  patience_nanos_ = sample.now_nanos + kDrainNanos;
+  drain_deadline_nanos_ = sample.now_nanos + kDrainNanos;
   refusals_since_ = sample;
 }
 
@@ -83,7 +83,7 @@ void ConcurrencyTuner::BeginWindow(const ConcurrencySample& sample) {
 bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
   const std::uint64_t busy = sample.busy - refusals_since_.busy;
   const std::uint64_t answers = sample.answers - refusals_since_.answers;
-  // What was asked for at a higher limit may still be refused.
+  // Requests of a higher limit may still be refused.
   return settled_ && busy >= kFewRefusals && busy * kRefusalShare > answers;
 }
 

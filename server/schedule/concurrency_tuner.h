@@ -6,38 +6,39 @@
 
 namespace forebay::schedule {
 
-// Of requests at once: 0 < min <= initial <= max.
+// Bounds of the requests at once: 0 < min <= initial <= max.
 struct ConcurrencyTunerOptions {
   int min = 4;
   int initial = 16;
   int max = 256;
 };
 
-// How a resource does; what is counted is counted from the beginning.
+// The state of a resource; counts begin at its start.
 struct ConcurrencySample {
   std::int64_t now_nanos = 0;
   std::uint64_t delivered = 0;  // bytes
   std::uint64_t answers = 0;
-  std::uint64_t busy = 0;  // of them: those that ask for fewer requests
+  std::uint64_t busy = 0;  // answers that ask for fewer requests
   std::size_t in_flight = 0;
-  // Whether there was a moment since the last sample when fewer requests than
-  // the limit allows were wanted: what is measured then says nothing of it.
+  // Whether, at some moment since the last sample, fewer requests were wanted
+  // than the limit allows: a rate measured then says nothing of the limit.
   bool starved = false;
-  std::int64_t latency_nanos = 0;  // usual, to the first byte; 0: not known
+  std::int64_t latency_nanos = 0;  // usual, to the first byte; 0 if unknown
 };
 
-// Finds how many requests at once get the most out of a resource, by trying.
+// Finds by trials how many requests at once get the most out of a resource.
 //
-// A limit is judged by its utility, rate / limit^a with a small a: twice as
-// many requests must bring at least 4 % more bytes a second. So a link on which
-// more requests bring more is filled, and one that is full is not buried. The
-// limit first doubles for as long as that pays. Then a limit a quarter higher
-// or lower is tried now and then, between two measurements of the present one,
-// and taken where it is better; where neither is, tries become rarer. While
-// many answers are refusals, the limit shrinks, and tries wait.
+// The utility of a limit is rate / limit^a with a small a: twice as many
+// requests must bring at least 4 % more bytes a second. So the tuner fills a
+// link on which more requests bring more, and does not overload one that is
+// full. The limit first doubles for as long as that pays. Then the tuner tries
+// a limit a quarter higher or lower now and then, between two measurements of
+// the current one. It takes the other limit if that is better; if neither is,
+// trials become rarer. While many answers are refusals, the limit shrinks, and
+// trials wait.
 //
-// Each measurement lets a new limit take effect first, and is made anew where
-// requests were wanting: a resource that nobody uses is not judged.
+// Each measurement first lets a new limit take effect. It begins anew if there
+// were too few requests: an idle resource is not judged.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // never blocks. No errors.
@@ -45,11 +46,11 @@ class ConcurrencyTuner {
  public:
   explicit ConcurrencyTuner(const ConcurrencyTunerOptions& options = {});
 
-  // Requests at once from now on.
+  // Returns how many requests may be in flight at once.
   int limit() const { return limit_; }
 
-  // To be called every few hundredths of a second while requests are made, and
-  // once when they begin anew.
+  // Call it every few hundredths of a second while requests are made, and once
+  // when they begin anew.
   void OnSample(const ConcurrencySample& sample);
 
  private:
@@ -83,10 +84,10 @@ class ConcurrencyTuner {
 
   bool began_ = false;
   bool settled_ = false;
-  std::int64_t settles_nanos_ = 0;    // not before
-  std::int64_t patience_nanos_ = 0;   // whatever is in flight then
-  ConcurrencySample window_;          // its beginning
-  ConcurrencySample refusals_since_;  // what refusals are counted from
+  std::int64_t settles_nanos_ = 0;         // not before
+  std::int64_t drain_deadline_nanos_ = 0;  // settles then whatever is in flight
+  ConcurrencySample window_;               // its beginning
+  ConcurrencySample refusals_since_;       // what refusals are counted from
 };
 
 }  // namespace forebay::schedule

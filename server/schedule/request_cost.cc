@@ -6,11 +6,11 @@ namespace forebay::schedule {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-// What a stretch weighs when the next one has been seen.
+// The weight of a stretch once the next one has been seen.
 constexpr double kMemory = 0.98;
-// The part of the squares that must differ between sizes for them to be told
-// apart: requests must vary by some twentieth in size.
-constexpr double kLeastSpread = 2e-3;
+// The part of the squares that sizes must differ by to be told apart: requests
+// must vary by some twentieth in size.
+constexpr double kMinSpread = 2e-3;
 
 }  // namespace
 
@@ -33,17 +33,17 @@ void RequestCost::Observe(double requests, double bytes, double nanos) {
 void RequestCost::Fit() {
   const double squares = requests_squared_ * bytes_squared_;
   const double determinant = squares - requests_bytes_ * requests_bytes_;
-  if (determinant < kLeastSpread * squares) return;
-  // Both times the determinant.
+  if (determinant < kMinSpread * squares) return;
+  // Both are multiplied by the determinant.
   const double request =
       requests_sum_ * bytes_squared_ - bytes_sum_ * requests_bytes_;
   const double megabyte =
       bytes_sum_ * requests_squared_ - requests_sum_ * requests_bytes_;
-  // What comes of noise alone may be below 0.
-  const double most = static_cast<double>(kMost);
+  // Noise alone may give a value below 0.
+  const double most = static_cast<double>(kMax);
   const double cost =
       megabyte <= 0 ? most : std::min(most, request / megabyte * kMegabyte);
-  bytes_ = std::max(kLeast, static_cast<std::int64_t>(cost));
+  bytes_ = std::max(kMin, static_cast<std::int64_t>(cost));
 }
 
 }  // namespace forebay::schedule

@@ -40,12 +40,6 @@ void TokenBucket::Charge(double amount, std::int64_t now_nanos) {
   tokens_ = std::min(burst_, tokens_ - amount);
 }
 
-void TokenBucket::SetRate(double rate, std::int64_t now_nanos) {
-  FOREBAY_CHECK(rate > 0);
-  Accrue(now_nanos);
-  rate_ = rate;
-}
-
 void TokenBucket::Accrue(std::int64_t now_nanos) {
   if (now_nanos <= last_nanos_) return;
   tokens_ =
@@ -53,7 +47,7 @@ void TokenBucket::Accrue(std::int64_t now_nanos) {
   last_nanos_ = now_nanos;
 }
 
-// A sliver less: whoever comes back at ReadyAt is not turned away by rounding.
+// A sliver less, so that rounding turns nobody away who comes back at ReadyAt.
 double TokenBucket::Needed(double amount) const {
   return std::min(amount, burst_) * (1 - 1e-9);
 }

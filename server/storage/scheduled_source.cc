@@ -8,12 +8,13 @@
 namespace forebay::storage {
 namespace {
 
-// The source below is asked for more when it has less than this part of what it
+// The source below gets more reads when it has less than this part of what it
 // may have: many reads at once wake its threads less often.
 constexpr double kRefill = 0.75;
-// Of a stretch of time that tells what requests cost.
+// The length of a stretch that tells what requests cost.
 constexpr std::int64_t kStretchRequests = 256;
-// Lengths are not checked yet. What is at hand is hardly ever read again.
+// Lengths are not checked yet. Bytes that the caller has (`unless`) are hardly
+// ever read again.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
 std::uint64_t BytesOf(const ReadRequest& request) {
@@ -73,7 +74,7 @@ void ScheduledSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
       queue_.Share(found->second, payer, purpose.urgency);
   }
   below_->Share(ticket, purpose);
-  Dispatch();  // who joined may be allowed what the others are not
+  Dispatch();  // the new job may have no cap
 }
 
 void ScheduledSource::SetWeight(std::uint64_t job, double weight) {
@@ -95,16 +96,6 @@ void ScheduledSource::Forget(std::uint64_t job) {
     queue_.Forget(job);
   }
   Dispatch();
-}
-
-std::size_t ScheduledSource::queued() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.size();
-}
-
-std::size_t ScheduledSource::in_flight() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.in_flight();
 }
 
 std::int64_t ScheduledSource::request_cost() const {

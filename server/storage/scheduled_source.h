@@ -22,24 +22,24 @@
 namespace forebay::storage {
 
 struct ScheduledSourceOptions {
-  // What is asked of the source below at once, at most: enough to keep it busy,
-  // for whatever is there already goes ahead of who comes next. One read may
-  // be larger.
+  // The most that the source below has in flight. Enough to keep it busy, and
+  // no more: later reads cannot overtake those in flight. One read may be
+  // larger.
   std::size_t reads_at_once = 64;
   std::uint64_t bytes_at_once = std::uint64_t{16} << 20;
   const base::Clock* clock = base::Clock::Monotonic();
 };
 
-// Shares one resource, the source below, among jobs: in proportion to their
-// weights, by bytes and what a request costs besides (which is measured);
-// within a job the most urgent read goes first. A read that several jobs want
-// takes the most urgent one's place, and they pay equal parts of it. A job that
-// is over its cap waits, and the others have its share.
+// Shares one resource, the source below, among jobs in proportion to their
+// weights. A read counts by its bytes and by the cost of a request, which is
+// measured. Within a job the most urgent read goes first. A read that several
+// jobs want has the most urgent one's place, and they pay equal parts of it. A
+// job that is over its cap waits, and the others have its share.
 //
-// Thread-safe. The caller owns it; the source and the clock outlive it.
-// Destruction fails the reads that wait with CANCELLED, and waits for those
-// that are under way below. Read does not block. Errors as ByteSource says.
-// Caps are looked after by a thread named forebay-caps.
+// Thread-safe; a thread named forebay-caps resumes reads that caps held up. The
+// caller owns it; the source and the clock outlive it. Destruction fails the
+// waiting reads with CANCELLED, and waits for those in flight below. Read does
+// not block. Errors as ByteSource says.
 class ScheduledSource final : public ByteSource, public schedule::JobShares {
  public:
   explicit ScheduledSource(ByteSource* below,
@@ -52,11 +52,7 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  // Reads that wait for their turn.
-  std::size_t queued() const;
-  // Reads that the source below has.
-  std::size_t in_flight() const;
-  // What a request costs beside its bytes, in bytes.
+  // Returns the cost of a request beside its bytes, in bytes.
   std::int64_t request_cost() const;
 
  private:
@@ -68,7 +64,8 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
     std::uint64_t bytes;
     ReadDone done;
   };
-  // Since when there was always more to read than the source below could take.
+  // A stretch of time in which there was always more to read than the source
+  // below could take.
   struct Stretch {
     std::int64_t begin_nanos;
     std::int64_t requests = 0;
@@ -77,11 +74,12 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
 
   std::int64_t Now() const { return options_.clock->NowNanos(); }
 
-  // Sends what may go below. One thread at a time does; who comes meanwhile
-  // leaves it to that one, and so does a source that answers at once.
+  // Sends the reads that may go below. One thread does so at a time; others
+  // that come meanwhile leave it to that thread, as does a source that answers
+  // at once.
   void Dispatch();
-  // What is to be sent; false if there is nothing, and nobody dispatches any
-  // more.
+  // Takes the reads to send. Returns false if there are none; then no thread
+  // dispatches any more.
   bool Take(std::vector<ReadRequest>* requests);
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ReadRequest BeginLocked(Queue::Popped popped)
@@ -90,7 +88,7 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
                 absl::StatusOr<ReadResult> result);
   schedule::Load LoadLocked(std::uint64_t bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Learns what requests cost.
+  // Measures what requests cost.
   void CountLocked(std::uint64_t bytes, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -105,7 +103,7 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   schedule::RequestCost request_cost_ ABSL_GUARDED_BY(mutex_);
   std::optional<Stretch> stretch_ ABSL_GUARDED_BY(mutex_);
   bool dispatching_ ABSL_GUARDED_BY(mutex_) = false;
-  // Reads below, until their `done` has returned.
+  // Reads in flight below, until their `done` has returned.
   std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 

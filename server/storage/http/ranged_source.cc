@@ -19,11 +19,11 @@
 namespace forebay::storage::http {
 namespace {
 
-// How often an object whose checksum does not fit is read.
+// The most reads of an object whose checksum differs.
 constexpr int kReads = 3;
-// Of one read.
+// The most parts of one read.
 constexpr std::uint64_t kMaxParts = 64;
-// How often it is looked at how many requests at once are best.
+// The time between two samples for the tuner.
 constexpr std::int64_t kTuneNanos = 50'000'000;
 
 schedule::ConcurrencyTunerOptions TunerOptions(int most) {
@@ -52,11 +52,11 @@ struct RangedSource::Reading {
   ReadRequest request;
   std::shared_ptr<std::uint8_t> buffer;  // once the first part has begun
   std::uint64_t parts_left = 0;
-  // Parts on their way, by offset.
+  // Parts in flight, by offset.
   struct Underway {
     HedgedClient::Id call;
     Queue::Popped part;
-    RequestMeter::MeteredRequest flight;
+    RequestMeter::MeteredRequest metered;
   };
   std::map<std::uint64_t, Underway> underway;
   std::vector<Queue::Id> asked;  // all parts, ever
@@ -164,7 +164,7 @@ void RangedSource::Begin(ReadRequest request) {
     tickets_[reading->request.ticket] = reading.get();
   const absl::Status status = Check(reading->request);
   if (!status.ok()) return Fail(reading, status);
-  // Nothing can be asked for in a range of nothing; no version has other bytes.
+  // HTTP has no empty range, and no version has other bytes there.
   if (reading->request.length == 0) return Complete(reading);
   Enqueue(reading);
 }
@@ -181,7 +181,7 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
     reading->asked.push_back(queue_.PushFor(PayersOf(request.purpose),
                                             LoadOf(part.range),
                                             request.purpose.urgency, part));
-    // Where it is read again.
+    // If the object is read again.
     for (const ReadPurpose& purpose : reading->joined)
       Join(reading->asked.back(), purpose);
   }
@@ -286,7 +286,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
-  // Of what failed nobody can tell how much came.
+  // A failed request counts in full: how much came is unknown.
   Leave(part, LoadOf(part.item.range));
   const std::shared_ptr<Reading>& reading = part.item.reading;
   const ByteRange range = part.item.range;
@@ -295,7 +295,7 @@ void RangedSource::OnPart(const Queue::Popped& part,
     meter_.Failed();
     Fail(reading, protocol_->Explain(answer.status()));
   } else {
-    meter_.Ended(underway.mapped().flight, Now(),
+    meter_.Ended(underway.mapped().metered, Now(),
                  static_cast<std::int64_t>(range.length));
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;

@@ -5,19 +5,19 @@
 namespace forebay::storage::http {
 namespace {
 
-// So many of the requests that may be under way make a stretch, and so many in
-// any case: short enough that it is not always like the one before.
+// A stretch has so many rounds of the requests that may be in flight, and at
+// least so many requests: short enough that two in a row may differ.
 constexpr std::size_t kRounds = 2;
-constexpr std::size_t kLeastRequests = 32;
+constexpr std::size_t kMinRequests = 32;
 
 }  // namespace
 
-void RequestMeter::Stretch::Add(const MeteredRequest& flight,
+void RequestMeter::Stretch::Add(const MeteredRequest& request,
                                 std::int64_t now_nanos, std::int64_t size) {
-  const std::int64_t begin = std::max(begin_nanos, flight.began_nanos);
+  const std::int64_t begin = std::max(begin_nanos, request.began_nanos);
   const std::int64_t end = std::min(end_nanos, now_nanos);
   if (end < begin) return;
-  const std::int64_t all = now_nanos - flight.began_nanos;
+  const std::int64_t all = now_nanos - request.began_nanos;
   const double part =
       all == 0 ? 1
                : static_cast<double>(end - begin) / static_cast<double>(all);
@@ -30,12 +30,12 @@ RequestMeter::MeteredRequest RequestMeter::Began(std::int64_t now_nanos) {
   return {++last_number_, now_nanos};
 }
 
-void RequestMeter::Ended(const MeteredRequest& flight, std::int64_t now_nanos,
+void RequestMeter::Ended(const MeteredRequest& request, std::int64_t now_nanos,
                          std::int64_t bytes) {
   --under_way_;
-  if (now_.has_value()) now_->Add(flight, now_nanos, bytes);
-  if (!before_.has_value() || flight.number > before_last_) return;
-  before_->Add(flight, now_nanos, bytes);
+  if (now_.has_value()) now_->Add(request, now_nanos, bytes);
+  if (!before_.has_value() || request.number > before_last_) return;
+  before_->Add(request, now_nanos, bytes);
   if (--before_left_ == 0) Observe();
 }
 
@@ -54,11 +54,11 @@ void RequestMeter::Look(std::int64_t now_nanos, std::size_t at_once,
     before_.reset();
   }
   if (!now_.has_value()) {
-    // Not while those are under way that were too many.
+    // Not while requests beyond the new limit are in flight.
     if (under_way_ <= at_once_) now_ = Stretch{.begin_nanos = now_nanos};
     return;
   }
-  const std::size_t enough = std::max(kRounds * at_once_, kLeastRequests);
+  const std::size_t enough = std::max(kRounds * at_once_, kMinRequests);
   if (before_.has_value() || now_->requests < static_cast<double>(enough))
     return;
   before_ = now_;

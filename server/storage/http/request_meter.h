@@ -9,16 +9,16 @@
 
 namespace forebay::storage::http {
 
-// Measures what a request costs beside its bytes. Only stretches of time count
-// in which there was always another request to be made, as many were under way
-// at once, and none failed. A request that is under way when a stretch begins
-// or ends counts for the part of its time that lies within.
+// Measures the cost of a request beside its bytes. Counts only stretches of
+// time in which another request always waited, as many as allowed were in
+// flight, and none failed. A request in flight when a stretch begins or ends
+// counts for the part of its time that lies within.
 //
 // Pure: time is an argument, nanoseconds that never run backwards. Not
 // thread-safe; never blocks; no errors.
 class RequestMeter {
  public:
-  // Until it is measured.
+  // The cost until it is measured.
   static constexpr std::int64_t kFirstCost = 128 << 10;
 
   struct MeteredRequest {
@@ -27,17 +27,18 @@ class RequestMeter {
   };
 
   MeteredRequest Began(std::int64_t now_nanos);
-  // Each that began ends: well, and has brought so many bytes, or not.
-  void Ended(const MeteredRequest& flight, std::int64_t now_nanos,
+  // Call one of these for each request that began: Ended with the bytes that it
+  // brought, or Failed.
+  void Ended(const MeteredRequest& request, std::int64_t now_nanos,
              std::int64_t bytes);
   void Failed();
 
-  // To be called every few hundredths of a second while requests are made.
-  // `at_once` of them may be under way from now on; `starved` is whether they
-  // were fewer at some moment since the last look.
+  // Call it every few hundredths of a second while requests are made. From now
+  // on `at_once` may be in flight; `starved` is whether fewer were at some
+  // moment since the last call.
   void Look(std::int64_t now_nanos, std::size_t at_once, bool starved);
 
-  // What a request costs beside its bytes, in bytes.
+  // Returns the cost of a request beside its bytes, in bytes.
   std::int64_t cost() const { return cost_.bytes(); }
 
  private:
@@ -47,7 +48,7 @@ class RequestMeter {
     double requests = 0;
     double bytes = 0;
 
-    void Add(const MeteredRequest& flight, std::int64_t now_nanos,
+    void Add(const MeteredRequest& request, std::int64_t now_nanos,
              std::int64_t size);
   };
 
@@ -59,10 +60,10 @@ class RequestMeter {
   std::uint64_t last_number_ = 0;
   bool failed_ = false;  // since the last look
   std::optional<Stretch> now_;
-  // The one before, as long as requests of its time are under way.
+  // The previous stretch, while requests of its time are in flight.
   std::optional<Stretch> before_;
   std::uint64_t before_last_ = 0;  // the last that began in it
-  std::size_t before_left_ = 0;    // how many are under way
+  std::size_t before_left_ = 0;    // those in flight
 };
 
 }  // namespace forebay::storage::http

@@ -17,11 +17,11 @@ namespace forebay::storage::local {
 namespace {
 
 constexpr std::size_t kReadsPerWake = 256;
-// What a thread reads before it hands anything on: little beside a batch.
+// The reads of a thread before it calls any `done`: little beside a batch.
 constexpr std::size_t kRunReads = 16;
-// A read that did nothing for so long waited for a disk.
+// A read that was idle for so long waited for a disk.
 constexpr std::int64_t kWaitNanos = 50'000;
-// How often a file is read whose ctime changes meanwhile.
+// The most reads of a file whose ctime changes meanwhile.
 constexpr int kMaxTries = 5;
 
 }  // namespace
@@ -59,18 +59,13 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   {
     base::MutexLock lock(&mutex_);
     for (ReadRequest& request : requests) queue_.push_back(std::move(request));
-    // What lies in the page cache few threads read fastest, without switches;
-    // more join when a read has had to wait.
+    // Few threads read the page cache fastest, without switches; more join when
+    // a read had to wait.
     wake = std::min(asleep_ - waking_,
                     1 + static_cast<int>(requests.size() / kReadsPerWake));
     waking_ += std::max(wake, 0);
   }
   for (; wake > 0; --wake) read_or_end_.NotifyOne();
-}
-
-std::size_t LocalSource::queued() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.size();
 }
 
 void LocalSource::Work(int thread) {
@@ -173,7 +168,7 @@ absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
     if (got == 0) break;
     filled += got;
   }
-  // Who writes while we read would give us half of each version.
+  // A writer during the read would give us half of each version.
   FOREBAY_ASSIGN_OR_RETURN(const Revision after,
                            CheckFile(root, file.get(), request));
   if (after != revision) return std::nullopt;

@@ -22,26 +22,26 @@ namespace forebay::storage::local {
 
 struct LocalSourceOptions {
   int threads = 4;  // reads at once, at least 1
-  // Bytes of spent buffers kept for the next reads. Beside them a read holds
-  // its length and up to a quarter more, until its last Bytes is gone.
+  // Bytes of returned buffers for the next reads. Beside them a read holds its
+  // length and up to a quarter more, until its last Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
   const base::Clock* clock = base::Clock::Monotonic();
-  // Tells the CPU time of the thread that asks.
+  // Tells the CPU time of the calling thread.
   const base::Clock* cpu_clock = base::Clock::ThreadCpu();
-  // Shared with others; null: its own, which keeps spare_bytes.
+  // Shared with other sources; null for a pool of its own with spare_bytes.
   std::shared_ptr<BufferPool> buffers = nullptr;
 };
 
 // Reads files beneath LocalRoots on threads of its own, named forebay-read-N,
-// in the order in which they are asked for: who is to share them among jobs
-// stands in front. A file is read only while it is the version asked for.
+// in the order of the requests: a scheduler in front shares them among jobs.
+// Reads a file only while it is the version asked for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
-// Destruction completes the reads that are under way and fails those that wait
-// with CANCELLED. Read does not block. Errors as ByteSource says; a root that
-// is no LocalRoot is INVALID_ARGUMENT. No `done` is called with a lock held,
-// and none before Read returns on the caller's thread.
+// Destruction completes the reads in flight and fails those that wait with
+// CANCELLED. Read does not block. Errors as ByteSource says; a root that is no
+// LocalRoot is INVALID_ARGUMENT. Calls no `done` with a lock held, nor on the
+// caller's thread before Read returns.
 class LocalSource final : public ByteSource {
  public:
   explicit LocalSource(const LocalSourceOptions& options = {});
@@ -49,9 +49,7 @@ class LocalSource final : public ByteSource {
 
   void Read(absl::Span<ReadRequest> requests) override;
 
-  // Reads that wait for a thread.
-  std::size_t queued() const;
-  // CPU time that reading has taken, what was done with the bytes left out.
+  // Returns the CPU time of all reads, without that of their `done`.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
@@ -61,13 +59,13 @@ class LocalSource final : public ByteSource {
   };
 
   void Work(int thread);
-  // The next read; nullopt at the end. Blocks until there is one.
+  // Blocks until there is a read, and returns it; nullopt at the end.
   std::optional<ReadRequest> Await();
   std::optional<ReadRequest> NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reads `first`, and more as long as none has to wait: what surrounds a read
-  // is then done for all of them at once. Fills `run`, which is empty.
+  // Reads `first`, and more as long as none has to wait, so that they share the
+  // work around a read. Fills `run`, which is empty.
   void ReadRun(ReadRequest first, std::vector<Finished>* run);
-  // A read had to wait for a disk: wakes one more thread if more are to come.
+  // Wakes one more thread if reads wait, after one had to wait for a disk.
   void WakeAnother();
   absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
                                      const ReadRequest& request);
@@ -81,7 +79,7 @@ class LocalSource final : public ByteSource {
   const base::Clock* const cpu_clock_;
   std::atomic<std::int64_t> cpu_nanos_ = 0;
   const std::shared_ptr<BufferPool> buffers_;
-  mutable base::Mutex mutex_;
+  base::Mutex mutex_;
   base::CondVar read_or_end_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -16,24 +16,24 @@
 #include "server/storage/local/read_rules.h"
 #include "server/storage/local/without_waiting.h"
 
-// A read is opened, looked at, read, looked at again and closed. Each step is
-// first tried without waiting, by a plain system call: that is the cheapest way
-// to what the kernel's caches hold, and then the read is done on the spot.
-// Where a step would wait, the read takes a slot and the ring does the step;
-// its completion goes on from there. Looking (fstat) and closing wait for
-// nothing on the file systems that are read so. A file that is read in parts,
-// past the page cache, stays open.
+// A read has five steps: open, fstat, read, fstat again, close. Each step is
+// first tried without waiting, by a plain system call. That is the cheapest way
+// to the bytes in the kernel's caches, and then the read is done on the spot.
+// If a step would wait, the read takes a slot and the ring does the step; its
+// completion goes on from there. Neither fstat nor close waits on the file
+// systems that are read so. A file that is read in parts, past the page cache,
+// stays open.
 
 namespace forebay::storage::local {
 namespace {
 
-// What the thread reads on the spot before it hands anything on, and looks for
-// completions: little beside a batch.
+// The reads that the thread makes on the spot before it calls any `done`, and
+// looks for completions: little beside a batch.
 constexpr std::size_t kRunReads = 16;
 // The id of the eventfd's read; slots' ids are their places.
 constexpr std::uint64_t kWakeId = UINT64_MAX;
 
-// Files that are read in parts and stay open.
+// The most files that are read in parts and stay open.
 constexpr std::size_t kMaxOpenFiles = 256;
 
 }  // namespace
@@ -107,11 +107,6 @@ void UringSource::Forget(schedule::Flow job) {
   eventfd_write(wake_.get(), 1);
 }
 
-std::size_t UringSource::queued() const {
-  base::MutexLock lock(&mutex_);
-  return queue_.size();
-}
-
 void UringSource::Work() {
   pthread_setname_np(pthread_self(), "forebay-ring");
   FOREBAY_CHECK(ring_->Enable().ok());
@@ -124,7 +119,7 @@ void UringSource::Work() {
       if (more) Begin(*std::move(next));
     }
     Answer();
-    // As long as nothing has to wait, the kernel need not be asked.
+    // While no read has to wait, the kernel need not be asked.
     if (more && free_slots_.size() == slots_.size()) continue;
     ring_->Submit(/*wait=*/!more && MayWait());
     ring_->TakeCompletions([this](std::uint64_t id, int result) {
@@ -137,7 +132,7 @@ void UringSource::Work() {
   Answer();
 }
 
-// Until the end, which always writes into the eventfd.
+// Listens until the end, which always writes into the eventfd.
 void UringSource::ListenForWake() {
   std::vector<std::uint64_t> forgotten;
   {
@@ -206,7 +201,7 @@ void UringSource::Open(Task task, const LocalRoot& root) {
 void UringSource::Opened(Task task) {
   struct stat stat;
   const auto revision = CheckFile(task, &stat);
-  // What stayed open may not be what its name stands for any more.
+  // Another file may have the name of one that stayed open.
   if (task.direct != nullptr && (!revision.ok() || !IsNamed(task, stat))) {
     open_files_.Drop(task.read);
     task.direct.reset();
@@ -218,7 +213,7 @@ void UringSource::Opened(Task task) {
   if (task.read.unless == *revision)
     return FinishRead(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
-    // No memory: the threads may find some, else they tell.
+    // No memory: the threads may find some, or give the error.
     if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
   }
@@ -238,7 +233,7 @@ void UringSource::ReadThroughCache(Task task) {
                                          request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
   page_cache_.Saw(request.purpose.job, got >= 0);
-  // Where it was not because of waiting, the ring says so again.
+  // If waiting is not the reason, the ring fails likewise.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
@@ -264,7 +259,7 @@ bool UringSource::PreparePastCache(Task* task, const struct stat& stat) {
 
 void UringSource::WasRead(Task task, std::uint64_t got) {
   task.filled += got;
-  // Off the alignment there is nothing more to read: there the file ends.
+  // A read that stops off the alignment has reached the file's end.
   if (got == 0 || task.complete() || task.filled % task.range.alignment != 0)
     return Verify(std::move(task));
   ReadOn(std::move(task));
@@ -284,7 +279,7 @@ void UringSource::ReadOn(Task task) {
   });
 }
 
-// Who writes while we read would give us half of each version.
+// A writer during the read would give us half of each version.
 void UringSource::Verify(Task task) {
   const ReadRequest& request = task.read;
   const std::uint64_t lead = task.lead();
@@ -310,8 +305,8 @@ absl::StatusOr<Revision> UringSource::CheckFile(const Task& task,
                       *stat);
 }
 
-// By its name: a file that another was renamed to may live on under a further
-// name. A link that leads elsewhere for us than for who asks is opened anew.
+// Compares by the name: a file that another was renamed over may have a further
+// name. A link that leads elsewhere for us than for the client is opened anew.
 bool UringSource::IsNamed(const Task& task, const struct stat& stat) {
   struct stat named;
   const LocalRoot& root = **LocalRootOf(task.read);
@@ -335,9 +330,9 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     task.file = base::Fd(result);
     return Opened(std::move(task));
   }
-  // EXDEV: a link leaves the root. EAGAIN, EINTR: a signal, or the file system
-  // is being changed beside us, which the pool sits out. EINVAL of a read: the
-  // file cannot be read past the cache after all.
+  // EXDEV: a link leaves the root. EAGAIN, EINTR: a signal, or a change of the
+  // file system meanwhile, for which the pool waits. EINVAL of a read: the file
+  // cannot be read past the cache after all.
   if (result == -EXDEV || result == -EAGAIN || result == -EINTR ||
       (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));

@@ -35,38 +35,37 @@ namespace forebay::storage::local {
 
 struct UringSourceOptions {
   unsigned depth = 64;  // operations that wait for the disk at once, 1 to 4096
-  // Whether files may be read past the page cache, where their file system can
-  // do so.
+  // Whether files may be read past the page cache, if their file system can do
+  // so.
   bool direct = true;
-  // How many bytes of files the page cache can hold: where that is less than
-  // what is read, reads go past it.
+  // Returns how many bytes of files the page cache can hold. Reads go past it
+  // if the working set is larger.
   std::function<std::uint64_t()> page_cache_room = [] {
     return base::AvailableMemory();
   };
-  // Memory for such reads that the kernel is to keep pinned; beyond it they
-  // take memory of their own.
+  // Memory for such reads that the kernel keeps pinned; beyond it they take
+  // other memory.
   std::size_t pinned_bytes = std::size_t{8} << 20;
-  // Of what they took beyond it, what is kept for the next ones.
+  // Of that other memory, the bytes that are kept for later reads.
   std::size_t spare_page_bytes = 0;
-  // The threads for what a ring cannot do; the ring shares their buffers.
+  // The threads for reads that a ring cannot do; the ring shares their buffers.
   LocalSourceOptions pool;
 };
 
 // Reads files beneath LocalRoots through a ring of io_uring, on one thread
-// named forebay-ring. What the page cache holds is copied at once. What has to
-// wait for a disk goes into the ring, past the page cache where that has turned
-// out to hold little of what the job reads. What a ring cannot do well (links
-// that leave the root, files of other hosts, file systems that cannot tell
-// whether a read would wait) is read by a LocalSource within, on threads. Reads
-// begin in the order in which they are asked for: who is to share the disk
-// among jobs stands in front. A file is read only while it is the version asked
-// for.
+// named forebay-ring. Copies bytes that the page cache holds at once. A read
+// that has to wait for a disk goes into the ring, and past the page cache if
+// that holds little of what the job reads. A LocalSource within makes, on
+// threads, the reads that a ring cannot do well: links that leave the root,
+// files of other hosts, file systems that cannot tell whether a read would
+// wait. Reads begin in the order of the requests: a scheduler in front shares
+// the disk among jobs. Reads a file only while it is the version asked for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
-// Destruction completes the reads that are under way and fails those that wait
-// with CANCELLED. Read does not block. Errors as ByteSource says; a root that
-// is no LocalRoot is INVALID_ARGUMENT. No `done` is called with a lock held,
-// and none before Read returns on the caller's thread.
+// Destruction completes the reads in flight and fails those that wait with
+// CANCELLED. Read does not block. Errors as ByteSource says; a root that is no
+// LocalRoot is INVALID_ARGUMENT. Calls no `done` with a lock held, nor on the
+// caller's thread before Read returns.
 class UringSource final : public ByteSource, public schedule::JobShares {
  public:
   // UNAVAILABLE: there is no io_uring here; says why.
@@ -77,18 +76,16 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Read(absl::Span<ReadRequest> requests) override;
   void Forget(schedule::Flow job) override;
 
-  // Reads that wait for their turn.
-  std::size_t queued() const;
-  // CPU time that reading has taken, what was done with the bytes left out, and
-  // what the kernel's own threads did.
+  // Returns the CPU time of all reads, without that of their `done` and of the
+  // kernel's own threads.
   std::int64_t cpu_nanos() const { return cpu_nanos_ + pool_.cpu_nanos(); }
 
  private:
-  // A read that was begun.
+  // A read in flight.
   struct Task {
     ReadRequest read;
     bool past_cache = false;
-    // One of them; neither: it is being opened.
+    // One of them is set once the file is open.
     base::Fd file = base::Fd();
     std::shared_ptr<const OpenFiles::File> direct = nullptr;
     Revision revision = {};  // of the file, once it is opened
@@ -104,7 +101,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
         return {descriptor()};
       return {static_cast<int>(*direct->number), /*registered=*/true};
     }
-    // Where in the buffer the bytes begin that were asked for.
+    // Returns where the requested bytes begin in the buffer.
     std::uint64_t lead() const { return read.offset - range.offset; }
     bool complete() const { return filled >= lead() + read.length; }
   };
@@ -116,7 +113,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   UringSource(const UringSourceOptions& options, std::unique_ptr<Ring> ring,
               base::Fd wake);
 
-  // The ring's thread, and what it alone does.
+  // Only the ring's thread calls these.
   void Work();
   std::optional<ReadRequest> Next();
   bool MayWait();
@@ -124,16 +121,17 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Open(Task task, const LocalRoot& root);
   void Opened(Task task);
   void ReadThroughCache(Task task);
-  // Whether the task can be read so; its buffer is null where memory is spent.
+  // Returns whether the task can be read so; its buffer is null if there is no
+  // memory.
   bool PreparePastCache(Task* task, const struct stat& stat);
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
   void Verify(Task task);
   static absl::StatusOr<Revision> CheckFile(const Task& task,
                                             struct stat* stat);
-  // Whether the object's name stands for the open file, whose stat that is.
+  // Returns whether the object's name stands for the open file with that stat.
   static bool IsNamed(const Task& task, const struct stat& stat);
-  // Puts the task into a slot, for what `prepare(id, task)` has the ring do.
+  // Puts the task into a slot, for the operation that `prepare(id, task)` adds.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);
   void Resume(std::uint64_t slot, int result);
@@ -141,7 +139,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void HandOver(Task task);
   void FinishRead(Task task, base::Bytes bytes);
   void Finish(Task task, absl::StatusOr<ReadResult> result);
-  // Hands on what is finished.
+  // Calls `done` of the finished reads.
   void Answer();
 
   const bool direct_;
@@ -151,13 +149,13 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   const base::Fd wake_;  // an eventfd
   const std::unique_ptr<Ring> ring_;
 
-  mutable base::Mutex mutex_;
+  base::Mutex mutex_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> forgotten_ ABSL_GUARDED_BY(mutex_);  // jobs
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // The ring's thread's own.
+  // Only the ring's thread uses these.
   PageCacheUse page_cache_;
   DirectFiles direct_files_;
   std::size_t pinned_ = 0;  // bytes of pages_ that the kernel keeps pinned

@@ -64,11 +64,11 @@ TEST(RequestCostTest, StaysWithinItsBounds) {
   RequestCost cost;
   for (int i = 0; i < 50; ++i)
     Disk{.per_request = 0, .per_byte = 1}.Serve(64, 1000 << i % 8, 1, &cost);
-  EXPECT_EQ(cost.bytes(), RequestCost::kLeast);
+  EXPECT_EQ(cost.bytes(), RequestCost::kMin);
   RequestCost other;
   for (int i = 0; i < 50; ++i)
     Disk{.per_request = 1e9, .per_byte = 0}.Serve(64, 1000 << i % 8, 1, &other);
-  EXPECT_EQ(other.bytes(), RequestCost::kMost);
+  EXPECT_EQ(other.bytes(), RequestCost::kMax);
 }
 
 TEST(RequestCostTest, LearnsNothingFromNothing) {

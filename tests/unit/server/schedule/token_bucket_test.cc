@@ -33,14 +33,6 @@ TEST(TokenBucketTest, WhatIsLargerThanTheBucketIsPaidOffAfterwards) {
   EXPECT_TRUE(bucket.TryTake(1, 2 * kSecond + kSecond / 100));
 }
 
-TEST(TokenBucketTest, ANewRateKeepsWhatHasAccrued) {
-  TokenBucket bucket(100, 50, 0);
-  EXPECT_TRUE(bucket.TryTake(50, 0));
-  bucket.SetRate(10, kSecond / 10);
-  EXPECT_TRUE(bucket.TryTake(10, kSecond / 10));
-  EXPECT_NEAR(bucket.ReadyAt(10, kSecond / 10), 1.1 * kSecond, 1000);
-}
-
 TEST(TokenBucketTest, HugeWaitsDoNotOverflow) {
   TokenBucket bucket(1e-9, 1e9, 0);
   EXPECT_TRUE(bucket.TryTake(1e9, 0));
