@@ -10,7 +10,7 @@
 
 namespace forebay::executor {
 
-// What a task is taken to need.
+// The estimated CPU time of a task, and its urgency.
 struct Demand {
   std::int64_t cpu_nanos = 0;
   // Within a flow, smaller is sooner; among equals, the oldest goes first.
@@ -18,7 +18,7 @@ struct Demand {
 };
 
 // Runs CPU tasks on worker threads, shared fairly among flows by weight.
-// Thread-safe. The caller owns it; destruction runs no further task and waits
+// Thread-safe. The caller owns it; destruction starts no further task and waits
 // for those that run. Submitting does not block. No errors.
 class Executor {
  public:
@@ -29,8 +29,8 @@ class Executor {
 
   virtual int workers() const = 0;
 
-  // A task that several flows want, at least one, none of them twice: it has
-  // the place of whose turn comes first, and all pay the same part of it. The
+  // Submits a task of several flows: at least one, none of them twice. It runs
+  // at the first turn of any of them, and all pay the same part of it. The
   // measured CPU time replaces the estimate afterwards.
   virtual void SubmitFor(absl::Span<const schedule::Flow> flows,
                          const Demand& demand, Task task) = 0;

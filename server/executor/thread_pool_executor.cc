@@ -8,11 +8,11 @@
 
 #include "server/base/check.h"
 
-// A sleeper is woken for a task only when those already on their way do not
-// suffice; workers that are awake look into the queue themselves. Where a cap
-// holds tasks up, the alarm wakes a sleeper when one may run, and whoever takes
-// a task wakes the next if there is more. Reading a thread's CPU time is a
-// system call, so one reading ends a task and begins the next.
+// A task wakes a sleeping worker only if those that are waking do not suffice;
+// workers that are awake look into the queue themselves. If a cap holds tasks
+// up, the alarm wakes a worker when one may run. A worker that takes a task
+// wakes the next if there are more. Reading a thread's CPU time is a system
+// call, so one reading ends a task and begins the next.
 
 namespace forebay::executor {
 namespace {
@@ -141,7 +141,7 @@ void ThreadPoolExecutor::Work(int worker) {
     mutex_.Unlock();
     if (more) task_or_end_.NotifyOne();
     next->item(worker);
-    next->item = nullptr;  // what it holds is let go without the lock
+    next->item = nullptr;  // frees what it holds without the lock
     const std::int64_t end = cpu_clock.NowNanos();
     mutex_.Lock();
     queue_.Complete(next->id, LoadOf(end - begin), Now());

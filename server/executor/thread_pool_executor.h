@@ -22,15 +22,15 @@ struct ThreadPoolExecutorOptions {
   // The CPU time that all tasks together may take, in CPUs: positive.
   double max_cpus = std::numeric_limits<double>::infinity();
   const base::Clock* clock = base::Clock::Monotonic();
-  // Tells the CPU time of the thread that asks.
+  // Tells the CPU time of the calling thread.
   const base::Clock* cpu_clock = base::Clock::ThreadCpu();
 };
 
-// A fixed number of threads, named forebay-cpu-N, behind one fair queue. Each
-// task is charged the CPU time that its thread spent on it. Threads, ownership,
-// blocking and errors as Executor says; a task may call anything here but the
-// destructor. One more thread, forebay-cpu-cap, wakes a worker when what caps
-// held up may go on.
+// Runs tasks on a fixed number of threads, named forebay-cpu-N, from one fair
+// queue. A task is charged the CPU time that its thread spent on it. One more
+// thread, forebay-cpu-cap, wakes a worker when a task that a cap held up may
+// run. Threads, ownership, blocking and errors as Executor says; a task may
+// call anything here but the destructor.
 class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
  public:
   // `workers` is at least 1.
@@ -38,9 +38,9 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
                               const ThreadPoolExecutorOptions& options = {});
   ~ThreadPoolExecutor() override;
 
-  // Waits for the tasks that run; drops those that wait and all that come
-  // later. For who must outlive what tasks refer to, and be called by it. From
-  // one thread at a time.
+  // Waits for the tasks that run, and drops those that wait and all later ones.
+  // For an owner that must end tasks before the objects that they use, while
+  // those objects may still submit. Called by one thread at a time.
   void Stop();
 
   int workers() const override { return workers_; }
@@ -50,18 +50,19 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   void SetCap(schedule::Flow flow, double cpus) override;
   void Forget(schedule::Flow flow) override;
 
-  // Tasks that wait for a worker.
+  // Returns the number of tasks that wait for a worker.
   std::size_t queued() const;
-  // Workers that run a task.
+  // Returns the number of workers that run a task.
   int busy() const;
 
  private:
   using Queue = schedule::SharedQueue<Task>;
 
   void Work(int worker);
-  // Whether one more sleeper, who then counts as waking, is to be notified.
+  // Returns whether to notify one more sleeping worker, and counts it as
+  // waking.
   bool WantsWorkerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Something may run that caps held up.
+  // Wakes a worker if caps may hold up less than before.
   void CapsChanged();
   std::int64_t Now() const { return options_.clock->NowNanos(); }
 

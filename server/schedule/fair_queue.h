@@ -26,13 +26,13 @@ namespace forebay::schedule {
 // start is S + cost / weight. The smallest start goes first, and virtual time v
 // is the start popped last. A flow that was idle starts at max(v, its own tag):
 // it saves up nothing, and owes nothing that the others have not had as well.
-// What an item really cost corrects its flow's tag when it completes. While any
-// item waits, Pop gives one: no capacity is left unused. Only a flow that is
-// held is passed over, and saves up nothing meanwhile either.
+// An item's real cost corrects its flow's tag when the item completes. While
+// any item waits, Pop returns one: no capacity is left unused. Pop passes over
+// only a flow that is held, which saves up nothing meanwhile either.
 //
 // Between two flows that wait all the time, the services popped, each divided
 // by its weight, differ by at most the sum of both flows' largest cost /
-// weight; where estimates are wrong, by that plus the errors of what is in
+// weight; if estimates are wrong, by that plus the errors of the items in
 // flight.
 //
 // Within a flow the smallest urgency goes first, then the oldest.
@@ -70,15 +70,15 @@ class FairQueue {
     ++size_;
   }
 
-  // What Pop would give.
+  // Returns what Pop would return.
   std::optional<Front> Next() const {
     if (backlog_.empty()) return std::nullopt;
     const Backlogged& first = *backlog_.begin();
     return Front{first.flow, &items_[first.state->waiting.front().item]};
   }
 
-  // Nothing when empty, or all that wait are held. Each popped item wants one
-  // Complete.
+  // Returns nullopt if nothing waits, or all that waits is held. Each popped
+  // item needs one Complete.
   std::optional<Popped> Pop() {
     if (backlog_.empty()) return std::nullopt;
     auto node = backlog_.extract(backlog_.begin());
@@ -102,32 +102,32 @@ class FairQueue {
     return Popped{flow, taken.cost, std::move(items_[taken.item])};
   }
 
-  // A popped item is done: it was taken for `estimated` and cost `actual`.
+  // A popped item is done: its cost was estimated as `estimated`, and was
+  // `actual`.
   void Complete(Flow flow, std::int64_t estimated, std::int64_t actual) {
     const auto found = flows_.find(flow);
     FOREBAY_CHECK(found != flows_.end() && found->second.in_flight > 0);
     FlowState& state = found->second;
     Shift(flow, &state, std::max<std::int64_t>(actual, 1) - estimated);
     --state.in_flight;
-    // When all is quiet, what was owed is forgiven too.
+    // An idle queue forgives what flows owed.
     if (--in_flight_ == 0 && size_ == 0)
       virtual_time_ = std::max(virtual_time_, last_finish_);
     EraseIfForgotten(found);
   }
 
-  // The flow has had so much more than it was charged or, below 0, less. Of a
-  // flow that is not known it takes no notice.
+  // Charges the flow `cost` more or, below 0, less. Ignores an unknown flow.
   void Charge(Flow flow, double cost) {
     const auto found = flows_.find(flow);
     if (found == flows_.end()) return;
     FlowState& state = found->second;
-    // As if it had come and been served just now.
+    // As if the flow had come and been served just now.
     if (cost > 0 && state.waiting.empty())
       state.start = std::max(state.start, virtual_time_);
     Shift(flow, &state, cost);
   }
 
-  // Takes all items equal to `item` back that wait in the flow.
+  // Removes all waiting items of the flow that are equal to `item`.
   void Withdraw(Flow flow, const Item& item) {
     const auto found = flows_.find(flow);
     if (found == flows_.end() || found->second.waiting.empty()) return;
@@ -170,8 +170,8 @@ class FairQueue {
     state.forgotten = false;
   }
 
-  // Lets go of the flow and its weight, once it has nothing waiting and nothing
-  // in flight.
+  // Forgets the flow and its weight once it has nothing waiting and nothing in
+  // flight.
   void Forget(Flow flow) {
     const auto found = flows_.find(flow);
     if (found == flows_.end()) return;
@@ -186,8 +186,8 @@ class FairQueue {
     return found == flows_.end() ? 0 : found->second.waiting.size();
   }
   std::size_t in_flight() const { return in_flight_; }
-  // How many are known: those that ever had an item or a weight, and were not
-  // forgotten.
+  // Returns the number of known flows: those that ever had an item or a weight,
+  // and were not forgotten.
   std::size_t flows() const { return flows_.size(); }
 
  private:

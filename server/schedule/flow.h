@@ -5,7 +5,7 @@
 
 namespace forebay::schedule {
 
-// Who is charged for work: one flow a job.
+// Names what is charged for work: each job has one flow.
 using Flow = std::uint64_t;
 
 }  // namespace forebay::schedule

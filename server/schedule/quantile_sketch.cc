@@ -18,7 +18,7 @@ std::size_t CounterOf(std::uint64_t value) {
   return ((static_cast<std::size_t>(exponent) + 1) << kFractionBits) + fraction;
 }
 
-// The largest value that a counter counts.
+// Returns the largest value that a counter counts.
 std::int64_t LargestOf(std::size_t counter) {
   if (counter < (1U << kFractionBits))
     return static_cast<std::int64_t>(counter);

@@ -6,19 +6,19 @@
 
 namespace forebay::schedule {
 
-// Quantiles of what was measured of late, in 2 KiB: counters for eighths of
-// powers of two, halved now and then, so that a thousand new samples outweigh
-// all old ones. Not thread-safe; never blocks. No errors.
+// Estimates quantiles of recent samples in 2 KiB. It has counters for eighths
+// of powers of two, and halves them now and then, so that a thousand new
+// samples outweigh all old ones. Not thread-safe; never blocks. No errors.
 class QuantileSketch {
  public:
-  // Negative counts as 0.
+  // A negative value counts as 0.
   void Add(std::int64_t value);
 
-  // At least the share `q` (0 to 1) of the samples are this or smaller; too
-  // large by an eighth at most. 0 where there are none.
+  // Returns a value that the share `q` (0 to 1) of the samples do not exceed,
+  // too large by an eighth at most. Returns 0 if there are no samples.
   std::int64_t Quantile(double q) const;
 
-  // Samples that are remembered.
+  // Returns the number of remembered samples.
   std::uint64_t count() const { return count_; }
 
  private:

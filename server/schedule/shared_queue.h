@@ -19,40 +19,40 @@
 
 namespace forebay::schedule {
 
-// What an item takes of the resource.
+// The part of the resource that an item takes.
 struct Load {
-  std::int64_t cost = 1;   // that its flows' shares pay for, at least 1
-  std::int64_t units = 0;  // that caps and the limit count
+  std::int64_t cost = 1;   // which its flows' shares pay for, at least 1
+  std::int64_t units = 0;  // which caps and the limit count
 };
 
-// A fair queue that knows caps, and items that several flows want.
+// A fair queue with caps, and with items that several flows want.
 //
-// A shared item waits among those of each flow that wants it. Whose turn comes
-// first takes it for all, so it has the most urgent one's place; and all pay
-// the same part of it. Who wants an item that is in flight already takes a part
-// of what the others were charged.
+// A shared item waits among those of each flow that wants it. The first turn of
+// any of them takes it for all, so it has the most urgent one's place; and all
+// pay the same part of it. A flow that comes to want an item in flight takes
+// over a part of what the others were charged.
 //
-// A cap is a token bucket. A flow whose next item it does not let through is
-// passed over, and the others have its turns, until it does; what it was passed
-// over for is lost to it. Over any time, a flow takes at most its rate times
-// that, and the burst or, if that is larger, one item more. An item that a flow
-// without a cap wants is held up by no cap, and counts for none; of one that
-// only flows with caps want, all counts for whose turn takes it. The limit
-// holds up all flows together.
+// A cap is a token bucket. Pop passes over a flow whose next item the cap does
+// not let through, and the others have its turns meanwhile; the flow does not
+// get them back. Over any time, a flow takes at most its rate times that, and
+// the burst or, if that is larger, one item more. No cap holds up an item that
+// a flow without a cap wants, nor counts it. An item that only flows with caps
+// want counts wholly for the flow whose turn takes it. The limit holds up all
+// flows together.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // the caller locks. Owns the items. Never blocks. No errors.
 template <typename Item>
 class SharedQueue {
  public:
-  // Of an item, from Push to Complete; never 0, never used again.
+  // Names an item from Push to Complete; never 0, never used again.
   using Id = std::uint64_t;
   struct Popped {
     Id id;
     Item item;
   };
 
-  // What a bucket saves up, in seconds at its rate.
+  // The size of a bucket, in seconds at its rate.
   static constexpr double kBurstSeconds = 0.1;
 
   SharedQueue() = default;
@@ -67,7 +67,8 @@ class SharedQueue {
     return id;
   }
 
-  // An item that all of these want: at least one, none of them twice.
+  // Pushes an item that all of these flows want: at least one, none of them
+  // twice.
   Id PushFor(std::span<const Flow> flows, const Load& load,
              std::uint64_t urgency, Item item) {
     FOREBAY_CHECK(!flows.empty());
@@ -76,15 +77,15 @@ class SharedQueue {
     return id;
   }
 
-  // The flow wants the item too. Of one that is not known, because it is done,
-  // it takes no notice.
+  // Adds a flow that wants the item too. Ignores an item that is not known,
+  // because it is done.
   void Share(Id id, Flow flow, std::uint64_t urgency) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     Entry& entry = found->second;
     const bool joins = !entry.IsWantedBy(flow);
     if (entry.item.has_value()) {
-      // Who pays what is set right when it is popped.
+      // Take sets right which flow pays what.
       queue_.Push(flow, entry.load.cost, urgency, id);
       ++entry.places;
     } else if (joins) {
@@ -96,8 +97,8 @@ class SharedQueue {
     if (joins) entry.others.push_back(flow);
   }
 
-  // Nothing when nothing waits, or caps or the limit hold up all that does.
-  // Each popped item wants one Complete.
+  // Returns nullopt if nothing waits, or caps or the limit hold up all that
+  // does. Each popped item needs one Complete.
   std::optional<Popped> Pop(std::int64_t now_nanos) {
     while (!held_.empty() && held_.begin()->first <= now_nanos)
       Release(held_.begin()->second);
@@ -118,14 +119,14 @@ class SharedQueue {
     return std::nullopt;
   }
 
-  // When what caps and the limit hold up may pass, as it was when Pop looked;
-  // INT64_MAX: they hold up nothing.
+  // Returns when an item that caps or the limit held up at the last Pop may
+  // pass. Returns INT64_MAX if they held up none.
   std::int64_t NextAt() const {
     return held_.empty() ? limit_ready_
                          : std::min(limit_ready_, held_.begin()->first);
   }
 
-  // A popped item is done, and has really taken so much.
+  // A popped item is done, and has taken `load`.
   void Complete(Id id, const Load& load, std::int64_t now_nanos) {
     const auto found = entries_.find(id);
     FOREBAY_CHECK(found != entries_.end() && !found->second.item.has_value());
@@ -145,36 +146,37 @@ class SharedQueue {
   // As FairQueue says.
   void SetWeight(Flow flow, double weight) { queue_.SetWeight(flow, weight); }
 
-  // The flow's cap, in units a second; positive, infinity: none, as until set.
+  // Sets the flow's cap, in units a second. Positive; infinity: no cap, as
+  // until set.
   void SetCap(Flow flow, double rate, std::int64_t now_nanos) {
     Release(flow);
     caps_.erase(flow);
     if (std::isfinite(rate))
       caps_.emplace(flow, Cap{Bucket(rate, now_nanos), std::nullopt});
   }
-  // Likewise of all flows together.
+  // Likewise for all flows together.
   void SetLimit(double rate, std::int64_t now_nanos) {
     limit_.reset();
     if (std::isfinite(rate)) limit_.emplace(Bucket(rate, now_nanos));
   }
-  // For who ends and wants to pop all that waits.
+  // Removes all caps and the limit, so that an owner that ends can pop all.
   void LiftCaps() {
     while (!held_.empty()) Release(held_.begin()->second);
     caps_.clear();
     limit_.reset();
   }
 
-  // Lets go of the flow's weight, once it has nothing waiting and nothing in
-  // flight, and of its cap at once.
+  // Forgets the flow's cap at once, and its weight once it has nothing waiting
+  // and nothing in flight.
   void Forget(Flow flow) {
     Release(flow);
     caps_.erase(flow);
     queue_.Forget(flow);
   }
 
-  // Whether something waits that no cap holds up, as far as Pop has looked.
+  // Returns whether an item waits that no cap has held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
-  // Items that wait, those that are held up included.
+  // Returns the number of items that wait, with those that are held up.
   std::size_t size() const { return entries_.size() - in_flight_; }
   bool empty() const { return size() == 0; }
   std::size_t in_flight() const { return in_flight_; }
@@ -182,17 +184,17 @@ class SharedQueue {
  private:
   struct Entry {
     Load load;  // as estimated
-    Flow flow;  // in whose turn it was popped, once it was
+    Flow flow;  // whose turn it was popped in, once it was
     std::vector<Flow> others;
     std::size_t places;        // in the queue
     std::optional<Item> item;  // while it waits
-    bool counts = false;       // for a cap: that of whose turn took it
+    bool counts = false;       // for the cap of `flow`
 
     bool IsWantedBy(Flow wanted) const {
       return flow == wanted ||
              std::find(others.begin(), others.end(), wanted) != others.end();
     }
-    // What each pays of it.
+    // The part of it that each flow pays.
     double part() const {
       return 1.0 / (1.0 + static_cast<double>(others.size()));
     }
@@ -209,7 +211,7 @@ class SharedQueue {
     return TokenBucket(rate, rate * kBurstSeconds, now_nanos);
   }
 
-  // Whether only flows with caps want the item.
+  // Returns whether only flows with caps want the item.
   bool CountsForCaps(const Entry& entry) const {
     return caps_.contains(entry.flow) &&
            std::all_of(entry.others.begin(), entry.others.end(),
@@ -237,7 +239,7 @@ class SharedQueue {
     queue_.Release(flow);
   }
 
-  // Takes what is next, which is `entry`'s.
+  // Pops the next item, whose entry is `entry`.
   Popped Take(Entry* entry, std::int64_t now_nanos) {
     const auto turn = queue_.Pop();
     const Id id = turn->item;
@@ -250,7 +252,7 @@ class SharedQueue {
       for (const Flow other : entry->others) queue_.Withdraw(other, id);
     }
     if (!entry->others.empty()) {
-      // The queue has charged all of it to whose turn it was.
+      // The queue has charged all of it to the flow whose turn it was.
       queue_.Charge(entry->flow, -static_cast<double>(entry->load.cost));
       ChargeAll(*entry, entry->load.cost, entry->part());
     }
@@ -264,7 +266,7 @@ class SharedQueue {
     return popped;
   }
 
-  // Charges a part of the cost to each who wants the entry.
+  // Charges a part of the cost to each flow that wants the entry.
   void ChargeAll(const Entry& entry, std::int64_t cost, double part) {
     Charge(entry.flow, cost, part);
     for (const Flow other : entry.others) Charge(other, cost, part);
@@ -272,7 +274,7 @@ class SharedQueue {
   void Charge(Flow flow, std::int64_t cost, double part) {
     if (cost != 0) queue_.Charge(flow, static_cast<double>(cost) * part);
   }
-  // Takes the units from the flow's cap, if it has one still.
+  // Takes the units from the flow's cap, if it still has one.
   void Count(Flow flow, std::int64_t units, std::int64_t now_nanos) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end()) return;

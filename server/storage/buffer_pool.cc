@@ -10,8 +10,9 @@
 namespace forebay::storage {
 namespace {
 
-// The class of `length`: 4 times the power of two above, plus the quarter.
-// Classes hold (4 + quarter) << shift bytes, so at most a quarter is unused.
+// Returns the class of `length`: 4 times the power of two above, plus the
+// quarter. Classes hold (4 + quarter) << shift bytes, so at most a quarter is
+// unused.
 std::size_t ClassOf(std::size_t length, std::size_t min_shift) {
   const std::size_t quarter_size = std::size_t{1} << (min_shift - 2);
   const std::size_t units =
@@ -25,9 +26,9 @@ std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
   return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
 }
 
-// From this size on, which classes have in whole pages, buffers are mapped.
-// They come and go on different threads, in sizes of all kinds, and some stay
-// for good: in malloc's arenas that leaves ever more holes.
+// Buffers of this size or more, which have whole pages, are mapped. They come
+// and go on different threads, in sizes of all kinds, and some stay for good:
+// malloc's arenas would get ever more holes.
 constexpr std::size_t kMinMapped = 16 << 10;
 
 std::uint8_t* Allocate(std::size_t size) {

@@ -13,23 +13,22 @@
 
 namespace forebay::storage {
 
-// Buffers for reads, used again instead of given back: a page that was touched
-// before costs no fault. Sizes are rounded up to one of four steps between
-// powers of two.
+// Recycles the buffers of reads: a page that was touched before costs no fault.
+// Rounds sizes up to one of four steps between powers of two.
 //
 // Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
-// Take gives null where memory is spent, and for more than 896 GiB.
+// Take returns null if there is no memory, or for more than 896 GiB.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  // Keeps at most `spare_bytes` of spent buffers.
+  // Keeps at most `spare_bytes` of returned buffers.
   explicit BufferPool(std::size_t spare_bytes) : spare_bytes_(spare_bytes) {}
   ~BufferPool();
 
-  // At least `length` bytes, with any content. What counts the references to a
-  // buffer lies in front of it: nothing else is allocated.
+  // Returns at least `length` bytes, with any content. The reference counts lie
+  // in front of the buffer: nothing else is allocated.
   std::shared_ptr<std::uint8_t> Take(std::size_t length);
 
-  // Bytes of spent buffers at hand.
+  // Bytes of returned buffers that are ready for reuse.
   std::size_t spare() const;
 
  private:
@@ -37,8 +36,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   static constexpr std::size_t kClasses = 4 * 28;  // 4 KiB to 896 GiB
   static constexpr std::size_t kFrontBytes = 128;
 
-  // Where a buffer's shared_ptr keeps its counts: in front of it. The last who
-  // lets go of them gives the buffer back.
+  // The allocator of a buffer's shared_ptr: it places the counts in front of
+  // the buffer, and returns the buffer when the last reference is gone.
   template <typename Counts>
   struct Front {
     // NOLINTNEXTLINE(readability-identifier-naming): as allocators call it

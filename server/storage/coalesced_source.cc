@@ -1,9 +1,9 @@
-// How requests are put together. Those that may be are sorted by payers, object
-// and offset; from each on, as many as follow closely are one range. The memory
-// that its members have set aside bounds a range too: as what is held for n
-// bytes is n, a quarter more and 4 KiB, the gaps between small samples may be
-// about as large as a sector, and a few larger ones, up to the limit, are read
-// over where many samples lie together.
+// How requests are joined. The source sorts those that may be joined by payers,
+// object and offset; a request and those that follow it closely are one range.
+// The memory that its members have reserved bounds a range too. That is n
+// bytes, a quarter more and 4 KiB for a request of n bytes. So the gaps between
+// small samples may be about as large as a sector; where many samples lie
+// together, the range may have a few larger gaps, up to the limit.
 #include "server/storage/coalesced_source.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void CoalescedSource::Read(absl::Span<ReadRequest> requests) {
     left.remove_prefix(count);
   }
   if (ranges.empty()) return below_->Read(requests);
-  // Whose `done` was taken is part of a range.
+  // A request whose `done` was taken is part of a range.
   for (ReadRequest& request : requests) {
     if (request.done != nullptr) ranges.push_back(std::move(request));
   }
@@ -147,7 +147,7 @@ ReadRequest CoalescedSource::Join(absl::Span<ReadRequest* const> members) {
     purpose.urgency = std::min(purpose.urgency, member->purpose.urgency);
     purpose.next_use_nanos =
         std::min(purpose.next_use_nanos, member->purpose.next_use_nanos);
-    // While it serves them, no other read has the ticket of one of them.
+    // No other read has the ticket of a member while this read serves it.
     if (whole.ticket == 0) whole.ticket = member->ticket;
   }
   whole.offset = range->offset = first.offset;
@@ -203,7 +203,7 @@ std::vector<absl::StatusOr<ReadResult>> CoalescedSource::HandOut(
                                 .origin = whole.origin,
                                 .revision = whole.revision});
   }
-  whole.bytes = base::Bytes();  // before anybody else's turn
+  whole.bytes = base::Bytes();  // before the next read is copied
   return copies;
 }
 

@@ -19,36 +19,36 @@
 namespace forebay::storage {
 
 struct CoalescedSourceOptions {
-  // Of one read below.
+  // Of one read of the source below.
   std::uint64_t most_bytes = std::uint64_t{6} << 20;
-  // Bytes between two requests that are read for nothing.
+  // The unwanted bytes between two requests that are read with them.
   std::uint64_t most_gap = std::uint64_t{32} << 10;
-  // Of spent copies, for the next ones.
+  // Of buffers of earlier copies, for the next ones.
   std::uint64_t spare_bytes = std::uint64_t{8} << 20;
 
-  // For a host that has so much memory for all: together they take one part in
-  // 128 of it, at most 16 MiB.
+  // Returns the options for a daemon with so much memory: reads and spare
+  // buffers together take one part in 128 of it, at most 16 MiB.
   static CoalescedSourceOptions For(std::uint64_t memory);
 };
 
-// Makes one read of those that come together, are paid by the same jobs, and
-// lie near each other in one object: that saves requests, and lets disks read
-// on. Each gets the bytes that it asked for, and holds no others. Such a read
-// takes the most urgent one's place, and what is shared of it is all of it. One
-// that fails is made again, request by request, so that what is wrong with some
-// bytes harms only who asked for those; who joined one of them has joined it
-// then, too. A request that stands alone passes as it is.
+// Makes one read of requests that come together, that the same jobs pay for,
+// and that lie near each other in one object. That saves requests, and lets
+// disks read on. Each request gets the bytes that it asked for, and holds no
+// others. The joint read has the place of the most urgent request, and is
+// shared as a whole. If it fails, each request is read by itself, so that bad
+// bytes harm only the requests for them; readers that shared one of them share
+// that read too. A request without neighbours passes as it is.
 //
-// Memory: who asks for bytes has set HeldBytes of them aside, and a read that
-// serves several takes no more than all of those together; but while its bytes
-// are handed out they are there twice. So that is done for one read at a time,
-// for which Create reserves, as for the spare buffers.
+// Memory: a caller has reserved HeldBytes of each request, and a joint read
+// takes no more than all of those together. While its bytes are copied, they
+// exist twice. So one read is copied at a time, and Create reserves the memory
+// for that and for the spare buffers.
 //
-// Thread-safe. The caller owns it; the source below outlives it, but for what
-// Stop says, as does the budget. What it gave may outlive it. Read does not
-// block; `done` copies for a millisecond or two, one read's at a time.
-// Destruction waits for the reads under way that serve several. Errors are
-// those of the source below. Create: RESOURCE_EXHAUSTED (the budget).
+// Thread-safe. The caller owns it; the budget outlives it, and so does the
+// source below, except as Stop says. The bytes that it gave may outlive it.
+// Read does not block; `done` copies for a millisecond or two, one read at a
+// time. Destruction waits for the joint reads in flight. Errors are those of
+// the source below. Create: RESOURCE_EXHAUSTED (the budget).
 class CoalescedSource final : public ByteSource {
  public:
   static absl::StatusOr<std::unique_ptr<CoalescedSource>> Create(
@@ -59,19 +59,19 @@ class CoalescedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // From now on nothing is made again: the source below is read only by who
-  // calls Read, and may go before this does when nobody does so any more.
+  // Ends the repetition of failed reads: only callers of Read make the source
+  // below read. Once none calls it any more, that source may go first.
   void Stop();
 
  private:
-  // What one read below serves.
+  // A joint read, and the requests that it serves.
   struct Range {
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes
     std::vector<ReadRequest> members;
   };
 
-  // A member, and who joined it.
+  // A member, and the readers that shared it.
   struct Member {
     std::uint64_t ticket = 0;  // of the read that serves it
     std::vector<ReadPurpose> joined;
@@ -80,22 +80,22 @@ class CoalescedSource final : public ByteSource {
   CoalescedSource(ByteSource* below, base::MemoryReservation memory,
                   const CoalescedSourceOptions& options);
 
-  // Whether the request may be a part of a range at all.
+  // Whether the request may be a part of a range.
   bool MayJoin(const ReadRequest& request) const;
-  // How many of `order`, requests by their place in their objects, one read is
-  // to serve, from the first on.
+  // Returns how many requests of `order`, from the first on, one read serves.
+  // They are sorted by their place in their objects.
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
-  // The one request for all of them, whose contents it takes.
+  // Returns one request for all of them, whose contents it takes.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
   void Complete(Range& range, absl::StatusOr<ReadResult> result);
-  // Each member's own copy, in order; those of `whole` are gone then.
+  // Returns each member's own copy, in order. Frees the bytes of `whole`.
   std::vector<absl::StatusOr<ReadResult>> HandOut(const Range& range,
                                                   ReadResult whole);
-  // Reads each member by itself, or gives it the error.
+  // Reads each member by itself, or cancels it.
   void ReadAgain(Range& range, const absl::Status& error);
-  // Tells the source below who joined these, which are asked for by themselves.
+  // Shares these reads below, as their readers did with the joint read.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
-  // Lets go of the members' tickets.
+  // Forgets the members' tickets.
   void Part(const Range& range);
 
   ByteSource* const below_;
@@ -103,7 +103,7 @@ class CoalescedSource final : public ByteSource {
   const CoalescedSourceOptions options_;
   const std::shared_ptr<BufferPool> buffers_;
 
-  // Held while a read's bytes are copied, and never with the other.
+  // Held while a read's bytes are copied, and never with mutex_.
   base::Mutex handing_out_;
 
   base::Mutex mutex_;

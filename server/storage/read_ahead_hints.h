@@ -10,7 +10,8 @@
 
 namespace forebay::storage {
 
-// A sample and where its bytes lie, below the root of whom it is a neighbour.
+// A sample to read ahead, and where its bytes lie: below the root of the sample
+// that it is a neighbour of.
 struct ReadAheadHint {
   SampleRef sample;
   std::string object;
@@ -18,28 +19,28 @@ struct ReadAheadHint {
   std::shared_ptr<const ObjectLayout> layout;  // as ReadRequest's
   std::uint64_t offset = 0;                    // bytes
   std::uint64_t length = 0;                    // bytes
-  // How many samples later the reader wants it itself; 0: it does not. Then
-  // another one may, such as another rank of the same job.
+  // How many samples later the reader wants it. 0 if it does not; another
+  // reader may, such as another rank of the same job.
   std::uint64_t distance = 0;
 };
 
-// Says which samples lie beside one that is wanted now, and are wanted soon: a
-// reader that goes through its dataset block by block knows. Immutable and
-// thread-safe; shared by the reader and its requests. Never blocks; no errors.
-// An answer takes about a microsecond a neighbour.
+// Names the samples that lie beside one that is wanted now, and are wanted
+// soon, as a reader knows that goes through its dataset block by block.
+// Thread-safe and immutable; the reader and its requests share it. Never
+// blocks: a call takes about a microsecond a neighbour. No errors.
 class ReadAheadHints {
  public:
   virtual ~ReadAheadHints() = default;
 
-  // Samples of one number have the same neighbours, but for those that are
-  // wanted before they are.
+  // Samples with one number have the same neighbours, except those that are
+  // wanted before them.
   virtual std::uint64_t NumberOf(std::uint64_t sample) const = 0;
 
-  // Whom else to read while `sample` is read, in the order in which they lie.
+  // Returns the samples to read with `sample`, in the order in which they lie.
   virtual std::vector<ReadAheadHint> NeighboursOf(
       std::uint64_t sample) const = 0;
-  // Whom to read by the time that `sample` is wanted, so that they are there
-  // when the reader comes to them; mostly nobody.
+  // Returns the samples to read by the time that `sample` is wanted, so that
+  // they are cached when the reader comes to them; mostly none.
   virtual std::vector<ReadAheadHint> DueBy(std::uint64_t sample) const = 0;
 };
 

@@ -10,7 +10,8 @@
 namespace forebay::storage {
 namespace {
 
-// Thread-safe. Shared with the read, which may outlive who waits for it.
+// The result of a read, for the thread that waits. Thread-safe. Shared with the
+// read, which may outlive the wait.
 class Answer {
  public:
   void Give(absl::StatusOr<ReadResult> result) {

@@ -9,7 +9,7 @@
 namespace forebay::storage {
 namespace {
 
-// Each is of a revision that is newer than the one before.
+// Each try reads a newer revision than the one before.
 constexpr int kMaxTries = 8;
 
 }  // namespace
@@ -24,15 +24,15 @@ struct RecheckedSource::Watched {
 };
 
 struct RecheckedSource::Look {
-  // Its reads have the ticket of the one that began it, which is not under way
+  // Its reads have the ticket of the read that began it, which is not in flight
   // meanwhile.
   std::uint64_t ticket = 0;
   LookKey key;
   // The source's mutex guards these.
   std::vector<std::shared_ptr<Watched>> waiting;
-  std::map<std::uint64_t, std::uint64_t> urgencies;  // of who pays, by job
+  std::map<std::uint64_t, std::uint64_t> urgencies;  // of the payers, by job
 
-  // Whether it is for somebody else then, or sooner.
+  // Adds the purpose's payers. Returns whether one is new, or more urgent.
   bool Add(const ReadPurpose& purpose) {
     bool changes = false;
     for (const std::uint64_t payer : PayersOf(purpose)) {
@@ -51,7 +51,7 @@ void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
           absl::StrCat(request.object, ": the daemon is shutting down")));
     return;
   }
-  // Looks' reads, and those that are made again, are among these.
+  // The reads of checks, and repeated reads, are among these.
   std::vector<std::uint64_t> unwatched;
   for (ReadRequest& request : requests) {
     if (request.layout != nullptr) {

@@ -17,16 +17,16 @@
 
 namespace forebay::storage {
 
-// Reads what the source below refuses because the object's ctime alone is
-// another one (ABORTED), if the object's layout is still what the reader knows:
-// looks again, and reads by the revision that is there now. Reads that wait for
-// a look at one object wait for the same one. It is for all of them, and so is
-// what is read again for all that joined it.
+// Repeats reads that the source below refuses because the object's ctime alone
+// has changed (ABORTED), if the object still has the layout that the reader
+// knows. Checks the layout again, and reads by the current revision. Reads of
+// one object wait for one check, which is charged to all of them; a repeated
+// read is charged to all that shared it.
 //
-// Thread-safe. Owned by the daemon. The source below may go first, once Stop
-// has returned and nobody reads any more; it outlives what it was asked before.
-// Read does not block. Errors are those of the source below, without ABORTED
-// where a request has a layout, and those of ObjectLayout::LookAgain.
+// Thread-safe. The daemon owns it. The source below may go first, once Stop has
+// returned and nobody reads any more; it outlives the reads asked of it before.
+// Read does not block. Errors are those of the source below, without ABORTED if
+// the request has a layout, and those of ObjectLayout::LookAgain.
 class RecheckedSource final : public ByteSource {
  public:
   explicit RecheckedSource(ByteSource* below) : below_(below) {}
@@ -34,13 +34,13 @@ class RecheckedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // From now on what is read is cancelled, and nothing below is asked.
+  // Cancels all later reads; the source below is not called again.
   void Stop();
 
  private:
-  // A read that may have to be made again.
+  // A read that may have to be repeated.
   struct Watched;
-  // What layouts are asked for, and those who wait for the answer.
+  // A check of a layout, and the reads that wait for it.
   struct Look;
   using LookKey = std::pair<const ObjectLayout*, std::string>;
 
@@ -49,14 +49,14 @@ class RecheckedSource final : public ByteSource {
   void Complete(const std::shared_ptr<Watched>& watched,
                 absl::StatusOr<ReadResult> result);
   void Finish(Watched& watched, absl::StatusOr<ReadResult> result);
-  // Has the read wait for a look, which it begins unless others wait for it.
+  // Makes the read wait for a check, and begins that if none is in flight.
   void LookAgain(const std::shared_ptr<Watched>& watched);
   void Saw(const std::shared_ptr<Look>& look,
            const absl::StatusOr<Revision>& now);
-  // Tells the source below who joined the watched reads of those tickets, which
-  // it has been asked for once more.
+  // Shares the repeated reads of those tickets below, as their readers did with
+  // the first ones.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
-  // Whether the source below may be asked; then Leave is to follow.
+  // Returns whether the source below may be called; if so, Leave must follow.
   bool Enter();
   void Leave();
 
@@ -65,9 +65,9 @@ class RecheckedSource final : public ByteSource {
   base::Mutex mutex_;
   base::CondVar quiet_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Who is in below_->Read or below_->Share for a read of ours.
+  // Threads in below_->Read or below_->Share.
   int asking_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By ticket, where there is one.
+  // By ticket; reads without one are not here.
   std::unordered_map<std::uint64_t, std::shared_ptr<Watched>> watched_
       ABSL_GUARDED_BY(mutex_);
   std::map<LookKey, std::shared_ptr<Look>> looks_ ABSL_GUARDED_BY(mutex_);

@@ -11,16 +11,15 @@
 
 namespace forebay::storage {
 
-// Gives roots by their URIs alone: places that the daemon itself can reach, and
-// reads with its own credentials. A local folder is none of them: that is a
-// descriptor, which only its client can open.
+// Opens roots by their URIs: places that the daemon itself can reach, and reads
+// with its own credentials. It opens no local folder: that is a descriptor,
+// which only its client can open.
 //
 // Thread-safe. The caller owns it; it outlives its calls, not the roots. Open
-// may block for some seconds, and not for long once its stop is requested.
-// Errors name the URI, or the credentials: INVALID_ARGUMENT (of no kind that is
-// known, malformed, or a place that nobody may be led to), NOT_FOUND and
-// PERMISSION_DENIED (credentials that were configured and cannot be read),
-// CANCELLED.
+// may block for some seconds, but not for long once its stop is requested.
+// Errors name the URI, or the credentials: INVALID_ARGUMENT (an unknown kind, a
+// malformed URI, or a place that clients may not name), NOT_FOUND and
+// PERMISSION_DENIED (configured credentials that cannot be read), CANCELLED.
 class RootOpener {
  public:
   virtual ~RootOpener() = default;
@@ -29,7 +28,7 @@ class RootOpener {
       const std::string& uri, const std::stop_token& stop) = 0;
 };
 
-// Whether `uri` says by itself how its objects are reached ("gs://bucket").
+// Returns whether `uri` names a place beyond this host ("gs://bucket").
 inline bool IsRemoteUri(std::string_view uri) {
   const std::size_t scheme = uri.find("://");
   return scheme != uri.npos && uri.substr(0, scheme) != "file" &&

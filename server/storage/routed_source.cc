@@ -35,7 +35,7 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
       if (route.leads(*request.root)) return route.source;
     return nullptr;
   };
-  // Requests come many at a time, mostly below one root: so they go on.
+  // Requests come many at a time, mostly below one root: those go on together.
   while (!requests.empty()) {
     ByteSource* const source = source_for(requests.front());
     std::size_t count = 1;

@@ -13,16 +13,16 @@ namespace forebay::storage {
 
 // Sends each read to the source for roots of its kind.
 //
-// Thread-safe. Owns nothing: a source may go once nothing is asked of it any
-// more, and what it still has to do completes as it says. Does not block.
-// Errors: those of the sources; INVALID_ARGUMENT: no route leads to the root.
+// Thread-safe. Owns nothing: a source may go once it gets no more reads; its
+// reads in flight end as it says. Does not block. Errors: those of the sources;
+// INVALID_ARGUMENT (no route leads to the root).
 class RoutedSource final : public ByteSource {
  public:
   // Whether a route leads to a root.
   using Leads = bool (*)(const Root&);
 
-  // From now on `source` reads below the roots that `leads` says yes to, also
-  // where another source did.
+  // Makes `source` read below the roots for which `leads` is true, instead of
+  // any source that did before.
   void Add(Leads leads, ByteSource* source);
 
   void Read(absl::Span<ReadRequest> requests) override;

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<TokenSource>> ParseFile(
   return base::Annotate(is_user ? user.status() : account.status(), path);
 }
 
-// Whether a metadata server answers, and not some other server.
+// Returns whether a metadata server answers, and not some other server.
 bool HasMetadataServer(const std::string& host, http::Client* client) {
   http::Call call;
   call.request.url = absl::StrCat("http://", host, "/");

@@ -11,7 +11,7 @@
 
 namespace forebay::storage::gcs {
 
-// What the environment says about credentials; "" where it says nothing.
+// The environment's settings for credentials; "" if unset.
 struct CredentialsEnvironment {
   std::string key_file;       // GOOGLE_APPLICATION_CREDENTIALS
   std::string gcloud;         // CLOUDSDK_CONFIG, else HOME/.config/gcloud
@@ -22,12 +22,12 @@ struct CredentialsEnvironment {
 
 // Finds the credentials of this host in the order of Google's libraries: the
 // file that GOOGLE_APPLICATION_CREDENTIALS names (a service account's key, or a
-// user's), gcloud's file, the metadata server. Null where there are none: only
-// public objects can be read. What is found is used, and a fault in it is told,
-// not passed over. Reads files and asks the metadata server, which may take
-// some seconds where there is none; not to be called on the engine's thread.
-// `client` and `wall` (nanoseconds since 1970) must outlive what it gives.
-// Errors name the file: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT.
+// user's), gcloud's file, the metadata server. Uses the first that it finds; a
+// fault in it is an error. Returns null if there are none: then only public
+// objects can be read. Reads files and asks the metadata server, which may take
+// some seconds if there is none; not to be called on the engine's thread.
+// `client` and `wall` (nanoseconds since 1970) must outlive the result. Errors
+// name the file: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<TokenSource>> FindCredentials(
     const CredentialsEnvironment& environment, http::Client* client,
     const base::Clock* wall);

@@ -15,7 +15,7 @@
 namespace forebay::storage::gcs {
 namespace {
 
-// Folders listed at once.
+// The most folders that are listed at once.
 constexpr std::size_t kThreads = 16;
 constexpr std::uint64_t kMaxObjectBytes = 64 << 10;
 
@@ -32,7 +32,7 @@ class FolderQueue {
   explicit FolderQueue(std::vector<std::string> folders)
       : folders_(std::move(folders)) {}
 
-  // False: there are no more.
+  // Returns false if there are no more.
   bool Next(std::string* folder) {
     base::MutexLock lock(&mutex_);
     if (next_ == folders_.size() || !status_.ok()) return false;

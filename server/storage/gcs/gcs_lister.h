@@ -15,16 +15,15 @@
 
 namespace forebay::storage::gcs {
 
-// What Google Cloud Storage tells of objects below GcsRoots. Folders right
-// below a root are listed side by side, on threads that end before List
-// returns; a page has 1,000 objects.
+// Lists objects below GcsRoots in Google Cloud Storage. Lists the folders right
+// below a root side by side, on threads that end before List returns; a page
+// has 1,000 objects.
 //
 // `client` and `authorizer` (which may be null) must outlive it. Errors as
-// ObjectLister says; where reading is denied, they say with which credentials
-// it was asked for.
+// ObjectLister says; PERMISSION_DENIED names the credentials that were used.
 class GcsLister final : public ObjectLister {
  public:
-  // `credentials`: in whose name requests are made, as people would say it.
+  // `credentials` names the account of the requests, for people.
   GcsLister(http::Client* client, http::Authorizer* authorizer,
             std::string credentials)
       : client_(client),

@@ -19,8 +19,8 @@ absl::StatusOr<http::Request> GcsProtocol::Ask(
   http::Request request;
   FOREBAY_ASSIGN_OR_RETURN(request.url,
                            root->MediaUrl(read.object, read.version.stamp));
-  // An object that is stored compressed comes as it is stored: else ranges are
-  // ignored and the checksum does not fit.
+  // Asks for an object that is stored compressed as it is stored: else the
+  // server ignores ranges and the checksum differs.
   request.headers = {http::RangeHeader(range), "Cache-Control: no-transform",
                      "Accept-Encoding: gzip"};
   return request;
@@ -38,7 +38,7 @@ absl::Status GcsProtocol::Judge(const ReadRequest& read,
   return http::CheckRange(answer, range, read.version.size);
 }
 
-// Of an object that was replaced, the generation that was there is not found.
+// The server does not find the old generation of an object that was replaced.
 absl::Status GcsProtocol::Explain(const absl::Status& error) const {
   if (!absl::IsNotFound(error)) return error;
   return absl::NotFoundError(

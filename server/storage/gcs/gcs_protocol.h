@@ -12,9 +12,9 @@
 
 namespace forebay::storage::gcs {
 
-// Google Cloud Storage's JSON API: media reads below GcsRoots. A version's
-// stamp is the object's generation, which every request names, so that the
-// server refuses another (412); an answer that tells another is refused too.
+// The protocol of Google Cloud Storage's JSON API: media reads below GcsRoots.
+// A version's stamp is the object's generation. Every request names it, so that
+// the server refuses another (412); an answer with another is an error too.
 class GcsProtocol final : public http::Protocol {
  public:
   absl::StatusOr<http::Request> Ask(
@@ -26,8 +26,8 @@ class GcsProtocol final : public http::Protocol {
       const http::Answer& answer) const override;
 };
 
-// The CRC32C in a header "x-goog-hash: crc32c=AAAAAA==,md5=..."; nothing where
-// there is none or it is malformed.
+// Returns the CRC32C in a header "x-goog-hash: crc32c=AAAAAA==,md5=...", or
+// nullopt if there is none or it is malformed.
 std::optional<std::uint32_t> ParseHashHeader(std::string_view value);
 
 }  // namespace forebay::storage::gcs

@@ -11,9 +11,9 @@
 
 namespace forebay::storage::gcs {
 
-// Where the JSON API is: "https://storage.googleapis.com", or what
-// STORAGE_EMULATOR_HOST says, with or without "http://". INVALID_ARGUMENT: it
-// says nothing of use.
+// Returns the URL of the JSON API: "https://storage.googleapis.com", or the
+// value of STORAGE_EMULATOR_HOST, with or without "http://". INVALID_ARGUMENT:
+// the value is of no use.
 absl::StatusOr<std::string> EndpointFrom(const char* emulator_host);
 
 // The objects of a bucket whose names begin with a prefix. Thread-safe and
@@ -21,15 +21,15 @@ absl::StatusOr<std::string> EndpointFrom(const char* emulator_host);
 class GcsRoot final : public Root {
  public:
   // "gs://bucket" or "gs://bucket/prefix"; a prefix is a folder: a slash
-  // follows it in objects' names. `reader` says with whose credentials it is
-  // read. INVALID_ARGUMENT names the URI.
+  // follows it in objects' names. `reader` names the credentials of the reads.
+  // INVALID_ARGUMENT names the URI.
   static absl::StatusOr<std::shared_ptr<const GcsRoot>> Create(
       std::string_view uri, const std::string& endpoint,
       std::string_view reader = "");
 
   const std::string& uri() const override { return uri_; }
-  // Equal for equal places that are read with the same credentials: other ones
-  // might not be let in.
+  // Equal for equal places that are read with the same credentials: others
+  // might have no access.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
@@ -38,18 +38,18 @@ class GcsRoot final : public Root {
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity();
   }
-  // What all names of objects below it begin with: "", or up to a slash.
+  // Returns the begin of all objects' names below it: "", or up to a slash.
   const std::string& prefix() const { return prefix_; }
 
-  // Of the bytes of one generation of an object. INVALID_ARGUMENT: no object
-  // can have that name; only the reason is given.
+  // Returns the URL of the bytes of one generation of an object.
+  // INVALID_ARGUMENT gives the reason only: no object can have that name.
   absl::StatusOr<std::string> MediaUrl(std::string_view object,
                                        std::int64_t generation) const;
-  // Of what the server tells of an object: its size and generation.
+  // Returns the URL of an object's size and generation.
   absl::StatusOr<std::string> StatUrl(std::string_view object) const;
-  // Of a page of the list of objects below a folder of the root ("", or a name
-  // that ends with a slash); "" is the first. `one_level`: of folders right
-  // below it only the names.
+  // Returns the URL of a page of the list of objects below a folder of the root
+  // ("", or a name that ends with a slash). The token "" names the first page.
+  // If `one_level`, the list has only the names of the folders right below it.
   std::string ListUrl(std::string_view folder, bool one_level,
                       std::string_view page_token) const;
 

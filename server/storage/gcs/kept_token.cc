@@ -6,10 +6,10 @@ namespace forebay::storage::gcs {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// No request sets out with a token that lasts shorter.
+// No request uses a token that lasts shorter.
 constexpr std::int64_t kMargin = 20 * kSecond;
-// From when on the next is fetched. The metadata server gives the same token
-// again until shortly before it expires: so not again and again.
+// The next token is fetched this long before the current one expires, and not
+// more often: the metadata server gives the same one until shortly before then.
 constexpr std::int64_t kRefresh = 240 * kSecond;
 constexpr std::int64_t kBetweenFetches = 20 * kSecond;
 

@@ -13,14 +13,14 @@
 
 namespace forebay::storage::gcs {
 
-// Keeps the token of a source for all requests and fetches the next before it
-// expires: at most one fetch at a time, and requests wait for it only where
+// Keeps the token of a source for all requests, and fetches the next before it
+// expires. Makes at most one fetch at a time; requests wait for it only if
 // there is no good token left.
 //
 // Used on one engine's thread only. `source` and `wall` (nanoseconds since
-// 1970) must outlive it; who waits must be gone before it is destroyed. Never
-// blocks. Errors: those of the source; while a token is good, a failed fetch
-// does no harm.
+// 1970) must outlive it; all Authorize calls must be answered before it is
+// destroyed. Never blocks. Errors: those of the source; while a token is good,
+// a failed fetch does no harm.
 class KeptToken final : public http::Authorizer {
  public:
   KeptToken(TokenSource* source, const base::Clock* wall)

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxPageBytes = 16 << 20;
-// Somebody waits for the list: half a minute of faults is told.
+// A client waits for the list: half a minute of faults is an error.
 constexpr int kListAttempts = 8;
 
 absl::Status Broken(absl::string_view reason) {
@@ -67,7 +67,7 @@ absl::Status ParseFolders(const Json& page, std::string_view prefix,
   return absl::OkStatus();
 }
 
-// A call's page, good or not.
+// Returns the page of a call, or its error.
 absl::StatusOr<ListPage> PageOf(const http::Answer& answer,
                                 const std::string& prefix) {
   if (answer.failure != http::Failure::kNone)

@@ -15,38 +15,39 @@
 
 namespace forebay::storage::gcs {
 
-// One answer of the list of objects.
+// One page of a list of objects.
 struct ListPage {
   std::vector<ListedObject> objects;
-  // Of a list of one level: names below the root, each with its slash.
+  // In a list of one level: names below the root, each with its slash.
   std::vector<std::string> folders;
   std::string next_token;  // "": this is the last page
 };
 
-// Reads the JSON of a page of the objects whose names begin with `prefix`;
-// those that end with a slash stand for folders and are left out. DATA_LOSS: it
-// is not such a page; says why.
+// Parses the JSON of a page of the objects whose names begin with `prefix`.
+// Leaves out names that end with a slash: they stand for folders. DATA_LOSS
+// says why it is not such a page.
 absl::StatusOr<ListPage> ParseListPage(std::string_view json,
                                        std::string_view prefix);
 
-// Reads the JSON that tells of one object, as ParseListPage does.
+// Parses the JSON of one object, as ParseListPage does.
 absl::StatusOr<ListedObject> ParseObject(std::string_view json,
                                          std::string_view prefix);
 
 struct ListOptions {
   std::string folder;  // list below this alone: "", or a name with its slash
-  // Where folders right below it go by name: of what lies in them nothing is
-  // told. Empty: everything is told, at any depth.
+  // Called with the names of folders right below it, whose objects are then not
+  // listed. If empty, objects at any depth are listed.
   std::function<void(std::string)> folders;
   std::stop_token stop;  // ends the list before its end
 };
 
-// Hands all objects below `root` to `each`, in the order of their names' bytes,
-// a page at a time, until there are no more or `each` says false. Blocks, but
-// not for long once its stop is requested; not to be called on the engine's
-// thread. `authorizer` may be null. Errors, which leave the root's name to the
-// caller: NOT_FOUND (no such bucket), PERMISSION_DENIED, UNAVAILABLE, DATA_LOSS
-// (pages that make no list), CANCELLED (stopped), and those of the authorizer.
+// Calls `each` with all objects below `root`, in the order of their names'
+// bytes, a page at a time, until there are no more or `each` returns false.
+// Blocks, but not for long once its stop is requested; not to be called on the
+// engine's thread. `authorizer` may be null. Errors, which leave the root's
+// name to the caller: NOT_FOUND (no such bucket), PERMISSION_DENIED,
+// UNAVAILABLE, DATA_LOSS (pages that make no list), CANCELLED (stopped), and
+// those of the authorizer.
 absl::Status ListObjects(http::Client* client, http::Authorizer* authorizer,
                          const GcsRoot& root,
                          const std::function<bool(ListedObject)>& each,

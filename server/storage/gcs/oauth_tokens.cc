@@ -78,7 +78,7 @@ void OauthTokens::Fetch(std::function<void(absl::StatusOr<Token>)> done) {
                   const absl::StatusOr<http::Answer>& answer) {
     if (answer.ok())
       return done(ParseTokenAnswer(answer->body, wall_->NowNanos()));
-    // Who may not have a token may not read; the codes of objects would lie.
+    // A refused token is a refused read; the codes of objects would mislead.
     const bool passing = http::RetryPolicy::MayPass(answer.status()) ||
                          absl::IsCancelled(answer.status());
     done(base::Annotate(

@@ -24,8 +24,8 @@ class OauthTokens final : public TokenSource {
                                                        const base::Clock* wall,
                                                        std::string_view host);
   // `json` is the content of gcloud's application_default_credentials.json.
-  // INVALID_ARGUMENT says what is wrong with it, never what it holds, and
-  // leaves its name to the caller.
+  // INVALID_ARGUMENT says what is wrong with it, never its content, and leaves
+  // its name to the caller.
   static absl::StatusOr<std::unique_ptr<OauthTokens>> OfUser(
       http::Client* client, const base::Clock* wall, std::string_view json);
 

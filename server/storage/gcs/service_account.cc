@@ -26,15 +26,15 @@ std::string StringIn(const Json& object, const char* key) {
 }
 
 std::string Encoded(const Json& json) {
-  // Names in the file may hold what is no UTF-8.
+  // Names in the file may not be UTF-8.
   return absl::WebSafeBase64Escape(
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// For keys that a passphrase locks: nobody is there to be asked for it.
+// Fails for keys that a passphrase locks: the daemon can ask nobody for it.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-// The signature of `text` with RS256; nothing where OpenSSL fails.
+// Returns the signature of `text` with RS256, or nothing if OpenSSL fails.
 std::optional<std::string> Signature(EVP_PKEY* key, const std::string& text) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
       EVP_MD_CTX_new(), &EVP_MD_CTX_free);

@@ -14,13 +14,13 @@
 namespace forebay::storage::gcs {
 
 // A service account's key: signs its tokens itself (a JWT with RS256, for an
-// hour), and asks nobody. Source: "Self-signed JWT", AIP-4111. Thread-safe and
-// immutable. `wall` (nanoseconds since 1970) must outlive it. Fetch takes a
+// hour), without any request. Source: "Self-signed JWT", AIP-4111. Thread-safe
+// and immutable. `wall` (nanoseconds since 1970) must outlive it. Fetch takes a
 // millisecond of CPU time and calls `done` before it returns.
 class ServiceAccount final : public TokenSource {
  public:
   // `json` is the key file's content. INVALID_ARGUMENT says what is wrong with
-  // it, never what it holds, and leaves its name to the caller.
+  // it, never its content, and leaves its name to the caller.
   static absl::StatusOr<std::unique_ptr<ServiceAccount>> Parse(
       std::string_view json, const base::Clock* wall);
 

@@ -10,28 +10,28 @@
 
 namespace forebay::storage::gcs {
 
-// What a server takes as proof of who asks.
+// A credential that a server accepts.
 struct Token {
   std::string value;
   std::int64_t expires_nanos = 0;  // of the wall clock
 };
 
-// Where tokens come from. Used on one engine's thread only. The caller owns it;
-// it must outlive the calls that it makes. Never blocks. Errors of Fetch name
-// the credentials: PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used),
-// UNAVAILABLE (a fault that may pass, tried again in vain).
+// Fetches tokens. Used on one engine's thread only. The caller owns it; it must
+// outlive the calls that it makes. Never blocks. Errors of Fetch name the
+// credentials: PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used),
+// UNAVAILABLE (a fault that may pass, retried in vain).
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
-  // Whose tokens they are, for people.
+  // Names the account of the tokens, for people.
   virtual const std::string& name() const = 0;
   // Calls `done` once, perhaps before it returns, with a new token.
   virtual void Fetch(std::function<void(absl::StatusOr<Token>)> done) = 0;
 };
 
-// Reads the answer of an OAuth 2 server: {"access_token", "expires_in"}.
-// DATA_LOSS: it is none.
+// Parses the answer of an OAuth 2 server: {"access_token", "expires_in"}.
+// DATA_LOSS: it is no such answer.
 absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
                                        std::int64_t now_nanos);
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxQuoted = 200;
 
-// " (what the server says)", in one printable line; "" if it says nothing.
+// Returns " (the server's text)", in one printable line, or "" if there is
+// none.
 std::string Quoted(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, kMaxQuoted)) {

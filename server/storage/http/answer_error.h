@@ -6,10 +6,10 @@
 
 namespace forebay::storage::http {
 
-// What an answer means for who reads an object, with ByteSource's codes: OK if
+// Returns the status of a read with this answer, with ByteSource's codes: OK if
 // it came whole and with a status of success; UNAVAILABLE is a fault that may
 // pass. The message gives the reason, and leaves the object's name to the
-// caller. What a server says is shown as printable text, cut short.
+// caller. It shows the server's text as printable characters, cut short.
 absl::Status ErrorOf(const Answer& answer);
 
 }  // namespace forebay::storage::http

@@ -8,20 +8,20 @@
 
 namespace forebay::storage::http {
 
-// Says who we are to a server. Used on one engine's thread only. The caller
-// owns it; it must outlive the calls that use it. Never blocks. Errors of
-// Authorize: PERMISSION_DENIED, INVALID_ARGUMENT (credentials that cannot be
+// Tells servers who makes a request. Used on one engine's thread only. The
+// caller owns it; it must outlive the calls that use it. Never blocks. Errors
+// of Authorize: PERMISSION_DENIED, INVALID_ARGUMENT (credentials that cannot be
 // used; says which), UNAVAILABLE (a fault that may pass).
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
 
   // Calls `ready` once, perhaps before it returns, with a header for the next
-  // request ("Authorization: Bearer ..."), or "" where none is needed.
+  // request ("Authorization: Bearer ..."), or "" if it needs none.
   virtual void Authorize(
       std::function<void(absl::StatusOr<std::string>)> ready) = 0;
 
-  // A server did not accept this header: gives it to nobody again.
+  // A server did not accept this header: Authorize must not give it again.
   virtual void Refused(const std::string& header) = 0;
 };
 

@@ -28,7 +28,7 @@ Client::Id Client::Start(Call call) {
   calling->id = ++last_id_;
   calling->call = std::move(call);
   calls_.emplace(calling->id, calling);
-  // Later, since the authorizer may know at once that it cannot.
+  // Posted, since the authorizer may fail at once.
   engine_->Post([this, weak = std::weak_ptr<Calling>(calling)] {
     if (const auto held = weak.lock()) Authorize(held);
   });
@@ -61,7 +61,7 @@ absl::StatusOr<Answer> Client::Await(Call call, const std::stop_token& stop) {
     });
     answer = promise.get_future().get();
   }
-  // What was posted refers to this call.
+  // The posted task refers to this call.
   if (stop.stop_requested()) {
     std::promise<void> passed;
     engine_->Post([&passed] { passed.set_value(); });
@@ -78,7 +78,7 @@ void Client::Authorize(const std::shared_ptr<Calling>& calling) {
           absl::StatusOr<std::string> header) {
         const auto held = weak.lock();
         if (held == nullptr) return;
-        // Whoever fetches tokens has retried already.
+        // The authorizer has retried already.
         if (!header.ok()) return Finish(held, header.status());
         held->header = *std::move(header);
         Attempt(held);
@@ -119,7 +119,7 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   counts.bytes = answer.filled + answer.body.size();
   ledger_.Book(calling->call.job, calling->call.kind, counts);
   if (error.ok()) return Finish(calling, std::move(answer));
-  // A token may end earlier than it says; another one tells.
+  // A token may end earlier than it says; a new one decides.
   if (answer.status == 401 && !calling->header.empty()) {
     calling->call.authorizer->Refused(calling->header);
     if (!std::exchange(calling->refused, true))

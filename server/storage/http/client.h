@@ -18,13 +18,13 @@
 
 namespace forebay::storage::http {
 
-// A request, and what makes its answer good.
+// A request, and the rules for a good answer.
 struct Call {
   Request request;  // without `done`
   Authorizer* authorizer = nullptr;
-  // Judges an answer with a status of success, whole or too long. UNAVAILABLE
-  // and DATA_LOSS may pass, and the request is made again. Empty: good if
-  // whole. The message gives the reason only.
+  // Judges an answer with a status of success, whole or too long. After
+  // UNAVAILABLE and DATA_LOSS, which may pass, the request is made again. If
+  // empty, a whole answer is good. The message gives the reason only.
   std::function<absl::Status(const Answer&)> judge;
   std::function<void(absl::StatusOr<Answer>)> done;
   // Sees each answer, good or bad, before `done`; may be empty. Must not call
@@ -32,20 +32,21 @@ struct Call {
   std::function<void(const Answer&)> saw;
   int attempts = INT_MAX;  // at most, where the policy allows more
 
-  // For the ledger.
+  // These are for the ledger.
   std::uint64_t job = 0;
   RequestKind kind = RequestKind::kOther;
-  bool hedge = false;  // it is made because another one is slow
+  bool hedge = false;  // made because another request is slow
 };
 
-// Makes calls until they are answered well, as a RetryPolicy says: all that one
-// host asks for goes through one client, so that its retries have one budget.
+// Repeats calls until they have a good answer, as a RetryPolicy says. All
+// requests of one host go through one client, so that its retries have one
+// budget.
 //
-// Await may be called from any thread but the engine's; everything else only on
-// the engine's. The engine must outlive the client, and who calls must be done
-// before it is destroyed, which happens on another thread and answers the calls
-// that are left with CANCELLED. Await blocks, nothing else does. Errors of
-// calls: those of ErrorOf, of their judge and of their authorizer.
+// Any thread but the engine's may call Await; only the engine's calls the rest.
+// The engine must outlive the client, and callers must be done before it is
+// destroyed. Destruction happens on another thread, and answers the calls that
+// are left with CANCELLED. Await blocks, nothing else does. Errors of calls:
+// those of ErrorOf, of their judge and of their authorizer.
 class Client {
  public:
   using Id = std::uint64_t;
@@ -55,17 +56,17 @@ class Client {
 
   // Never calls `done` before it returns.
   Id Start(Call call);
-  // Gives a call up: no `done`, and nothing writes to its memory any more.
+  // Drops a call: no `done`, and no more writes to its memory.
   void Cancel(Id id);
 
-  // Makes the call, whose `done` is not used, and waits for its end; CANCELLED
-  // soon after `stop` is requested.
+  // Makes the call, without its `done`, and waits for its end. Returns
+  // CANCELLED soon after `stop` is requested.
   absl::StatusOr<Answer> Await(Call call, const std::stop_token& stop = {});
 
   Engine& engine() const { return *engine_; }
-  // Attempts beyond the first of their calls, so far.
+  // Returns the number of attempts so far beyond the first of their calls.
   std::uint64_t retries() const { return retries_; }
-  // Of all requests that were made. May be used on any thread.
+  // Counts all requests that were made. Any thread may use it.
   const Ledger& ledger() const { return ledger_; }
   Ledger& ledger() { return ledger_; }
 

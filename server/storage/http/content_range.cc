@@ -7,7 +7,7 @@
 namespace forebay::storage::http {
 namespace {
 
-// Takes a number and the character after it ('\0': the end) off `text`.
+// Takes a number and the character after it ('\0' at the end) off `text`.
 std::optional<std::uint64_t> TakeNumber(std::string_view* text, char after) {
   std::uint64_t number = 0;
   const char* const end = text->data() + text->size();
@@ -28,8 +28,8 @@ absl::Status Changed() {
       "was replaced or changed since the dataset was indexed");
 }
 
-// Of an answer with all of the object that was asked for a part, or is not the
-// object: its cause, as far as the answer tells.
+// Returns why an answer has all of the object instead of a part, or is not the
+// object, as far as the answer tells.
 absl::Status IgnoresRanges(const Answer& answer) {
   const std::string* const encoding = answer.Header("content-encoding");
   return absl::UnimplementedError(
@@ -43,7 +43,7 @@ bool IsEncoded(const Answer& answer) {
   return answer.Header("content-encoding") != nullptr;
 }
 
-// Of a part of what was compressed for this answer.
+// The error for a part of a body that was compressed for this answer.
 absl::Status CompressesRanges(const Answer& answer) {
   return absl::UnimplementedError(absl::StrCat(
       "the server does not send ranges of it as it is stored, but of it with "
@@ -111,7 +111,7 @@ absl::Status CheckRange(const Answer& answer, const ByteRange& range,
   if (!status.ok()) return status;
   const bool is_longer = answer.failure == Failure::kTooLong;
   if (!is_longer && answer.filled == range.length) return absl::OkStatus();
-  // Compressed for this answer, so that nobody said how long it would be.
+  // Compressed for this answer, so that its length was not known before.
   if (answer.status == 200 && IsEncoded(answer) &&
       answer.Header("content-length") == nullptr)
     return IgnoresRanges(answer);

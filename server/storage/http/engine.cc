@@ -20,7 +20,7 @@ bool GlobalInit() {
   return done;
 }
 
-// What cannot be set is missing when a server shows its certificate.
+// An option that cannot be set shows when a server's certificate is checked.
 void Trust(CURL* easy, const TrustedCertificates& trusted) {
   if (!trusted.file.empty())
     curl_easy_setopt(easy, CURLOPT_CAINFO, trusted.file.c_str());
@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
                     static_cast<long>(options.kept_connections));
   std::unique_ptr<Engine> engine(new Engine(options, multi));
   engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
-  // From here, so that whoever looks finds it by that name.
+  // Named here, so that the thread has its name once Create returns.
   pthread_setname_np(engine->thread_.native_handle(), "forebay-net");
   return engine;
 }
@@ -146,8 +146,8 @@ void Engine::Collect() {
     if (found == transfers_.end()) continue;  // cancelled by one before
     found->second->Conclude(code);
     const std::unique_ptr<Transfer> transfer = Take(id);
-    // A handle whose transfer did not end well keeps some of its state, and may
-    // then refuse to be set up again.
+    // A handle whose transfer failed keeps some of its state, and may then
+    // refuse to be set up again.
     if (code == CURLE_OK)
       idle_.push_back(transfer->easy());
     else
@@ -209,7 +209,7 @@ int Engine::MillisToWait() {
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   const std::int64_t now = clock_->NowNanos();
   if (next <= now) return 0;
-  // Rounded up: not to wake too early and spin.
+  // Rounded up, so as not to wake too early and spin.
   return static_cast<int>(
       std::min((next - now - 1) / 1'000'000 + 1, kMaxWaitMillis));
 }

@@ -23,21 +23,21 @@ class Transfer;
 
 struct EngineOptions {
   int kept_connections = 256;  // open ones that wait for their next request
-  // Tells when the wait ends and timers are due.
+  // Tells when timeouts end and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
   TrustedCertificates trusted = {};
 };
 
 // Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net;
-// connections are kept and used again. A request is made once: who calls
-// retries. Redirects are answers like any other.
+// connections stay open for later requests. The engine makes a request once:
+// the caller retries. Redirects are answers like any other.
 //
-// Post may be called from any thread; everything else only on the engine's own,
-// that is from tasks, timers and `done`s. These must not block. The caller owns
-// the engine; destroying it (on another thread) runs what was posted, drops the
-// timers, and answers the requests that are left with kCancelled. Post, Start,
-// At and Cancel do not block. Errors: Create (INTERNAL, RESOURCE_EXHAUSTED);
-// those of requests are in their answers.
+// Any thread may call Post; only the engine's own calls the rest, from tasks,
+// timers and `done`s, which must not block. The caller owns the engine. Its
+// destruction (on another thread) runs the posted tasks, drops the timers, and
+// answers the requests that are left with kCancelled. Post, Start, At and
+// Cancel do not block. Errors: Create (INTERNAL, RESOURCE_EXHAUSTED); those of
+// requests are in their answers.
 class Engine {
  public:
   using Id = std::uint64_t;
@@ -46,13 +46,13 @@ class Engine {
       const EngineOptions& options = {});
   ~Engine();
 
-  // Runs `task` on the engine's thread, soon; it also looks at the clock anew.
+  // Runs `task` on the engine's thread, soon, and reads the clock anew.
   void Post(std::function<void()> task);
 
-  // Never calls `done` before it returns. What `into` names must last until
+  // Never calls `done` before it returns. The memory of `into` must last until
   // `done`, or until Cancel returns.
   Id Start(Request request);
-  // Gives a request up, if it is still under way: no `done`.
+  // Drops a request, if it is still in flight: no `done`.
   void Cancel(Id id);
   // Runs `task` once the clock shows `nanos`.
   void At(std::int64_t nanos, std::function<void()> task);
@@ -65,13 +65,13 @@ class Engine {
   void Run();
   void RunPosted();
   void RunTimers();
-  // Takes what curl is done with off the books and answers it.
+  // Answers and forgets the transfers that curl is done with.
   void Collect();
   // Answers the requests that have waited too long.
   void GiveUpOverdue();
   void CancelAll();
   void Finish(Id id, Failure failure, std::string reason);
-  // Takes a transfer off the books; its handle is the caller's to keep or end.
+  // Forgets a transfer; the caller keeps or ends its handle.
   std::unique_ptr<Transfer> Take(Id id);
   int MillisToWait();
 

@@ -9,22 +9,23 @@
 namespace forebay::storage::http {
 
 struct HedgeOptions {
-  double share = 0.05;  // second requests, of all requests, at most; > 0
+  double share = 0.05;  // the most second requests per request; > 0
   double burst = 8;     // so many more at a time
-  // A first byte is late after so many times the time that this share of them
-  // takes.
+  // A first byte is late after `lateness` times the `quantile` of all times to
+  // the first byte.
   double quantile = 0.95;
   double lateness = 2;
-  // While too few first bytes have come to know what is usual; and the
-  // shortest.
+  // The delay while too few first bytes have come to know the usual time, and
+  // the shortest delay.
   std::int64_t first_delay_nanos = 1'000'000'000;
   std::int64_t min_delay_nanos = 2'000'000;
-  // None for so long after a server asked for fewer requests.
+  // No second requests for so long after a server asked for fewer requests.
   std::int64_t quiet_nanos = 1'000'000'000;
 };
 
-// Whether, and when, a request is made a second time because the first byte of
-// its answer is late. Source: Dean and Barroso, "The tail at scale", CACM 2013.
+// Decides whether, and when, to make a request a second time because the first
+// byte of its answer is late. Source: Dean and Barroso, "The tail at scale",
+// CACM 2013.
 //
 // Pure: time is an argument, nanoseconds that never run backwards. Not
 // thread-safe; never blocks; no errors.
@@ -32,19 +33,19 @@ class HedgePolicy {
  public:
   explicit HedgePolicy(const HedgeOptions& options = {});
 
-  // A request is made, as a first one.
+  // Counts a first request.
   void OnRequest() { ++requests_; }
   // The first byte of a good answer came so long after the request.
   void OnFirstByte(std::int64_t nanos) { first_bytes_.Add(nanos); }
-  // A server answers that it has too much to do.
+  // A server answered that it is overloaded.
   void OnBusy(std::int64_t now_nanos);
 
-  // A first byte that has not come after this is late.
+  // Returns the time after which a first byte is late.
   std::int64_t DelayNanos() const;
-  // Takes a second request off the budget, if there may be one now.
+  // Takes a second request off the budget; returns false if there may be none.
   bool TryHedge(std::int64_t now_nanos);
 
-  // The usual time to the first byte; 0: not known.
+  // Returns the usual time to the first byte, or 0 if unknown.
   std::int64_t UsualNanos() const { return first_bytes_.Quantile(0.5); }
 
  private:

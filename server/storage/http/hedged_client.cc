@@ -39,7 +39,7 @@ void HedgedClient::Cancel(Id id) {
   if (!held.empty()) Drop(held.mapped().get());
 }
 
-// What a pair's requests call ends with it: they never outlive it.
+// A pair's requests never outlive it, nor do their callbacks.
 Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
   Call call = pair->call;
   Pair* const raw = pair.get();
@@ -70,11 +70,12 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
 
 bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
                           const absl::Status& error) {
-  // It was given up for the other.
+  // It was dropped for the other.
   if (pair->taken.has_value() && pair->taken != side) return true;
   const bool passing = RetryPolicy::MayPass(error);
   if (side == Side::kFirst) return passing && pair->second != 0;
-  // The second one is not made again: what it began, the first one must end.
+  // The second request is not repeated: if it fails, the first one must end the
+  // call.
   const bool began = pair->taken == side;
   if (began && !passing) return false;
   pair->taken.reset();
@@ -110,7 +111,7 @@ void HedgedClient::Watch(const std::shared_ptr<Pair>& pair) {
   SetTimer();
 }
 
-// One timer for all: most answers begin before anybody has to look at them.
+// One timer for all: most answers begin before they are late.
 void HedgedClient::SetTimer() {
   if (timer_set_ || watched_.empty()) return;
   timer_set_ = true;

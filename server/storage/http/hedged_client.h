@@ -15,15 +15,14 @@
 
 namespace forebay::storage::http {
 
-// Makes calls of a Client, and makes those again, beside the first, whose
-// answer does not begin in time: as a HedgePolicy says. The first good answer
-// that begins is taken, and the other request is given up; both have the same
-// memory to write to, and only the one that is taken does.
+// Makes calls of a Client. If an answer does not begin in time, makes the
+// request again beside the first, as a HedgePolicy says. Takes the first good
+// answer that begins, and drops the other request. Both have the same memory,
+// and only the one that is taken writes to it.
 //
-// All of it is used on the engine's thread, where it is destroyed, too, which
-// drops the calls that are left; it may be made on any. The client must outlive
-// it. Never blocks. Errors: those of the client; where both requests fail, the
-// last one's.
+// Used and destroyed on the engine's thread; may be made on any. Destruction
+// drops the calls that are left. The client must outlive it. Never blocks.
+// Errors: those of the client; if both requests fail, the last one's.
 class HedgedClient {
  public:
   using Id = std::uint64_t;
@@ -35,14 +34,14 @@ class HedgedClient {
 
   // `call` without `begins` and `saw`. Never calls `done` before it returns.
   Id Start(Call call);
-  // Gives a call up: no `done`, and nothing writes to its memory any more.
+  // Drops a call: no `done`, and no more writes to its memory.
   void Cancel(Id id);
 
-  // Answers so far, and those that say that the server has too much to do: 429,
-  // 503, and none in time.
+  // Return the number of answers so far, and of those that say that the server
+  // is overloaded: 429, 503, and none in time.
   std::uint64_t answers() const { return answers_; }
   std::uint64_t busy() const { return busy_; }
-  // The usual time to the first byte; 0: not known.
+  // Returns the usual time to the first byte, or 0 if unknown.
   std::int64_t usual_nanos() const { return policy_.UsualNanos(); }
 
  private:
@@ -64,7 +63,7 @@ class HedgedClient {
   bool Take(Pair* pair, Side side);
   void OnDone(const std::shared_ptr<Pair>& pair, Side side,
               absl::StatusOr<Answer> result);
-  // Whether a call goes on though one of its requests has failed.
+  // Returns whether a call goes on after one of its requests failed.
   bool GoesOn(const std::shared_ptr<Pair>& pair, Side side,
               const absl::Status& error);
   void Finish(const std::shared_ptr<Pair>& pair, absl::StatusOr<Answer> result);
@@ -80,7 +79,7 @@ class HedgedClient {
   Id last_id_ = 0;
   std::unordered_map<Id, std::shared_ptr<Pair>> pairs_;
   std::deque<Watched> watched_;  // about in the order in which they are due
-  // Timers ask it whether who set them is still there.
+  // Tells timers whether this object still exists.
   const std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
   bool timer_set_ = false;
   std::uint64_t answers_ = 0;

@@ -11,9 +11,9 @@
 
 namespace forebay::storage::http {
 
-// What plain web servers tell of objects below HttpRoots: whether one is there,
-// and its version; they give no list. `client` must outlive it. Errors as
-// ObjectLister says; INVALID_ARGUMENT also where a server tells no size, or
+// Asks plain web servers about objects below HttpRoots: whether one exists, and
+// its version; they give no list. `client` must outlive it. Errors as
+// ObjectLister says; INVALID_ARGUMENT also if a server tells no size, or
 // nothing by which a change would show.
 class HttpLister final : public ObjectLister {
  public:

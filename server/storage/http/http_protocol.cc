@@ -14,7 +14,7 @@
 namespace forebay::storage::http {
 namespace {
 
-// What tells this version from others; 0: nothing does.
+// Returns the stamp of a version, or 0 if nothing tells it from others.
 std::int64_t StampOf(const Answer& answer) {
   const std::string* tag = answer.Header("etag");
   if (tag == nullptr) tag = answer.Header("last-modified");

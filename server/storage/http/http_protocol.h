@@ -14,9 +14,9 @@
 
 namespace forebay::storage::http {
 
-// Plain web servers: ranged GETs below HttpRoots. A version's stamp is made
-// from the entity tag, else from the date of the last change; it is 0 where a
-// server gives neither, and then the size alone says whether an object changed.
+// The protocol of plain web servers: ranged GETs below HttpRoots. A version's
+// stamp is made from the entity tag, else from the date of the last change. It
+// is 0 if a server gives neither; then the size alone shows a change.
 class HttpProtocol final : public Protocol {
  public:
   absl::StatusOr<Request> Ask(const ReadRequest& read,
@@ -26,9 +26,9 @@ class HttpProtocol final : public Protocol {
   std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const override;
 };
 
-// The version of an object now. Blocks, but not for long once `stop` is
-// requested; not to be called on the engine's thread. Errors as ByteSource
-// says; INVALID_ARGUMENT also where the server does not tell the size;
+// Returns the current version of an object. Blocks, but not for long once
+// `stop` is requested; not to be called on the engine's thread. Errors as
+// ByteSource says; INVALID_ARGUMENT also if the server does not tell the size;
 // CANCELLED.
 absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
                                          std::string_view object,

@@ -10,7 +10,7 @@
 
 namespace forebay::storage::http {
 
-// What a request is for, as servers charge for it.
+// The kinds of requests that servers charge for differently.
 enum class RequestKind { kGet, kList, kOther };
 
 struct RequestCounts {
@@ -23,26 +23,25 @@ struct RequestCounts {
   RequestCounts& operator+=(const RequestCounts& other);
 };
 
-// What a job has asked servers for so far.
+// The requests of a job so far.
 struct JobRequests {
-  std::uint64_t job = 0;  // 0: nobody's in particular
+  std::uint64_t job = 0;  // 0: of no job in particular
   RequestCounts gets;
   RequestCounts lists;
   RequestCounts others;
 };
 
-// The books of all requests, by job. Thread-safe; never blocks for long. No
-// errors.
+// Counts all requests, by job. Thread-safe; never blocks for long. No errors.
 class Ledger {
  public:
   void Book(std::uint64_t job, RequestKind kind, const RequestCounts& counts);
 
-  // Zeros for a job that asked for nothing.
+  // Returns zeros for a job without requests.
   JobRequests Of(std::uint64_t job) const;
-  // All that is booked, in the order of the jobs' numbers.
+  // Returns all counts, in the order of the jobs' numbers.
   std::vector<JobRequests> Snapshot() const;
 
-  // The job ended: what it asked for is job 0's from now on.
+  // The job ended: moves its counts to job 0.
   void Forget(std::uint64_t job);
 
  private:

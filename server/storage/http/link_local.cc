@@ -42,7 +42,7 @@ bool IsLinkLocal(const std::string& host) {
     name = name.substr(1, name.size() - 2);
   name.erase(std::find(name.begin(), name.end(), '%'), name.end());  // zone
   if (name.ends_with('.')) name.pop_back();
-  // In all forms that resolvers take: a proxy looks the name up itself.
+  // Checks all forms that resolvers take: a proxy looks the name up itself.
   in_addr four;
   if (inet_aton(name.c_str(), &four) == 1)
     return IsLinkLocal4(reinterpret_cast<const std::uint8_t*>(&four));

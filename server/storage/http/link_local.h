@@ -5,9 +5,9 @@
 
 namespace forebay::storage::http {
 
-// Whether `host` is an address, with or without brackets, that only the own
-// link reaches, or one at which clouds tell a VM its secrets; or a name of
-// such a server. Thread-safe; asks nobody; never blocks.
+// Returns whether `host` is an address, with or without brackets, that only
+// this link reaches, or one at which clouds tell a VM its secrets; or a name of
+// such a server. Thread-safe. Makes no look-up; never blocks.
 bool IsLinkLocal(const std::string& host);
 
 }  // namespace forebay::storage::http

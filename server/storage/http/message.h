@@ -12,7 +12,7 @@
 
 namespace forebay::storage::http {
 
-// Why no whole answer came.
+// The reason why no whole answer came.
 enum class Failure {
   kNone,
   kInvalid,    // the request cannot be made: a URL that is none
@@ -21,12 +21,12 @@ enum class Failure {
   kTimeout,    // no answer in time
   kStalled,    // the answer began, and then came too slowly
   kLost,       // the connection ended before the answer did
-  kTooLong,    // more than may be held
-  kProtocol,   // what came is no HTTP
+  kTooLong,    // the answer has more bytes than there is room for
+  kProtocol,   // the answer is no HTTP
   kCancelled,  // the engine is going away
 };
 
-// How long to wait, in nanoseconds of the engine's clock.
+// The longest waits, in nanoseconds of the engine's clock.
 struct Timeouts {
   std::int64_t first_byte_nanos = 20'000'000'000;  // connecting included
   // Once the answer has begun, each such time must bring `window_bytes`.
@@ -40,16 +40,17 @@ struct Answer {
   int status = 0;      // 0: none came
   // Names in lower case, in the order in which they came.
   std::vector<std::pair<std::string, std::string>> headers;
-  std::int64_t retry_after_nanos = 0;  // what the server asks for; 0: nothing
+  std::int64_t retry_after_nanos = 0;  // as the server asks; 0: it does not
   std::int64_t first_byte_nanos = 0;   // after the request; 0: none came
-  // What went into Request::into.
+  // Bytes written to Request::into.
   std::uint64_t filled = 0;
   // The body if it went nowhere else; of an error, its first 4 KiB.
   std::string body;
 
   bool IsSuccess() const { return status >= 200 && status < 300; }
 
-  // The value of the first header of this name (in lower case); null: none.
+  // Returns the value of the first header of this name (in lower case), or
+  // null.
   const std::string* Header(std::string_view name) const {
     for (const auto& header : headers)
       if (header.first == name) return &header.second;
@@ -63,22 +64,22 @@ struct Request {
   std::vector<std::string> headers;  // "Name: value"
   std::string body;                  // of POST
   bool direct = false;  // past any proxy that the environment names
-  // Asks no link-local address, such as the metadata server of a VM: for URLs
-  // that others choose.
+  // Refuses link-local addresses, such as the metadata server of a VM: for URLs
+  // that clients choose.
   bool refuse_link_local = false;
   Timeouts timeouts;
 
-  // Where the body of an answer 2xx goes, if it is set: what does not fit is
-  // kTooLong. Else into Answer::body, at most `max_body` bytes.
+  // The memory for the body of an answer 2xx; a longer body is kTooLong. If
+  // empty, the body goes to Answer::body, at most `max_body` bytes.
   absl::Span<std::uint8_t> into;
   std::uint64_t max_body = 1 << 20;
 
-  // Grows by what is written to `into`, as it comes. May be null; must last as
+  // Counts the bytes written to `into`, as they come. May be null; must last as
   // long as `into`.
   std::uint64_t* arrived = nullptr;
 
-  // Called when an answer 2xx begins, before anything is written to `into`;
-  // false gives the request up as kCancelled. May be empty. May call nothing of
+  // Called when an answer 2xx begins, before any write to `into`; if it returns
+  // false, the request ends as kCancelled. May be empty. May call nothing of
   // the engine but Post.
   std::function<bool()> begins;
   // Called once.

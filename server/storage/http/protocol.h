@@ -16,30 +16,30 @@ struct ByteRange {
   std::uint64_t length = 0;
 };
 
-// How a kind of server is asked for ranges of objects, and what its answers
-// must say. Immutable, thread-safe; the caller owns it. Never blocks. Errors
+// Makes the requests for ranges of objects of a kind of server, and checks its
+// answers. Thread-safe and immutable; the caller owns it. Never blocks. Errors
 // give the reason and leave the object's name to the caller.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // Asks for a range of the object that `read` names. INVALID_ARGUMENT: a root
-  // of another kind, a name that no object can have.
+  // Returns the request for a range of the object that `read` names.
+  // INVALID_ARGUMENT: a root of another kind, a name that no object can have.
   virtual absl::StatusOr<Request> Ask(const ReadRequest& read,
                                       const ByteRange& range) const = 0;
 
-  // Whether an answer of success brought that range of that version of the
-  // object: OK, FAILED_PRECONDITION (another version), UNAVAILABLE or DATA_LOSS
-  // (another try may do better).
+  // Checks that an answer of success has that range of that version of the
+  // object. Errors: FAILED_PRECONDITION (another version), UNAVAILABLE or
+  // DATA_LOSS (another try may do better).
   virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
                              const Answer& answer) const = 0;
 
-  // What an error of ErrorOf means for such a read; has the same code.
+  // Explains an error of ErrorOf for such a read; keeps its code.
   virtual absl::Status Explain(const absl::Status& error) const {
     return error;
   }
 
-  // The CRC32C of the whole object, where the answer tells.
+  // Returns the CRC32C of the whole object, if the answer tells it.
   virtual std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const = 0;
 };
 

@@ -25,36 +25,35 @@ namespace forebay::storage::http {
 
 struct RangedSourceOptions {
   int concurrency = 256;  // requests at once, at most; at least 1
-  // Longer reads are made in several requests at once.
+  // A longer read makes several requests at once.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
-  // No more are made while so many bytes are to come.
+  // The source makes no more requests while so many bytes are to come.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
   Timeouts timeouts = {};
   HedgeOptions hedge = {};
 };
 
-// How a source does at present.
+// The current state of a source.
 struct RangedSourceState {
-  int concurrency = 0;        // requests at once that it found to be best
-  std::size_t in_flight = 0;  // requests that are under way or tried again
+  int concurrency = 0;        // the requests at once that it found to be best
+  std::size_t in_flight = 0;  // requests that are in flight or repeated
   std::size_t waiting = 0;    // for their turn
-  // What one costs beside its bytes, in bytes.
+  // The cost of a request beside its bytes, in bytes.
   std::int64_t request_cost = 0;
 };
 
-// Reads objects over HTTP as a Protocol asks for them, as many at once as turn
-// out to get the most bytes a second. Jobs share the requests by weight, by
-// bytes and what a request costs besides (which is measured), within their
-// caps; within a job the most urgent goes first. A request whose answer does
-// not begin in time is made once more, beside the first. What came whole is
-// compared with its CRC32C, where the server tells that, and read again when it
-// differs.
+// Reads objects over HTTP by the requests of a Protocol, as many at once as get
+// the most bytes a second. Jobs share the requests by weight, within their
+// caps. A request counts by its bytes and by its cost besides, which is
+// measured; within a job the most urgent goes first. If an answer does not
+// begin in time, the source makes the request once more, beside the first. It
+// compares whole objects with their CRC32C, if the server tells that, and reads
+// them again if it differs.
 //
-// Thread-safe. `client`, `protocol` and `authorizer` (which may be null) must
-// outlive it; bytes that it gave may outlive it. Destruction, on another thread
-// than the engine's, fails the reads that are left with CANCELLED. Read does
-// not block. Errors as ByteSource says. Each `done` is called on the engine's
-// thread.
+// Thread-safe; calls each `done` on the engine's thread. `client`, `protocol`
+// and `authorizer` (which may be null) must outlive it; bytes that it gave may
+// outlive it. Destruction, on another thread than the engine's, fails the reads
+// that are left with CANCELLED. Read does not block. Errors as ByteSource says.
 class RangedSource final : public ByteSource, public schedule::JobShares {
  public:
   RangedSource(Client* client, const Protocol* protocol,
@@ -72,7 +71,7 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   RangedSourceState State();
 
  private:
-  // A read under way, in one part or several. Its parts are counted, not kept.
+  // A read in flight, in one part or several.
   struct Reading;
   struct Part {
     std::shared_ptr<Reading> reading;
@@ -85,15 +84,15 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   void Enqueue(const std::shared_ptr<Reading>& reading);
   void Join(Queue::Id part, const ReadPurpose& purpose);
   void Dispatch();
-  // How many requests may be under way is looked at now and then.
+  // Makes Tune run now and then.
   void SetTimer();
-  // Dispatches again when caps let more through.
+  // Makes Dispatch run when caps let more through.
   void WakeForCaps();
   std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
   void Tune();
-  // What a part costs, as far as is known now.
+  // Returns the cost of a part, as measured so far.
   schedule::Load LoadOf(const ByteRange& range) const;
-  // A part is under way no longer.
+  // A part is in flight no longer.
   void Leave(const Queue::Popped& part, const schedule::Load& actual);
   void StartPart(const Queue::Popped& part);
   void OnPart(const Queue::Popped& part, const absl::StatusOr<Answer>& answer);
@@ -106,7 +105,7 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   const Protocol* const protocol_;
   Authorizer* const authorizer_;
   const RangedSourceOptions options_;
-  // All of this is touched on the engine's thread alone.
+  // Only the engine's thread uses these.
   Queue queue_;
   std::unordered_set<std::shared_ptr<Reading>> readings_;
   std::unordered_map<std::uint64_t, Reading*> tickets_;  // of readings_
@@ -118,7 +117,7 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   bool starved_ = false;       // since the tuner looked
   bool timer_set_ = false;
   std::int64_t caps_wake_at_ = INT64_MAX;
-  // Timers ask it whether the source is still there.
+  // Tells timers whether the source still exists.
   std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };
 

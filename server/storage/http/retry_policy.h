@@ -11,21 +11,21 @@ namespace forebay::storage::http {
 
 struct RetryOptions {
   int attempts = 12;  // of one call, the first included
-  // Before retry n at most first * 2^(n - 1), and never more than `max`.
+  // The delay before retry n is at most first * 2^(n - 1), and at most `max`.
   std::int64_t first_delay_nanos = 200'000'000;
   std::int64_t max_delay_nanos = 30'000'000'000;
   // The longest that a server may ask us to wait.
   std::int64_t max_asked_nanos = 120'000'000'000;
-  // Of all calls together: retries beyond these are put off, and given up where
-  // the line is longer than `max_delay_nanos`.
+  // For all calls together: retries beyond these wait, and end where they would
+  // wait longer than `max_delay_nanos`.
   double retries_per_second = 50;
   double retry_burst = 100;
 };
 
-// Whether, and when, a call that failed is tried again: full-jitter exponential
-// back-off within one budget for the host, which keeps retries from burying a
-// server that is slow already. Source: Brooker, "Exponential backoff and
-// jitter", AWS Architecture Blog, 2015.
+// Decides whether, and when, to repeat a call that failed: full-jitter
+// exponential back-off within one budget for the host, so that retries do not
+// overload a slow server. Source: Brooker, "Exponential backoff and jitter",
+// AWS Architecture Blog, 2015.
 //
 // Pure: time is an argument, randomness comes from the seed and the number of
 // the call. Not thread-safe; never blocks; no errors.
@@ -34,14 +34,14 @@ class RetryPolicy {
   RetryPolicy(const RetryOptions& options, std::uint64_t seed,
               std::int64_t now_nanos);
 
-  // Whether a fault may pass, after `attempts` with the same one: UNAVAILABLE
-  // and DATA_LOSS may; UNIMPLEMENTED, which one of several servers behind a
-  // name may answer, is believed the sixth time.
+  // Returns whether a fault may pass, after `attempts` with the same one.
+  // UNAVAILABLE and DATA_LOSS may. UNIMPLEMENTED, which one of several servers
+  // behind a name may answer, may until the sixth time.
   static bool MayPass(const absl::Status& error, int attempts = 1);
 
-  // When the next attempt may begin, after `attempts` (1 or more) of the call
-  // `call` have failed; nullopt: never. The server asks to wait for
-  // `asked_nanos` or more (0: does not).
+  // Returns when the next attempt may begin, after `attempts` (1 or more) of
+  // the call `call` have failed; nullopt if never. The server asks to wait for
+  // `asked_nanos` or more (0: it does not ask).
   std::optional<std::int64_t> NextAttempt(std::uint64_t call, int attempts,
                                           std::int64_t asked_nanos,
                                           std::int64_t now_nanos);

@@ -12,7 +12,7 @@ namespace forebay::storage::http {
 namespace {
 
 constexpr std::size_t kErrorBodyBytes = 4096;
-// What an error may say before the connection is dropped rather than drained.
+// The longest body of an error that is read; longer ones end the connection.
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
 constexpr long kReceiveBytes = 256 << 10;
@@ -90,7 +90,7 @@ void Transfer::SetUp() {
         static_cast<curl_off_t>(request_.body.size()));
     set(CURLOPT_POSTFIELDS, request_.body.c_str());
   }
-  // No round trip to ask whether the body may come.
+  // Sends the body without a round trip to ask for permission.
   if (request_.method == "POST") request_.headers.emplace_back("Expect:");
   for (const std::string& header : request_.headers) {
     curl_slist* const longer = curl_slist_append(headers_, header.c_str());
@@ -123,12 +123,12 @@ void Transfer::Conclude(CURLcode code) {
       std::clamp<std::int64_t>(seconds, 0, kMaxRetryAfterSeconds) *
       1'000'000'000;
   if (!set_up_) code = CURLE_OUT_OF_MEMORY;
-  // A callback that gave up has said why.
+  // A callback that ended the transfer has set the reason.
   if (code == CURLE_OK || answer_.failure != Failure::kNone) return;
   answer_.failure = FailureOf(code);
   long asked = 0;
   curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &asked);
-  // What answers so speaks a protocol that curl has no name for.
+  // Such a server speaks a protocol that curl has no name for.
   if (code == CURLE_UNSUPPORTED_PROTOCOL && asked > 0)
     answer_.failure = Failure::kProtocol;
   answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
@@ -150,8 +150,8 @@ void Transfer::Deliver() {
   if (done) done(std::move(answer_));
 }
 
-// Lines of one answer; an interim one (1xx) is forgotten when the next begins,
-// and trailers say nothing.
+// Collects the lines of one answer. Forgets an interim answer (1xx) when the
+// next begins, and ignores trailers.
 bool Transfer::OnHeader(std::string_view line) {
   if (!begun_) {
     begun_ = true;
@@ -210,7 +210,7 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
   return size;
 }
 
-// Whatever its name was: kept connections, too, are looked at.
+// Checks the address, whatever its name was; reused connections too.
 bool Transfer::MayAsk(const char* address) {
   if (!IsLinkLocal(address)) return true;
   GiveUp(Failure::kInvalid,

@@ -13,12 +13,12 @@
 
 namespace forebay::storage::http {
 
-// One request on its way: what curl is told, and what it brings. Not
-// thread-safe; owns its headers, not the handle. Never blocks. What fails is
-// told in the answer.
+// One request in flight: sets curl up, and collects the answer. Not
+// thread-safe. Owns its headers, not the handle. Never blocks. Errors are in
+// the answer.
 class Transfer {
  public:
-  // Sets `easy`, which is fresh or reset, up; `id` is for who finds it again.
+  // Sets up `easy`, which is fresh or reset; `id` names the transfer.
   Transfer(std::uint64_t id, Request request, CURL* easy,
            const base::Clock& clock);
   ~Transfer();
@@ -28,16 +28,17 @@ class Transfer {
   std::uint64_t id() const { return id_; }
   CURL* easy() const { return easy_; }
 
-  // When timeouts ends if nothing comes until then; moves the window on.
+  // Returns when the transfer times out if nothing comes until then; moves the
+  // window on.
   std::int64_t OverdueAt(std::int64_t now_nanos);
-  // Timeouts does not end before, whatever comes.
+  // Returns a time before which the transfer does not time out, whatever comes.
   std::int64_t LookAt(std::int64_t now_nanos);
 
-  // Curl is done with it.
+  // Fills in the answer when curl is done.
   void Conclude(CURLcode code);
-  // It is given up.
+  // Fills in the answer of a transfer that the engine drops.
   void GiveUp(Failure failure, std::string reason);
-  // Whether the answer has begun.
+  // Returns whether the answer has begun.
   bool begun() const { return begun_; }
 
   // Calls `done`; the last call.
@@ -67,7 +68,7 @@ class Transfer {
   bool headers_done_ = false;
   bool set_up_ = true;
   std::uint64_t received_ = 0;  // bytes of body
-  std::int64_t window_nanos_;   // when the window of timeouts began
+  std::int64_t window_nanos_;   // when the timeout's window began
   std::uint64_t window_received_ = 0;
 };
 

@@ -6,8 +6,8 @@
 
 namespace forebay::storage::http {
 
-// Where the certificates lie of those whom TLS trusts; "": where libcurl looks
-// by itself. Value type.
+// Where the certificates that TLS trusts lie; "" for the place where libcurl
+// looks by itself. Value type.
 struct TrustedCertificates {
   std::string file;       // all of them, in PEM
   std::string directory;  // one each, by the hash of its name
@@ -15,7 +15,7 @@ struct TrustedCertificates {
   bool operator==(const TrustedCertificates&) const = default;
 };
 
-// What a lookup asks of the process; tests answer themselves.
+// The parts of the process that a look-up uses; tests replace them.
 struct CertificatesEnvironment {
   std::string file;       // SSL_CERT_FILE, as OpenSSL's own programs have
   std::string directory;  // SSL_CERT_DIR
@@ -25,9 +25,9 @@ struct CertificatesEnvironment {
   static CertificatesEnvironment OfProcess();
 };
 
-// The variables' places where one is set; else libcurl's own if it is there;
-// else the first of those where distributions keep them. A program that runs on
-// other hosts than the one that has built it cannot know before.
+// Returns the variables' places if one is set, else libcurl's own if it exists,
+// else the first place where distributions keep them. A program that runs on
+// other hosts than the one that built it cannot know the place before.
 TrustedCertificates FindTrustedCertificates(
     const CertificatesEnvironment& environment);
 

@@ -16,7 +16,7 @@ struct UrlDeleter {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
 
-// One part of a URL; "" if it has none.
+// Returns one part of a URL, or "" if it has none.
 std::string PartOf(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";

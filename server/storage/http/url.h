@@ -8,23 +8,22 @@
 
 namespace forebay::storage::http {
 
-// `text` as one component of a URL: all but letters, digits and -._~ become
-// %XX, "/" too.
+// Returns `text` as one component of a URL: all but letters, digits and -._~
+// become %XX, "/" too.
 std::string EscapeComponent(std::string_view text);
 
-// `path` with each component escaped and its slashes kept.
+// Returns `path` with each component escaped and its slashes kept.
 std::string EscapePath(std::string_view path);
 
-// `url` without slashes at its end, if it is one to which paths can be
-// appended: http or https, a host, no user, query or fragment. INVALID_ARGUMENT
-// names it.
+// Returns `url` without slashes at its end, if paths can be appended to it:
+// http or https, a host, no user, query or fragment. INVALID_ARGUMENT names it.
 absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 
-// The host of such a URL.
+// Returns the host of such a URL.
 std::string HostOf(const std::string& base_url);
 
-// The path that a file:// URL names. INVALID_ARGUMENT: it is no such URL, or
-// names another host; names it.
+// Returns the path that a file:// URL names. INVALID_ARGUMENT names the URL: it
+// is no such URL, or names another host.
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url);
 
 }  // namespace forebay::storage::http

@@ -12,23 +12,23 @@ namespace forebay::storage::local {
 
 enum class FileType { kRegular, kDirectory, kOther };
 
-// What a scan keeps of a file.
+// The facts of a file that a scan keeps.
 struct FileStat {
   FileType type = FileType::kOther;
   std::uint64_t size = 0;  // bytes
   std::int64_t mtime_nanos = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  // Where who looked at the file knows its file system.
+  // Empty unless the file's file system was looked at too.
   Revision revision = {};
 
-  // What a read of this file is checked against.
+  // Returns the version that a read of this file must find.
   ObjectVersion version() const { return {size, mtime_nanos, revision}; }
 };
 
 FileStat ToFileStat(const struct stat& stat);
 
-// "FIFO", "directory" and so on, for people; `mode` as in struct stat.
+// Returns "FIFO", "directory" and so on, for people; `mode` as in struct stat.
 std::string_view FileTypeName(mode_t mode);
 
 }  // namespace forebay::storage::local

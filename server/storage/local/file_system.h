@@ -13,9 +13,9 @@
 
 namespace forebay::storage::local {
 
-// The system calls of a read, so that tests can make them fail. Thread-safe;
-// the caller owns it; all may block for the disk. Stat and Pread say errors as
-// the kernel does: minus errno.
+// The system calls of a read, so that tests can make them fail. Thread-safe.
+// The caller owns it. All may block for the disk. Errors of Stat and Pread are
+// minus errno, as the kernel's.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -26,7 +26,7 @@ class FileSystem {
   virtual ssize_t Pread(int fd, void* buffer, std::size_t length,
                         off_t offset) = 0;
 
-  // The real one; lives as long as the process.
+  // Returns the real one, which lives as long as the process.
   static FileSystem* System();
 };
 

@@ -27,18 +27,17 @@ struct ExtraRoot {
 };
 
 // A directory that a client opened, and all that lies beneath it. The client's
-// descriptors are the capabilities: nothing outside of them is ever opened,
-// whatever paths and links say. A link that leaves the directory is followed
-// where it leads beneath an extra root, or back beneath the directory itself by
-// its absolute path.
+// descriptors are the capabilities: this class opens nothing outside of them,
+// whatever paths and links say. It follows a link that leaves the directory
+// only beneath an extra root, or back beneath the directory itself by its
+// absolute path.
 //
-// Thread-safe and immutable, but for what it learns of file systems that are
-// mounted beneath it. Owns its descriptors. All calls may block for the
-// disk, except Supported, uri and what says nothing of it; none waits for
-// the other end of a FIFO. Errors of all calls name the path: NOT_FOUND,
-// PERMISSION_DENIED (by the file system, or because a link leads outside),
-// INVALID_ARGUMENT (not that type of file; a loop of links), UNAVAILABLE
-// (anything else, which may pass).
+// Thread-safe and immutable, except that it learns the file systems that are
+// mounted beneath it. Owns its descriptors. All calls may block for the disk,
+// except Supported and the accessors; none waits for the other end of a FIFO.
+// Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file
+// system, or because a link leads outside), INVALID_ARGUMENT (not that type of
+// file; a loop of links), UNAVAILABLE (anything else, which may pass).
 //
 // Paths are relative to the root, "" is the root itself.
 class LocalRoot final : public Root {
@@ -50,60 +49,60 @@ class LocalRoot final : public Root {
       base::Fd directory, std::string uri,
       std::vector<ExtraRoot> extra_roots = {});
 
-  // Whether this process may open files so at all. UNAVAILABLE: it may not;
+  // Returns whether this process may open files so at all. UNAVAILABLE if not;
   // says why.
   static absl::Status Supported();
 
   const std::string& uri() const override { return uri_; }
-  // By the directories themselves and the paths by which links name them.
+  // Made of the directories themselves and the paths by which links name them.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // Waits for a disk, briefly, where the kernel has forgotten the file. Never
-  // true where the file may belong to another host, or to a file system of
-  // which none was opened yet.
+  // Waits for a disk, briefly, if the kernel has forgotten the file. Never true
+  // if the file may belong to another host, or to a file system of which no
+  // file was opened yet.
   bool StillHas(const std::string& object,
                 const ObjectVersion& version) const override;
-  // Of directories that all lie on network file systems: by where those come
-  // from, for the numbers of devices are given out anew whenever a host starts.
+  // Null unless all directories lie on network file systems. Made of the
+  // sources of those, because devices get new numbers whenever a host starts.
   std::shared_ptr<const std::string> lasting_identity() const override {
     return lasting_identity_;
   }
 
-  // Opens for reading. What was opened need not be a regular file: look before
+  // Opens a file for reading. It need not be a regular file: check before
   // reading; reads do not block for a peer.
   absl::StatusOr<base::Fd> Open(std::string_view path) const;
 
-  // For who opens files itself, beneath `directory` and in this way, as long as
-  // that gives no EXDEV: a link that leaves is for Open.
+  // For callers that open files themselves, beneath `directory` and as
+  // HowToRead says. On EXDEV, a link leaves the directory: then call Open.
   int directory() const { return roots_.front().directory.get(); }
-  // Whether its file system is a disk of this host, or its memory: to open a
-  // file whose name is known waits for nobody then.
+  // Returns whether its file system is a disk or memory of this host: then
+  // opening a file never waits for another host.
   bool on_this_host() const { return own_device_.parts.ctime; }
   static const open_how& HowToRead();
 
-  // The part of an absolute path that is this directory, by whatever name this
-  // process finds it; "" if there is none. Opens nothing.
+  // Returns the part of an absolute path that is this directory, by whatever
+  // name this process finds it, or "" if there is none. Opens nothing.
   std::string NameIn(const std::string& absolute) const;
 
-  // Opens for listing.
+  // Opens a directory for listing.
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
 
-  // What a file that was opened beneath the root, and has that stat, is told
-  // apart by.
+  // Returns the revision of a file that was opened beneath the root and has
+  // that stat.
   Revision RevisionOfOpen(int file, const struct stat& stat) const;
 
-  // Links followed; with the revision.
+  // Follows links; includes the revision.
   absl::StatusOr<FileStat> Stat(std::string_view path) const;
 
-  // Stat of the entry `name` (one component) of the directory `path`, open as
-  // `directory`: the same, but one system call where it is no link, and then
-  // without the revision.
+  // Like Stat, of the entry `name` (one component) of the directory `path`,
+  // open as `directory`. If the entry is no link, it makes one system call and
+  // leaves the revision out.
   absl::StatusOr<FileStat> StatEntry(int directory, std::string_view path,
                                      std::string_view name) const;
 
  private:
-  // That the directory itself lies on.
+  // The device that the directory itself lies on.
   struct OwnDevice {
     std::uint64_t number = 0;
     RevisionParts parts;

@@ -7,27 +7,27 @@
 
 namespace forebay::storage::local {
 
-// What a mounted file system is, and where its files are.
+// The type of a mounted file system, and where its files are.
 struct Mount {
   std::string type;    // "nfs4"
   std::string source;  // "server:/export"
 };
 
-// What lies on the device "major:minor", by the text of a /proc/PID/mountinfo;
-// of several mounts of it, that whose source comes first in the alphabet: the
-// same one, in whichever order they were made. Nullopt: there is none. Source:
-// proc(5).
+// Returns the mount of the device "major:minor" in the text of a
+// /proc/PID/mountinfo. Of several, returns the one whose source comes first in
+// the alphabet, in whichever order they were made. Returns nullopt if there is
+// none. Source: proc(5).
 std::optional<Mount> FindMount(std::string_view mountinfo,
                                std::string_view device);
 
-// Whether its files lie on other hosts, and what it says of its source means
-// the same ones always. That leaves out what is mounted through FUSE: there a
-// source may be any word, and numbers of files change with each mount.
+// Returns whether its files lie on other hosts, and its source always names the
+// same files. That excludes mounts through FUSE: their source may be any word,
+// and the numbers of files change with each mount.
 bool IsNetworkFileSystem(const Mount& mount);
 
-// The one that an open directory lies in; who opened it may know it by another
-// mount of its own. Nullopt: this process has no such mount. Blocks for /proc
-// alone.
+// Returns the mount that an open directory lies in; the process that opened it
+// may know another. Returns nullopt if this process has no such mount. Blocks
+// for /proc alone.
 std::optional<Mount> MountOf(int directory);
 
 }  // namespace forebay::storage::local

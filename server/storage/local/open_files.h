@@ -17,13 +17,13 @@
 
 namespace forebay::storage::local {
 
-// Files that are read in parts, such as shards: they stay open from one read to
-// the next, and the ring knows them by number, which spares the kernel looking
-// them up. The least recently used makes way; one that is being read stays.
+// Keeps files open that are read in parts, such as shards. The ring knows them
+// by number, which spares the kernel a look-up. When full, closes the least
+// recently used file that no read uses.
 //
 // Belongs to the ring's thread. The ring outlives it, and it outlives the reads
-// that it shares its files with. Never blocks. No errors: what cannot be kept
-// is not.
+// that share its files. Never blocks. No errors: a file that cannot stay open
+// is opened again.
 class OpenFiles {
  public:
   struct File {
@@ -32,16 +32,16 @@ class OpenFiles {
     std::optional<unsigned> number = std::nullopt;  // in the ring
   };
 
-  // At most `most`, those that are still read after they made way left out.
+  // Keeps at most `most` files, not counting those still read after Drop.
   OpenFiles(Ring* ring, std::size_t most);
 
-  // Null if it is not open.
+  // Returns null if the file is not open.
   std::shared_ptr<const File> Find(const ReadRequest& request);
-  // Replaces what was kept for the same object.
+  // Keeps the file open, in place of any other of the same object.
   std::shared_ptr<const File> Keep(const ReadRequest& request, File file);
-  // It is not what its name stands for any more.
+  // Closes the object's file: another has its name.
   void Drop(const ReadRequest& request);
-  // Closes the files of roots that nobody uses any more.
+  // Closes the files of roots that are gone.
   void DropOrphans();
 
   std::size_t size() const { return entries_.size(); }

@@ -3,14 +3,15 @@
 
 namespace forebay::storage::local {
 
-// Whether the page cache is worth asking: it is as long as it holds some of
-// what is read, and now and then besides, since that may change. To ask for
-// what it does not hold is not free: the kernel then reads it into the cache.
+// Decides whether a read asks the page cache: while the cache holds some of the
+// bytes that are read, and now and then besides, since that may change. Asking
+// for other bytes is not free: the kernel then reads them into the cache.
 //
 // Pure; not thread-safe. No errors.
 class PageCacheHitRate {
  public:
-  // Whether to ask for the next read; then Saw tells what came of it.
+  // Returns whether the next read asks the cache; if so, call Saw with the
+  // result.
   bool Ask() {
     if (held_ >= kWorthwhile) return true;
     skipped_ = (skipped_ + 1) % kSkips;

@@ -11,24 +11,25 @@
 
 namespace forebay::storage::local {
 
-// Decides which reads go through the page cache. As long as it has room for all
-// that is read, all of them: the next epoch then finds it there. What does not
-// fit would only push itself out, and everybody else's files with it: that is
-// read past the cache, but where the cache turns out to hold some of it.
+// Decides which reads go through the page cache. While the cache has room for
+// all bytes that are read, all reads do: the next epoch then finds them there.
+// A larger working set would only push out itself and all other files, so it is
+// read past the cache, unless the cache turns out to hold some of it.
 //
-// Not thread-safe; owns nothing of the reads. `room` is asked now and then; the
-// rest never blocks. No errors.
+// Not thread-safe. Owns nothing of the reads. Calls `room` now and then; never
+// blocks otherwise. No errors.
 class PageCacheUse {
  public:
-  // `room` tells how many bytes of files the page cache can hold.
+  // `room` returns how many bytes of files the page cache can hold.
   explicit PageCacheUse(std::function<std::uint64_t()> room)
       : room_(std::move(room)) {}
 
-  // Takes notice of a read that is to come: whether it goes through the cache.
+  // Notes a coming read. Returns whether it goes through the cache.
   bool Wants(const ReadRequest& request);
-  // A read of `job` through the cache found all of its bytes there, or not.
+  // Notes whether a read of `job` through the cache found all of its bytes
+  // there.
   void Saw(std::uint64_t job, bool held);
-  // A job has ended: what others still read is learnt again.
+  // A job has ended: estimates the working set of the others anew.
   void Forget(std::uint64_t job);
 
  private:

@@ -14,29 +14,29 @@
 
 namespace forebay::storage::local {
 
-// Page-aligned buffers for reads past the page cache. They are cut from one
-// piece of memory, which a ring can register with the kernel as a whole; when
-// that is spent, as it soon is where bytes are kept for long, each is mapped on
-// its own. Of those some are kept for the next reads of the same length: what
-// was mapped before need not be cleared once more.
+// Page-aligned buffers for reads past the page cache. The pool cuts them from
+// one piece of memory, which a ring can register with the kernel as a whole.
+// When the piece is used up, as it soon is if bytes are held for long, it maps
+// each on its own. It keeps some of these for reads of the same length: the
+// kernel need not clear them again.
 //
 // Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
-// Take gives null where memory is spent.
+// Take returns null if there is no memory.
 class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
-  // With `bytes` in one piece: whole pages, touched only when used. Keeps at
-  // most `spare_bytes` of what was mapped beside it.
+  // Maps `bytes` in one piece: whole pages, touched only when used. Keeps at
+  // most `spare_bytes` of the buffers mapped beside it.
   explicit PagePool(std::size_t bytes, std::size_t spare_bytes = 0);
   ~PagePool();
 
-  // At least `length` bytes, and less than a page more, with any content.
+  // Returns at least `length` bytes, less than a page more, with any content.
   std::shared_ptr<std::uint8_t> Take(std::size_t length);
 
-  // The piece; empty where there was no memory for it.
+  // Returns the piece; empty if there was no memory for it.
   absl::Span<std::uint8_t> piece() const { return piece_; }
-  // Bytes of it that are free.
+  // Returns the free bytes of the piece.
   std::size_t free() const;
-  // Bytes that are kept beside it.
+  // Returns the bytes that are kept beside the piece.
   std::size_t spare() const;
 
  private:

@@ -10,18 +10,18 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
 
-// What holds for a read of a local file by whichever way it is read.
+// The rules for reads of local files, for all sources that make them.
 namespace forebay::storage::local {
 
-// The directory that the request names. INVALID_ARGUMENT: it is no LocalRoot.
+// Returns the request's root. INVALID_ARGUMENT: it is no LocalRoot.
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 
 // INVALID_ARGUMENT: the range lies outside the version asked for.
 absl::Status CheckRange(const ReadRequest& request);
 
-// The revision of what was opened, whose stat that is. INVALID_ARGUMENT: it is
-// no regular file. FAILED_PRECONDITION: it is not the version asked for.
-// ABORTED: it is, but for its ctime.
+// Returns the revision of an open file that has that stat. INVALID_ARGUMENT: it
+// is no regular file. FAILED_PRECONDITION: it is not the version asked for.
+// ABORTED: it is, except for its ctime.
 absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                                       const ReadRequest& request, int file,
                                       const struct stat& stat);
@@ -29,7 +29,7 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
 // DATA_LOSS: the file gave only `filled` bytes of the range.
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled);
 
-// CANCELLED: the source goes before it came to this read.
+// CANCELLED: the source ends before it has begun this read.
 absl::Status ShuttingDown(const ReadRequest& request);
 
 }  // namespace forebay::storage::local

@@ -13,7 +13,7 @@
 
 namespace forebay::storage::local {
 
-// Which of a file's marks a file system keeps true, from one mount to the next.
+// The parts of a revision that a file system keeps from one mount to the next.
 struct RevisionParts {
   bool inode = false;
   bool ctime = false;
@@ -21,27 +21,27 @@ struct RevisionParts {
   bool operator==(const RevisionParts&) const = default;
 };
 
-// By its magic number, as statfs(2) tells it: inode and ctime on ext2 to ext4,
-// xfs, btrfs, f2fs and tmpfs; the inode on NFS, whose clients keep times for a
-// while; neither on others, such as those mounted through FUSE, which number
-// files anew.
+// Returns the parts for a file system's magic number, as statfs(2) tells it:
+// inode and ctime on ext2 to ext4, xfs, btrfs, f2fs and tmpfs; the inode on
+// NFS, whose clients cache times for a while; neither on others, such as those
+// mounted through FUSE, which number files anew.
 RevisionParts RevisionPartsOf(std::uint64_t magic);
 
-// Nanoseconds since the epoch. Unsigned in between: a file's time may be any
-// number, and only has to be compared.
+// Returns nanoseconds since the epoch. Computed unsigned: a file's time may be
+// any number, and is only compared.
 std::int64_t NanosOf(const timespec& time);
 
-// What a file with that stat is told apart by.
+// Returns the revision of a file with that stat.
 Revision RevisionOf(const struct stat& stat, const RevisionParts& parts);
 
-// The file systems that lie beneath a directory, by the devices that their
-// files say. Thread-safe; never forgets. Learn makes one system call for a
-// device that is new. No errors: nothing is told of what cannot be asked.
+// The revision parts of the file systems beneath a directory, by the devices of
+// their files. Thread-safe; never forgets. Learn makes one system call for a
+// new device. No errors: a file system that cannot be asked has no parts.
 class RevisionPartsByDevice {
  public:
-  // Of a file that is open.
+  // Returns the parts of the device of an open file.
   RevisionParts Learn(int file, std::uint64_t device);
-  // Nullopt: no file of the device was learned.
+  // Returns nullopt if Learn has seen no file of the device.
   std::optional<RevisionParts> Find(std::uint64_t device) const;
 
  private:

@@ -15,27 +15,27 @@
 namespace forebay::storage::local {
 
 // A ring of the kernel's io_uring, with the operations that reading files
-// takes. Operations are prepared one by one, and submitted together.
+// takes. The caller prepares operations one by one, and submits them together.
 //
-// Enable, and all calls from then on, belong to one thread; destruction may
-// come from any thread when that one is done. The caller sees to it that no
-// more operations are under way than the ring was made for, and keeps what they
-// refer to until they complete: buffers, descriptors, and until the Submit also
-// paths. Only Submit blocks. Errors: UNAVAILABLE (no ring may be made here, or
-// this kernel's lacks an operation), in one sentence.
+// Enable, and all calls after it, belong to one thread; any thread may destroy
+// the ring when that one is done. The caller has no more operations in flight
+// than the ring was made for. It keeps buffers and descriptors until their
+// operations complete, and paths until the Submit. Only Submit blocks. Errors:
+// UNAVAILABLE (no ring may be made here, or this kernel's lacks an operation),
+// in one sentence.
 class Ring {
  public:
-  // `entries` operations at once. Enable comes next.
+  // Makes a ring for `entries` operations at once. Call Enable next.
   static absl::StatusOr<std::unique_ptr<Ring>> Create(unsigned entries);
 
-  // Whether a ring works here: makes one, and has it do nothing once.
+  // Returns whether a ring works here: makes one, and has it do nothing once.
   static absl::Status Probe();
 
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Says that the thread that calls is the one.
+  // Makes the calling thread the ring's one thread.
   absl::Status Enable();
 
   // Completes with the descriptor. `how` is copied by the Submit.
@@ -52,31 +52,31 @@ class Ring {
   void Read(std::uint64_t id, File file, void* buffer, std::size_t length,
             std::uint64_t offset);
 
-  // The same, into registered memory.
+  // Like Read, into registered memory.
   void ReadFixed(std::uint64_t id, File file, void* buffer, std::size_t length,
                  std::uint64_t offset);
 
-  // Makes room for so many registered files, numbered from 0: the kernel need
-  // not look them up at each read. How many; 0 where it cannot do so. Once at
-  // most.
+  // Makes room for `count` registered files, numbered from 0: the kernel need
+  // not look them up at each read. Returns how many, or 0 if it cannot do so.
+  // Call it once at most.
   std::size_t ReserveFiles(std::size_t count);
-  // Whether `number` now stands for the file.
+  // Returns whether `number` now stands for the file.
   bool RegisterFile(unsigned number, int file);
-  // Reads that were submitted are completed.
+  // Reads that were submitted still complete.
   void UnregisterFile(unsigned number);
 
   // Registers as much of the memory, from its begin, as the limit of locked
-  // memory permits: the kernel pins it now, once, instead of at each read past
-  // the page cache. How much that is; once at most. The memory stays until the
-  // ring is gone.
+  // memory permits, and returns how much. The kernel pins it once, instead of
+  // at each read past the page cache. Call it once at most. The memory outlives
+  // the ring.
   std::size_t Register(absl::Span<std::uint8_t> memory);
 
-  // Hands what was prepared to the kernel, and waits for a completion if
+  // Hands the prepared operations to the kernel; waits for a completion if
   // `wait`.
   void Submit(bool wait);
 
-  // Hands over all completions there are: `take(id, result)`, where a result
-  // below 0 is minus errno. `take` may prepare operations.
+  // Calls `take(id, result)` for all completions; a result below 0 is minus
+  // errno. `take` may prepare operations.
   template <typename Take>
   void TakeCompletions(Take take) {
     io_uring_cqe* completion = nullptr;

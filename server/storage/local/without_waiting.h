@@ -9,15 +9,15 @@
 
 #include "server/storage/local/local_root.h"
 
-// What the kernel's caches answer at once. Where something would have to wait
-// for a disk, these fail; also where the kernel or the file system cannot tell.
+// System calls that the kernel's caches answer at once. They fail if they would
+// wait for a disk, or if the kernel or the file system cannot tell.
 // Thread-safe.
 namespace forebay::storage::local {
 
-// A descriptor that the caller is to close, or minus errno.
+// Returns a descriptor, which the caller closes, or minus errno.
 int OpenWithoutWaiting(const LocalRoot& root, const std::string& path);
 
-// Bytes, or minus errno.
+// Returns the number of bytes read, or minus errno.
 ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
                            std::uint64_t offset);
 

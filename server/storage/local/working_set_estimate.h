@@ -7,18 +7,18 @@
 
 namespace forebay::storage::local {
 
-// How many bytes different reads come to, where most are made again and again:
-// what a cache would have to hold to spare them all. Estimated from those reads
-// whose hashes are the lowest, within some percent. Source of the method:
+// Estimates the bytes of all distinct reads, of which most are repeated: what a
+// cache would have to hold to spare them all. Uses the reads whose hashes are
+// the lowest, and is right within some percent. Source of the method:
 // Waldspurger et al., "Efficient MRC construction with SHARDS", FAST 2015.
 //
 // Pure; not thread-safe. Takes a fixed amount of memory. No errors.
 class WorkingSetEstimate {
  public:
-  // `hash` is that of what is read, evenly distributed.
+  // `hash` identifies the read, and is evenly distributed.
   void Add(std::uint64_t hash, std::uint64_t bytes);
 
-  // The estimate; exact as long as few different reads have been made.
+  // Returns the estimate; exact while there were few distinct reads.
   double bytes() const;
 
  private:

@@ -10,8 +10,8 @@
 
 namespace forebay::storage::memory {
 
-// Memory that a client filled and sealed, as one object of whatever name. As
-// Root says; shares the memory.
+// Memory that a client filled and sealed, as one object of any name. As Root
+// says; shares the memory.
 class MemoryRoot final : public Root {
  public:
   // `digest` is the content's.
@@ -22,7 +22,7 @@ class MemoryRoot final : public Root {
         memory_(std::move(memory)) {}
 
   const std::string& uri() const override { return uri_; }
-  // By what it contains.
+  // Made of the content's digest.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }

@@ -6,13 +6,13 @@
 
 namespace forebay::storage::memory {
 
-// Reads below MemoryRoots: gives out references to the memory itself, so that
-// nothing is gained by caching or scheduling such reads. As ByteSource says;
-// completes each read before Read returns. Errors: INVALID_ARGUMENT (another
-// kind of root, or a range outside the memory).
+// Reads below MemoryRoots: gives references to the memory itself, so that
+// caching or scheduling such reads gains nothing. As ByteSource says; completes
+// each read before Read returns. Errors: INVALID_ARGUMENT (another kind of
+// root, or a range outside the memory).
 class MemorySource final : public ByteSource {
  public:
-  // Whether it reads below `root`.
+  // Returns whether it reads below `root`.
   static bool Leads(const Root& root);
 
   void Read(absl::Span<ReadRequest> requests) override;
