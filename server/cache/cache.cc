@@ -1,16 +1,15 @@
-// How the cache works. The extent's hash names a stripe, whose table says
-// whether the bytes are there (a hit), on their way (join whoever waits for
-// them), or neither (a miss). What is on its way for another revision is no
-// answer: then the request goes below alone, and is not kept. A hit is given
-// out if the root can tell at once that the object is what it was when its
-// bytes were read; else the source is asked to read it anew unless it is. Who
-// misses makes room before the read is sent: the evictor draws candidates from
-// a stripe and, where it has too few, from those after it; those that are
-// wanted later than the newcomer go. Where none are, the read goes below all
-// the same and is answered, but not kept. Then what lies beside it and is
-// wanted soon is looked at: what is missing and finds room goes below with it,
-// as a read in flight that nobody waits for yet. Bytes of which another variant
-// is kept are the first to go, unless somebody wants them since.
+// How the cache works. The extent's hash selects a stripe. Its table says
+// whether the bytes are cached (a hit), in flight (the request joins) or
+// neither (a miss). Bytes in flight for another revision are no answer: then
+// the request is read alone and not cached. A hit is given out if the root can
+// tell at once that the object is unchanged. Else the source is asked to read
+// the object again if it has changed. A miss makes space before its read is
+// sent. The evictor draws candidates from a stripe, and from the stripes after
+// it if these are too few. Candidates that are wanted later than the newcomer
+// are evicted. If there are none, the request is still read and answered, but
+// not cached. Then the neighbours that are wanted soon, not cached and not in
+// flight are read with the miss, as far as there is memory. Bytes of which a
+// variant is cached are evicted first, unless a reader has wanted them since.
 #include "server/cache/cache.h"
 
 #include <algorithm>
@@ -22,27 +21,27 @@
 namespace forebay::cache {
 namespace {
 
-// Requests that are looked up before those found are answered: enough for what
-// it costs to measure that to be nothing, few enough for no worker to wait.
+// Requests that are looked up before the hits among them are answered.
+// Measuring the CPU time of so many costs nothing, and no worker waits long.
 constexpr std::size_t kRunReads = 16;
 
-// Whether what is cached may be given out unasked: the object is what it was
-// when that was read.
+// Returns whether the cached bytes may be given out without asking the source:
+// the object is what it was when they were read.
 bool IsCurrent(const storage::ReadRequest& request, const CachedBytes& cached) {
   storage::ObjectVersion version = request.version;
   version.revision = cached.revision;
   return request.root->StillHas(request.object, version);
 }
 
-// Whether it is what the request is for, if it is current: bytes of another
-// revision than the reader's index knows may have another layout.
+// Returns whether the cached bytes, if current, answer the request. Bytes of
+// another revision than the reader's index knows may have another layout.
 bool Suits(const storage::ReadRequest& request, const CachedBytes& cached) {
   const storage::Revision& wanted = request.version.revision;
   return wanted == storage::Revision() || wanted == cached.revision;
 }
 
-ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
-                               bool is_missed) {
+ReadAhead::Trigger TriggerOf(const storage::ReadRequest& request,
+                             bool is_missed) {
   return {.root = request.root,
           .read_ahead_hints = request.read_ahead_hints,
           .sample = request.sample.sample,
@@ -54,48 +53,43 @@ ReadAhead::Occasion OccasionOf(const storage::ReadRequest& request,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(
-    const Options& options, const Surroundings& surroundings) {
-  FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation capacity,
-                           surroundings.budget->Reserve(
-                               options.capacity, "the cache (cache.memory)"));
-  return std::unique_ptr<Cache>(
-      new Cache(options, surroundings, std::move(capacity)));
+absl::StatusOr<std::unique_ptr<Cache>> Cache::Create(const Options& options,
+                                                     const Deps& deps) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      base::MemoryReservation capacity,
+      deps.budget->Reserve(options.capacity, "the cache (cache.memory)"));
+  return std::unique_ptr<Cache>(new Cache(options, deps, std::move(capacity)));
 }
 
-Cache::Cache(const Options& options, const Surroundings& surroundings,
+Cache::Cache(const Options& options, const Deps& deps,
              base::MemoryReservation capacity)
-    : around_(surroundings),
+    : deps_(deps),
       cpus_(options.cpus),
       ledger_(std::make_shared<Ledger>(std::move(capacity))),
       variants_(std::make_shared<Ledger>(
           std::min(options.variant_capacity, options.capacity))),
       stripes_(kStripes),
-      evictor_(&stripes_, ledger_, variants_, surroundings.next_use, &reuse_,
+      evictor_(&stripes_, ledger_, variants_, deps.next_use, &reuse_,
                options.seed),
-      read_ahead_(&stripes_, &evictor_, surroundings.next_use) {}
+      read_ahead_(&stripes_, &evictor_, deps.next_use) {}
 
 Cache::~Cache() {
   base::MutexLock lock(&mutex_);
-  while (flights_ > 0) all_landed_.Wait(&mutex_);
-}
-
-std::uint64_t Cache::MemoryFor(const storage::ReadRequest& request) {
-  return cache::MemoryFor(request);
+  while (reads_in_flight_ > 0) all_reads_done_.Wait(&mutex_);
 }
 
 void Cache::Read(absl::Span<storage::ReadRequest> requests) {
-  const std::int64_t now = around_.clock->NowNanos();
-  Findings findings;
-  findings.hits.reserve(std::min(kRunReads, requests.size()));
+  const std::int64_t now = deps_.clock->NowNanos();
+  LookupResults results;
+  results.hits.reserve(std::min(kRunReads, requests.size()));
   for (std::size_t i = 0; i < requests.size(); i += kRunReads)
-    LookUpRun(requests.subspan(i, kRunReads), now, &findings);
-  if (!findings.misses.empty()) MakeRooms(now, &findings.misses);
-  if (!findings.occasions.empty()) {
-    read_ahead_.Begin(findings.occasions, now, &findings.misses);
+    LookUpRun(requests.subspan(i, kRunReads), now, &results);
+  if (!results.misses.empty()) MakeSpaceForAll(now, &results.misses);
+  if (!results.triggers.empty()) {
+    read_ahead_.Begin(results.triggers, now, &results.misses);
   }
-  if (!findings.misses.empty() || !findings.below.empty()) {
-    SendBelow(std::move(findings.misses), std::move(findings.below));
+  if (!results.misses.empty() || !results.below.empty()) {
+    SendBelow(std::move(results.misses), std::move(results.below));
   }
 }
 
@@ -111,33 +105,34 @@ Cache::Hit Cache::HitOf(storage::ReadRequest& request, storage::Variant variant,
 }
 
 void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
-                      std::int64_t now_nanos, Findings* findings) {
-  const std::int64_t cpu_begun = around_.cpu_clock->NowNanos();
+                      std::int64_t now_nanos, LookupResults* results) {
+  const std::int64_t cpu_begun = deps_.cpu_clock->NowNanos();
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.root->identity() == nullptr) {
-      PassBelow(std::move(request), findings);
+      AddUncachedRead(std::move(request), results);
     } else {
-      LookUp(request, now_nanos, findings);
+      LookUp(request, now_nanos, results);
     }
   }
-  cpu_nanos_ += around_.cpu_clock->NowNanos() - cpu_begun;
-  for (Hit& hit : findings->hits) hit.done(std::move(hit.result));
-  findings->hits.clear();
+  cpu_nanos_ += deps_.cpu_clock->NowNanos() - cpu_begun;
+  for (Hit& hit : results->hits) hit.done(std::move(hit.result));
+  results->hits.clear();
 }
 
-void Cache::PassBelow(storage::ReadRequest request, Findings* findings) {
-  request.ticket = ++last_ticket_;  // unlike those of our own reads
-  findings->below.push_back(std::move(request));
+void Cache::AddUncachedRead(storage::ReadRequest request,
+                            LookupResults* results) {
+  request.ticket = ++last_ticket_;  // differs from those of the cache's reads
+  results->below.push_back(std::move(request));
 }
 
 bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
-                          Findings* findings) {
+                          LookupResults* results) {
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request, request.variant);
   const std::size_t stripe = extent.hash % kStripes;
   Stripe::Found found =
-      stripes_[stripe].Look(extent, root, request, /*memory=*/0, now_nanos);
+      stripes_[stripe].LookUp(extent, root, request, /*memory=*/0, now_nanos);
   if (found.hit != nullptr &&
       (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
     found = stripes_[stripe].CheckStaleness(extent, root, request, /*memory=*/0,
@@ -145,25 +140,25 @@ bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
   }
   if (found.absent) return false;
   if (request.read_ahead_hints != nullptr && request.neighbours_due) {
-    findings->occasions.push_back(OccasionOf(request, /*is_missed=*/false));
+    results->triggers.push_back(TriggerOf(request, /*is_missed=*/false));
   }
   if (found.hit != nullptr) {
-    findings->hits.push_back(
+    results->hits.push_back(
         HitOf(request, request.variant, std::move(found.hit)));
   } else if (found.missed != nullptr) {
-    findings->misses.push_back({stripe, std::move(found.missed),
-                                std::move(request),
-                                EntryMetadata{.sample = {}}});
+    results->misses.push_back({stripe, std::move(found.missed),
+                               std::move(request),
+                               EntryMetadata{.sample = {}}});
   } else if (found.joined != 0) {
-    around_.below->Share(found.joined, request.purpose);
+    deps_.below->Share(found.joined, request.purpose);
   }
   return true;
 }
 
 void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
-                   Findings* findings) {
+                   LookupResults* results) {
   if (request.variant != storage::kEncoded &&
-      LookUpVariant(request, now_nanos, findings)) {
+      LookUpVariant(request, now_nanos, results)) {
     return;
   }
   const std::shared_ptr<const std::string> root = request.root->identity();
@@ -174,7 +169,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                                   .used_at_nanos = now_nanos,
                                   .wanted_at_nanos = INT64_MAX};
   Stripe::Found found =
-      stripes_[stripe].Look(extent, root, request, metadata.bytes, now_nanos);
+      stripes_[stripe].LookUp(extent, root, request, metadata.bytes, now_nanos);
   if (found.hit != nullptr &&
       (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
     found = stripes_[stripe].CheckStaleness(extent, root, request,
@@ -185,29 +180,29 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     const bool is_missed =
         found.missed != nullptr && found.missed->confirms == nullptr;
     if (is_missed || request.neighbours_due) {
-      findings->occasions.push_back(OccasionOf(request, is_missed));
+      results->triggers.push_back(TriggerOf(request, is_missed));
     }
   }
   if (found.hit != nullptr) {
-    findings->hits.push_back(
+    results->hits.push_back(
         HitOf(request, storage::kEncoded, std::move(found.hit)));
   } else if (found.missed != nullptr) {
-    findings->misses.push_back(
+    results->misses.push_back(
         {stripe, std::move(found.missed), std::move(request), metadata});
-  } else if (found.apart) {
-    PassBelow(std::move(request), findings);
+  } else if (found.read_alone) {
+    AddUncachedRead(std::move(request), results);
   } else if (found.joined != 0) {
-    around_.below->Share(found.joined, request.purpose);
+    deps_.below->Share(found.joined, request.purpose);
   }
 }
 
-void Cache::MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses) {
+void Cache::MakeSpaceForAll(std::int64_t now_nanos, std::vector<Miss>* misses) {
   Evictor::Draw draw;
   for (Miss& miss : *misses) {
     if (miss.in_flight->confirms != nullptr) {
       miss.request.unless = miss.in_flight->confirms->revision;
     } else if (auto charge =
-                   evictor_.MakeRoom(miss.metadata, now_nanos, &draw)) {
+                   evictor_.MakeSpace(miss.metadata, now_nanos, &draw)) {
       miss.in_flight->charge = *std::move(charge);
     }
   }
@@ -217,9 +212,9 @@ void Cache::SendBelow(std::vector<Miss> misses,
                       std::vector<storage::ReadRequest> below) {
   for (Miss& miss : misses) {
     storage::ReadRequest& request = miss.request;
-    CountRead();
+    BeginRead();
     if (miss.in_flight->confirms == nullptr) {
-      read_cost_.Began(around_.clock->NowNanos());
+      read_cost_.Begin(deps_.clock->NowNanos());
     }
     miss.ticket = request.ticket = ++last_ticket_;
     request.purpose = stripes_[miss.stripe].BeginSending(*miss.in_flight);
@@ -231,12 +226,12 @@ void Cache::SendBelow(std::vector<Miss> misses,
     };
     below.push_back(std::move(request));
   }
-  around_.below->Read(absl::MakeSpan(below));
-  // Who came before the reads were there to be shared.
+  deps_.below->Read(absl::MakeSpan(below));
+  // Requests that joined before the reads below had tickets.
   for (const Miss& miss : misses) {
     for (const storage::ReadPurpose& purpose :
          stripes_[miss.stripe].NoteSent(*miss.in_flight, miss.ticket)) {
-      around_.below->Share(miss.ticket, purpose);
+      deps_.below->Share(miss.ticket, purpose);
     }
   }
 }
@@ -245,8 +240,8 @@ void Cache::Complete(std::size_t stripe,
                      const std::shared_ptr<InFlightRead>& in_flight,
                      absl::StatusOr<storage::ReadResult> result) {
   if (in_flight->confirms == nullptr) {
-    read_cost_.Ended(around_.clock->NowNanos(),
-                     result.ok() ? result->bytes.size() : 0);
+    read_cost_.End(deps_.clock->NowNanos(),
+                   result.ok() ? result->bytes.size() : 0);
   }
   std::shared_ptr<const CachedBytes> kept;
   if (result.ok()) in_flight->origin = result->origin;
@@ -269,16 +264,16 @@ void Cache::Complete(std::size_t stripe,
   }
   in_flight->charge.Release();
   std::vector<InFlightRead::Waiter> waiters = stripes_[stripe].Complete(
-      *in_flight, std::move(kept), result.ok(), around_.clock->NowNanos());
+      *in_flight, std::move(kept), result.ok(), deps_.clock->NowNanos());
   for (InFlightRead::Waiter& waiter : waiters)
     std::exchange(waiter.done, nullptr)(result);
-  FlightDone();
+  EndRead();
 }
 
-class Cache::Room final : public VariantBuffer {
+class Cache::ChargedBuffer final : public VariantBuffer {
  public:
-  Room(const Offer& offer, const EntryMetadata& metadata,
-       Evictor::VariantCharges cost)
+  ChargedBuffer(const Offer& offer, const EntryMetadata& metadata,
+                Evictor::VariantCharges cost)
       : read_(*offer.read),
         variant_(offer.variant),
         revision_(offer.revision),
@@ -311,36 +306,37 @@ class Cache::Room final : public VariantBuffer {
   const std::uint64_t bytes_;
 };
 
-std::unique_ptr<VariantBuffer> Cache::RoomFor(const Offer& offer) {
+std::unique_ptr<VariantBuffer> Cache::Reserve(const Offer& offer) {
   const storage::ReadRequest& read = *offer.read;
   const std::shared_ptr<const std::string> root = read.root->identity();
   if (root == nullptr || offer.saves_nanos <= 0) return nullptr;
   const ExtentView extent = ViewOf(*root, read, offer.variant);
-  if (stripes_[extent.hash % kStripes].Knows(extent)) return nullptr;
+  if (stripes_[extent.hash % kStripes].Contains(extent)) return nullptr;
   if (!offer.is_awaited &&
-      !reuse_.Pays(read.sample.dataset, offer.costs_nanos, offer.saves_nanos)) {
+      !reuse_.IsWorthMaking(read.sample.dataset, offer.costs_nanos,
+                            offer.saves_nanos)) {
     return nullptr;
   }
-  const std::int64_t now = around_.clock->NowNanos();
+  const std::int64_t now = deps_.clock->NowNanos();
   const EntryMetadata metadata = {
       .sample = read.sample,
-      .bytes = cache::MemoryFor(read, offer.bytes),
+      .bytes = MemoryFor(read, offer.bytes),
       .saves_nanos = offer.saves_nanos,
       .saves_bytes = static_cast<double>(offer.saves_nanos) / cpus_ /
                      read_cost_.NanosPerByte(),
       .used_at_nanos = now};
-  auto cost = evictor_.MakeRoomForOffer(metadata, now);
+  auto cost = evictor_.MakeSpaceForOffer(metadata, now);
   if (!cost.has_value()) return nullptr;
-  return std::make_unique<Room>(offer, metadata, *std::move(cost));
+  return std::make_unique<ChargedBuffer>(offer, metadata, *std::move(cost));
 }
 
-void Cache::Keep(std::unique_ptr<VariantBuffer> room) {
-  auto& own = static_cast<Room&>(*room);
+void Cache::Insert(std::unique_ptr<VariantBuffer> buffer) {
+  auto& own = static_cast<ChargedBuffer&>(*buffer);
   const std::shared_ptr<const std::string> root = own.read().root->identity();
   const ExtentView extent = ViewOf(*root, own.read(), own.variant());
-  // Let go of after the stripe's lock is, where it is there already.
+  // If the variant is cached already, this frees it without the stripe's lock.
   std::shared_ptr<const CachedBytes> cached = own.Take();
-  stripes_[extent.hash % kStripes].Keep(extent, root, own.metadata(), cached);
+  stripes_[extent.hash % kStripes].Insert(extent, root, own.metadata(), cached);
   const ExtentView read = ViewOf(*root, own.read());
   stripes_[read.hash % kStripes].Cover(read, cached->cover);
 }
@@ -351,18 +347,18 @@ void Cache::Drop(const storage::ReadRequest& read, storage::Variant variant) {
   const ExtentView extent = ViewOf(*root, read, variant);
   const auto dropped = stripes_[extent.hash % kStripes].Drop(extent);
   if (dropped.has_value()) {
-    reuse_.Left(dropped->sample.dataset, dropped->uses);
+    reuse_.RecordEviction(dropped->sample.dataset, dropped->uses);
   }
 }
 
-void Cache::CountRead() {
+void Cache::BeginRead() {
   base::MutexLock lock(&mutex_);
-  ++flights_;
+  ++reads_in_flight_;
 }
 
-void Cache::FlightDone() {
+void Cache::EndRead() {
   base::MutexLock lock(&mutex_);
-  if (--flights_ == 0) all_landed_.NotifyAll();
+  if (--reads_in_flight_ == 0) all_reads_done_.NotifyAll();
 }
 
 void Cache::Forget(schedule::Flow job) {

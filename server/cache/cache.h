@@ -28,42 +28,40 @@
 
 namespace forebay::cache {
 
-// Keeps in memory what was read, for whoever wants it next, and makes one read
-// of several that want the same bytes at once. With what is read comes what
-// lies beside it and is wanted soon, where the reader can tell. When there is
-// no room for more, what is wanted last makes way; if that is what was just
-// read, it is not kept. What is kept is given out only while its object is what
-// it was: as the root says, or, where that cannot tell at once, the source.
-// What readers made of what they read is kept too, where they offer it, beside
-// the bytes that it was made of and weighed against them and all others.
+// Caches in memory the bytes that were read, and merges concurrent reads of the
+// same bytes into one. On a miss, the cache also reads the neighbours that the
+// request's read-ahead hints name and that are wanted soon. When full, it
+// evicts the entries that are wanted last. Bytes that are wanted later than all
+// entries are not cached. A hit is given out only while its object still has
+// the version and revision that were read. The root says so, or, where it
+// cannot tell at once, the source does. The cache also holds decoded variants
+// that readers offer. A variant's cost competes with that of all other entries.
 //
-// Thread-safe. Owned by the daemon; the budget, the clock and NextUse
-// outlive it, and so does the source below as long as anybody reads. What it
-// handed out outlives it too, and counts among its memory for that long. Read
-// does not block, but for what a root's StillHas takes: a hit is answered
-// before it returns. No lock is held while anybody is called. Destruction
-// waits for the reads that are under way below. Errors are those of the source
-// below: they go to all who wait, and are not kept. Create: RESOURCE_EXHAUSTED,
-// the budget has no room for the cache. Tickets of its callers mean nothing to
-// it.
+// Thread-safe. Owned by the daemon. The budget, the clock and NextUse outlive
+// it; the source below outlives all reads. Bytes that the cache gave out may
+// outlive it, and count among its memory until they are released. Read does not
+// block, except in the root's StillHas; hits are answered before it returns. No
+// lock is held during a callback. The destructor waits for the reads in flight
+// below. Errors are those of the source below: all waiters get them, and they
+// are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no memory
+// for the cache. The cache ignores the tickets of its callers.
 class Cache final : public storage::ByteSource,
                     public VariantStore,
                     public schedule::JobShares {
  public:
   struct Options {
-    // Bytes. Counts what is kept, what is being read to be kept, and what
-    // readers hold of either. Reads that are not kept count among what their
-    // readers reserved.
+    // Bytes. Counts what is cached, what is being read to be cached, and what
+    // readers hold of either. Reads that are not cached count among the memory
+    // that their readers reserved.
     std::uint64_t capacity = 0;
-    // And of these, what other variants of what was read may take.
+    // The part of `capacity` that variants may take.
     std::uint64_t variant_capacity = UINT64_MAX;
-    std::uint64_t seed = 0;  // of the draws for eviction
-    // CPUs that readers make other variants with: what one of them saves is
-    // weighed against time of the source, of which there is one.
+    std::uint64_t seed = 0;  // of the random draws for eviction
+    // The CPUs that make variants. The CPU time that a variant saves is divided
+    // by them to compare it with time of the source, of which there is one.
     double cpus = 1;
   };
-  // What others make that it needs.
-  struct Surroundings {
+  struct Deps {
     storage::ByteSource* below = nullptr;
     base::MemoryBudget* budget = nullptr;
     const NextUse* next_use = nullptr;
@@ -71,19 +69,16 @@ class Cache final : public storage::ByteSource,
     const base::Clock* cpu_clock = base::Clock::ThreadCpu();
   };
 
-  static absl::StatusOr<std::unique_ptr<Cache>> Create(
-      const Options& options, const Surroundings& surroundings);
+  static absl::StatusOr<std::unique_ptr<Cache>> Create(const Options& options,
+                                                       const Deps& deps);
   ~Cache() override;
 
-  // What keeping the bytes of `request` takes of the capacity.
-  static std::uint64_t MemoryFor(const storage::ReadRequest& request);
-
   void Read(absl::Span<storage::ReadRequest> requests) override;
-  // Counts what the job read among the totals alone.
+  // Moves the job's counts to the totals.
   void Forget(schedule::Flow job) override;
 
-  std::unique_ptr<VariantBuffer> RoomFor(const Offer& offer) override;
-  void Keep(std::unique_ptr<VariantBuffer> room) override;
+  std::unique_ptr<VariantBuffer> Reserve(const Offer& offer) override;
+  void Insert(std::unique_ptr<VariantBuffer> buffer) override;
   void Drop(const storage::ReadRequest& read,
             storage::Variant variant) override;
 
@@ -91,65 +86,63 @@ class Cache final : public storage::ByteSource,
   std::uint64_t variant_capacity() const override {
     return variants_->capacity();
   }
-  // CPU time that looking for what was asked took, without what the readers do
-  // with it.
+  // Returns the CPU time of all lookups, without that of the callbacks.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
-  // Takes a while for thousands of jobs; reads go on.
+  // Takes long with thousands of jobs; reads continue meanwhile.
   cache::Snapshot Snapshot() const;
 
  private:
   static constexpr std::size_t kStripes = 16;
 
-  Cache(const Options& options, const Surroundings& surroundings,
+  Cache(const Options& options, const Deps& deps,
         base::MemoryReservation capacity);
 
-  // Bytes that were found, and the reader's callback.
+  // A hit that is not yet answered.
   struct Hit {
     storage::ReadDone done;
     storage::ReadResult result;
   };
-  // Of what the request asks for, or of another variant of it.
+  // The hit of a request, in the variant that was found.
   static Hit HitOf(storage::ReadRequest& request, storage::Variant variant,
                    std::shared_ptr<const CachedBytes> cached);
-  // What comes of the requests of one Read.
-  struct Findings {
-    std::vector<Hit> hits;  // not yet answered
+  // The outcome of the lookups of one Read.
+  struct LookupResults {
+    std::vector<Hit> hits;
     std::vector<Miss> misses;
-    std::vector<ReadAhead::Occasion> occasions;
-    std::vector<storage::ReadRequest> below;  // as they came
+    std::vector<ReadAhead::Trigger> triggers;
+    std::vector<storage::ReadRequest> below;  // not to be cached
   };
 
-  // A variant that was offered, and its place among the stripes' entries.
-  class Room;
+  // A variant's memory, with its charges and the entry that it is to become.
+  class ChargedBuffer;
 
-  // Looks up all of them, which are few, and then answers those that were
-  // found.
+  // Looks up a few requests, and then answers the hits among them.
   void LookUpRun(absl::Span<storage::ReadRequest> requests,
-                 std::int64_t now_nanos, Findings* findings);
-  // To be read for the request alone, and not to be kept.
-  void PassBelow(storage::ReadRequest request, Findings* findings);
-  // Finds the variant that the request prefers, or has the request wait for
-  // that. False: it is not there.
+                 std::int64_t now_nanos, LookupResults* results);
+  // Adds a read that serves this request alone and is not cached.
+  void AddUncachedRead(storage::ReadRequest request, LookupResults* results);
+  // Finds the variant that the request prefers, or joins the check whether it
+  // is current. Returns false if the variant is not cached.
   bool LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
-                     Findings* findings);
-  // Finds what the request asks for, or has it wait.
+                     LookupResults* results);
+  // Finds the bytes of the request, or joins the read in flight.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
-              Findings* findings);
-  void MakeRooms(std::int64_t now_nanos, std::vector<Miss>* misses);
+              LookupResults* results);
+  void MakeSpaceForAll(std::int64_t now_nanos, std::vector<Miss>* misses);
   void SendBelow(std::vector<Miss> misses,
                  std::vector<storage::ReadRequest> below);
   void Complete(std::size_t stripe,
                 const std::shared_ptr<InFlightRead>& in_flight,
                 absl::StatusOr<storage::ReadResult> result);
 
-  void CountRead();
-  void FlightDone();
+  void BeginRead();
+  void EndRead();
 
-  const Surroundings around_;
+  const Deps deps_;
   const double cpus_;
   ReadCost read_cost_;
   const std::shared_ptr<Ledger> ledger_;
-  const std::shared_ptr<Ledger> variants_;  // what they take of it
+  const std::shared_ptr<Ledger> variants_;  // the part that variants take
   std::vector<Stripe> stripes_;             // kStripes of them
   ReuseEstimator reuse_;
   Evictor evictor_;
@@ -158,8 +151,8 @@ class Cache final : public storage::ByteSource,
   std::atomic<std::int64_t> cpu_nanos_ = 0;
 
   base::Mutex mutex_;
-  base::CondVar all_landed_;
-  std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
+  base::CondVar all_reads_done_;
+  std::uint64_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::cache

@@ -19,32 +19,33 @@ void Touch(EntryMetadata* metadata, std::int64_t now_nanos,
 }
 
 CandidateSet::Handle CandidateSet::Add(const EntryMetadata& metadata) {
-  FOREBAY_CHECK(candidates_.size() < kNowhere);
+  FOREBAY_CHECK(candidates_.size() < kNoPosition);
   if (free_.empty()) {
-    free_.push_back(static_cast<Handle>(places_.size()));
-    places_.push_back(kNowhere);
+    free_.push_back(static_cast<Handle>(positions_.size()));
+    positions_.push_back(kNoPosition);
   }
   const Handle handle = free_.back();
   free_.pop_back();
-  places_[handle] = static_cast<std::uint32_t>(candidates_.size());
+  positions_[handle] = static_cast<std::uint32_t>(candidates_.size());
   candidates_.push_back({metadata, handle, ++last_serial_});
   return handle;
 }
 
 void CandidateSet::Remove(Handle handle) {
-  const std::uint32_t place = std::exchange(places_[handle], kNowhere);
-  FOREBAY_CHECK(place != kNowhere);
-  if (place + 1 < candidates_.size()) {
-    candidates_[place] = candidates_.back();
-    places_[candidates_[place].handle] = place;
+  const std::uint32_t position = std::exchange(positions_[handle], kNoPosition);
+  FOREBAY_CHECK(position != kNoPosition);
+  if (position + 1 < candidates_.size()) {
+    candidates_[position] = candidates_.back();
+    positions_[candidates_[position].handle] = position;
   }
   candidates_.pop_back();
   free_.push_back(handle);
 }
 
 bool CandidateSet::Has(const Candidate& candidate) const {
-  const std::uint32_t place = places_[candidate.handle];
-  return place != kNowhere && candidates_[place].serial == candidate.serial;
+  const std::uint32_t position = positions_[candidate.handle];
+  return position != kNoPosition &&
+         candidates_[position].serial == candidate.serial;
 }
 
 void CandidateSet::Draw(std::size_t count, base::PhiloxStream& random,
@@ -54,11 +55,10 @@ void CandidateSet::Draw(std::size_t count, base::PhiloxStream& random,
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    // 32 bits: what some places are favoured by is less than one in 2^32 /
-    // size.
-    const std::uint64_t place =
+    // With 32 bits, the bias is less than size / 2^32.
+    const std::uint64_t position =
         (std::uint64_t{random.NextUint32()} * candidates_.size()) >> 32;
-    drawn->push_back(candidates_[place]);
+    drawn->push_back(candidates_[position]);
   }
 }
 

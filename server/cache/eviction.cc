@@ -28,7 +28,7 @@ double EvictionCostOf(const EntryMetadata& metadata, const NextUse& next_use,
   return EvictionCost(metadata, nanos, now_nanos);
 }
 
-std::vector<ScoredCandidate> OrderOfLeaving(
+std::vector<ScoredCandidate> EvictionOrder(
     absl::Span<const CandidateSet::Candidate> candidates,
     const NextUse& next_use, std::int64_t now_nanos) {
   std::vector<storage::SampleRef> samples;

@@ -8,27 +8,27 @@
 namespace forebay::cache {
 namespace {
 
-// Fewer lose hits: the one of so many drawn that is wanted last stands, on
-// average, behind all but one in 97 of all.
+// Fewer cost hits. The candidate that is wanted last is, on average, wanted
+// later than all but 1/97 of all entries.
 constexpr std::size_t kCandidates = 96;
-// To draw and to ask is most of what a miss costs, so that the next ones of the
-// same Read take who stands behind: of so many, the worst is still one of the
-// last in 24 of all.
+// A draw and its NextUse query are most of the cost of a miss. So the next
+// misses of the same Read evict the next candidates of the same draw. The last
+// of so many is still among the last 1/24 of all entries.
 constexpr std::size_t kEvictionsOfADraw = 4;
-// Rooms are made for one newcomer before it is given up: others may take them.
+// Attempts to charge a newcomer: other threads may take the freed memory.
 constexpr int kAttempts = 4;
-// Of these, the variants are candidates where variants have to make room for
-// one.
+// Of so many entries, the variants are candidates if variants must be evicted
+// for one.
 constexpr std::size_t kDrawnForVariants = 4 * kCandidates;
-// An offer whose cost is above all that were drawn last is declined unseen, but
-// for one in so many: those may be gone.
+// Offers whose cost is above all of the last draw are rejected without a draw.
+// One in so many is tried, because those entries may be gone.
 constexpr std::uint64_t kUnseenOffers = 16;
 
 }  // namespace
 
-std::optional<Charge> Evictor::MakeRoom(const EntryMetadata& newcomer,
-                                        std::int64_t now_nanos, Draw* draw,
-                                        Horizon horizon) {
+std::optional<Charge> Evictor::MakeSpace(const EntryMetadata& newcomer,
+                                         std::int64_t now_nanos, Draw* draw,
+                                         Horizon horizon) {
   if (newcomer.bytes > ledger_->capacity()) return std::nullopt;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
@@ -37,25 +37,25 @@ std::optional<Charge> Evictor::MakeRoom(const EntryMetadata& newcomer,
   return ledger_->Take(newcomer.bytes);
 }
 
-std::optional<Evictor::VariantCharges> Evictor::MakeRoomForOffer(
+std::optional<Evictor::VariantCharges> Evictor::MakeSpaceForOffer(
     const EntryMetadata& newcomer, std::int64_t now_nanos) {
   if (newcomer.bytes > variants_->capacity()) return std::nullopt;
   const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
   if (own_cost == std::numeric_limits<double>::infinity()) return std::nullopt;
   auto variant_charge = variants_->Take(newcomer.bytes);
-  std::optional<EvictedVariants> leaving;
+  std::optional<VariantVictims> victims;
   if (!variant_charge.has_value()) {
-    leaving = VariantsToEvict(newcomer.bytes, own_cost, now_nanos);
-    if (!leaving.has_value()) return std::nullopt;
+    victims = VariantsToEvict(newcomer.bytes, own_cost, now_nanos);
+    if (!victims.has_value()) return std::nullopt;
   }
   std::optional<Charge> charge;
-  // What leaves the variants leaves room among all, too.
-  if (!leaving.has_value() || leaving->bytes < newcomer.bytes) {
-    charge = MakeRoomAmongAll(newcomer, own_cost, now_nanos);
+  // Evicted variants free memory of all entries, too.
+  if (!victims.has_value() || victims->bytes < newcomer.bytes) {
+    charge = MakeSpaceAmongAll(newcomer, own_cost, now_nanos);
     if (!charge.has_value()) return std::nullopt;
   }
-  if (leaving.has_value()) {
-    Evict(*leaving);
+  if (victims.has_value()) {
+    Evict(*victims);
     variant_charge = variants_->Take(newcomer.bytes);
     if (!charge.has_value()) charge = ledger_->Take(newcomer.bytes);
   }
@@ -63,51 +63,51 @@ std::optional<Evictor::VariantCharges> Evictor::MakeRoomForOffer(
   return VariantCharges{*std::move(charge), *std::move(variant_charge)};
 }
 
-std::optional<Evictor::EvictedVariants> Evictor::VariantsToEvict(
+std::optional<Evictor::VariantVictims> Evictor::VariantsToEvict(
     std::uint64_t bytes, double own_cost, std::int64_t now_nanos) {
   Draw all = DrawUnordered(kDrawnForVariants);
-  EvictedVariants leaving;
-  Draw& draw = leaving.draw;
+  VariantVictims victims;
+  Draw& draw = victims.draw;
   for (std::size_t i = 0; i < all.candidates_.size(); ++i) {
     if (all.candidates_[i].metadata.saves_nanos <= 0) continue;
     draw.candidates_.push_back(all.candidates_[i]);
     draw.stripes_.push_back(all.stripes_[i]);
   }
-  draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
+  draw.order_ = EvictionOrder(draw.candidates_, *next_use_, now_nanos);
   const std::uint64_t used = std::min(variants_->used(), variants_->capacity());
   const std::uint64_t free = variants_->capacity() - used;
   for (const ScoredCandidate& scored : draw.order_) {
-    if (leaving.bytes + free >= bytes || scored.cost <= own_cost) break;
-    leaving.bytes += draw.candidates_[scored.candidate].metadata.bytes;
-    ++leaving.count;
+    if (victims.bytes + free >= bytes || scored.cost <= own_cost) break;
+    victims.bytes += draw.candidates_[scored.candidate].metadata.bytes;
+    ++victims.count;
   }
-  if (leaving.bytes + free < bytes) return std::nullopt;
-  return leaving;
+  if (victims.bytes + free < bytes) return std::nullopt;
+  return victims;
 }
 
-void Evictor::Evict(const EvictedVariants& leaving) {
-  // Freed by no lock's holder.
+void Evictor::Evict(const VariantVictims& victims) {
+  // Freed without any lock.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
-  for (std::size_t i = 0; i < leaving.count; ++i) {
-    GiveUp(leaving.draw, leaving.draw.order_[i], &evicted);
+  for (std::size_t i = 0; i < victims.count; ++i) {
+    EvictCandidate(victims.draw, victims.draw.order_[i], &evicted);
   }
 }
 
-std::optional<Charge> Evictor::MakeRoomAmongAll(const EntryMetadata& newcomer,
-                                                double own_cost,
-                                                std::int64_t now_nanos) {
+std::optional<Charge> Evictor::MakeSpaceAmongAll(const EntryMetadata& newcomer,
+                                                 double own_cost,
+                                                 std::int64_t now_nanos) {
   if (auto charge = ledger_->Take(newcomer.bytes)) return charge;
   if (own_cost >= highest_cost_.load(std::memory_order_relaxed) &&
       ++offers_ % kUnseenOffers != 0) {
     return std::nullopt;
   }
   Draw draw = DrawCandidates(now_nanos);
-  std::uint64_t leaving = 0;
+  std::uint64_t victims = 0;
   for (const ScoredCandidate& scored : draw.order_) {
     if (scored.cost <= own_cost) break;
-    leaving += draw.candidates_[scored.candidate].metadata.bytes;
+    victims += draw.candidates_[scored.candidate].metadata.bytes;
   }
-  if (leaving < newcomer.bytes) return std::nullopt;
+  if (victims < newcomer.bytes) return std::nullopt;
   if (!Evict(newcomer, now_nanos, &draw, /*horizon=*/-1)) return std::nullopt;
   return ledger_->Take(newcomer.bytes);
 }
@@ -121,7 +121,7 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
     *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t made = 0;
-  // Freed by no lock's holder.
+  // Freed without any lock.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
   while (made < newcomer.bytes && draw->next_ < draw->order_.size()) {
     const ScoredCandidate& scored = draw->order_[draw->next_];
@@ -132,12 +132,12 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
     const bool is_due =
         scored.next_use_nanos != kUnknown && scored.next_use_nanos <= horizon;
     if (candidate.metadata.is_ahead && is_due) continue;
-    made += GiveUp(*draw, scored, &evicted);
+    made += EvictCandidate(*draw, scored, &evicted);
   }
   return !evicted.empty();
 }
 
-std::uint64_t Evictor::GiveUp(
+std::uint64_t Evictor::EvictCandidate(
     const Draw& draw, const ScoredCandidate& scored,
     std::vector<std::shared_ptr<const CachedBytes>>* evicted) {
   const CandidateSet::Candidate& candidate = draw.candidates_[scored.candidate];
@@ -145,7 +145,7 @@ std::uint64_t Evictor::GiveUp(
   if (cached == nullptr) return 0;
   const EntryMetadata& metadata = candidate.metadata;
   if (metadata.saves_nanos > 0) {
-    yield_->Left(metadata.sample.dataset, metadata.uses);
+    reuse_->RecordEviction(metadata.sample.dataset, metadata.uses);
   }
   evicted->push_back(std::move(cached));
   return metadata.bytes;
@@ -168,7 +168,7 @@ Evictor::Draw Evictor::DrawUnordered(std::size_t count) {
 
 Evictor::Draw Evictor::DrawCandidates(std::int64_t now_nanos) {
   Draw draw = DrawUnordered(kCandidates);
-  draw.order_ = OrderOfLeaving(draw.candidates_, *next_use_, now_nanos);
+  draw.order_ = EvictionOrder(draw.candidates_, *next_use_, now_nanos);
   if (!draw.order_.empty()) {
     highest_cost_.store(draw.order_.front().cost, std::memory_order_relaxed);
   }

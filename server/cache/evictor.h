@@ -19,81 +19,82 @@
 
 namespace forebay::cache {
 
-// Makes room for new entries: draws some of the kept ones, asks when each is
-// wanted next, and evicts those that are wanted later than the new one, unless
-// they were used, or removed, meanwhile.
+// Makes space for new entries. Draws some entries, asks NextUse about them, and
+// evicts those that are wanted later than the new one, unless they were used or
+// removed meanwhile.
 //
-// Thread-safe. Owned by the cache; what it is made with outlives it, and
-// charges may outlive it. Never blocks; asks NextUse, and frees what it
-// evicts, without any lock. No errors.
+// Thread-safe. Owned by the cache. The arguments of its constructor outlive it;
+// charges may outlive it. Never blocks: calls NextUse, and frees evicted
+// entries, without any lock. No errors.
 class Evictor {
  public:
-  // Candidates for eviction that were drawn together. A caller that needs room
-  // several times in a row keeps it between the calls.
+  // Candidates for eviction that were drawn together. A caller that needs space
+  // several times in a row reuses one.
   class Draw {
    private:
     friend class Evictor;
     std::vector<CandidateSet::Candidate> candidates_;
-    std::vector<std::size_t> stripes_;  // of each
+    std::vector<std::size_t> stripes_;  // of each candidate
     std::vector<ScoredCandidate> order_;
-    std::size_t next_ = 0;  // in the order
+    std::size_t next_ = 0;  // in order_
   };
 
-  // Entries that were read ahead, and are wanted within so many nanoseconds,
-  // are not evicted. Negative: they are treated like the rest.
+  // Entries that were read ahead and are wanted within that many nanoseconds
+  // are not evicted. If negative, they are treated like all others.
   using Horizon = std::int64_t;
 
-  // Room for a variant: among all entries, and among the variants.
+  // The charges of a variant: among all entries, and among the variants.
   struct VariantCharges {
     Charge charge;
     Charge variant_charge;
   };
 
-  // `yield` is told of the variants that are evicted.
+  // `reuse` records the variants that are evicted.
   Evictor(std::vector<Stripe>* stripes, std::shared_ptr<Ledger> ledger,
           std::shared_ptr<Ledger> variants, const NextUse* next_use,
-          ReuseEstimator* yield, std::uint64_t seed)
+          ReuseEstimator* reuse, std::uint64_t seed)
       : stripes_(stripes),
         ledger_(std::move(ledger)),
         variants_(std::move(variants)),
         next_use_(next_use),
-        yield_(yield),
+        reuse_(reuse),
         seed_(seed) {}
 
-  // Room for the new entry. Returns nullopt if the others are wanted sooner.
-  std::optional<Charge> MakeRoom(const EntryMetadata& newcomer,
-                                 std::int64_t now_nanos, Draw* draw,
-                                 Horizon horizon = -1);
-  // Room for a variant that is offered, as MakeRoom. Offers are many: most that
-  // are rejected cost next to nothing, and a rejected offer evicts nothing,
-  // unless others take the room meanwhile.
-  std::optional<VariantCharges> MakeRoomForOffer(const EntryMetadata& newcomer,
-                                                 std::int64_t now_nanos);
+  // Charges the new entry. Returns nullopt if the others are wanted sooner.
+  std::optional<Charge> MakeSpace(const EntryMetadata& newcomer,
+                                  std::int64_t now_nanos, Draw* draw,
+                                  Horizon horizon = -1);
+  // Like MakeSpace, for a variant that is offered. Offers are frequent: most
+  // rejections cost next to nothing. A rejected offer evicts nothing, unless
+  // other threads take the freed memory first.
+  std::optional<VariantCharges> MakeSpaceForOffer(const EntryMetadata& newcomer,
+                                                  std::int64_t now_nanos);
 
  private:
-  // Evicts entries for the new one. Returns false if none should or can go.
+  // Evicts entries for the new one. Returns false if none should or can be
+  // evicted.
   bool Evict(const EntryMetadata& newcomer, std::int64_t now_nanos, Draw* draw,
              Horizon horizon);
-  // MakeRoomForOffer, among all entries.
-  std::optional<Charge> MakeRoomAmongAll(const EntryMetadata& newcomer,
-                                         double own_cost,
-                                         std::int64_t now_nanos);
-  // The variants to evict for the new one: those whose cost is above its own.
-  // Nullopt: they are too few.
-  struct EvictedVariants {
+  // The part of MakeSpaceForOffer that concerns all entries.
+  std::optional<Charge> MakeSpaceAmongAll(const EntryMetadata& newcomer,
+                                          double own_cost,
+                                          std::int64_t now_nanos);
+  // The variants to evict for a new one: those whose cost is above its own.
+  // Returns nullopt if they free too few bytes.
+  struct VariantVictims {
     Draw draw;
-    std::size_t count = 0;  // the first so many in its order
+    std::size_t count = 0;  // of the first victims in the order
     std::uint64_t bytes = 0;
   };
-  std::optional<EvictedVariants> VariantsToEvict(std::uint64_t bytes,
-                                                 double own_cost,
-                                                 std::int64_t now_nanos);
-  void Evict(const EvictedVariants& leaving);
-  // Returns the bytes that were freed; 0: the entry was used, or removed.
-  std::uint64_t GiveUp(
+  std::optional<VariantVictims> VariantsToEvict(std::uint64_t bytes,
+                                                double own_cost,
+                                                std::int64_t now_nanos);
+  void Evict(const VariantVictims& victims);
+  // Returns the bytes that were freed; 0 if the entry was used or removed.
+  std::uint64_t EvictCandidate(
       const Draw& draw, const ScoredCandidate& scored,
       std::vector<std::shared_ptr<const CachedBytes>>* evicted);
-  // Candidates in no order.
+  // Draws candidates without an order.
   Draw DrawUnordered(std::size_t count);
   Draw DrawCandidates(std::int64_t now_nanos);
 
@@ -101,10 +102,10 @@ class Evictor {
   const std::shared_ptr<Ledger> ledger_;
   const std::shared_ptr<Ledger> variants_;
   const NextUse* const next_use_;
-  ReuseEstimator* const yield_;
+  ReuseEstimator* const reuse_;
   const std::uint64_t seed_;
   std::atomic<std::uint64_t> draws_ = 0;
-  // The highest cost among those who were drawn last.
+  // The highest cost in the last draw.
   std::atomic<double> highest_cost_ = std::numeric_limits<double>::infinity();
   std::atomic<std::uint64_t> offers_ = 0;
 };

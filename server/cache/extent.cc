@@ -8,9 +8,9 @@
 namespace forebay::cache {
 namespace {
 
-// What an entry takes besides its bytes and its object's name.
+// The memory of an entry besides its bytes and its object's name.
 constexpr std::uint64_t kEntryBytes = 512;
-// What the allocator rounds large pieces of memory up to, and its own part.
+// The allocator's rounding of large blocks, and its own header.
 constexpr std::uint64_t kPieceBytes = 8192;
 
 }  // namespace

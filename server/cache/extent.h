@@ -11,31 +11,30 @@
 
 namespace forebay::cache {
 
-// Bytes of memory that keeping what is asked for takes.
+// Returns the memory that the entry of a request takes, in bytes.
 std::uint64_t MemoryFor(const storage::ReadRequest& request);
-// The same, of another variant of it that is so long.
+// Returns the memory of a variant of it that has `variant_bytes` bytes.
 std::uint64_t MemoryFor(const storage::ReadRequest& request,
                         std::uint64_t variant_bytes);
 
-// What the cache knows bytes by, without what it takes to keep that: to look
-// them up costs no allocation. Valid as long as what it was made of. A
-// version's revision does not count: which one is kept, what is cached says,
-// and which one is on its way, the read in flight.
+// A key of the cache that refers to its parts, so that a lookup allocates
+// nothing. Valid as long as the request and the root it was made of. The key
+// has no revision: the cached bytes and the read in flight tell theirs.
 struct ExtentView {
-  const std::string* root = nullptr;  // its identity
+  const std::string* root = nullptr;  // the root's identity
   std::string_view object;
   storage::ObjectVersion version;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   storage::Variant variant = storage::kEncoded;
-  std::size_t hash = 0;  // of all of it
+  std::size_t hash = 0;  // of all members above
 };
 
 // `root` is the identity of the request's root.
 ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
                   storage::Variant variant = storage::kEncoded);
 
-// The same, to be kept.
+// A key that owns its parts.
 struct Extent {
   ExtentView view() const {
     return {root.get(), object, version, offset, length, variant, hash};
@@ -52,7 +51,7 @@ struct Extent {
 
 bool operator==(const ExtentView& a, const ExtentView& b);
 
-// For hash tables that find an Extent by a view of it.
+// Let hash tables find an Extent by a view of it.
 struct ExtentHash {
   // NOLINTNEXTLINE(readability-identifier-naming): as the library calls it
   using is_transparent = void;

@@ -13,7 +13,7 @@ namespace forebay::cache {
 
 class Ledger;
 
-// Room for so many bytes, given back on destruction. Keeps its ledger alive.
+// Memory that is charged to a ledger until destruction. Keeps its ledger alive.
 class Charge {
  public:
   Charge() = default;
@@ -29,22 +29,22 @@ class Charge {
   Charge(std::shared_ptr<Ledger> ledger, std::uint64_t bytes)
       : ledger_(std::move(ledger)), bytes_(bytes) {}
 
-  std::shared_ptr<Ledger> ledger_;  // null: nothing to give back
+  std::shared_ptr<Ledger> ledger_;  // null: nothing is charged
   std::uint64_t bytes_ = 0;
 };
 
-// How much of its part of the daemon's memory the cache has in use, down to the
-// last byte that a reader still holds: what was handed out counts until it is
-// let go, also when the cache itself is gone. Thread-safe; never blocks. Shared
-// by the charges; the budget outlives them.
+// Counts the memory of the cache that is in use. Bytes count until their last
+// reader releases them, also after the cache is gone.
+//
+// Thread-safe. Shared by the charges; the budget outlives them. Never blocks.
 class Ledger : public std::enable_shared_from_this<Ledger> {
  public:
   explicit Ledger(base::MemoryReservation capacity)
       : reservation_(std::move(capacity)), capacity_(reservation_.bytes()) {}
-  // Of a part of what another ledger counts.
+  // Counts a part of what another ledger counts.
   explicit Ledger(std::uint64_t capacity) : capacity_(capacity) {}
 
-  // Nullopt: there is no room for that now.
+  // Charges `bytes`. Returns nullopt if they exceed the capacity.
   std::optional<Charge> Take(std::uint64_t bytes);
 
   std::uint64_t capacity() const { return capacity_; }

@@ -11,13 +11,13 @@
 
 namespace forebay::cache {
 
-// A read in flight on its way below.
+// A read in flight that is about to be sent below.
 struct Miss {
   std::size_t stripe = 0;
   std::shared_ptr<InFlightRead> in_flight;
   storage::ReadRequest request;  // without its `done`
-  EntryMetadata metadata;        // what it would be kept as
-  std::uint64_t ticket = 0;      // below
+  EntryMetadata metadata;        // of the entry that it becomes
+  std::uint64_t ticket = 0;      // of the read below
 };
 
 }  // namespace forebay::cache

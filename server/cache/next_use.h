@@ -8,19 +8,21 @@
 
 namespace forebay::cache {
 
-// Answers of NextUse that are no number of nanoseconds.
-inline constexpr std::int64_t kNever = INT64_MAX;  // by nobody who is there
+// Answers of NextUse that are not a number of nanoseconds.
+inline constexpr std::int64_t kNever =
+    INT64_MAX;  // no registered loader wants it
 inline constexpr std::int64_t kUnknown = -1;
 
-// Says when samples are wanted again, by whichever reader is first: what
-// eviction goes by. Thread-safe; never blocks for long; no errors. A wrong
-// answer costs a hit, never a wrong byte.
+// Tells when samples are wanted again by any reader; eviction is based on it.
+//
+// Thread-safe. Must not block for long. No errors: a wrong answer costs a hit,
+// never a wrong byte.
 class NextUse {
  public:
   virtual ~NextUse() = default;
 
-  // Nanoseconds from `now_nanos` until each of `samples` is wanted; not
-  // negative, kNever or kUnknown. The spans are of one length.
+  // Writes to `nanos` the time from `now_nanos` until each of `samples` is
+  // wanted: not negative, kNever or kUnknown. The spans have equal lengths.
   virtual void Ask(std::int64_t now_nanos,
                    absl::Span<const storage::SampleRef> samples,
                    absl::Span<std::int64_t> nanos) const = 0;

@@ -61,7 +61,7 @@ void NextUseRegistry::Ask(std::int64_t now_nanos,
                           absl::Span<const storage::SampleRef> samples,
                           absl::Span<std::int64_t> nanos) const {
   FOREBAY_CHECK(samples.size() == nanos.size());
-  // A dataset at a time, so that a loader is asked for many samples at once.
+  // Asks each loader once for all samples of its dataset.
   std::vector<std::size_t> left(samples.size());
   std::iota(left.begin(), left.end(), 0);
   std::vector<std::uint64_t> ids;

@@ -14,15 +14,15 @@
 namespace forebay::cache {
 
 // Tells when a sample is wanted next: when the first of the registered loaders
-// of its dataset wants it. It is never wanted if its dataset has no loader; of
-// a sample without a dataset (0) nothing is known.
+// of its dataset wants it. It is never wanted if its dataset has no loader. It
+// is unknown if the sample has no dataset (0).
 //
-// Thread-safe. Owned by the daemon; outlives all registrations. Never
-// blocks: no lock is held while a loader is asked. No errors.
+// Thread-safe. Owned by the daemon; outlives all registrations. Never blocks:
+// no lock is held while a loader is asked. No errors.
 class NextUseRegistry final : public NextUse {
  public:
-  // Keeps a loader registered until it is destroyed. Does nothing without a
-  // registry (null) or a dataset (0).
+  // Registers a loader until destruction. Does nothing without a registry
+  // (null) or a dataset (0).
   class Registration {
    public:
     Registration(NextUseRegistry* next_use_registry, std::uint64_t dataset,
@@ -49,7 +49,7 @@ class NextUseRegistry final : public NextUse {
   std::shared_ptr<const Loaders> Of(std::uint64_t dataset) const;
 
   mutable base::Mutex mutex_;
-  // The lists are replaced, never changed: Ask uses one without the lock.
+  // Ask uses a list without the lock, so lists are replaced, never changed.
   absl::flat_hash_map<std::uint64_t, std::shared_ptr<const Loaders>> datasets_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -10,11 +10,12 @@
 namespace forebay::cache {
 namespace {
 
-constexpr int kPassed = 32;
+constexpr int kSkipped = 32;
 
-// Within what time all are wanted that the reader wants, and those that others
-// want about as soon. Of some NextUse says what others want of them, or that
-// they were asked for just now: the median of the reader's paces is its own.
+// Returns the time within which the reader wants all of its neighbours; others
+// count as wanted if they are wanted as soon. For some neighbours, NextUse
+// tells when other loaders want them, or they were just requested. So the
+// median pace of the reader's neighbours counts.
 Evictor::Horizon HorizonOf(
     const std::vector<storage::ReadAheadHint>& neighbours,
     const std::vector<std::int64_t>& nanos) {
@@ -33,84 +34,86 @@ Evictor::Horizon HorizonOf(
   std::nth_element(paces.begin(), middle, paces.end());
   // The paces of ranks differ a little.
   const double horizon = 2 * *middle * static_cast<double>(farthest);
-  constexpr std::int64_t kMost = INT64_MAX / 4;
-  return horizon < static_cast<double>(kMost)
+  constexpr std::int64_t kMaxHorizon = INT64_MAX / 4;
+  return horizon < static_cast<double>(kMaxHorizon)
              ? static_cast<std::int64_t>(horizon)
-             : kMost;
+             : kMaxHorizon;
 }
 
 }  // namespace
 
-void ReadAhead::Begin(const std::vector<Occasion>& occasions,
+void ReadAhead::Begin(const std::vector<Trigger>& triggers,
                       std::int64_t now_nanos, std::vector<Miss>* misses) {
-  // Of one number the first has all that the others have.
+  // The first of one number has all neighbours of the others.
   std::set<std::pair<const storage::ReadAheadHints*, std::uint64_t>> begun;
   Evictor::Draw draw;
-  for (const Occasion& occasion : occasions) {
-    if (passing_ > 0) {
-      --passing_;
+  for (const Trigger& trigger : triggers) {
+    if (skips_left_ > 0) {
+      --skips_left_;
       continue;
     }
-    const storage::ReadAheadHints& all = *occasion.read_ahead_hints;
-    bool has_room = true;
-    if (occasion.is_missed &&
-        begun.emplace(&all, all.NumberOf(occasion.sample)).second) {
-      has_room = BeginAll(occasion, all.NeighboursOf(occasion.sample),
-                          now_nanos, &draw, misses);
+    const storage::ReadAheadHints& all = *trigger.read_ahead_hints;
+    bool has_space = true;
+    if (trigger.is_missed &&
+        begun.emplace(&all, all.NumberOf(trigger.sample)).second) {
+      has_space = BeginAll(trigger, all.NeighboursOf(trigger.sample), now_nanos,
+                           &draw, misses);
     }
-    if (has_room && occasion.is_due) {
-      has_room = BeginAll(occasion, all.DueBy(occasion.sample), now_nanos,
-                          &draw, misses);
+    if (has_space && trigger.is_due) {
+      has_space = BeginAll(trigger, all.DueBy(trigger.sample), now_nanos, &draw,
+                           misses);
     }
-    if (!has_room) {
-      passing_ = kPassed;
+    if (!has_space) {
+      skips_left_ = kSkipped;
       return;
     }
   }
 }
 
-bool ReadAhead::BeginAll(const Occasion& occasion, Neighbours neighbours,
+bool ReadAhead::BeginAll(const Trigger& trigger, Neighbours neighbours,
                          std::int64_t now_nanos, Evictor::Draw* draw,
                          std::vector<Miss>* misses) {
   std::vector<std::int64_t> nanos;
-  const Evictor::Horizon horizon = KeepWanted(&neighbours, now_nanos, &nanos);
-  const std::shared_ptr<const std::string> root = occasion.root->identity();
+  const Evictor::Horizon horizon =
+      FilterByNextUse(&neighbours, now_nanos, &nanos);
+  const std::shared_ptr<const std::string> root = trigger.root->identity();
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
     storage::ReadRequest request;
-    request.root = occasion.root;
+    request.root = trigger.root;
     request.object = std::move(neighbours[i].object);
     request.version = neighbours[i].version;
     request.layout = std::move(neighbours[i].layout);
     request.offset = neighbours[i].offset;
     request.length = neighbours[i].length;
     request.sample = neighbours[i].sample;
-    request.purpose.job = occasion.job;
-    request.purpose.payers = occasion.payers;
-    // When it is needed, if that is known.
+    request.purpose.job = trigger.job;
+    request.purpose.payers = trigger.payers;
+    // The time at which it is needed, if known.
     request.purpose.urgency =
         static_cast<std::uint64_t>(nanos[i] < 0 ? INT64_MAX : nanos[i]);
     request.purpose.next_use_nanos = nanos[i] < 0 ? INT64_MAX : nanos[i];
     const ExtentView extent = ViewOf(*root, request);
     Stripe& stripe = (*stripes_)[extent.hash % stripes_->size()];
-    if (stripe.Knows(extent)) continue;
+    if (stripe.Contains(extent)) continue;
     EntryMetadata metadata = {.sample = request.sample,
                               .bytes = MemoryFor(request)};
     Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
     metadata.is_ahead = true;
-    auto charge = evictor_->MakeRoom(metadata, now_nanos, draw, horizon);
+    auto charge = evictor_->MakeSpace(metadata, now_nanos, draw, horizon);
     if (!charge.has_value()) return false;
     auto in_flight =
         stripe.BeginAhead(extent, root, request, metadata, &*charge);
-    if (in_flight == nullptr) continue;  // somebody has begun to, meanwhile
+    if (in_flight == nullptr)
+      continue;  // another thread has begun it meanwhile
     misses->push_back({extent.hash % stripes_->size(), std::move(in_flight),
                        std::move(request), metadata});
   }
   return true;
 }
 
-Evictor::Horizon ReadAhead::KeepWanted(Neighbours* neighbours,
-                                       std::int64_t now_nanos,
-                                       std::vector<std::int64_t>* nanos) const {
+Evictor::Horizon ReadAhead::FilterByNextUse(
+    Neighbours* neighbours, std::int64_t now_nanos,
+    std::vector<std::int64_t>* nanos) const {
   std::vector<storage::SampleRef> samples;
   samples.reserve(neighbours->size());
   for (const storage::ReadAheadHint& each : *neighbours) {

@@ -17,29 +17,30 @@
 
 namespace forebay::cache {
 
-// Begins to read what lies beside a sample that is read, and is wanted soon:
-// of what its reader's read-ahead hints lists, all that the reader wants
-// itself, and what others want about as soon. It is read with the sample, to be
-// kept, while nobody waits for it yet.
+// Reads the neighbours of a sample together with it. The reader's read-ahead
+// hints list them. It reads all that the reader wants itself, and those that
+// others want about as soon. The bytes are cached before any reader waits for
+// them.
 //
-// What is read ahead must not go before it is used, or it would be read twice:
-// it takes free room, and that of what is wanted later, but not of what was
-// read ahead itself and is wanted as soon as it is. So where the cache is too
-// small, what has no room is left to be read when it is wanted.
+// Bytes that are evicted before their use would be read twice. So a read ahead
+// takes free memory and that of entries that are wanted later. It never evicts
+// bytes that were read ahead and are wanted as soon. If the cache is too small,
+// the remaining neighbours are read when they are wanted.
 //
-// Thread-safe. Owned by the cache; all that it is made with outlives it. Never
-// blocks; asks read-ahead hints and NextUse without any lock. No errors.
+// Thread-safe. Owned by the cache. The arguments of its constructor outlive it.
+// Never blocks: calls read-ahead hints and NextUse without any lock. No errors.
 class ReadAhead {
  public:
-  // One whose neighbours are to be read.
-  struct Occasion {
+  // A sample whose neighbours are to be read.
+  struct Trigger {
     std::shared_ptr<const storage::Root> root;
     std::shared_ptr<const storage::ReadAheadHints> read_ahead_hints;
     std::uint64_t sample = 0;
-    // For whom, and who pays: so they are the neighbours'.
+    // The neighbours are read for the same job, at the expense of the same
+    // payers.
     std::uint64_t job = 0;
     std::shared_ptr<const std::vector<std::uint64_t>> payers;
-    bool is_missed = false;  // it is read itself
+    bool is_missed = false;  // the sample itself is read now
     bool is_due = false;     // as the request's neighbours_due
   };
 
@@ -47,29 +48,30 @@ class ReadAhead {
             const NextUse* next_use)
       : stripes_(stripes), evictor_(evictor), next_use_(next_use) {}
 
-  // Adds to `misses` the read in flight that it began, with their charges.
-  // Occasions come in the order in which their samples are wanted.
-  void Begin(const std::vector<Occasion>& occasions, std::int64_t now_nanos,
+  // Appends the reads in flight that it began to `misses`, with their charges.
+  // Triggers are in the order in which their samples are wanted.
+  void Begin(const std::vector<Trigger>& triggers, std::int64_t now_nanos,
              std::vector<Miss>* misses);
 
  private:
   using Neighbours = std::vector<storage::ReadAheadHint>;
 
-  // False: there was no room for one.
-  bool BeginAll(const Occasion& occasion, Neighbours neighbours,
+  // Returns false if one of them got no memory.
+  bool BeginAll(const Trigger& trigger, Neighbours neighbours,
                 std::int64_t now_nanos, Evictor::Draw* draw,
                 std::vector<Miss>* misses);
-  // When each is wanted; shortens the list by who is not wanted soon. Returns
-  // within what time all are that stay.
-  Evictor::Horizon KeepWanted(Neighbours* neighbours, std::int64_t now_nanos,
-                              std::vector<std::int64_t>* nanos) const;
+  // Writes when each neighbour is wanted, and removes those that are not wanted
+  // soon. Returns the time within which all others are wanted.
+  Evictor::Horizon FilterByNextUse(Neighbours* neighbours,
+                                   std::int64_t now_nanos,
+                                   std::vector<std::int64_t>* nanos) const;
 
   std::vector<Stripe>* const stripes_;
   Evictor* const evictor_;
   const NextUse* const next_use_;
-  // Occasions that are let pass: where there was no room, there is none for a
-  // while, and it takes time to find that out.
-  std::atomic<int> passing_ = 0;
+  // Triggers to skip. After a failure there is no memory for a while, and each
+  // attempt takes time.
+  std::atomic<int> skips_left_ = 0;
 };
 
 }  // namespace forebay::cache

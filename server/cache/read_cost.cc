@@ -7,40 +7,41 @@
 namespace forebay::cache {
 namespace {
 
-// Bytes from one look to the next.
-constexpr double kLook = 8e6;
-constexpr double kBusyLook = 64e6;
-// What was once fastest counts less by so much at each look.
-constexpr double kForgotten = 1.02;
-// A read is never free: what was found on the spot took a copy at least.
-constexpr double kLeast = 0.02;
+// Bytes from one measurement to the next.
+constexpr double kWindowBytes = 8e6;
+constexpr double kBusyWindowBytes = 64e6;
+// The fastest measurement grows by this factor with each further one.
+constexpr double kDecay = 1.02;
+// A read is never free: bytes of the page cache take a copy, at least.
+constexpr double kMinNanosPerByte = 0.02;
 
 }  // namespace
 
 void ReadCost::AdvanceLocked(std::int64_t now_nanos) {
-  if (under_way_ > 0) {
+  if (in_flight_ > 0) {
     busy_nanos_ += static_cast<double>(
         std::max<std::int64_t>(0, now_nanos - busy_since_nanos_));
   }
   busy_since_nanos_ = now_nanos;
 }
 
-void ReadCost::Began(std::int64_t now_nanos) {
+void ReadCost::Begin(std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
   AdvanceLocked(now_nanos);
-  ++under_way_;
+  ++in_flight_;
 }
 
-void ReadCost::Ended(std::int64_t now_nanos, std::uint64_t bytes) {
+void ReadCost::End(std::int64_t now_nanos, std::uint64_t bytes) {
   base::MutexLock lock(&mutex_);
   AdvanceLocked(now_nanos);
-  --under_way_;
+  --in_flight_;
   bytes_ += static_cast<double>(bytes) + kRequestBytes;
-  // What is under way was waited for, too, and is not counted yet: little
-  // beside so much.
-  if (bytes_ < (under_way_ == 0 ? kLook : kBusyLook)) return;
-  nanos_per_byte_ = std::max(
-      kLeast, std::min(busy_nanos_ / bytes_, nanos_per_byte_ * kForgotten));
+  // Reads in flight took part of the time, and their bytes are not counted yet:
+  // little compared with so many bytes.
+  if (bytes_ < (in_flight_ == 0 ? kWindowBytes : kBusyWindowBytes)) return;
+  nanos_per_byte_ =
+      std::max(kMinNanosPerByte,
+               std::min(busy_nanos_ / bytes_, nanos_per_byte_ * kDecay));
   bytes_ = 0;
   busy_nanos_ = 0;
 }

@@ -8,18 +8,18 @@
 
 namespace forebay::cache {
 
-// What a read below costs, so that it can be compared with CPU time: the time
-// during which the source is busy, over what it reads then, when it goes
-// fastest of late: at other times it is not the source that is waited for. Each
-// read counts as its bytes and a constant, as EvictionCost has it. Until
-// anything was read, a fast disk is assumed.
+// Measures what a read below costs, for comparison with CPU time: the time in
+// which the source is busy, over the bytes that it reads. The fastest of recent
+// measurements counts: at other times the source is not the bottleneck. Each
+// read counts as its bytes and a constant, as in EvictionCost. Assumes a fast
+// disk until the first measurement.
 //
-// Thread-safe; never blocks; no errors. Time is an argument.
+// Thread-safe. Never blocks. No errors. Time is an argument.
 class ReadCost {
  public:
-  // A read was sent below, and is done: `bytes` long, 0 if it failed.
-  void Began(std::int64_t now_nanos);
-  void Ended(std::int64_t now_nanos, std::uint64_t bytes);
+  // Begin a read below, and end it: `bytes` long, 0 if it failed.
+  void Begin(std::int64_t now_nanos);
+  void End(std::int64_t now_nanos, std::uint64_t bytes);
 
   double NanosPerByte() const;
 
@@ -28,9 +28,9 @@ class ReadCost {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;
-  std::uint64_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t busy_since_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Since the last look.
+  // Since the last measurement.
   double busy_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   double bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   double nanos_per_byte_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -9,25 +9,25 @@
 
 namespace forebay::cache {
 
-// How often the variants that were kept of each dataset's samples were used
-// before they left: what making the next one may cost. Until enough have left,
-// each is taken to be used often. Where they do not pay, now and then one is
-// made all the same: readers come and go.
+// Estimates, for each dataset, how often a cached variant is used before it is
+// evicted, and so what making the next one may cost. Until enough were evicted,
+// variants count as used often. Where they do not pay, it still accepts one at
+// times, because readers come and go.
 //
-// Thread-safe; never blocks; no errors.
+// Thread-safe. Never blocks. No errors.
 class ReuseEstimator {
  public:
-  // A variant left, used so often.
-  void Left(std::uint64_t dataset, std::uint32_t uses);
-  // Whether to make one more, if that costs `costs_nanos` and each use saves
+  // Records that a variant was evicted after so many uses.
+  void RecordEviction(std::uint64_t dataset, std::uint32_t uses);
+  // Returns whether to make one more, at `costs_nanos`, if each use saves
   // `saves_nanos`.
-  bool Pays(std::uint64_t dataset, std::int64_t costs_nanos,
-            std::int64_t saves_nanos);
+  bool IsWorthMaking(std::uint64_t dataset, std::int64_t costs_nanos,
+                     std::int64_t saves_nanos);
 
  private:
-  // What was long ago counts less and less.
+  // Totals in which older evictions weigh less.
   struct Record {
-    double left = 0;
+    double evicted = 0;
     double uses = 0;
     std::uint32_t declined = 0;
   };

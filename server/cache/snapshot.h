@@ -25,14 +25,14 @@ struct Tally {
   }
 };
 
-// Where the bytes of reads that went well came from.
+// Where the bytes of successful reads came from.
 struct Traffic {
   Tally memory;  // hits
-  Tally shared;  // waited for a read that another had begun
-  Tally disk;    // hits of the tier below
-  Tally source;  // read
-  // Of disk and source, what was read before anybody wanted it. It is found in
-  // memory later, or waited for, and counted there too.
+  Tally shared;  // joined a read in flight
+  Tally disk;    // hits of the disk tier
+  Tally source;  // read from the source
+  // The part of disk and source that was read ahead. Readers find it in memory
+  // later, or join its read, and it counts there too.
   Tally ahead;
 
   void Add(const Traffic& other) {
@@ -42,21 +42,21 @@ struct Traffic {
     source.Add(other.source);
     ahead.Add(other.ahead);
   }
-  // What no source had to give.
+  // Bytes that no source had to give.
   std::uint64_t bytes_saved() const {
     const std::uint64_t found = memory.bytes + shared.bytes + disk.bytes;
     return found - std::min(found, ahead.bytes);
   }
 };
 
-// Forms of what was read other than the bytes themselves. `entries` and
-// `entry_bytes` are of now, the rest are totals.
+// Variants other than the bytes as read. `entries` and `entry_bytes` are
+// current, the others are totals.
 struct VariantTally {
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
   std::uint64_t made = 0;
-  std::uint64_t hits = 0;        // those that Traffic counts as memory's
-  std::int64_t saved_nanos = 0;  // CPU time that these hits saved
+  std::uint64_t hits = 0;        // Traffic counts them as memory's, too
+  std::int64_t saved_nanos = 0;  // CPU time that the hits saved
 
   void Add(std::uint64_t bytes) {
     ++entries;
@@ -83,21 +83,22 @@ struct VariantTally {
   }
 };
 
-// All of a cache at about one moment; totals count since it was made.
+// The state of a cache at about one moment. Totals count since its creation.
 struct Snapshot {
   std::uint64_t capacity = 0;  // bytes
-  // Bytes kept, being read to be kept, or let go of but still in use.
+  // Bytes that are cached, being read to be cached, or evicted but still in
+  // use.
   std::uint64_t used = 0;
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
-  VariantTally decoded;  // of these entries
+  VariantTally decoded;  // part of the entries above
   std::uint64_t reads_in_flight = 0;
 
   Traffic total;
-  std::map<std::uint64_t, Traffic> jobs;  // that were not forgotten
+  std::map<std::uint64_t, Traffic> jobs;  // without forgotten jobs
   Tally evicted;
-  Tally bypassed;              // read, but not worth keeping
-  std::uint64_t failures = 0;  // reads below that failed
+  Tally bypassed;              // read, but not worth caching
+  std::uint64_t failures = 0;  // of reads below
 };
 
 }  // namespace forebay::cache

@@ -8,10 +8,10 @@
 namespace forebay::cache {
 namespace {
 
-// Who leads a read in flight that nobody waited for when it was sent.
-constexpr std::size_t kNobody = SIZE_MAX;
+// The lead of a read in flight that had no waiters when it was sent.
+constexpr std::size_t kNoWaiter = SIZE_MAX;
 
-// The extent by itself.
+// Returns an extent that owns its parts.
 Extent Owned(const ExtentView& extent,
              const std::shared_ptr<const std::string>& root) {
   return {.root = root,
@@ -25,10 +25,10 @@ Extent Owned(const ExtentView& extent,
 
 }  // namespace
 
-Stripe::Found Stripe::Look(const ExtentView& extent,
-                           const std::shared_ptr<const std::string>& root,
-                           storage::ReadRequest& request, std::uint64_t memory,
-                           std::int64_t now_nanos) {
+Stripe::Found Stripe::LookUp(const ExtentView& extent,
+                             const std::shared_ptr<const std::string>& root,
+                             storage::ReadRequest& request,
+                             std::uint64_t memory, std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end()) {
@@ -58,7 +58,7 @@ Stripe::Found Stripe::CheckStaleness(
     storage::ReadRequest& request, std::uint64_t memory, std::int64_t now_nanos,
     std::int64_t saves_nanos) {
   base::MutexLock lock(&mutex_);
-  // It was counted as a hit.
+  // LookUp counted it as a hit.
   TrafficLocked(request.purpose.job).memory.Remove(extent.length);
   if (extent.variant != storage::kEncoded) decoded_.RemoveHit(saves_nanos);
   const auto known = table_.find(extent);
@@ -69,7 +69,7 @@ Stripe::Found Stripe::CheckStaleness(
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
   }
-  // What was read anew meanwhile is as much in doubt as what was found.
+  // Bytes that were read meanwhile must be checked, too.
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->extent = &known->first;
   in_flight->wanted = request.version.revision;
@@ -91,7 +91,7 @@ void Stripe::InsertLocked(const ExtentView& extent,
   in_flight->extent = &inserted.first->first;
 }
 
-bool Stripe::Knows(const ExtentView& extent) const {
+bool Stripe::Contains(const ExtentView& extent) const {
   base::MutexLock lock(&mutex_);
   return table_.contains(extent);
 }
@@ -134,11 +134,11 @@ Stripe::Found Stripe::JoinedLocked(InFlightRead& in_flight,
                                    storage::ReadRequest& request,
                                    std::int64_t now_nanos) {
   Found found;
-  // Bytes of another revision may lie otherwise, and an error may concern that
-  // revision alone.
+  // Bytes of another revision may have another layout, and an error may concern
+  // that revision alone.
   if (in_flight.wanted != request.version.revision) {
     found.absent = in_flight.extent->variant != storage::kEncoded;
-    found.apart = !found.absent;
+    found.read_alone = !found.absent;
     return found;
   }
   JoinLocked(in_flight, request, now_nanos);
@@ -158,7 +158,7 @@ void Stripe::JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,
 storage::ReadPurpose Stripe::BeginSending(InFlightRead& in_flight) {
   base::MutexLock lock(&mutex_);
   if (in_flight.waiters.empty()) {
-    in_flight.lead = kNobody;
+    in_flight.lead = kNoWaiter;
     return *in_flight.ahead;
   }
   const auto most_urgent =
@@ -184,8 +184,8 @@ std::vector<storage::ReadPurpose> Stripe::NoteSent(InFlightRead& in_flight,
 std::vector<InFlightRead::Waiter> Stripe::Complete(
     InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
     std::int64_t now_nanos) {
-  // Let go of after the lock is.
-  std::shared_ptr<InFlightRead> landed;
+  // Freed without the lock.
+  std::shared_ptr<InFlightRead> completed;
   std::shared_ptr<const CachedBytes> confirmed;
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(*in_flight.extent);
@@ -200,7 +200,7 @@ std::vector<InFlightRead::Waiter> Stripe::Complete(
   std::vector<InFlightRead::Waiter> waiters =
       std::exchange(in_flight.waiters, std::vector<InFlightRead::Waiter>());
   Entry& entry = known->second;
-  landed = std::move(entry.in_flight);
+  completed = std::move(entry.in_flight);
   if (kept == nullptr) {
     table_.erase(known);
     return waiters;
@@ -222,10 +222,10 @@ void Stripe::CacheLocked(Entry& entry, const Extent* extent,
   entry.cached = std::move(cached);
 }
 
-void Stripe::Keep(const ExtentView& extent,
-                  const std::shared_ptr<const std::string>& root,
-                  const EntryMetadata& metadata,
-                  std::shared_ptr<const CachedBytes> cached) {
+void Stripe::Insert(const ExtentView& extent,
+                    const std::shared_ptr<const std::string>& root,
+                    const EntryMetadata& metadata,
+                    std::shared_ptr<const CachedBytes> cached) {
   base::MutexLock lock(&mutex_);
   if (table_.contains(extent)) return;
   const auto inserted = table_.emplace(Owned(extent, root), Entry());
@@ -235,7 +235,7 @@ void Stripe::Keep(const ExtentView& extent,
 }
 
 std::optional<EntryMetadata> Stripe::Drop(const ExtentView& extent) {
-  std::shared_ptr<const CachedBytes> dropped;  // let go of after the lock is
+  std::shared_ptr<const CachedBytes> dropped;  // freed without the lock
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end() || known->second.cached == nullptr) {
@@ -299,7 +299,7 @@ std::shared_ptr<const CachedBytes> Stripe::Evict(
   if (!candidates_.Has(candidate)) return nullptr;
   const auto known = table_.find(*extents_[candidate.handle]);
   FOREBAY_CHECK(known != table_.end());
-  // Nobody but us can make it two again while the lock is held.
+  // No other thread can add a reference while the lock is held.
   if (known->second.cached.use_count() != 1) return nullptr;
   evicted_.Add(known->first.length);
   std::shared_ptr<const CachedBytes> cached = RemoveCachedLocked(known->second);

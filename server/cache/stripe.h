@@ -23,131 +23,135 @@
 
 namespace forebay::cache {
 
-// Bytes that are kept, and the room they take until the last reader has let go
-// of them.
+// Cached bytes, with the memory that they take until their last reader releases
+// them.
 struct CachedBytes {
   Charge charge;
-  Charge variant_charge;  // of another variant than what was read: among those
-  // Of another variant: what covers the bytes that it was made of.
+  Charge variant_charge;  // of a variant: among variants
+  // Of a variant: the token that covers the bytes that it was made of.
   std::shared_ptr<const void> cover;
-  storage::Revision revision;  // of the object, when the bytes were read
-  base::Bytes bytes;           // goes before its room is given back
+  storage::Revision revision;  // of the object when it was read
+  base::Bytes bytes;           // destroyed before its charge is released
 };
 
-// A read below, from the first miss until it completes; or a question, whether
-// what is kept may still be given out.
+// A read below, from the first miss until it completes; or the check whether
+// cached bytes are current.
 struct InFlightRead {
   struct Waiter {
     storage::ReadPurpose purpose;
     storage::ReadDone done;
   };
 
-  // Not written once the read in flight is in the stripe.
-  const Extent* extent = nullptr;  // the stripe's
-  storage::Revision wanted;        // of the object; nobody joins for another
-  // Of who began it alone.
-  Charge charge;  // empty: not to be kept
+  // Constant once the read in flight is in the stripe.
+  const Extent* extent = nullptr;  // the table's key
+  // The object's; requests for another revision do not join.
+  storage::Revision wanted;
+  // Written only by the thread that began the read.
+  Charge charge;  // empty: the bytes are not cached
   // What gave the bytes below, once they are read.
   storage::Origin origin = storage::Origin::kSource;
-  // What was kept, where nothing is read as long as the object is what it was.
+  // The cached bytes to check. They are read again only if the object has
+  // changed.
   std::shared_ptr<const CachedBytes> confirms;
-  // For whom it is read, if nobody waited for it when it was begun.
+  // The purpose of a read ahead, which began without waiters.
   std::optional<storage::ReadPurpose> ahead;
 
-  // The stripe's mutex guards these.
-  std::vector<Waiter> waiters;  // who began it comes first, unless `ahead`
-  std::size_t lead = 0;         // the waiter for whom it was sent
-  EntryMetadata metadata;       // what it is to be kept as
-  std::uint64_t ticket = 0;     // below; 0: not there yet
+  // Guarded by the stripe's mutex.
+  std::vector<Waiter> waiters;  // the first began it, except in a read ahead
+  std::size_t lead = 0;         // the waiter for whose purpose it was sent
+  EntryMetadata metadata;       // of the entry that it becomes
+  std::uint64_t ticket = 0;     // of the read below; 0: not sent yet
 };
 
-// One of the cache's parts: a table of what is kept and what is being read,
-// under a lock of its own, which is held for a microsecond or two. The cache
-// finds the part by the extent's hash.
+// A part of the cache: a table of cached bytes and reads in flight under one
+// lock, which is held for a microsecond or two. The extent's hash selects the
+// stripe.
 //
-// Thread-safe. Owned by the cache. Never blocks; neither frees bytes nor calls
-// anybody while its lock is held. No errors.
+// Thread-safe. Owned by the cache. Never blocks; frees no bytes and calls no
+// callback under its lock. No errors.
 class Stripe {
  public:
   struct Found {
     std::shared_ptr<const CachedBytes> hit;
-    std::int64_t saves_nanos = 0;  // as EntryMetadata's
-    std::shared_ptr<InFlightRead>
-        missed;  // the caller is to read, and then to Complete
-    // The read that was joined, if it is under way below; 0: none.
+    std::int64_t saves_nanos = 0;  // as in EntryMetadata
+    std::shared_ptr<InFlightRead> missed;
+    // The ticket of the joined read below; 0 if it was not sent yet.
     std::uint64_t joined = 0;
-    // Of another variant than kEncoded, which no read below gives: it is not
-    // there, or under way for another revision.
+    // A variant is not cached, or is being checked for another revision. No
+    // read below gives variants other than kEncoded.
     bool absent = false;
-    // The bytes are under way for another revision: the caller is to read them
+    // The bytes are in flight for another revision: the caller must read them
     // for this request alone.
-    bool apart = false;
+    bool read_alone = false;
   };
 
-  // A hit leaves the request alone; a miss or a joined read takes its `done`.
-  // `memory` is what the bytes would take.
-  Found Look(const ExtentView& extent,
-             const std::shared_ptr<const std::string>& root,
-             storage::ReadRequest& request, std::uint64_t memory,
-             std::int64_t now_nanos);
-  // What Look found must be confirmed before it is given out: as Look, but what
-  // is missed `confirms` what was found, if that is there still. `saves_nanos`
-  // is what was found with it.
+  // Finds the bytes, joins their read in flight, or begins one. A hit leaves
+  // the request unchanged; a miss or a joined read takes its `done`. `memory`
+  // is what the bytes would take.
+  Found LookUp(const ExtentView& extent,
+               const std::shared_ptr<const std::string>& root,
+               storage::ReadRequest& request, std::uint64_t memory,
+               std::int64_t now_nanos);
+  // Like LookUp, for a hit that must be checked before it is given out. If the
+  // entry is still cached, returns a miss that `confirms` it. `saves_nanos` is
+  // that of the hit.
   Found CheckStaleness(const ExtentView& extent,
                        const std::shared_ptr<const std::string>& root,
                        storage::ReadRequest& request, std::uint64_t memory,
                        std::int64_t now_nanos, std::int64_t saves_nanos);
-  // Whether the bytes are there, or under way.
-  bool Knows(const ExtentView& extent) const;
-  // Begins a read in flight that nobody waits for yet, for the request's
-  // purpose; takes the charge. Null, and nothing is taken: the bytes are known.
-  // The caller is to read what it got, and then to Complete.
+  // Returns whether the bytes are cached or in flight.
+  bool Contains(const ExtentView& extent) const;
+  // Begins a read ahead for the request's purpose, and takes the charge. The
+  // caller must read it and call Complete. Returns null, and takes nothing, if
+  // the bytes are cached or in flight.
   std::shared_ptr<InFlightRead> BeginAhead(
       const ExtentView& extent, const std::shared_ptr<const std::string>& root,
       const storage::ReadRequest& request, const EntryMetadata& metadata,
       Charge* charge);
-  // The read in flight is about to be sent below: for whom that is.
+  // Returns the purpose for which the read in flight is to be sent.
   storage::ReadPurpose BeginSending(InFlightRead& in_flight);
-  // It has been sent, under that ticket. Returns who waits besides.
+  // Notes the ticket of the read that was sent. Returns the purposes of the
+  // other waiters.
   std::vector<storage::ReadPurpose> NoteSent(InFlightRead& in_flight,
                                              std::uint64_t ticket);
-  // The read is done: `kept` is what to keep, null if nothing. Returns who
-  // waited.
+  // The read is done. Caches `kept`, or nothing if it is null. Returns the
+  // waiters.
   std::vector<InFlightRead::Waiter> Complete(
       InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
       std::int64_t now_nanos);
 
-  // Keeps another variant of what was read, unless it is there.
-  void Keep(const ExtentView& extent,
-            const std::shared_ptr<const std::string>& root,
-            const EntryMetadata& metadata,
-            std::shared_ptr<const CachedBytes> cached);
-  // Lets go of it, if it is cached: as what it was kept; nullopt if not.
+  // Caches a variant, unless it is cached already.
+  void Insert(const ExtentView& extent,
+              const std::shared_ptr<const std::string>& root,
+              const EntryMetadata& metadata,
+              std::shared_ptr<const CachedBytes> cached);
+  // Removes an entry. Returns its metadata, or nullopt if it was not cached.
   std::optional<EntryMetadata> Drop(const ExtentView& extent);
-  // Another variant of it is kept as long as `cover` is there. Ends with the
-  // next that wants what was read all the same.
+  // Marks the entry as covered by a variant while `cover` exists. The next
+  // reader of the bytes themselves ends that.
   void Cover(const ExtentView& extent,
              const std::shared_ptr<const void>& cover);
 
-  // As CandidateSet's.
+  // As in CandidateSet.
   void Draw(std::size_t count, base::PhiloxStream& random,
             std::vector<CandidateSet::Candidate>* drawn) const;
-  // Gives the candidate up, if it is still there and no reader holds it: then
-  // letting go of what is returned makes room. Null if not.
+  // Removes the candidate if it is still cached and no reader holds it.
+  // Releasing the returned bytes frees their memory. Returns null if it did
+  // not.
   std::shared_ptr<const CachedBytes> Evict(
       const CandidateSet::Candidate& candidate);
 
-  // From now on the job counts among the total only, with the reads that it
-  // still waits for.
+  // Moves the job's counts to the total, also those of reads that it still
+  // waits for.
   void Forget(std::uint64_t job);
   void AddTo(Snapshot* snapshot) const;
 
  private:
-  // Either is set.
+  // Either `in_flight` or `cached` is set.
   struct Entry {
     std::shared_ptr<InFlightRead> in_flight;
     std::shared_ptr<const CachedBytes> cached;
-    CandidateSet::Handle handle = 0;  // of what is cached
+    CandidateSet::Handle handle = 0;  // of `cached`
   };
   using Table = absl::node_hash_map<Extent, Entry, ExtentHash, ExtentEqual>;
 
@@ -160,35 +164,35 @@ class Stripe {
                    storage::ReadRequest& request, std::uint64_t memory,
                    std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of what is under way.
+  // Joins the read in flight if the revisions agree.
   Found JoinedLocked(InFlightRead& in_flight, storage::ReadRequest& request,
                      std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,
                   std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The entry, whose extent `extent` is the table's, holds it from now on.
+  // Makes `cached` the entry's. `extent` is the entry's key in the table.
   void CacheLocked(Entry& entry, const Extent* extent,
                    const EntryMetadata& metadata,
                    std::shared_ptr<const CachedBytes> cached)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives up what the entry holds; the entry stays.
+  // Removes the entry's bytes; the entry itself stays.
   std::shared_ptr<const CachedBytes> RemoveCachedLocked(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Where what the job has read already is counted: it may be forgotten since.
+  // Returns the job's counts, or `forgotten_` if it was forgotten meanwhile.
   Traffic& TrafficLocked(std::uint64_t job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `confirmed`: it read nothing, for what was kept is true.
+  // `confirmed`: the cached bytes were current, and nothing was read.
   void CountLocked(const InFlightRead& in_flight, bool confirmed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
   CandidateSet candidates_ ABSL_GUARDED_BY(mutex_);
-  // By candidates_'s handles; null: free.
+  // By handle of candidates_; null: free.
   std::vector<const Extent*> extents_ ABSL_GUARDED_BY(mutex_);
-  // Of jobs that were forgotten.
+  // Of forgotten jobs.
   Traffic forgotten_ ABSL_GUARDED_BY(mutex_);
-  // Of who has read since it was forgotten, if ever.
+  // By job; of each since it was last forgotten.
   absl::flat_hash_map<std::uint64_t, Traffic> jobs_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t entry_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   VariantTally decoded_ ABSL_GUARDED_BY(mutex_);

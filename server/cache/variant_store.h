@@ -9,50 +9,50 @@
 
 namespace forebay::cache {
 
-// Room for another variant of what was read, among what is kept. Of its maker
-// alone until it is kept; dropping it gives the room back. Outlived by nothing
-// of its keeper's.
+// Memory for a variant that its maker fills. Its maker owns it until it passes
+// it to Insert; its destruction frees the memory. The store outlives it.
 class VariantBuffer {
  public:
   virtual ~VariantBuffer() = default;
-  // To be filled; as long as was asked for.
+  // Has the length of the offer.
   virtual absl::Span<std::uint8_t> span() = 0;
 };
 
-// Keeps other variants of what was read, for readers that take them
-// (storage::ReadRequest::variant), where they save more than what they would
+// Caches variants of what was read, for readers that accept them
+// (storage::ReadRequest::variant), if they save more than what they would
 // displace.
 //
-// Thread-safe; never blocks; calls NextUse without any lock.
-// No errors: what is not kept is made anew.
+// Thread-safe. Never blocks; calls NextUse without any lock. No errors: a
+// variant that is not cached is made again.
 class VariantStore {
  public:
-  // One that could be made.
+  // A variant that could be made.
   struct Offer {
     // What was read: its root, extent and sample.
     const storage::ReadRequest* read = nullptr;
-    storage::Revision revision;                    // of the object, when it was
-    storage::Variant variant = storage::kEncoded;  // not this one
+    storage::Revision revision;  // of the object when it was read
+    storage::Variant variant = storage::kEncoded;  // never kEncoded
     std::uint64_t bytes = 0;
-    // CPU time that each reader saves that gets it instead of what was read,
-    // as measured; positive.
+    // The measured CPU time that each reader of the variant saves, compared
+    // with a reader of the original bytes; positive.
     std::int64_t saves_nanos = 0;
-    // And that its maker spends beyond what its own use of it takes.
+    // The CPU time that its maker spends beyond its own use of it.
     std::int64_t costs_nanos = 0;
-    // Whether it is known that others want it: then it pays, whatever became of
-    // those before.
+    // Whether other readers are known to want it. If so, the use of earlier
+    // variants does not count.
     bool is_awaited = false;
   };
 
   virtual ~VariantStore() = default;
 
-  // Null: it is there already, or not worth its room.
-  virtual std::unique_ptr<VariantBuffer> RoomFor(const Offer& offer) = 0;
-  // Bytes of memory for the variants that are kept, at most.
+  // Returns null if the variant is cached already, or not worth its memory.
+  virtual std::unique_ptr<VariantBuffer> Reserve(const Offer& offer) = 0;
+  // Returns the most memory that variants may take, in bytes.
   virtual std::uint64_t variant_capacity() const = 0;
-  // From now on it is given out. `room` is one of its own, and filled.
-  virtual void Keep(std::unique_ptr<VariantBuffer> room) = 0;
-  // That variant of what was read is wanted no more: it goes, if it is there.
+  // Caches a buffer of this store that its maker has filled.
+  virtual void Insert(std::unique_ptr<VariantBuffer> buffer) = 0;
+  // Removes that variant of what was read, if it is cached: no reader wants it
+  // any more.
   virtual void Drop(const storage::ReadRequest& read,
                     storage::Variant variant) = 0;
 };

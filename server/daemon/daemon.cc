@@ -170,10 +170,10 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                       storage::CoalescedSourceOptions::For(resources.memory)));
   disk_tier_ = std::make_unique<DiskTier>(
       config_.cache(),
-      cache::disk::DiskCache::Surroundings{.below = coalesced_.get(),
-                                           .budget = &budget_,
-                                           .next_use = &next_use_registry_,
-                                           .clock = base::Clock::Monotonic()});
+      cache::disk::DiskCache::Deps{.below = coalesced_.get(),
+                                   .budget = &budget_,
+                                   .next_use = &next_use_registry_,
+                                   .clock = base::Clock::Monotonic()});
   FOREBAY_ASSIGN_OR_RETURN(
       cache_,
       cache::Cache::Create({.capacity = resources.cache,

@@ -17,23 +17,22 @@ using cache::disk::DiskCache;
 namespace {
 
 absl::StatusOr<std::unique_ptr<DiskCache>> OpenTier(
-    const proto::CacheConfig& config,
-    const DiskCache::Surroundings& surroundings) {
+    const proto::CacheConfig& config, const DiskCache::Deps& deps) {
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t bytes,
       base::ParseByteSize(config.disk_size(), /*total=*/0));
   FOREBAY_ASSIGN_OR_RETURN(auto directory, Directory::Lock(config.directory()));
   return DiskCache::Create({.store = {.capacity = bytes}}, std::move(directory),
-                           surroundings);
+                           deps);
 }
 
 }  // namespace
 
 DiskTier::DiskTier(const proto::CacheConfig& config,
-                   const DiskCache::Surroundings& surroundings)
-    : below_(surroundings.below) {
+                   const DiskCache::Deps& deps)
+    : below_(deps.below) {
   if (config.directory().empty()) return;
-  auto tier = OpenTier(config, surroundings);
+  auto tier = OpenTier(config, deps);
   if (!tier.ok()) {
     refusal_ =
         absl::StrCat("nothing is cached on disk: ", tier.status().message());

@@ -21,7 +21,7 @@ namespace forebay::daemon {
 class DiskTier {
  public:
   DiskTier(const proto::CacheConfig& config,
-           const cache::disk::DiskCache::Surroundings& surroundings);
+           const cache::disk::DiskCache::Deps& deps);
 
   storage::ByteSource* source() {
     return tier_ != nullptr ? tier_.get() : below_;

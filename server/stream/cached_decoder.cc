@@ -91,7 +91,7 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
         decoder_->identity_.RequestFor(pending_->id);
     const std::size_t before =
         decoder_->has_other_parts_ ? read_.size() : std::size_t{0};
-    room_ = decoder_->store_->RoomFor({.read = &request,
+    room_ = decoder_->store_->Reserve({.read = &request,
                                        .revision = pending_->revision,
                                        .variant = decoder_->variant_,
                                        .bytes = before + bytes,
@@ -164,7 +164,7 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
   costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
   std::unique_ptr<cache::VariantBuffer> filled = offer.TakeRoom();
   const std::uint64_t variant_bytes = filled->span().size();
-  store_->Keep(std::move(filled));
+  store_->Insert(std::move(filled));
   TellKept(pending, variant_bytes);
   return status;
 }

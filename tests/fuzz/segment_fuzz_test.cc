@@ -28,13 +28,13 @@
 namespace {
 
 using forebay::base::Crc32c;
-using forebay::cache::disk::EncodeHead;
+using forebay::cache::disk::EncodeSegmentHeader;
 using forebay::cache::disk::FingerprintOf;
-using forebay::cache::disk::kFrontBytes;
 using forebay::cache::disk::kPageBytes;
 using forebay::cache::disk::kRecordAlignment;
+using forebay::cache::disk::kRecordHeaderBytes;
 using forebay::cache::disk::PageBuffer;
-using forebay::cache::disk::ParseFront;
+using forebay::cache::disk::ParseRecordHeader;
 using forebay::cache::disk::ReadRecord;
 using forebay::cache::disk::RecordLocation;
 using forebay::cache::disk::Recover;
@@ -94,16 +94,17 @@ void Set(std::vector<std::uint8_t>& bytes, std::size_t offset, Number number) {
 }
 
 // Makes checksums and fingerprints fit, so that what lies behind is reached:
-// the front of whatever looks like one, and the footer. As record.cc and
+// the header of whatever looks like one, and the footer. As record.cc and
 // segment_format.cc lay them out.
 void Repair(std::vector<std::uint8_t>& bytes) {
-  for (std::size_t at = kPageBytes; at + kFrontBytes <= bytes.size();
+  for (std::size_t at = kPageBytes; at + kRecordHeaderBytes <= bytes.size();
        at += kRecordAlignment) {
     if (At<std::uint32_t>(bytes, at) != 0x43524246) continue;
     const std::size_t root = At<std::uint16_t>(bytes, at + 56);
     const std::size_t object = At<std::uint16_t>(bytes, at + 58);
-    if (root + object > bytes.size() - at - kFrontBytes) continue;
-    const auto* names = reinterpret_cast<const char*>(&bytes[at]) + kFrontBytes;
+    if (root + object > bytes.size() - at - kRecordHeaderBytes) continue;
+    const auto* names =
+        reinterpret_cast<const char*>(&bytes[at]) + kRecordHeaderBytes;
     Set(bytes, at + 8, kSerial);
     Set(bytes, at + 16,
         FingerprintOf({.root = {names, root},
@@ -115,7 +116,7 @@ void Repair(std::vector<std::uint8_t>& bytes) {
     Set(bytes, at + 4, std::uint32_t{0});
     Set(bytes, at + 4,
         Crc32c(absl::MakeConstSpan(bytes).subspan(
-            at, kFrontBytes + root + object)));
+            at, kRecordHeaderBytes + root + object)));
   }
   const std::size_t tail = bytes.size() - 24;
   const std::uint64_t listed =
@@ -127,30 +128,30 @@ void Repair(std::vector<std::uint8_t>& bytes) {
       Crc32c(absl::MakeConstSpan(bytes).subspan(tail - listed, listed + 24)));
 }
 
-void TakeOver(const std::vector<std::uint8_t>& bytes) {
+void RecoverSegment(const std::vector<std::uint8_t>& bytes) {
   static const auto pool = std::make_shared<BufferPool>(1 << 20);
   static const PageBuffer scratch(64 << 10);
   OneFile volume(bytes);
   const auto recovered = Recover(volume, std::uint64_t{1} << 30);
   Require(recovered.ok() && recovered->size() <= 1);
   for (const Recovered& segment : *recovered) {
-    Require(segment.file->serial == kSerial && !segment.places.empty());
+    Require(segment.file->serial == kSerial && !segment.locations.empty());
     Require(segment.sealed || (segment.end % kPageBytes == 0 &&
                                segment.end <= segment.file->bytes));
-    for (const RecordLocation& location : segment.places) {
+    for (const RecordLocation& location : segment.locations) {
       Require(location.offset >= kPageBytes &&
               std::uint64_t{location.offset} + location.bytes <= bytes.size());
-      const auto front = ParseFront(
+      const auto header = ParseRecordHeader(
           absl::MakeConstSpan(bytes).subspan(location.offset, location.bytes),
           kSerial);
-      if (!front.has_value()) continue;
-      const auto read = ReadRecord(volume, {segment.file, location}, front->key,
-                                   scratch, *pool);
+      if (!header.has_value()) continue;
+      const auto read = ReadRecord(volume, {segment.file, location},
+                                   header->key, scratch, *pool);
       if (!read.ok()) continue;
-      Require(read->size() == front->key.length &&
-              std::memcmp(read->data(), &bytes[location.offset + front->bytes],
+      Require(read->size() == header->key.length &&
+              std::memcmp(read->data(), &bytes[location.offset + header->bytes],
                           read->size()) == 0 &&
-              Crc32c(read->span()) == front->data_crc);
+              Crc32c(read->span()) == header->data_crc);
     }
   }
 }
@@ -162,11 +163,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   spdlog::set_level(spdlog::level::off);
   std::vector<std::uint8_t> bytes(
       kPageBytes + RoundUp(std::max<std::size_t>(size, 1), kPageBytes));
-  const std::string head = EncodeHead(kSerial, bytes.size());
-  std::memcpy(bytes.data(), head.data(), head.size());
+  const std::string header = EncodeSegmentHeader(kSerial, bytes.size());
+  std::memcpy(bytes.data(), header.data(), header.size());
   if (size > 0) std::memcpy(&bytes[kPageBytes], data, size);
-  TakeOver(bytes);
+  RecoverSegment(bytes);
   Repair(bytes);
-  TakeOver(bytes);
+  RecoverSegment(bytes);
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace forebay::cache::disk {
 namespace {
 
-// Of spent buffers, for the next reads.
+// Of unused buffers, for the next reads.
 constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
 
 Key KeyOf(const std::string& root, const storage::ReadRequest& request) {
@@ -21,27 +21,26 @@ Key KeyOf(const std::string& root, const storage::ReadRequest& request) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Create(
-    const Options& options, std::unique_ptr<Volume> volume,
-    const Surroundings& surroundings) {
+    const Options& options, std::unique_ptr<Volume> volume, const Deps& deps) {
   FOREBAY_ASSIGN_OR_RETURN(
       base::MemoryReservation memory,
-      surroundings.budget->Reserve(
+      deps.budget->Reserve(
           kSpareBytes + options.read_threads * ReadThreads::kScratchBytes,
           "the reads of the cache on disk"));
   FOREBAY_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
                            Store::Open(options.store, std::move(volume),
-                                       {.budget = surroundings.budget,
-                                        .next_use = surroundings.next_use,
-                                        .clock = surroundings.clock}));
-  return std::unique_ptr<DiskCache>(new DiskCache(
-      options, surroundings, std::move(memory), std::move(store)));
+                                       {.budget = deps.budget,
+                                        .next_use = deps.next_use,
+                                        .clock = deps.clock}));
+  return std::unique_ptr<DiskCache>(
+      new DiskCache(options, deps, std::move(memory), std::move(store)));
 }
 
-DiskCache::DiskCache(const Options& options, const Surroundings& surroundings,
+DiskCache::DiskCache(const Options& options, const Deps& deps,
                      base::MemoryReservation memory,
                      std::unique_ptr<Store> store)
-    : below_(surroundings.below),
-      clock_(surroundings.clock),
+    : below_(deps.below),
+      clock_(deps.clock),
       memory_(std::move(memory)),
       buffers_(std::make_shared<storage::BufferPool>(kSpareBytes)),
       store_(std::move(store)),
@@ -52,7 +51,7 @@ DiskCache::DiskCache(const Options& options, const Surroundings& surroundings,
 
 DiskCache::~DiskCache() {
   base::MutexLock lock(&mutex_);
-  while (flights_ > 0) all_landed_.Wait(&mutex_);
+  while (reads_in_flight_ > 0) all_reads_done_.Wait(&mutex_);
 }
 
 void DiskCache::Stop() { threads_.Stop(); }
@@ -64,18 +63,18 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     storage::ReadRequest request = std::move(taken);
     const auto root =
         request.root == nullptr ? nullptr : request.root->lasting_identity();
-    // Some servers tell no version: it may be another one's tomorrow. What is
-    // at hand is hardly ever read again.
+    // Some servers tell no version, and the object may change. Bytes that are
+    // at hand are hardly ever read again.
     if (root == nullptr || request.version.stamp == 0 ||
         request.unless.has_value()) {
       below.push_back(std::move(request));
       continue;
     }
     const Key key = KeyOf(*root, request);
-    if (!store_->Takes(key)) {
+    if (!store_->CanStore(key)) {
       below.push_back(std::move(request));
     } else if (is_too_slow) {
-      store_->PassBy(key);
+      store_->CountMiss(key);
       below.push_back(std::move(request));
     } else if (auto found = store_->Find(key, request.sample)) {
       BeginRead();
@@ -87,10 +86,10 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
       if (hit.request.root->StillHas(hit.request.object, hit.request.version)) {
         Queue(std::move(hit));
       } else {
-        below.push_back(Asking(std::move(hit)));
+        below.push_back(ValidationRequest(std::move(hit)));
       }
     } else {
-      below.push_back(Keeping(std::move(request)));
+      below.push_back(CachingRequest(std::move(request)));
     }
   }
   if (!below.empty()) below_->Read(absl::MakeSpan(below));
@@ -100,11 +99,12 @@ bool DiskCache::IsTooSlow() {
   const std::int64_t now = clock_->NowNanos();
   {
     base::MutexLock lock(&mutex_);
-    if (slow_.IsOpen(now)) return true;
-    if (!slow_disk_.RunOut(now) || !slow_.Failed(now)) return false;
+    if (slow_breaker_.IsOpen(now)) return true;
+    if (!slow_disk_.Detect(now) || !slow_breaker_.RecordFailure(now))
+      return false;
   }
   spdlog::warn("the cache on disk is slow: it is not read for a while");
-  std::vector<ReadThreads::Read> hits = threads_.TakeWaiting();
+  std::vector<ReadThreads::Read> hits = threads_.TakeQueued();
   ReadBelow(absl::MakeSpan(hits));
   for (std::size_t i = 0; i < hits.size(); ++i) EndRead();
   return true;
@@ -116,7 +116,7 @@ void DiskCache::ReadBelow(absl::Span<ReadThreads::Read> hits) {
   std::vector<std::uint64_t> tickets;
   for (ReadThreads::Read& hit : hits) {
     tickets.push_back(hit.request.ticket);
-    below.push_back(Keeping(std::move(hit.request)));
+    below.push_back(CachingRequest(std::move(hit.request)));
   }
   below_->Read(absl::MakeSpan(below));
   for (const std::uint64_t ticket : tickets) {
@@ -134,14 +134,14 @@ std::vector<storage::ReadPurpose> DiskCache::TakeJoined(std::uint64_t ticket) {
   return joined;
 }
 
-void DiskCache::SourceTook(std::int64_t nanos) {
+void DiskCache::RecordSourceRead(std::int64_t nanos) {
   base::MutexLock lock(&mutex_);
-  slow_disk_.SourceTook(nanos);
+  slow_disk_.RecordSourceRead(nanos);
 }
 
 void DiskCache::Queue(ReadThreads::Read hit) {
   if (threads_.Push(std::move(hit))) return;
-  // It was not taken.
+  // The threads were stopped.
   // NOLINTNEXTLINE(bugprone-use-after-move): only what Push took has moved
   const storage::ReadRequest& request = hit.request;
   TakeJoined(request.ticket);
@@ -150,7 +150,7 @@ void DiskCache::Queue(ReadThreads::Read hit) {
   EndRead();
 }
 
-storage::ReadRequest DiskCache::Asking(ReadThreads::Read hit) {
+storage::ReadRequest DiskCache::ValidationRequest(ReadThreads::Read hit) {
   storage::ReadRequest ask;
   ask.root = hit.request.root;
   ask.object = hit.request.object;
@@ -187,7 +187,7 @@ absl::StatusOr<base::Bytes> DiskCache::ReadDisk(const ReadThreads::Read& read,
   auto bytes = store_->Read(read.found, key, scratch, *buffers_);
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
-  if (slow_disk_.End(number, now)) slow_.Worked();
+  if (slow_disk_.End(number, now)) slow_breaker_.RecordSuccess();
   return bytes;
 }
 
@@ -205,7 +205,7 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
   EndRead();
 }
 
-storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
+storage::ReadRequest DiskCache::CachingRequest(storage::ReadRequest request) {
   BeginRead();
   Store::Entry entry;
   entry.root = request.root->lasting_identity();
@@ -213,16 +213,16 @@ storage::ReadRequest DiskCache::Keeping(storage::ReadRequest request) {
   entry.version = request.version;
   entry.offset = request.offset;
   entry.sample = request.sample;
-  entry.told_nanos = request.purpose.next_use_nanos;
+  entry.hint_nanos = request.purpose.next_use_nanos;
   request.done = [this, entry = std::move(entry),
                   begun_at_nanos = clock_->NowNanos(),
                   done = std::move(request.done)](
                      absl::StatusOr<storage::ReadResult> result) mutable {
     if (result.ok()) {
-      SourceTook(clock_->NowNanos() - begun_at_nanos);
+      RecordSourceRead(clock_->NowNanos() - begun_at_nanos);
       entry.bytes = result->bytes;
       entry.version.revision = result->revision;
-      store_->Keep(std::move(entry));
+      store_->Insert(std::move(entry));
     }
     done(std::move(result));
     EndRead();
@@ -244,18 +244,18 @@ disk::Snapshot DiskCache::Snapshot() const {
   disk::Snapshot snapshot = store_->Snapshot();
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
-  snapshot.off = snapshot.off || slow_.IsOpen(now);
+  snapshot.off = snapshot.off || slow_breaker_.IsOpen(now);
   return snapshot;
 }
 
 void DiskCache::BeginRead() {
   base::MutexLock lock(&mutex_);
-  ++flights_;
+  ++reads_in_flight_;
 }
 
 void DiskCache::EndRead() {
   base::MutexLock lock(&mutex_);
-  if (--flights_ == 0) all_landed_.NotifyAll();
+  if (--reads_in_flight_ == 0) all_reads_done_.NotifyAll();
 }
 
 }  // namespace forebay::cache::disk

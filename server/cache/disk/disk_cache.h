@@ -26,27 +26,25 @@
 
 namespace forebay::cache::disk {
 
-// The cache's second tier: keeps on a disk of this host what was read from
-// farther away, also when the daemon or the host is started again. Only roots
-// with a lasting identity are kept: what lies on a disk of this host gains
-// nothing here. What it gives was checked, byte for byte, against what was
-// asked for; whatever is wrong with its disk, the source below is read. So it
-// is while the disk is slower than that by far: then it is left alone for a
-// time, as one that fails is.
-//
-// Thread-safe. Owned by the daemon; the source below, the budget, NextUse
-// and the clock outlive it, as does what it handed out. Read does not block,
-// but for what a root's StillHas takes.
-// Create and destruction block for the disk; destruction waits for the reads
-// under way, here and below. Errors are those of the source below. Create:
-// RESOURCE_EXHAUSTED (the budget), UNAVAILABLE (the volume cannot be read).
+// The cache's second tier: caches on a disk of this host what was read from
+// farther away. It survives restarts of the daemon and the host. It caches only
+// roots with a lasting identity: for those on a disk of this host there would
+// be no gain. It checks all bytes that it gives out against the request. If its
+// disk fails, it reads the source below. If its disk is much slower than that
+// source, it does not use it for a while, as after a failure.
+// Thread-safe. Owned by the daemon. The source below, the budget, NextUse and
+// the clock outlive it, as do the bytes that it gave out. Read does not block,
+// except in the root's StillHas. Create and the destructor block for the disk.
+// The destructor waits for the reads in flight, on the disk and below. Errors
+// are those of the source below. Create returns RESOURCE_EXHAUSTED (the budget)
+// or UNAVAILABLE (the volume cannot be read).
 class DiskCache final : public storage::ByteSource {
  public:
   struct Options {
     Store::Options store;
     int read_threads = 8;
   };
-  struct Surroundings {
+  struct Deps {
     storage::ByteSource* below = nullptr;
     base::MemoryBudget* budget = nullptr;
     const NextUse* next_use = nullptr;
@@ -54,8 +52,7 @@ class DiskCache final : public storage::ByteSource {
   };
 
   static absl::StatusOr<std::unique_ptr<DiskCache>> Create(
-      const Options& options, std::unique_ptr<Volume> volume,
-      const Surroundings& surroundings);
+      const Options& options, std::unique_ptr<Volume> volume, const Deps& deps);
   ~DiskCache() override;
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
@@ -65,39 +62,39 @@ class DiskCache final : public storage::ByteSource {
   // Shares the tier's disk among jobs.
   schedule::JobShares* shares() { return &threads_; }
 
-  // Looks whether the disk is too slow: what waits for it is then read below.
-  // Read does so, too; this is for when nobody reads for that they all wait.
-  // Call it every second or so.
+  // Checks whether the disk is too slow; if so, reads below what waits for it.
+  // Read does this, too; Tick does it while no one reads because all wait. Call
+  // it every second or so.
   void Tick() { IsTooSlow(); }
 
-  // Serves the hits that wait, and cancels those that come. From then on the
-  // source below is read only by who calls Read, and may go before this does
-  // when nobody does so any more. By one thread.
+  // Serves the hits that are queued, and cancels later ones. After it, only
+  // callers of Read cause reads below. So the source below may be destroyed
+  // first, once no one calls Read. Call it on one thread.
   void Stop();
 
   disk::Snapshot Snapshot() const;
 
  private:
-  DiskCache(const Options& options, const Surroundings& surroundings,
+  DiskCache(const Options& options, const Deps& deps,
             base::MemoryReservation memory, std::unique_ptr<Store> store);
 
-  // Whether the tier is left alone now.
+  // Returns whether the disk is not to be used now.
   bool IsTooSlow();
-  void SourceTook(std::int64_t nanos);
+  void RecordSourceRead(std::int64_t nanos);
 
-  // Has a counted read in flight served.
+  // Queues a hit, which BeginRead has counted.
   void Queue(ReadThreads::Read hit);
-  // A read of no bytes, after which the hit is served if it still is one.
-  storage::ReadRequest Asking(ReadThreads::Read hit);
-  // On one of the threads.
+  // A read without bytes, after which the hit is served if it is still current.
+  storage::ReadRequest ValidationRequest(ReadThreads::Read hit);
+  // Called on the reading threads.
   absl::StatusOr<base::Bytes> ReadDisk(const ReadThreads::Read& read,
                                        const PageBuffer& scratch);
   void Serve(ReadThreads::Read read, const PageBuffer& scratch);
-  // The same request, of which the store keeps what comes.
-  storage::ReadRequest Keeping(storage::ReadRequest request);
-  // Reads hits below which the disk does not give.
+  // The request, with a `done` that also inserts the bytes into the store.
+  storage::ReadRequest CachingRequest(storage::ReadRequest request);
+  // Reads below the hits that the disk does not give.
   void ReadBelow(absl::Span<ReadThreads::Read> hits);
-  // Returns the purposes that have joined the hit, and notes no more of them.
+  // Returns the purposes that joined the hit, and stops collecting them.
   std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
   void BeginRead();
@@ -110,16 +107,16 @@ class DiskCache final : public storage::ByteSource {
   const std::unique_ptr<Store> store_;
 
   mutable base::Mutex mutex_;
-  base::CondVar all_landed_;
-  std::uint64_t flights_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The purposes that joined each hit under way, by ticket: it may be read
-  // below yet.
+  base::CondVar all_reads_done_;
+  std::uint64_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By ticket, the purposes that joined each hit in flight, for a read below
+  // instead.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   SlowDiskDetector slow_disk_ ABSL_GUARDED_BY(mutex_);
-  CircuitBreaker slow_ ABSL_GUARDED_BY(mutex_){/*borne=*/0};
+  CircuitBreaker slow_breaker_ ABSL_GUARDED_BY(mutex_){/*tolerated=*/0};
 
-  ReadThreads threads_;  // the last: they use the rest
+  ReadThreads threads_;  // the last member, because they use the others
 };
 
 }  // namespace forebay::cache::disk

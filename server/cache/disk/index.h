@@ -15,65 +15,65 @@
 
 namespace forebay::cache::disk {
 
-// Where what is kept lies: by fingerprint, and by segment. A record takes at
-// most kIndexEntryBytes of memory. Not thread-safe; the caller locks. Never
-// blocks; no errors.
+// Finds records by fingerprint and by segment. A record takes at most
+// kEntryBytes of memory. Not thread-safe; the caller locks. Never blocks. No
+// errors.
 class Index {
  public:
   static constexpr std::uint64_t kEntryBytes = 56;
 
-  using SegmentId = std::uint32_t;  // while it is there
+  using SegmentId = std::uint32_t;  // valid until its segment is removed
 
   struct Found {
     std::shared_ptr<const SegmentFile> file;
-    RecordLocation place;
+    RecordLocation location;
   };
-  // A segment, and some of its samples, as drawn.
-  struct Drawn {
+  // A segment that was drawn, with some of its samples.
+  struct DrawnSegment {
     SegmentId segment = 0;
-    std::uint64_t serial = 0;
     std::int64_t used_at_nanos = 0;
     std::vector<storage::SampleRef> samples;
   };
-  struct Removed {
+  struct RemovedSegment {
     std::shared_ptr<const SegmentFile> file;
     std::uint64_t bytes = 0;  // of the records
-    // In the order in which they lie there, with what they were read as last.
-    std::vector<RecordLocation> places;
+    // In the order of the file. The samples are those of the last use of each.
+    std::vector<RecordLocation> locations;
     std::vector<storage::SampleRef> samples;
   };
 
-  // Has room for `records`, and takes no memory for more.
+  // Has space for `records`, and takes no more memory.
   explicit Index(std::uint64_t records);
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
   SegmentId AddSegment(std::shared_ptr<const SegmentFile> file,
                        std::int64_t now_nanos);
-  Removed RemoveSegment(SegmentId segment);
-  // No more records come into it.
+  RemovedSegment RemoveSegment(SegmentId segment);
+  // Frees spare memory: the segment gets no more records.
   void Seal(SegmentId segment);
 
-  // False: one of that fingerprint is there, or there is no room.
-  bool Add(SegmentId segment, const RecordLocation& place,
+  // Returns false if the fingerprint exists already, or the index is full.
+  bool Add(SegmentId segment, const RecordLocation& location,
            const storage::SampleRef& sample);
-  // Nullopt: not there. What is found was used now, as that sample.
+  // Returns nullopt if it is not there. Notes that the record was used now, as
+  // that sample.
   std::optional<Found> Find(std::uint64_t fingerprint,
                             const storage::SampleRef& sample,
                             std::int64_t now_nanos);
   bool Has(std::uint64_t fingerprint) const {
-    return places_.contains(fingerprint);
+    return refs_.contains(fingerprint);
   }
-  // Forgets the record, if it is still the one that was found.
+  // Removes the record, if it is still the one that was found.
   void Drop(const Found& found);
 
-  // At most so many segments, each once, `but` left out, and of each so many
-  // samples, some perhaps more than once.
-  std::vector<Drawn> Draw(std::size_t segments, std::size_t samples,
-                          std::optional<SegmentId> but,
-                          base::PhiloxStream& random) const;
+  // Draws at most `segments` segments, each once and without `but`, and up to
+  // `samples` samples of each, with replacement.
+  std::vector<DrawnSegment> Draw(std::size_t segments, std::size_t samples,
+                                 std::optional<SegmentId> but,
+                                 base::PhiloxStream& random) const;
 
-  std::uint64_t records() const { return places_.size(); }
+  std::uint64_t records() const { return refs_.size(); }
   std::uint64_t records_of(SegmentId segment) const {
     return segments_[segment].records;
   }
@@ -85,35 +85,36 @@ class Index {
     std::uint64_t fingerprint = 0;
     std::uint32_t offset = 0;
     std::uint32_t bytes = 0;  // 0: dropped
-    // Numbers are small: what would not fit here is unknown, dataset 0.
+    // Larger numbers do not fit: such a sample is unknown, of dataset 0.
     std::uint32_t dataset = 0;
     std::uint32_t sample = 0;
   };
   static_assert(sizeof(Entry) == 24);
   struct Segment {
-    std::shared_ptr<const SegmentFile> file;  // null: there is none
+    std::shared_ptr<const SegmentFile> file;  // null: a free id
     std::vector<Entry> entries;
     std::int64_t used_at_nanos = 0;
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
   };
-  // Of an entry, for a table that keeps fingerprints only there.
+  // Refers to an entry, so that the hash table stores no fingerprints of its
+  // own.
   struct EntryRef {
     SegmentId segment = 0;
     std::uint32_t entry = 0;
   };
-  struct PlaceHash {
+  struct FingerprintHash {
     // NOLINTNEXTLINE(readability-identifier-naming): as the library calls it
     using is_transparent = void;
     std::size_t operator()(std::uint64_t fingerprint) const {
       return fingerprint;
     }
-    std::size_t operator()(EntryRef place) const {
-      return index->At(place).fingerprint;
+    std::size_t operator()(EntryRef ref) const {
+      return index->At(ref).fingerprint;
     }
     const Index* index;
   };
-  struct PlaceEqual {
+  struct FingerprintEqual {
     // NOLINTNEXTLINE(readability-identifier-naming): as the library calls it
     using is_transparent = void;
     bool operator()(EntryRef a, std::uint64_t fingerprint) const {
@@ -125,18 +126,16 @@ class Index {
     const Index* index;
   };
 
-  const Entry& At(EntryRef place) const {
-    return segments_[place.segment].entries[place.entry];
+  const Entry& At(EntryRef ref) const {
+    return segments_[ref.segment].entries[ref.entry];
   }
-  Entry& At(EntryRef place) {
-    return segments_[place.segment].entries[place.entry];
-  }
-  static void Name(Entry& entry, const storage::SampleRef& sample);
+  Entry& At(EntryRef ref) { return segments_[ref.segment].entries[ref.entry]; }
+  static void SetSample(Entry& entry, const storage::SampleRef& sample);
 
   const std::uint64_t capacity_;
   std::vector<Segment> segments_;
   std::vector<SegmentId> free_;
-  absl::flat_hash_set<EntryRef, PlaceHash, PlaceEqual> places_;
+  absl::flat_hash_set<EntryRef, FingerprintHash, FingerprintEqual> refs_;
   std::uint64_t record_bytes_ = 0;
 };
 

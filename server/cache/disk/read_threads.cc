@@ -34,7 +34,7 @@ void ReadThreads::Stop() {
 
 bool ReadThreads::Push(Read&& read) {
   const storage::ReadPurpose purpose = read.request.purpose;
-  const std::int64_t cost = read.found.place.bytes;
+  const std::int64_t cost = read.found.location.bytes;
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return false;
@@ -44,14 +44,14 @@ bool ReadThreads::Push(Read&& read) {
   return true;
 }
 
-std::vector<ReadThreads::Read> ReadThreads::TakeWaiting() {
-  std::vector<Read> taken;
+std::vector<ReadThreads::Read> ReadThreads::TakeQueued() {
+  std::vector<Read> queued;
   base::MutexLock lock(&mutex_);
   while (auto next = queue_.Pop()) {
     queue_.Complete(next->flow, next->cost, /*actual=*/0);
-    taken.push_back(std::move(next->item));
+    queued.push_back(std::move(next->item));
   }
-  return taken;
+  return queued;
 }
 
 void ReadThreads::SetWeight(schedule::Flow job, double weight) {

@@ -16,11 +16,11 @@
 
 namespace forebay::cache::disk {
 
-// The threads that wait for the tier's disk, forebay-ssd-N. Jobs share them by
-// weight and bytes; within a job the most urgent read goes first.
+// The threads that read the tier's disk, forebay-ssd-N. Jobs share them by
+// weight and bytes; within a job the most urgent read is first.
 //
-// Thread-safe. Owned by the tier. Push does not block. Stop, and destruction,
-// serve what waits first. No errors.
+// Thread-safe. Owned by the tier. Push does not block. Stop and the destructor
+// serve the queued reads first. No errors.
 class ReadThreads final : public schedule::JobShares {
  public:
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
@@ -28,20 +28,20 @@ class ReadThreads final : public schedule::JobShares {
   struct Read {
     storage::ReadRequest request;
     Index::Found found;
-    storage::Revision revision = {};  // that the record must have
+    storage::Revision revision = {};  // of the record
   };
-  // Called on the threads, with a scratch of the thread's.
+  // Called on the threads, with a scratch buffer of the thread.
   using Serve = std::function<void(Read read, const PageBuffer& scratch)>;
 
   ReadThreads(int threads, Serve serve);
   ~ReadThreads() override;
 
-  // Takes the read, unless it was stopped: false.
+  // Moves from `read` and returns true, unless the threads were stopped.
   bool Push(Read&& read);
-  // All that no thread has begun with, for who serves them otherwise.
-  std::vector<Read> TakeWaiting();
-  void Stop();  // by one thread
-  // No cap: those are of sources, and what is cached here costs them nothing.
+  // Removes and returns the reads that no thread has begun.
+  std::vector<Read> TakeQueued();
+  void Stop();  // called on one thread
+  // Caps apply to sources: hits on the disk cost them nothing.
   void SetWeight(schedule::Flow job, double weight) override;
   void Forget(schedule::Flow job) override;
 

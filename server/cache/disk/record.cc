@@ -18,9 +18,9 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint32_t kMagic = 0x43524246;  // "FBRC"
 
-struct Numbers {
+struct HeaderFields {
   std::uint32_t magic;
-  std::uint32_t crc;  // of the front, this number left out
+  std::uint32_t crc;  // of the header without this field
   std::uint64_t serial;
   std::uint64_t fingerprint;
   std::uint64_t version_size;
@@ -34,18 +34,18 @@ struct Numbers {
   std::uint64_t inode;
   std::int64_t ctime_nanos;
 };
-static_assert(sizeof(Numbers) == kFrontBytes);
-static_assert(std::is_trivially_copyable_v<Numbers>);
+static_assert(sizeof(HeaderFields) == kRecordHeaderBytes);
+static_assert(std::is_trivially_copyable_v<HeaderFields>);
 
 absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-std::uint32_t CrcOf(Numbers numbers, std::string_view root,
+std::uint32_t CrcOf(HeaderFields fields, std::string_view root,
                     std::string_view object) {
-  numbers.crc = 0;
+  fields.crc = 0;
   const std::uint32_t crc = base::Crc32c(
-      {reinterpret_cast<const std::uint8_t*>(&numbers), sizeof(numbers)});
+      {reinterpret_cast<const std::uint8_t*>(&fields), sizeof(fields)});
   return base::Crc32c(BytesOf(object), base::Crc32c(BytesOf(root), crc));
 }
 
@@ -64,73 +64,73 @@ bool Fits(const Key& key) {
 }
 
 std::uint64_t FingerprintOf(const Key& key) {
-  const std::array<std::uint64_t, 5> numbers = {
+  const std::array<std::uint64_t, 5> fields = {
       XXH3_64bits(key.root.data(), key.root.size()), key.version.size,
       static_cast<std::uint64_t>(key.version.stamp), key.offset, key.length};
   return XXH3_64bits_withSeed(key.object.data(), key.object.size(),
-                              XXH3_64bits(numbers.data(), sizeof(numbers)));
+                              XXH3_64bits(fields.data(), sizeof(fields)));
 }
 
 std::uint64_t RecordBytes(const Key& key) {
-  return RoundUp(kFrontBytes + key.root.size() + key.object.size() + key.length,
-                 kRecordAlignment);
+  return RoundUp(
+      kRecordHeaderBytes + key.root.size() + key.object.size() + key.length,
+      kRecordAlignment);
 }
 
-std::string EncodeFront(const Key& key, std::uint64_t serial,
-                        absl::Span<const std::uint8_t> data) {
+std::string EncodeRecordHeader(const Key& key, std::uint64_t serial,
+                               absl::Span<const std::uint8_t> data) {
   FOREBAY_CHECK(Fits(key) && data.size() == key.length);
-  Numbers numbers = {};
-  numbers.magic = kMagic;
-  numbers.serial = serial;
-  numbers.fingerprint = FingerprintOf(key);
-  numbers.version_size = key.version.size;
-  numbers.version_stamp = key.version.stamp;
-  numbers.inode = key.version.revision.inode;
-  numbers.ctime_nanos = key.version.revision.ctime_nanos;
-  numbers.offset = key.offset;
-  numbers.length = static_cast<std::uint32_t>(key.length);
-  numbers.data_crc = base::Crc32c(data);
-  numbers.root_bytes = static_cast<std::uint16_t>(key.root.size());
-  numbers.object_bytes = static_cast<std::uint16_t>(key.object.size());
-  numbers.crc = CrcOf(numbers, key.root, key.object);
-  std::string front;
-  front.reserve(sizeof(numbers) + key.root.size() + key.object.size());
-  front.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
-  front += key.root;
-  front += key.object;
-  return front;
+  HeaderFields fields = {};
+  fields.magic = kMagic;
+  fields.serial = serial;
+  fields.fingerprint = FingerprintOf(key);
+  fields.version_size = key.version.size;
+  fields.version_stamp = key.version.stamp;
+  fields.inode = key.version.revision.inode;
+  fields.ctime_nanos = key.version.revision.ctime_nanos;
+  fields.offset = key.offset;
+  fields.length = static_cast<std::uint32_t>(key.length);
+  fields.data_crc = base::Crc32c(data);
+  fields.root_bytes = static_cast<std::uint16_t>(key.root.size());
+  fields.object_bytes = static_cast<std::uint16_t>(key.object.size());
+  fields.crc = CrcOf(fields, key.root, key.object);
+  std::string header;
+  header.reserve(sizeof(fields) + key.root.size() + key.object.size());
+  header.append(reinterpret_cast<const char*>(&fields), sizeof(fields));
+  header += key.root;
+  header += key.object;
+  return header;
 }
 
-std::optional<Front> ParseFront(absl::Span<const std::uint8_t> bytes,
-                                std::uint64_t serial) {
-  Numbers numbers;
-  if (bytes.size() < sizeof(numbers)) return std::nullopt;
-  std::memcpy(&numbers, bytes.data(), sizeof(numbers));
-  if (numbers.magic != kMagic || numbers.serial != serial ||
-      numbers.zero != 0 ||
-      bytes.size() - sizeof(numbers) <
-          std::size_t{numbers.root_bytes} + numbers.object_bytes) {
+std::optional<RecordHeader> ParseRecordHeader(
+    absl::Span<const std::uint8_t> bytes, std::uint64_t serial) {
+  HeaderFields fields;
+  if (bytes.size() < sizeof(fields)) return std::nullopt;
+  std::memcpy(&fields, bytes.data(), sizeof(fields));
+  if (fields.magic != kMagic || fields.serial != serial || fields.zero != 0 ||
+      bytes.size() - sizeof(fields) <
+          std::size_t{fields.root_bytes} + fields.object_bytes) {
     return std::nullopt;
   }
   const auto* names =
-      reinterpret_cast<const char*>(bytes.data()) + sizeof(numbers);
-  const Front front = {
-      .key = {.root = {names, numbers.root_bytes},
-              .object = {names + numbers.root_bytes, numbers.object_bytes},
-              .version = {numbers.version_size,
-                          numbers.version_stamp,
-                          {numbers.inode, numbers.ctime_nanos}},
-              .offset = numbers.offset,
-              .length = numbers.length},
-      .fingerprint = numbers.fingerprint,
-      .bytes = sizeof(numbers) + numbers.root_bytes + numbers.object_bytes,
-      .data_crc = numbers.data_crc};
-  if (!Fits(front.key) ||
-      numbers.crc != CrcOf(numbers, front.key.root, front.key.object) ||
-      numbers.fingerprint != FingerprintOf(front.key)) {
+      reinterpret_cast<const char*>(bytes.data()) + sizeof(fields);
+  const RecordHeader header = {
+      .key = {.root = {names, fields.root_bytes},
+              .object = {names + fields.root_bytes, fields.object_bytes},
+              .version = {fields.version_size,
+                          fields.version_stamp,
+                          {fields.inode, fields.ctime_nanos}},
+              .offset = fields.offset,
+              .length = fields.length},
+      .fingerprint = fields.fingerprint,
+      .bytes = sizeof(fields) + fields.root_bytes + fields.object_bytes,
+      .data_crc = fields.data_crc};
+  if (!Fits(header.key) ||
+      fields.crc != CrcOf(fields, header.key.root, header.key.object) ||
+      fields.fingerprint != FingerprintOf(header.key)) {
     return std::nullopt;
   }
-  return front;
+  return header;
 }
 
 }  // namespace forebay::cache::disk

@@ -10,32 +10,33 @@
 #include "absl/types/span.h"
 #include "server/storage/byte_source.h"
 
-// What stands on the disk. A record is true on its own: it says in full what
-// its bytes are, and its checksums cover all of it. Where one lies is only a
-// hint: whoever follows it believes nothing but the record.
+// The format of a record on the disk. A record is self-contained: it describes
+// its bytes in full, and its checksums cover all of it. A location is only a
+// hint: readers trust nothing but the record.
 //
-// A record is a front (numbers, then the names of root and object), its data,
-// and zeros up to the next multiple of kRecordAlignment. Numbers are those of
-// this machine: little-endian.
+// A record is a header (numbers, then the names of root and object), its data,
+// and zeros up to the next multiple of kRecordAlignment. Numbers are
+// little-endian, as on this machine.
 
 namespace forebay::cache::disk {
 
-// Reads and writes past the page cache are of whole pages.
+// Reads and writes that bypass the page cache are of whole pages.
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kRecordAlignment = 16;
-// Of root and object together; what has longer names is not kept.
+// Of root and object together. Bytes with longer names are not stored.
 inline constexpr std::size_t kMaxNameBytes = 8192;
-inline constexpr std::size_t kFrontBytes = 80;  // without the names
-// All that a front may take.
-inline constexpr std::size_t kMaxFrontBytes = kFrontBytes + kMaxNameBytes;
+inline constexpr std::size_t kRecordHeaderBytes = 80;  // without the names
+// The largest header.
+inline constexpr std::size_t kMaxRecordHeaderBytes =
+    kRecordHeaderBytes + kMaxNameBytes;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// What bytes are, for as long as a disk keeps them. Valid as long as what it
-// was made of. They are looked for by all of it but the version's revision,
-// which the record alone tells.
+// Identifies bytes on the disk, for all time. Valid as long as the strings that
+// it refers to. Lookups ignore the version's revision; only the record tells
+// it.
 struct Key {
   std::string_view root;  // its lasting identity
   std::string_view object;
@@ -44,33 +45,34 @@ struct Key {
   std::uint64_t length = 0;
 };
 
-// The revision left out.
+// Ignores the revision.
 bool operator==(const Key& a, const Key& b);
 
-// Whether a record can be made of it at all.
+// Returns whether a record can hold such bytes.
 bool Fits(const Key& key);
 
-// Part of the format: the same for ever.
+// Part of the format: never changes.
 std::uint64_t FingerprintOf(const Key& key);
 
-// Of the record: with its front and what follows it. `key` fits.
+// Returns the size of the whole record. `key` fits.
 std::uint64_t RecordBytes(const Key& key);
 
-// The front of a record in the segment `serial`; `key` fits.
-std::string EncodeFront(const Key& key, std::uint64_t serial,
-                        absl::Span<const std::uint8_t> data);
+// Returns the header of a record in the segment `serial`. `key` fits.
+std::string EncodeRecordHeader(const Key& key, std::uint64_t serial,
+                               absl::Span<const std::uint8_t> data);
 
-// A front that is true; `key` refers to the bytes it was read from.
-struct Front {
+// A valid header; `key` refers to the parsed bytes.
+struct RecordHeader {
   Key key;
   std::uint64_t fingerprint = 0;
-  std::size_t bytes = 0;       // of the front itself
+  std::size_t bytes = 0;       // of the header itself
   std::uint32_t data_crc = 0;  // CRC32C
 };
 
-// Nullopt: `bytes` do not begin with a whole, undamaged front of that segment.
-std::optional<Front> ParseFront(absl::Span<const std::uint8_t> bytes,
-                                std::uint64_t serial);
+// Returns nullopt if `bytes` do not begin with a whole, undamaged header of
+// that segment.
+std::optional<RecordHeader> ParseRecordHeader(
+    absl::Span<const std::uint8_t> bytes, std::uint64_t serial);
 
 }  // namespace forebay::cache::disk
 

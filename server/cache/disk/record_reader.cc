@@ -16,34 +16,35 @@ namespace {
 absl::Status Damaged(const Index::Found& found, std::string_view why) {
   return absl::DataLossError(
       absl::StrCat(SegmentName(found.file->serial), ": the record at ",
-                   found.place.offset, " ", std::string(why)));
+                   found.location.offset, " ", std::string(why)));
 }
 
 }  // namespace
 
-// The record is read in pieces, of which the first holds all of the front. Data
-// is copied out of the scratch: it begins anywhere in its page, and what is
-// kept of it should take no more memory than it has bytes. It is in the CPU's
-// cache then, for its checksum was just computed.
+// Reads the record in pieces; the first has the whole header. Copies the data
+// out of the scratch buffer: it begins anywhere in its page, and cached bytes
+// should take no more memory than their length. The copy is cheap, because the
+// checksum has just brought the data into the CPU's cache.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers) {
-  const RecordLocation& place = found.place;
-  const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
-  if (RecordBytes(key) != place.bytes || record_end > found.file->bytes) {
+  const RecordLocation& location = found.location;
+  const std::uint64_t record_end =
+      std::uint64_t{location.offset} + location.bytes;
+  if (RecordBytes(key) != location.bytes || record_end > found.file->bytes) {
     return Damaged(found, "is another one");
   }
   std::shared_ptr<std::uint8_t> buffer = buffers.Take(key.length);
   if (buffer == nullptr) {
-    return absl::UnavailableError("no memory for what was kept");
+    return absl::UnavailableError("no memory for the cached bytes");
   }
   std::size_t filled = 0;
   std::uint32_t crc = 0;
   std::optional<std::uint32_t> data_crc;
-  std::uint64_t skipped = place.offset % kPageBytes;
-  std::uint64_t at = place.offset - skipped;
+  std::uint64_t skipped = location.offset % kPageBytes;
+  std::uint64_t at = location.offset - skipped;
   while (filled < key.length) {
     const absl::Span<std::uint8_t> pages = scratch.span().first(
         std::min(scratch.span().size(), RoundUp(record_end - at, kPageBytes)));
@@ -52,15 +53,15 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
     absl::Span<const std::uint8_t> bytes = pages.subspan(skipped);
     skipped = 0;
     if (!data_crc.has_value()) {
-      const auto front = ParseFront(bytes, found.file->serial);
-      if (!front.has_value()) return Damaged(found, "is damaged");
-      if (!(front->key == key)) return Damaged(found, "is another one");
-      if (front->key.version.revision != key.version.revision) {
+      const auto header = ParseRecordHeader(bytes, found.file->serial);
+      if (!header.has_value()) return Damaged(found, "is damaged");
+      if (!(header->key == key)) return Damaged(found, "is another one");
+      if (header->key.version.revision != key.version.revision) {
         return absl::NotFoundError(
             absl::StrCat(std::string(key.object), ": was replaced since"));
       }
-      data_crc = front->data_crc;
-      bytes.remove_prefix(front->bytes);
+      data_crc = header->data_crc;
+      bytes.remove_prefix(header->bytes);
     }
     bytes =
         bytes.first(std::min<std::size_t>(bytes.size(), key.length - filled));
@@ -75,13 +76,15 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
   return base::Bytes(std::move(buffer), span);
 }
 
-absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
-                                      const PageBuffer& scratch) {
-  const RecordLocation& place = found.place;
-  const std::uint64_t record_end = std::uint64_t{place.offset} + place.bytes;
+absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
+                                            const Index::Found& found,
+                                            const PageBuffer& scratch) {
+  const RecordLocation& location = found.location;
+  const std::uint64_t record_end =
+      std::uint64_t{location.offset} + location.bytes;
   if (record_end > found.file->bytes) return Damaged(found, "is another one");
-  const std::uint64_t skipped = place.offset % kPageBytes;
-  const std::uint64_t begin = place.offset - skipped;
+  const std::uint64_t skipped = location.offset % kPageBytes;
+  const std::uint64_t begin = location.offset - skipped;
   const std::uint64_t length = RoundUp(record_end - begin, kPageBytes);
   if (length > scratch.span().size()) {
     return absl::OutOfRangeError("a record is too large");
@@ -89,18 +92,18 @@ absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
   const absl::Span<std::uint8_t> pages = scratch.span().first(length);
   FOREBAY_RETURN_IF_ERROR(ReadPages(volume, *found.file, pages, begin));
   const absl::Span<const std::uint8_t> bytes =
-      pages.subspan(skipped, place.bytes);
-  const auto front = ParseFront(bytes, found.file->serial);
-  if (!front.has_value()) return Damaged(found, "is damaged");
-  if (RecordBytes(front->key) != place.bytes ||
-      front->fingerprint != place.fingerprint) {
+      pages.subspan(skipped, location.bytes);
+  const auto header = ParseRecordHeader(bytes, found.file->serial);
+  if (!header.has_value()) return Damaged(found, "is damaged");
+  if (RecordBytes(header->key) != location.bytes ||
+      header->fingerprint != location.fingerprint) {
     return Damaged(found, "is another one");
   }
-  const auto data = bytes.subspan(front->bytes, front->key.length);
-  if (base::Crc32c(data) != front->data_crc) {
+  const auto data = bytes.subspan(header->bytes, header->key.length);
+  if (base::Crc32c(data) != header->data_crc) {
     return Damaged(found, "does not match its checksum");
   }
-  return WholeRecord{front->key, data};
+  return WholeRecord{header->key, data};
 }
 
 }  // namespace forebay::cache::disk

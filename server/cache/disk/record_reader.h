@@ -11,32 +11,33 @@
 
 namespace forebay::cache::disk {
 
-// What the scratch of a reader must hold at least.
+// The least size of a scratch buffer.
 inline constexpr std::size_t kMinScratchBytes =
-    RoundUp(kMaxFrontBytes, kPageBytes) + kPageBytes;
+    RoundUp(kMaxRecordHeaderBytes, kPageBytes) + kPageBytes;
 
-// The data of the record of `key` where one was found, in a buffer from the
-// pool: if it is that record, whole and undamaged. `scratch` is used meanwhile.
-// Thread-safe, each thread with a scratch of its own. Blocks for the disk.
-// Errors: UNAVAILABLE (the disk refused, or there is no memory), DATA_LOSS
-// (what lies there is not that record).
+// Returns the data of the record of `key` in a buffer of the pool, if `found`
+// is that record, whole and undamaged. Overwrites `scratch`. Thread-safe if
+// each thread has its own scratch buffer. Blocks for the disk. Errors:
+// UNAVAILABLE (the disk failed, or there is no memory), NOT_FOUND (the record
+// has another revision), DATA_LOSS (there is no such record, or it is damaged).
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers);
 
-// A record as it lies in the scratch that it was read into.
+// A record in the scratch buffer that it was read into.
 struct WholeRecord {
   Key key;
   absl::Span<const std::uint8_t> data;
 };
 
-// Whatever record lies where one was found, for who would write it again.
-// Blocks for the disk. Errors: as above, and OUT_OF_RANGE, it is more than
-// `scratch` holds.
-absl::StatusOr<WholeRecord> ReadWhole(Volume& volume, const Index::Found& found,
-                                      const PageBuffer& scratch);
+// Returns the record at a location, whatever its key, for writing it again.
+// Blocks for the disk. Errors: UNAVAILABLE and DATA_LOSS as above, and
+// OUT_OF_RANGE if `scratch` is too small.
+absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
+                                            const Index::Found& found,
+                                            const PageBuffer& scratch);
 
 }  // namespace forebay::cache::disk
 

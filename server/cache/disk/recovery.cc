@@ -15,17 +15,17 @@ namespace forebay::cache::disk {
 namespace {
 
 constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
-static_assert(kScratchBytes > 2 * RoundUp(kMaxFrontBytes, kPageBytes));
+static_assert(kScratchBytes > 2 * RoundUp(kMaxRecordHeaderBytes, kPageBytes));
 
-// Reads one segment; a part of it that was read is kept for the next look.
+// Reads one segment; the last part that it read serves the next call, too.
 class SegmentScan {
  public:
   SegmentScan(Volume& volume, const SegmentFile& file, PageBuffer& scratch)
       : volume_(volume), file_(file), scratch_(scratch) {}
 
-  // Up to `length` bytes at `offset`: fewer at the file's end, or where the
-  // disk refuses.
-  absl::Span<const std::uint8_t> Look(std::uint64_t offset,
+  // Returns up to `length` bytes at `offset`: fewer at the file's end, or if
+  // the disk fails.
+  absl::Span<const std::uint8_t> Read(std::uint64_t offset,
                                       std::size_t length) {
     const std::uint64_t end =
         std::min<std::uint64_t>(offset + length, file_.bytes);
@@ -51,12 +51,12 @@ class SegmentScan {
   std::uint64_t end_ = 0;
 };
 
-// By its footer.
-std::optional<std::vector<RecordLocation>> Listed(Volume& volume,
-                                                  const SegmentFile& file,
-                                                  SegmentScan& scan) {
+// Finds the records by the footer.
+std::optional<std::vector<RecordLocation>> ReadFooter(Volume& volume,
+                                                      const SegmentFile& file,
+                                                      SegmentScan& scan) {
   const auto bytes = FooterBytesAt(
-      scan.Look(file.bytes - kPageBytes, kPageBytes), file.serial, file.bytes);
+      scan.Read(file.bytes - kPageBytes, kPageBytes), file.serial, file.bytes);
   if (!bytes.has_value()) return std::nullopt;
   const PageBuffer footer(*bytes);
   if (!ReadPages(volume, file, footer.span(), file.bytes - *bytes).ok()) {
@@ -65,28 +65,29 @@ std::optional<std::vector<RecordLocation>> Listed(Volume& volume,
   return ParseFooter(footer.span(), file.serial, file.bytes);
 }
 
-// By the fronts of its records. Behind each write is the rest of its last page.
-void Walk(SegmentScan& scan, Recovered* segment) {
+// Finds the records by their headers. Each write fills its last page with
+// zeros.
+void ScanRecords(SegmentScan& scan, Recovered* segment) {
   std::uint64_t at = kPageBytes;
   for (;;) {
-    const auto front =
-        ParseFront(scan.Look(at, kMaxFrontBytes), segment->file->serial);
-    if (!front.has_value()) {
+    const auto header = ParseRecordHeader(scan.Read(at, kMaxRecordHeaderBytes),
+                                          segment->file->serial);
+    if (!header.has_value()) {
       if (at % kPageBytes == 0) break;
       at = RoundUp(at, kPageBytes);
       continue;
     }
-    const std::uint64_t bytes = RecordBytes(front->key);
+    const std::uint64_t bytes = RecordBytes(header->key);
     if (bytes > segment->file->bytes - at) break;
-    segment->places.push_back({front->fingerprint,
-                               static_cast<std::uint32_t>(at),
-                               static_cast<std::uint32_t>(bytes)});
+    segment->locations.push_back({header->fingerprint,
+                                  static_cast<std::uint32_t>(at),
+                                  static_cast<std::uint32_t>(bytes)});
     at += bytes;
   }
   segment->end = RoundUp(at, kPageBytes);
 }
 
-// Nullopt: it is of no use.
+// Returns nullopt if the segment is useless.
 std::optional<Recovered> RecoverSegment(Volume& volume, std::uint64_t serial,
                                         PageBuffer& scratch) {
   base::Fd fd(volume.Open(SegmentName(serial)));
@@ -97,14 +98,14 @@ std::optional<Recovered> RecoverSegment(Volume& volume, std::uint64_t serial,
   segment.file = std::make_shared<const SegmentFile>(
       SegmentFile{std::move(fd), serial, static_cast<std::uint64_t>(bytes)});
   SegmentScan scan(volume, *segment.file, scratch);
-  if (!IsHead(scan.Look(0, kPageBytes), serial, segment.file->bytes)) {
+  if (!IsSegmentHeader(scan.Read(0, kPageBytes), serial, segment.file->bytes)) {
     return std::nullopt;
   }
-  if (auto places = Listed(volume, *segment.file, scan)) {
-    segment.places = *std::move(places);
+  if (auto locations = ReadFooter(volume, *segment.file, scan)) {
+    segment.locations = *std::move(locations);
     segment.sealed = true;
   } else {
-    Walk(scan, &segment);
+    ScanRecords(scan, &segment);
   }
   return segment;
 }
@@ -133,16 +134,16 @@ absl::StatusOr<std::vector<Recovered>> Recover(Volume& volume,
     if (const auto serial = SerialOf(name)) {
       serials.push_back(*serial);
     } else {
-      spdlog::warn("{} is no file of the cache: it is left alone", name);
+      spdlog::warn("{} is not a file of the cache: it is ignored", name);
     }
   }
   std::sort(serials.rbegin(), serials.rend());
   PageBuffer scratch(kScratchBytes);
-  std::vector<Recovered> segments;  // the newest first
+  std::vector<Recovered> segments;  // newest first
   std::uint64_t used = 0;
   for (const std::uint64_t serial : serials) {
     auto segment = RecoverSegment(volume, serial, scratch);
-    if (!segment.has_value() || segment->places.empty()) {
+    if (!segment.has_value() || segment->locations.empty()) {
       FOREBAY_RETURN_IF_ERROR(
           Remove(volume, serial, "holds nothing that can be read"));
     } else if (segment->file->bytes > capacity - used) {

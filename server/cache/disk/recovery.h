@@ -15,18 +15,18 @@ namespace forebay::cache::disk {
 // A segment as it was found.
 struct Recovered {
   std::shared_ptr<const SegmentFile> file;
-  std::vector<RecordLocation> places;
+  std::vector<RecordLocation> locations;
   bool sealed = false;
-  // Where a writer may go on if it is not sealed: a whole page.
+  // If not sealed: where a writer continues, at a page boundary.
   std::uint64_t end = 0;
 };
 
-// What an earlier daemon left on the volume, the oldest first, of at most
-// `capacity` bytes: segments that are damaged, or are too much, are removed,
-// the oldest first. Sealed ones are taken by their footers, of others the
-// records' fronts are read. Files that are none of ours are left alone. Says
-// all of that in the log. Blocks for the disk. UNAVAILABLE: the volume cannot
-// be listed, or what is to go cannot be removed.
+// Returns the segments that an earlier daemon left on the volume, the oldest
+// first, of at most `capacity` bytes. Removes damaged segments, and the oldest
+// that exceed the capacity. Finds the records of sealed segments by their
+// footers, of others by the records' headers. Ignores other files. Logs what it
+// removes and ignores. Blocks for the disk. Returns UNAVAILABLE if it cannot
+// list the volume or remove a segment.
 absl::StatusOr<std::vector<Recovered>> Recover(Volume& volume,
                                                std::uint64_t capacity);
 

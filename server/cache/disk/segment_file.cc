@@ -18,7 +18,7 @@ absl::Status Refused(const SegmentFile& file, const std::string& why) {
       absl::StrCat(SegmentName(file.serial), ": ", why));
 }
 
-// Moves `total` bytes by as many calls of `move` as it takes: that returns a
+// Moves `total` bytes by as many calls of `move` as it takes. `move` returns a
 // number of bytes, or minus errno.
 template <typename Move>
 absl::Status MoveAll(const SegmentFile& file, std::size_t total, Move move) {
@@ -28,7 +28,7 @@ absl::Status MoveAll(const SegmentFile& file, std::size_t total, Move move) {
     if (moved < 0) {
       return Refused(file, std::strerror(static_cast<int>(-moved)));
     }
-    // The rest of a page is moved again, with all of it.
+    // A partly moved page is moved again as a whole.
     const std::size_t pages = moved / kPageBytes * kPageBytes;
     if (pages == 0) return Refused(file, "the disk moves no whole page");
     done += pages;

@@ -11,15 +11,15 @@
 
 namespace forebay::cache::disk {
 
-// An open segment. Whoever holds it may read it, also when its name is gone.
+// An open segment. Its holders can read it even after its file was removed.
 struct SegmentFile {
   base::Fd fd;
   std::uint64_t serial = 0;
   std::uint64_t bytes = 0;  // of the file
 };
 
-// Whole pages, for reads and writes past the page cache. Aborts where memory is
-// spent, as `new` would.
+// Memory of whole pages, for reads and writes that bypass the page cache.
+// Aborts if there is no memory, as `new` does.
 class PageBuffer {
  public:
   explicit PageBuffer(std::size_t bytes);
@@ -33,8 +33,9 @@ class PageBuffer {
   absl::Span<std::uint8_t> span_;
 };
 
-// All of `pages`, whole pages, at `offset`, as often as it takes. Block for the
-// disk. UNAVAILABLE: the disk refused, or gave or took less; says why.
+// Read and write all of `pages`, whole pages, at `offset`, in as many system
+// calls as it takes. Block for the disk. Return UNAVAILABLE, with the reason,
+// if the disk fails or moves less than a page.
 absl::Status ReadPages(Volume& volume, const SegmentFile& file,
                        absl::Span<std::uint8_t> pages, std::uint64_t offset);
 absl::Status WritePages(Volume& volume, const SegmentFile& file,

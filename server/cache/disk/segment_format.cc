@@ -13,25 +13,25 @@ namespace {
 constexpr std::string_view kNamePrefix = "segment-";
 constexpr std::size_t kNameDigits = 16;
 
-constexpr std::uint64_t kHeadMagic = 0x4745'5359'4245'5246;  // "FREBYSEG"
-constexpr std::uint64_t kTailMagic = 0x4c49'4154'4745'5346;  // "FSEGTAIL"
+constexpr std::uint64_t kHeaderMagic = 0x4745'5359'4245'5246;  // "FREBYSEG"
+constexpr std::uint64_t kTailMagic = 0x4c49'4154'4745'5346;    // "FSEGTAIL"
 constexpr std::uint32_t kFormat = 2;
 
-struct Head {
+struct SegmentHeader {
   std::uint64_t magic;
   std::uint32_t format;
-  std::uint32_t crc;  // of the head, this number left out
+  std::uint32_t crc;  // of the header without this field
   std::uint64_t serial;
   std::uint64_t bytes;
 };
-static_assert(std::is_trivially_copyable_v<Head>);
+static_assert(std::is_trivially_copyable_v<SegmentHeader>);
 
 // The last bytes of a footer, and of the file.
 struct Tail {
   std::uint64_t magic;
   std::uint64_t serial;
   std::uint32_t records;
-  std::uint32_t crc;  // of the places and the tail, this number left out
+  std::uint32_t crc;  // of the locations, and the tail without this field
 };
 static_assert(std::is_trivially_copyable_v<Tail>);
 static_assert(sizeof(RecordLocation) == 16 &&
@@ -42,17 +42,17 @@ absl::Span<const std::uint8_t> BytesOf(const Item& item) {
   return {reinterpret_cast<const std::uint8_t*>(&item), sizeof(item)};
 }
 
-std::uint32_t CrcOf(Head head) {
-  head.crc = 0;
-  return base::Crc32c(BytesOf(head));
+std::uint32_t CrcOf(SegmentHeader header) {
+  header.crc = 0;
+  return base::Crc32c(BytesOf(header));
 }
 
-std::uint32_t CrcOf(absl::Span<const std::uint8_t> places, Tail tail) {
+std::uint32_t CrcOf(absl::Span<const std::uint8_t> locations, Tail tail) {
   tail.crc = 0;
-  return base::Crc32c(BytesOf(tail), base::Crc32c(places));
+  return base::Crc32c(BytesOf(tail), base::Crc32c(locations));
 }
 
-// The tail of that segment, if `bytes` end with one.
+// Returns the tail of that segment, or nullopt if `bytes` do not end with one.
 std::optional<Tail> TailAt(absl::Span<const std::uint8_t> bytes,
                            std::uint64_t serial) {
   Tail tail;
@@ -62,10 +62,11 @@ std::optional<Tail> TailAt(absl::Span<const std::uint8_t> bytes,
   return tail;
 }
 
-bool IsWithin(const RecordLocation& place, std::uint64_t end) {
-  return place.offset % kRecordAlignment == 0 && place.offset >= kPageBytes &&
-         place.bytes > kFrontBytes && place.bytes % kRecordAlignment == 0 &&
-         std::uint64_t{place.offset} + place.bytes <= end;
+bool IsWithin(const RecordLocation& location, std::uint64_t end) {
+  return location.offset % kRecordAlignment == 0 &&
+         location.offset >= kPageBytes && location.bytes > kRecordHeaderBytes &&
+         location.bytes % kRecordAlignment == 0 &&
+         std::uint64_t{location.offset} + location.bytes <= end;
 }
 
 }  // namespace
@@ -93,22 +94,22 @@ std::optional<std::uint64_t> SerialOf(std::string_view name) {
   return serial;
 }
 
-std::string EncodeHead(std::uint64_t serial, std::uint64_t bytes) {
-  Head head = {kHeadMagic, kFormat, 0, serial, bytes};
-  head.crc = CrcOf(head);
-  std::string page(reinterpret_cast<const char*>(&head), sizeof(head));
+std::string EncodeSegmentHeader(std::uint64_t serial, std::uint64_t bytes) {
+  SegmentHeader header = {kHeaderMagic, kFormat, 0, serial, bytes};
+  header.crc = CrcOf(header);
+  std::string page(reinterpret_cast<const char*>(&header), sizeof(header));
   page.resize(kPageBytes);
   return page;
 }
 
-bool IsHead(absl::Span<const std::uint8_t> page, std::uint64_t serial,
-            std::uint64_t bytes) {
-  Head head;
-  if (page.size() < sizeof(head)) return false;
-  std::memcpy(&head, page.data(), sizeof(head));
-  return head.magic == kHeadMagic && head.format == kFormat &&
-         head.crc == CrcOf(head) && head.serial == serial &&
-         head.bytes == bytes && bytes % kPageBytes == 0 &&
+bool IsSegmentHeader(absl::Span<const std::uint8_t> page, std::uint64_t serial,
+                     std::uint64_t bytes) {
+  SegmentHeader header;
+  if (page.size() < sizeof(header)) return false;
+  std::memcpy(&header, page.data(), sizeof(header));
+  return header.magic == kHeaderMagic && header.format == kFormat &&
+         header.crc == CrcOf(header) && header.serial == serial &&
+         header.bytes == bytes && bytes % kPageBytes == 0 &&
          bytes >= 2 * kPageBytes && bytes <= kMaxSegmentBytes;
 }
 
@@ -117,16 +118,16 @@ std::uint64_t FooterBytes(std::uint64_t records) {
 }
 
 std::string EncodeFooter(std::uint64_t serial,
-                         absl::Span<const RecordLocation> places) {
-  const std::string_view listed(reinterpret_cast<const char*>(places.data()),
-                                places.size() * sizeof(RecordLocation));
-  Tail tail = {kTailMagic, serial, static_cast<std::uint32_t>(places.size()),
+                         absl::Span<const RecordLocation> locations) {
+  const std::string_view listed(reinterpret_cast<const char*>(locations.data()),
+                                locations.size() * sizeof(RecordLocation));
+  Tail tail = {kTailMagic, serial, static_cast<std::uint32_t>(locations.size()),
                0};
   tail.crc = CrcOf(
       {reinterpret_cast<const std::uint8_t*>(listed.data()), listed.size()},
       tail);
-  std::string footer(FooterBytes(places.size()) - listed.size() - sizeof(tail),
-                     '\0');
+  std::string footer(
+      FooterBytes(locations.size()) - listed.size() - sizeof(tail), '\0');
   footer += listed;
   footer.append(reinterpret_cast<const char*>(&tail), sizeof(tail));
   return footer;
@@ -151,17 +152,18 @@ std::optional<std::vector<RecordLocation>> ParseFooter(
     return std::nullopt;
   }
   const std::size_t listed = tail->records * sizeof(RecordLocation);
-  const auto places_bytes =
+  const auto locations_bytes =
       footer.subspan(footer.size() - sizeof(Tail) - listed, listed);
-  if (tail->crc != CrcOf(places_bytes, *tail)) return std::nullopt;
-  std::vector<RecordLocation> places(tail->records);
-  if (!places.empty()) {
-    std::memcpy(places.data(), places_bytes.data(), places_bytes.size());
+  if (tail->crc != CrcOf(locations_bytes, *tail)) return std::nullopt;
+  std::vector<RecordLocation> locations(tail->records);
+  if (!locations.empty()) {
+    std::memcpy(locations.data(), locations_bytes.data(),
+                locations_bytes.size());
   }
-  for (const RecordLocation& place : places) {
-    if (!IsWithin(place, segment_bytes - footer.size())) return std::nullopt;
+  for (const RecordLocation& location : locations) {
+    if (!IsWithin(location, segment_bytes - footer.size())) return std::nullopt;
   }
-  return places;
+  return locations;
 }
 
 }  // namespace forebay::cache::disk

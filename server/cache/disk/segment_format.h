@@ -10,44 +10,44 @@
 #include "absl/types/span.h"
 #include "server/cache/disk/record.h"
 
-// A segment is a file of records: a page with its head, records one behind the
-// other (a write may leave the rest of a page empty), and, once it is full, a
-// footer at its end that says where they lie. A segment without a footer is
-// read through once.
+// The format of a segment: a file with a header page, records one after
+// another, and, once it is full, a footer at its end with their locations. A
+// write may leave the rest of a page empty. A segment without a footer is
+// scanned.
 
 namespace forebay::cache::disk {
 
 inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{1} << 30;
 
-// "segment-000000000000002a".
+// For example "segment-000000000000002a".
 std::string SegmentName(std::uint64_t serial);
-// Nullopt: no segment has that name.
+// Returns nullopt if it is not the name of a segment.
 std::optional<std::uint64_t> SerialOf(std::string_view name);
 
-// Where a record lies; believed by nobody.
+// The location of a record. Only a hint: readers verify the record.
 struct RecordLocation {
   std::uint64_t fingerprint = 0;
-  std::uint32_t offset = 0;  // in the segment, of kRecordAlignment
+  std::uint32_t offset = 0;  // in the segment; a multiple of kRecordAlignment
   std::uint32_t bytes = 0;   // of the record
 };
 
-// The first page of a segment of `bytes` bytes, whole pages.
-std::string EncodeHead(std::uint64_t serial, std::uint64_t bytes);
-// Whether `page` is the head of that segment.
-bool IsHead(absl::Span<const std::uint8_t> page, std::uint64_t serial,
-            std::uint64_t bytes);
+// Returns the first page of a segment of `bytes` bytes, whole pages.
+std::string EncodeSegmentHeader(std::uint64_t serial, std::uint64_t bytes);
+// Returns whether `page` is the header of that segment.
+bool IsSegmentHeader(absl::Span<const std::uint8_t> page, std::uint64_t serial,
+                     std::uint64_t bytes);
 
-// What the footer for so many records takes: whole pages.
+// Returns the size of a footer for so many records, in whole pages.
 std::uint64_t FooterBytes(std::uint64_t records);
 std::string EncodeFooter(std::uint64_t serial,
-                         absl::Span<const RecordLocation> places);
-// How many bytes at the end of the segment the footer takes, as its last page
-// says; nullopt: there is none.
+                         absl::Span<const RecordLocation> locations);
+// Returns the size of the footer, in bytes, as its last page tells. Returns
+// nullopt if there is none.
 std::optional<std::uint64_t> FooterBytesAt(
     absl::Span<const std::uint8_t> last_page, std::uint64_t serial,
     std::uint64_t segment_bytes);
-// `footer` is all of it. Nullopt: it is damaged. All places lie between head
-// and footer.
+// Parses the whole `footer`. All locations lie between header and footer.
+// Returns nullopt if it is damaged.
 std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes);

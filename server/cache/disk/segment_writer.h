@@ -16,33 +16,36 @@
 
 namespace forebay::cache::disk {
 
-// Fills one segment, in large writes one behind the other. What was appended
-// can be read once it was flushed.
+// Fills one segment by large sequential writes. Appended records can be read
+// after Flush.
 //
-// Not thread-safe. The caller owns it; the volume and the buffer outlive it.
-// Append, Flush and Seal block for the disk. Errors: UNAVAILABLE; the segment
-// is then to be left as it is, what was flushed before is good.
+// Not thread-safe. Owned by the caller; the volume and the buffer outlive it.
+// Append, Flush and Seal block for the disk. They return UNAVAILABLE if it
+// fails. After a failure, do not write to the segment; what was flushed before
+// remains valid.
 class SegmentWriter {
  public:
-  // Goes on behind `places`, which end at `end`, a whole page: where nothing is
-  // written yet, there are none, and it writes the head first.
+  // Continues after `locations`, which end at `end`, a page boundary. In a new
+  // segment (`end` is 0) it writes the header first.
   SegmentWriter(Volume* volume, std::shared_ptr<const SegmentFile> file,
-                const PageBuffer* buffer, std::vector<RecordLocation> places,
+                const PageBuffer* buffer, std::vector<RecordLocation> locations,
                 std::uint64_t end);
 
   const std::shared_ptr<const SegmentFile>& file() const { return file_; }
-  // Whether one more record of so many bytes leaves room for the footer.
-  bool HasRoom(std::uint64_t record_bytes) const;
-  // Whether there is room for a record, and, once that was flushed, for the
-  // next one.
-  bool HasRoom(std::uint64_t record_bytes, std::uint64_t next_bytes) const;
-  std::size_t records() const { return places_.size(); }
+  // Returns whether one more record of so many bytes leaves space for the
+  // footer.
+  bool HasSpace(std::uint64_t record_bytes) const;
+  // Returns whether there is space for a record and, after it was flushed, for
+  // the next one.
+  bool HasSpace(std::uint64_t record_bytes, std::uint64_t next_bytes) const;
+  std::size_t records() const { return locations_.size(); }
 
-  // HasRoom for it.
+  // The record must fit (HasSpace).
   absl::Status Append(const Key& key, absl::Span<const std::uint8_t> data);
-  // All that was appended since the last one is on the disk.
+  // Returns the locations of all records since the last Flush. They are on the
+  // disk.
   absl::StatusOr<absl::Span<const RecordLocation>> Flush();
-  // Writes the footer behind all that was flushed. The last call.
+  // Writes the footer after a Flush. The last call.
   absl::Status Seal();
 
  private:
@@ -53,9 +56,9 @@ class SegmentWriter {
   Volume* const volume_;
   const std::shared_ptr<const SegmentFile> file_;
   const PageBuffer* const buffer_;
-  std::vector<RecordLocation> places_;
-  std::size_t places_flushed_;
-  std::uint64_t flushed_;   // of the file: whole pages
+  std::vector<RecordLocation> locations_;
+  std::size_t locations_flushed_;
+  std::uint64_t flushed_;   // of the file; whole pages
   std::size_t filled_ = 0;  // of the buffer
 };
 

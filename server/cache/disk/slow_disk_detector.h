@@ -9,36 +9,38 @@
 
 namespace forebay::cache::disk {
 
-// Tells when the tier's disk is too slow to be of use: when most reads of late
-// took longer than 100 ms and than twice what the source below usually takes,
-// or when one has been under way for a second and as long: a disk that hangs
-// completes none. Only the disk is judged: what waits for its turn is not.
+// Detects a disk that is too slow to be useful. Either most recent reads took
+// longer than 100 ms and than twice the usual time of the source below; or one
+// read has been in flight for longer than a second and than twice that time,
+// because a disk that hangs completes none. Time in the queue does not count.
 //
-// Not thread-safe; never blocks; no errors.
+// Not thread-safe. Never blocks. No errors.
 class SlowDiskDetector {
  public:
-  // A read of the disk begins.
+  // Begins a read of the disk. Returns its number.
   std::uint64_t Begin(std::int64_t now_nanos) {
     begun_at_nanos_.emplace(++last_, now_nanos);
     return last_;
   }
-  // It has ended. True: so soon, as have those before it, that all is well.
+  // Ends a read. Returns true if the disk is not slow: recent reads were fast
+  // enough.
   bool End(std::uint64_t read, std::int64_t now_nanos) {
     const auto begun = begun_at_nanos_.find(read);
     const bool is_slow = now_nanos - begun->second > LimitNanos(kSlowNanos);
     begun_at_nanos_.erase(begun);
-    slow_ = is_slow ? slow_ + 1 : std::max(slow_ - 1, 0);
-    return slow_ == 0;
+    slow_reads_ = is_slow ? slow_reads_ + 1 : std::max(slow_reads_ - 1, 0);
+    return slow_reads_ == 0;
   }
-  void SourceTook(std::int64_t nanos) { source_.Add(nanos); }
+  void RecordSourceRead(std::int64_t nanos) { source_.Add(nanos); }
 
-  // True: too slow; of those that have ended, new ones count from now on.
-  bool RunOut(std::int64_t now_nanos) {
+  // Returns true if the disk is too slow, and then forgets the reads that have
+  // ended.
+  bool Detect(std::int64_t now_nanos) {
     const bool hangs =
         !begun_at_nanos_.empty() &&
         now_nanos - begun_at_nanos_.begin()->second > LimitNanos(kHungNanos);
-    if (!hangs && slow_ < kMaxSlow) return false;
-    slow_ = 0;
+    if (!hangs && slow_reads_ < kMaxSlow) return false;
+    slow_reads_ = 0;
     return true;
   }
 
@@ -51,9 +53,9 @@ class SlowDiskDetector {
     return std::max(least, 2 * source_.Quantile(0.5));
   }
 
-  std::map<std::uint64_t, std::int64_t> begun_at_nanos_;  // the oldest first
+  std::map<std::uint64_t, std::int64_t> begun_at_nanos_;  // oldest first
   std::uint64_t last_ = 0;
-  int slow_ = 0;  // more reads than were not, of late
+  int slow_reads_ = 0;  // recent slow reads minus fast ones; at least 0
   schedule::QuantileSketch source_;
 };
 

@@ -7,22 +7,22 @@
 
 namespace forebay::cache::disk {
 
-// All of a tier at about one moment; totals count since it was opened.
+// The state of a tier at about one moment. Totals count since it was opened.
 struct Snapshot {
-  bool off = false;  // the disk failed or is slow: it is left alone for now
+  bool off = false;  // the disk failed or is slow, and is not used now
   std::uint64_t capacity = 0;  // bytes
   std::uint64_t used = 0;      // of files
   std::uint64_t entries = 0;
   std::uint64_t entry_bytes = 0;
-  std::uint64_t waiting = 0;  // bytes of memory held to be written
+  std::uint64_t waiting = 0;  // bytes of memory of entries to be written
 
   Tally hits;
-  Tally misses;  // that the tier could have had
+  Tally misses;  // of bytes that the tier may store
   Tally written;
   Tally evicted;
-  Tally carried;               // of these: written once more
+  Tally carried;               // of these: written again
   Tally refused;               // not worth it, or more than can be written
-  std::uint64_t damaged = 0;   // entries that were not what they should be
+  std::uint64_t damaged = 0;   // entries with wrong content
   std::uint64_t failures = 0;  // of the disk
 };
 

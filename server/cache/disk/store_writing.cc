@@ -1,4 +1,4 @@
-// What the store's writing thread does.
+// The store's writing thread.
 #include <pthread.h>
 
 #include <cerrno>
@@ -22,7 +22,7 @@ void Store::Work() {
     for (Entry& entry : batch) {
       Write(entry);
       memory += entry.memory();
-      entry = Entry();  // the disk may take its time for the others
+      entry = Entry();  // freed before the slow writes of the others
     }
     batch.clear();
     Publish();
@@ -47,7 +47,7 @@ bool Store::Await(std::vector<Entry>* batch) {
 }
 
 void Store::Write(const Entry& entry) {
-  if (!MakeRoom(entry)) {
+  if (!MakeSpace(entry)) {
     base::MutexLock lock(&mutex_);
     counted_.refused.Add(entry.bytes.size());
     return;
@@ -57,42 +57,43 @@ void Store::Write(const Entry& entry) {
   samples_.push_back(entry.sample);
 }
 
-bool Store::MakeRoom(const Entry& entry) {
-  if (writer_ != nullptr && (!writer_->HasRoom(RecordBytes(entry.key())) ||
+bool Store::MakeSpace(const Entry& entry) {
+  if (writer_ != nullptr && (!writer_->HasSpace(RecordBytes(entry.key())) ||
                              writer_->records() >= segment_records_)) {
     SealOpen();
   }
-  std::optional<Leaving> leaving;
+  std::optional<EvictedSegment> evicted;
   for (;;) {
-    const std::int64_t now = around_.clock->NowNanos();
+    const std::int64_t now = deps_.clock->NowNanos();
     {
       base::MutexLock lock(&mutex_);
-      if (writes_out_.IsOpen(now)) return false;
+      if (write_breaker_.IsOpen(now)) return false;
       full_ = full_ || IsAtLimit();
       if (!IsAtLimit()) break;
     }
-    if (!IsWorth(TimeToNextUse(entry.sample, entry.told_nanos,
-                               *around_.next_use, now),
-                 now)) {
+    if (!IsAdmitted(
+            TimeToNextUse(entry.sample, entry.hint_nanos, *deps_.next_use, now),
+            now)) {
       return false;
     }
-    leaving = Evict();
-    if (!leaving.has_value()) return false;
+    evicted = Evict();
+    if (!evicted.has_value()) return false;
   }
   if (writer_ != nullptr) return true;
-  if (!OpenSegment(&leaving)) return false;
-  if (leaving.has_value()) CarryOver(*leaving, RecordBytes(entry.key()));
+  if (!OpenSegment(&evicted)) return false;
+  if (evicted.has_value()) CarryOver(*evicted, RecordBytes(entry.key()));
   return writer_ != nullptr;
 }
 
-// Where there is no room for both, what is leaving is let go of.
-bool Store::OpenSegment(std::optional<Leaving>* leaving) {
+// Drops the evicted segment if the disk has no space for both.
+bool Store::OpenSegment(std::optional<EvictedSegment>* evicted) {
   const std::uint64_t serial = next_serial_++;
   const std::string name = SegmentName(serial);
   int fd = volume_->Create(name, options_.segment_bytes);
-  // Others have filled the disk: what we have gives way before we ask again.
+  // Other programs have filled the disk: evict a segment before the next
+  // attempt.
   if (fd == -ENOSPC || fd == -EDQUOT) {
-    leaving->reset();
+    evicted->reset();
     if (Evict().has_value()) {
       {
         base::MutexLock lock(&mutex_);
@@ -109,69 +110,69 @@ bool Store::OpenSegment(std::optional<Leaving>* leaving) {
       SegmentFile{base::Fd(fd), serial, options_.segment_bytes});
   writer_ = std::make_unique<SegmentWriter>(
       volume_.get(), file, &buffer_, std::vector<RecordLocation>(), /*end=*/0);
-  const std::int64_t now = around_.clock->NowNanos();
+  const std::int64_t now = deps_.clock->NowNanos();
   base::MutexLock lock(&mutex_);
   counted_.used += options_.segment_bytes;
   open_ = index_.AddSegment(std::move(file), now);
   return true;
 }
 
-std::optional<Store::Leaving> Store::Evict() {
-  std::vector<Index::Drawn> drawn;
+std::optional<Store::EvictedSegment> Store::Evict() {
+  std::vector<Index::DrawnSegment> drawn;
   {
     base::MutexLock lock(&mutex_);
     drawn = Draw();
   }
-  // Nobody else removes any.
+  // Only this thread removes segments.
   const auto victim =
-      ChooseVictim(drawn, *around_.next_use, around_.clock->NowNanos());
+      ChooseVictim(drawn, *deps_.next_use, deps_.clock->NowNanos());
   if (!victim.has_value()) return std::nullopt;
-  Leaving leaving;
-  leaving.bar_nanos = victim->bar_nanos;
+  EvictedSegment evicted;
+  evicted.threshold_nanos = victim->threshold_nanos;
   {
     base::MutexLock lock(&mutex_);
-    leaving.removed = index_.RemoveSegment(victim->segment);
-    counted_.evicted.reads += leaving.removed.places.size();
-    counted_.evicted.bytes += leaving.removed.bytes;
-    bar_at_nanos_ = INT64_MIN;
+    evicted.removed = index_.RemoveSegment(victim->segment);
+    counted_.evicted.reads += evicted.removed.locations.size();
+    counted_.evicted.bytes += evicted.removed.bytes;
+    threshold_at_nanos_ = INT64_MIN;
   }
-  RemoveFile(*leaving.removed.file);
-  return leaving;
+  RemoveFile(*evicted.removed.file);
+  return evicted;
 }
 
-// At most half of the records, and of the bytes, of a segment that made way go
-// into the one that was opened in its place, where a record of `reserved` bytes
-// still has room.
-// They are misses until they are there.
-void Store::CarryOver(const Leaving& leaving, std::uint64_t reserved) {
-  const Index::Removed& removed = leaving.removed;
-  const std::vector<bool> stays =
-      SamplesToKeep(leaving.bar_nanos, removed.samples, *around_.next_use,
-                    around_.clock->NowNanos());
+// Carries over at most half of the records, and of the bytes, of an evicted
+// segment into the one that replaces it. Leaves space there for a record of
+// `reserved` bytes. Carried records are misses until they are published.
+void Store::CarryOver(const EvictedSegment& evicted, std::uint64_t reserved) {
+  const Index::RemovedSegment& removed = evicted.removed;
+  const std::vector<bool> chosen =
+      SamplesToCarryOver(evicted.threshold_nanos, removed.samples,
+                         *deps_.next_use, deps_.clock->NowNanos());
   Tally carried;
   std::uint64_t unpublished = 0;
-  for (std::size_t i = 0; i < stays.size(); ++i) {
-    if (!stays[i]) continue;
-    const RecordLocation& place = removed.places[i];
-    if (2 * (carried.reads + 1) > stays.size() ||
-        2 * (carried.bytes + place.bytes) > options_.segment_bytes ||
-        !writer_->HasRoom(place.bytes, reserved)) {
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i]) continue;
+    const RecordLocation& location = removed.locations[i];
+    if (2 * (carried.reads + 1) > chosen.size() ||
+        2 * (carried.bytes + location.bytes) > options_.segment_bytes ||
+        !writer_->HasSpace(location.bytes, reserved)) {
       break;
     }
-    const auto record = ReadWhole(*volume_, {removed.file, place}, carried_);
+    const auto record =
+        ReadWholeRecord(*volume_, {removed.file, location}, carried_);
     if (!record.ok()) {
       if (absl::IsOutOfRange(record.status())) continue;
-      const std::int64_t now = around_.clock->NowNanos();
+      const std::int64_t now = deps_.clock->NowNanos();
       base::MutexLock lock(&mutex_);
       ReadFailed(record.status(), now);
-      if (reads_out_.IsOpen(now)) break;
+      if (read_breaker_.IsOpen(now)) break;
       continue;
     }
     const absl::Status status = writer_->Append(record->key, record->data);
     if (!status.ok()) return Abandon(status);
     samples_.push_back(removed.samples[i]);
-    carried.Add(place.bytes);
-    unpublished += place.bytes;
+    carried.Add(location.bytes);
+    unpublished += location.bytes;
     if (unpublished < kBufferBytes) continue;
     Publish();
     if (writer_ == nullptr) return;
@@ -186,7 +187,7 @@ void Store::RemoveFile(const SegmentFile& file) {
   const std::string name = SegmentName(file.serial);
   const int error = volume_->Remove(name);
   if (error < 0) {
-    // Its room stays taken.
+    // Its space remains in use.
     WriteFailed(absl::StrCat(name, ": ", std::strerror(-error)));
     return;
   }
@@ -196,15 +197,15 @@ void Store::RemoveFile(const SegmentFile& file) {
 
 void Store::Publish() {
   if (writer_ == nullptr || samples_.empty()) return;
-  const auto places = writer_->Flush();
-  if (!places.ok()) return Abandon(places.status());
+  const auto locations = writer_->Flush();
+  if (!locations.ok()) return Abandon(locations.status());
   const std::vector<storage::SampleRef> samples = std::move(samples_);
   samples_.clear();
   base::MutexLock lock(&mutex_);
-  writes_out_.Worked();
+  write_breaker_.RecordSuccess();
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (index_.Add(*open_, (*places)[i], samples[i])) {
-      counted_.written.Add((*places)[i].bytes);
+    if (index_.Add(*open_, (*locations)[i], samples[i])) {
+      counted_.written.Add((*locations)[i].bytes);
     }
   }
 }
@@ -219,7 +220,7 @@ void Store::SealOpen() {
   index_.Seal(*std::exchange(open_, std::nullopt));
 }
 
-// What it published stays: that is on the disk.
+// Published records remain valid: they are on the disk.
 void Store::Abandon(const absl::Status& status) {
   WriteFailed(
       std::string_view(status.message().data(), status.message().size()));
@@ -239,10 +240,10 @@ void Store::Abandon(const absl::Status& status) {
 }
 
 void Store::WriteFailed(std::string_view why) {
-  const std::int64_t now = around_.clock->NowNanos();
+  const std::int64_t now = deps_.clock->NowNanos();
   base::MutexLock lock(&mutex_);
   ++counted_.failures;
-  if (writes_out_.Failed(now)) {
+  if (write_breaker_.RecordFailure(now)) {
     spdlog::warn("nothing is written to the cache on disk for a while: {}",
                  why);
   }

@@ -85,12 +85,12 @@ int Directory::List(std::vector<std::string>* names) {
   return -error;
 }
 
-// Where the file system refuses to go past the page cache, through it.
+// Falls back to the page cache if the file system does not allow bypassing it.
 int Directory::OpenFile(const std::string& name, int flags) {
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int fd = openat(directory_.get(), name.c_str(), flags | O_DIRECT, 0600);
   if (fd >= 0 || errno != EINVAL) return OrErrno(fd);
-  // What made the file may have refused only then.
+  // The first call may have created the file before it failed.
   return OrErrno(openat(directory_.get(), name.c_str(), flags & ~O_EXCL, 0600));
 }
 
@@ -99,7 +99,7 @@ int Directory::Create(const std::string& name, std::uint64_t bytes) {
   if (fd < 0) return fd;
   const auto length = static_cast<off_t>(bytes);
   int result = OrErrno(fallocate(fd, 0, 0, length));
-  // Not every file system can promise the room.
+  // Not every file system can reserve the space.
   if (result == -EOPNOTSUPP) result = OrErrno(ftruncate(fd, length));
   if (result == 0) return fd;
   close(fd);

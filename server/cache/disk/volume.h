@@ -15,18 +15,19 @@
 
 namespace forebay::cache::disk {
 
-// Where the tier keeps its files, and the system calls that it makes there, so
-// that tests can make them fail. Thread-safe; the caller owns it; all may block
-// for the disk. Errors are said as the kernel does: minus errno.
+// The directory of the tier's files, with its system calls, so that tests can
+// inject faults. Thread-safe. Owned by the caller. All methods may block for
+// the disk. Errors are minus errno.
 class Volume {
  public:
   virtual ~Volume() = default;
 
-  // The names of all files.
+  // Appends the names of all files.
   virtual int List(std::vector<std::string>* names) = 0;
-  // A new file of that many bytes, for which the disk has room: a descriptor.
+  // Creates a file of that many bytes, for which the disk has space. Returns a
+  // descriptor.
   virtual int Create(const std::string& name, std::uint64_t bytes) = 0;
-  // One that is there, a regular file of ours: a descriptor.
+  // Opens a regular file of this user. Returns a descriptor.
   virtual int Open(const std::string& name) = 0;
   virtual int Remove(const std::string& name) = 0;
   virtual std::int64_t Size(int fd) = 0;  // bytes
@@ -35,18 +36,18 @@ class Volume {
                         off_t offset) = 0;
   virtual ssize_t Pwrite(int fd, const void* buffer, std::size_t length,
                          off_t offset) = 0;
-  // Until what was written outlives a loss of power.
+  // Blocks until what was written would survive a loss of power.
   virtual int Sync(int fd) = 0;
 };
 
-// A directory of one tier of one daemon: made if need be, and locked for as
-// long as this is there. Files are read and written past the page cache where
-// the file system can, for what is wanted soon lies in the cache above.
+// A directory of one tier of one daemon. Created if it does not exist, and
+// locked until destruction. Reads and writes bypass the page cache if the file
+// system allows, because the tier above caches what is wanted soon.
 class Directory final : public Volume {
  public:
   // Errors name the path: ALREADY_EXISTS (another daemon uses it),
-  // PERMISSION_DENIED (not ours, or open to others), FAILED_PRECONDITION (no
-  // directory), and what the file system says.
+  // PERMISSION_DENIED (of another user, or open to others), FAILED_PRECONDITION
+  // (not a directory), and those of the file system.
   static absl::StatusOr<std::unique_ptr<Directory>> Lock(
       const std::string& path);
 

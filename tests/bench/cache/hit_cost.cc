@@ -1,8 +1,8 @@
-// What the cache costs beside the bytes: a hit, with one thread and with
-// several, against a bare table of strings under one mutex; a hit of a local
-// file, which is looked at, against that look alone; and a miss that evicts,
-// against what the kernel takes to copy the bytes from its page cache. Prints
-// one JSON object: microseconds a read.
+// The cost of the cache, without that of the bytes. A hit, with one thread and
+// with several, compared with a plain table of strings under one mutex. A hit
+// of a local file, which is checked, compared with that check alone. A miss
+// that evicts, compared with the kernel's copy of the bytes from its page
+// cache. Prints one JSON object: microseconds for each read.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -28,6 +28,7 @@
 #include "proto/job.pb.h"
 #include "server/base/fd.h"
 #include "server/cache/cache.h"
+#include "server/cache/extent.h"
 #include "server/cache/next_use_registry.h"
 #include "server/storage/local/local_root.h"
 #include "server/stream/epoch_next_use.h"
@@ -53,7 +54,7 @@ class AnyRoot final : public storage::Root {
       std::make_shared<const std::string>("local 2049 131073 /data/train");
 };
 
-// Gives bytes of the right length at once: all the same ones.
+// Gives bytes of the right length at once: the same bytes for all reads.
 class InstantSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -104,7 +105,7 @@ double Microseconds(std::size_t reads, Work work) {
   return took.count() / static_cast<double>(reads);
 }
 
-// Files of the right length in a directory of their own: holes, all of them.
+// Files of the right length in their own directory, all of them holes.
 class Files {
  public:
   static constexpr std::uint64_t kCount = 2'000;
@@ -129,7 +130,7 @@ class Files {
   storage::ReadRequest Request(std::uint64_t sample) const {
     storage::ReadRequest request = RequestFor(root_, sample);
     request.version = root_->Stat(request.object)->version();
-    request.sample = {};  // kept for having been read last
+    request.sample = {};  // cached because it was read last
     return request;
   }
   double Look() const {
@@ -172,7 +173,8 @@ class Bench {
     Reads(all)();
   }
 
-  // `threads` at once, each as many; a thread's time a read.
+  // Each of `threads` concurrent threads reads as much. Returns a thread's time
+  // for one read.
   double Hit(int threads) {
     std::vector<std::function<void()>> work;
     for (int i = 0; i < threads; ++i) {
@@ -204,7 +206,7 @@ class Bench {
   }
 
  private:
-  // Prepared before time is taken.
+  // Prepared before the measurement.
   std::function<void()> Reads(const std::vector<std::uint64_t>& order) {
     auto requests = std::make_shared<std::vector<storage::ReadRequest>>();
     for (const std::uint64_t sample : order) {
@@ -219,7 +221,7 @@ class Bench {
   }
 
   const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
-  base::MemoryBudget budget_{kKept * Cache::MemoryFor(RequestFor(root_, 0))};
+  base::MemoryBudget budget_{kKept * MemoryFor(RequestFor(root_, 0))};
   InstantSource source_;
   NextUseRegistry next_use_registry_;
   std::vector<std::unique_ptr<NextUseRegistry::Registration>> registrations_;

@@ -1,5 +1,5 @@
-// Hit ratios of the cache over loaders with seeds of their own, beside who
-// knows the future and LRU. Prints a JSON list of one object a case.
+// The cache's hit ratios over loaders with different seeds, compared with
+// Belady's algorithm and LRU. Prints a JSON list with one object for each case.
 
 #include <cstdint>
 #include <cstdio>
@@ -49,7 +49,7 @@ std::vector<Case> Cases() {
     start_nanos += 3'300'000'000;
   }
   cases.push_back(staggered);
-  // The faster one's misses are all that is read.
+  // Only the faster loader's misses are read.
   cases.push_back({"2 loaders, 100%", Loaders({1'000'000, 1'000'000}, 1)});
   return cases;
 }

@@ -1,6 +1,6 @@
-// A process that writes a tier is killed at moments nobody chose, again and
-// again; the tier that is opened then gives right bytes or none, and its files
-// take no more than they may.
+// Kills a process that writes a tier at random moments, again and again. The
+// tier that is opened next gives right bytes or none, and its files stay within
+// the capacity.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ std::uint64_t SegmentBytesIn(const std::string& path) {
   return bytes;
 }
 
-// Opens the tier and reads all that there is. How much of it the tier had.
+// Opens the tier and reads all objects. Returns how many of them the tier had.
 std::uint64_t ReadAll(const std::string& path) {
   GeneratedSource below;
   const NoNextUse next_use;
@@ -100,7 +100,7 @@ std::uint64_t ReadAll(const std::string& path) {
     const std::uint64_t object = i / kGeneratedStamps;
     const auto stamp = static_cast<std::int64_t>(i % kGeneratedStamps);
     auto request = GeneratedRequest(object, stamp);
-    request.purpose.next_use_nanos = INT64_MAX;  // nothing makes way for it
+    request.purpose.next_use_nanos = INT64_MAX;  // evicts nothing
     request.done = [&, object,
                     stamp](const absl::StatusOr<storage::ReadResult>& result) {
       const std::string truth = GeneratedContent(object, stamp);
@@ -129,7 +129,8 @@ TEST(DiskCacheKillTest, GivesRightBytesOrNoneAfterEveryKill) {
     RunAndKill(path, random(), 1 + random() % 1500);
     ASSERT_FALSE(testing::Test::HasFatalFailure());
     ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);
-    // Every other time, the next writer finds what the dead one left.
+    // Every other time, the next writer finds the files that the killed one
+    // left.
     if (round % 2 == 0) continue;
     hits += ReadAll(path);
     ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);

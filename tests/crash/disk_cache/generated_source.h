@@ -17,15 +17,14 @@ inline constexpr std::uint64_t kKilledSegment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGeneratedObjects = 400;
 inline constexpr std::int64_t kGeneratedStamps = 2;  // versions of each
 
-// A request for one of the objects in one of its versions, which is wanted
-// again at once. Every process asks for the same.
+// Returns a request for one of the objects in one of its versions, which is
+// wanted again at once. All processes make the same requests.
 storage::ReadRequest GeneratedRequest(std::uint64_t object, std::int64_t stamp);
 
-// What each byte of that must be.
+// Returns the right byte content of the request.
 std::string GeneratedContent(std::uint64_t object, std::int64_t stamp);
 
-// Gives what GeneratedContent says. Thread-safe; reads are done before Read
-// returns.
+// Gives GeneratedContent. Thread-safe; reads are done before Read returns.
 class GeneratedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override;
@@ -35,7 +34,7 @@ class GeneratedSource final : public storage::ByteSource {
   std::atomic<std::uint64_t> reads_ = 0;
 };
 
-// Knows of nothing.
+// Answers kUnknown for all samples.
 class NoNextUse final : public NextUse {
  public:
   void Ask(std::int64_t now_nanos, absl::Span<const storage::SampleRef> samples,

@@ -1,5 +1,5 @@
-// Reads through a tier for ever, objects at random, and tells of each read by a
-// byte on its standard output. Whoever started it kills it.
+// Reads random objects through a tier, forever. Writes a byte to its standard
+// output for each read. Its parent process kills it.
 //
 // Usage: writer DIRECTORY SEED
 

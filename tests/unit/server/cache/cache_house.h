@@ -18,8 +18,8 @@
 
 namespace forebay::cache {
 
-// Wants each sample when the test says; a sample of which it says nothing is
-// unknown. Set up before others look.
+// Answers as the test scripts; other samples are unknown. Scripted before other
+// threads ask.
 class ScriptedNextUse final : public NextUse {
  public:
   void Want(std::uint64_t sample, std::int64_t at_nanos) {
@@ -40,7 +40,7 @@ class ScriptedNextUse final : public NextUse {
   std::map<std::uint64_t, std::int64_t> at_nanos_;
 };
 
-// A cache over objects in memory, whose faults and delays a test scripts.
+// A cache over objects in memory, with scripted faults and delays.
 class CacheHouse {
  public:
   explicit CacheHouse(std::uint64_t capacity,
@@ -66,7 +66,7 @@ class CacheHouse {
     request.purpose.job = job;
     return request;
   }
-  // The answer, if it is there before Read returns.
+  // Returns the answer, if it arrives before Read returns.
   std::optional<absl::StatusOr<storage::ReadResult>> Read(
       storage::ReadRequest request) {
     auto answer =
@@ -77,7 +77,7 @@ class CacheHouse {
     cache_->Read({&request, 1});
     return *answer;
   }
-  // What the content is, or the error.
+  // Returns the content, or the error.
   std::string Text(storage::ReadRequest request) {
     const auto answer = Read(std::move(request));
     if (!answer.has_value()) return "no answer yet";
@@ -110,8 +110,8 @@ class CacheHouse {
   std::unique_ptr<Cache> cache_;
 };
 
-// Notes the answer in `log`, as "name:content ", and in `last`, if it is given
-// and there is no error.
+// Appends the answer to `log`, as "name:content ". Copies it to `last` if that
+// is given and there is no error.
 inline storage::ReadDone Into(std::string* log, std::string name,
                               storage::ReadResult* last = nullptr) {
   return [log, name = std::move(name),

@@ -1,5 +1,5 @@
-// The cache against a simple model, at random: what is kept is what the model
-// keeps, bytes are right, and memory stays within its bounds.
+// Compares the cache with a simple model on random reads: both cache the same
+// samples, bytes are right, and memory stays within its bounds.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "server/cache/extent.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
@@ -16,10 +17,10 @@ constexpr std::uint64_t kSamples = 40;
 constexpr std::uint64_t kBytes = 1'000;
 
 std::string NameOf(std::uint64_t sample) {
-  return "sample" + std::to_string(10 + sample);  // of one length
+  return "sample" + std::to_string(10 + sample);  // of equal lengths
 }
 
-// A random order of reads, of which all is known.
+// A random, fully known order of reads.
 class Future {
  public:
   Future(std::mt19937* random, std::size_t reads) {
@@ -30,7 +31,7 @@ class Future {
     }
   }
   const std::vector<std::uint64_t>& reads() const { return reads_; }
-  // Of what is read after `now`.
+  // Concerns the reads after `now`.
   std::int64_t NextUse(std::uint64_t sample, std::size_t now) const {
     for (std::size_t i = now + 1; i < reads_.size(); ++i) {
       if (reads_[i] == sample) return static_cast<std::int64_t>(i);
@@ -42,16 +43,16 @@ class Future {
   std::vector<std::uint64_t> reads_;
 };
 
-// Belady with bypass; of what is never wanted again the least recently used
-// goes, and does not make way for what is not wanted either.
+// Belady's algorithm with bypass. Of samples that are never wanted again,
+// evicts the least recently used, but not for another such sample.
 class Model {
  public:
-  explicit Model(std::size_t room) : room_(room) {}
+  explicit Model(std::size_t capacity) : capacity_(capacity) {}
 
-  // Whether it was kept.
+  // Returns whether it was a hit.
   bool Read(std::uint64_t sample, std::size_t now, const Future& future) {
     const bool hit = used_at_.contains(sample);
-    if (!hit && used_at_.size() == room_) {
+    if (!hit && used_at_.size() == capacity_) {
       auto last = used_at_.begin();
       for (auto it = used_at_.begin(); it != used_at_.end(); ++it) {
         const auto wanted = future.NextUse(it->first, now);
@@ -70,7 +71,7 @@ class Model {
   }
 
  private:
-  const std::size_t room_;
+  const std::size_t capacity_;
   std::map<std::uint64_t, std::size_t> used_at_;
 };
 
@@ -79,18 +80,18 @@ TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 20; ++round) {
-    const std::size_t room = 1 + random() % kSamples;
+    const std::size_t capacity = 1 + random() % kSamples;
     storage::ReadRequest any;
     any.object = NameOf(0);
     any.length = kBytes;
-    CacheHouse house(room * Cache::MemoryFor(any));
+    CacheHouse house(capacity * MemoryFor(any));
     std::vector<storage::ObjectVersion> versions;
     for (std::uint64_t i = 0; i < kSamples; ++i) {
       versions.push_back(house.memory().Put(
           NameOf(i), std::string(kBytes, static_cast<char>('0' + i))));
     }
     const Future future(&random, 400);
-    Model model(room);
+    Model model(capacity);
     std::map<std::uint64_t, int> misses;
     for (std::size_t now = 0; now < future.reads().size(); ++now) {
       const std::uint64_t sample = future.reads()[now];
@@ -103,7 +104,7 @@ TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
                 std::string(kBytes, static_cast<char>('0' + sample)));
       if (!model.Read(sample, now, future)) ++misses[sample];
       ASSERT_EQ(house.below().times(NameOf(sample)), misses[sample])
-          << "room " << room << ", read " << now;
+          << "capacity " << capacity << ", read " << now;
       ASSERT_LE(house.cache().Snapshot().used,
                 house.cache().Snapshot().capacity);
       house.clock().Advance(1);
@@ -111,7 +112,7 @@ TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
   }
 }
 
-// Counts how much of what it gave is still there.
+// Counts the bytes that it gave out and that still exist.
 class CountedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -120,7 +121,7 @@ class CountedSource final : public storage::ByteSource {
     }
   }
   std::size_t pending() const { return pending_.size(); }
-  // Answers one.
+  // Answers one pending read.
   void Answer(std::size_t which, bool ok) {
     const storage::ReadRequest request = std::move(pending_[which]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(which));
@@ -195,7 +196,7 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     }
     while (cached.size() > 8) cached.pop_back();
     ASSERT_LE(cache->Snapshot().used, kCapacity);
-    // Besides what is kept: what passed by and is held.
+    // In addition to the cached bytes: bypassed bytes that the test holds.
     std::uint64_t metadata = 0;
     for (const base::Bytes& bytes : cached) metadata += bytes.size();
     ASSERT_LE(source.live(), kCapacity + metadata);

@@ -1,5 +1,5 @@
-// Many threads on a small cache over real threads of storage: for the thread
-// sanitizer, above all.
+// Many threads on a small cache over real storage threads; mainly for the
+// thread sanitizer.
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/cache/cache.h"
+#include "server/cache/extent.h"
 #include "server/cache/next_use_registry.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
@@ -41,7 +42,7 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
                   std::string(request.length, static_cast<char>(i)));
     request.version = root->Stat(request.object)->version();
     request.sample = {1, static_cast<std::uint64_t>(i)};
-    all += Cache::MemoryFor(request);
+    all += MemoryFor(request);
   }
   proto::SamplerSpec spec;
   const auto sampler = *sampler::Sampler::Create(spec, kObjects);

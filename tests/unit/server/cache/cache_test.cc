@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cache/extent.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
@@ -38,7 +39,7 @@ TEST(CacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
   EXPECT_EQ(house.Text(part), "irs");
   const auto second = house.memory().Put("a", "other");
   EXPECT_EQ(house.Text(house.Request("a", second)), "other");
-  // What it was is known by what it was.
+  // The first version is found by its version.
   EXPECT_EQ(house.Text(house.Request("a", first)), "first");
   EXPECT_EQ(house.Text(house.Request("b", second)), "NOT_FOUND: b: is gone");
   auto elsewhere = house.Request("a", second);
@@ -93,7 +94,7 @@ TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
   EXPECT_EQ(snapshot.total.bytes_saved(), 14);
 }
 
-TEST(CacheTest, AnErrorGoesToAllWhoWaitAndIsNotKept) {
+TEST(CacheTest, AllWaitersGetAnErrorWhichIsNotCached) {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
   house.faulty().Fail("a", absl::UnavailableError("a: scripted"));
@@ -126,14 +127,14 @@ TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
   ASSERT_THAT(house.below().reads(), SizeIs(1));
   EXPECT_EQ(house.below().reads()[0].purpose.urgency, 2);
   EXPECT_EQ(house.below().reads()[0].purpose.job, 2);
-  // The others are announced, once there is something to share.
+  // The other readers are shared once the read below has a ticket.
   std::vector<std::uint64_t> sharers;
   for (const auto& [ticket, purpose] : house.below().shares()) {
     EXPECT_EQ(ticket, house.below().reads()[0].ticket);
     sharers.push_back(purpose.job);
   }
   EXPECT_THAT(sharers, ElementsAre(5, 7));
-  // And who comes when it is under way.
+  // So is a reader that joins while the read is in flight.
   auto late = house.Request("a", version, /*job=*/9);
   late.purpose.urgency = 1;
   late.done = Into(&log, "1");
@@ -145,11 +146,11 @@ TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
   EXPECT_EQ(log, "5:content 2:content 7:content 1:content ");
 }
 
-TEST(CacheTest, WhoIsWantedLastMakesWayAndTheNewcomerIsPassedByIfItIs) {
+TEST(CacheTest, EvictsWhatIsWantedLastOrBypassesTheNewcomer) {
   storage::ReadRequest any;
   any.object = "o0";
   any.length = 4;
-  CacheHouse house(2 * Cache::MemoryFor(any));
+  CacheHouse house(2 * MemoryFor(any));
   std::vector<storage::ReadRequest> requests;
   for (std::uint64_t i = 0; i < 4; ++i) {
     const std::string object = "o" + std::to_string(i);
@@ -162,7 +163,7 @@ TEST(CacheTest, WhoIsWantedLastMakesWayAndTheNewcomerIsPassedByIfItIs) {
   house.next_use().Want(2, 200);
   house.next_use().Want(3, 400);
   for (const auto& request : requests) house.Text(request);
-  // 1 made way for 2, and 3 was passed by.
+  // 1 was evicted for 2, and 3 was bypassed.
   EXPECT_EQ(house.cache().Snapshot().evicted.reads, 1);
   EXPECT_EQ(house.cache().Snapshot().bypassed.reads, 1);
   EXPECT_EQ(house.cache().Snapshot().entries, 2);
@@ -177,12 +178,12 @@ TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
   storage::ReadRequest any;
   any.object = "a";
   any.length = 4;
-  const std::uint64_t memory = Cache::MemoryFor(any);
+  const std::uint64_t memory = MemoryFor(any);
   CacheHouse house(memory);
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   const auto b = house.Request("b", house.memory().Put("b", "5678"));
   auto cached = house.Read(a);
-  // `a` is wanted later than `b`, but in use: `b` is read, and not kept.
+  // `a` is wanted later than `b`, but in use: `b` is read and not cached.
   auto a_again = a;
   a_again.purpose.next_use_nanos = 1'000'000;
   house.Read(a_again);
@@ -202,12 +203,12 @@ TEST(CacheTest, WhatIsBeingReadCounts) {
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   house.faulty().Hold();
   house.Read(a);
-  EXPECT_EQ(house.cache().Snapshot().used, Cache::MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().used, MemoryFor(a));
   EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 1);
   EXPECT_EQ(house.cache().Snapshot().entries, 0);
   house.faulty().Release();
-  EXPECT_EQ(house.cache().Snapshot().used, Cache::MemoryFor(a));
-  EXPECT_EQ(house.cache().Snapshot().entry_bytes, Cache::MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().used, MemoryFor(a));
+  EXPECT_EQ(house.cache().Snapshot().entry_bytes, MemoryFor(a));
   EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 0);
 }
 
@@ -233,7 +234,7 @@ TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
-  // As long as anybody holds anything.
+  // As long as any reader holds the bytes.
   EXPECT_EQ(house.budget().used(), 10'000);
   EXPECT_EQ(CacheHouse::TextOf(*cached), "1234");
   cached.reset();
@@ -274,7 +275,7 @@ TEST(CacheTest, TicketsOfUncachedReadsAreUnlikeItsOwn) {
   EXPECT_NE(house.below().reads()[1].ticket, house.below().reads()[0].ticket);
 }
 
-TEST(CacheTest, WhoIsAnsweredMayReadAgain) {
+TEST(CacheTest, ACallbackMayReadAgain) {
   CacheHouse house(kPlenty);
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   std::string inner;

@@ -62,7 +62,7 @@ TEST(CandidateSetTest, KnowsWhetherACandidateIsStillThere) {
   candidates.Remove(first);
   EXPECT_FALSE(candidates.Has(drawn[0]));
   EXPECT_TRUE(candidates.Has(drawn[1]));
-  // Another one gets the handle.
+  // Another entry gets the handle.
   EXPECT_EQ(candidates.Add(Of(3)), first);
   EXPECT_FALSE(candidates.Has(drawn[0]));
 }

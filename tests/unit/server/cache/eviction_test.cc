@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kNow = 1'000'000;
 
-// Answers with what stands in the sample's place.
+// Answers with the number at the sample's index.
 class Told final : public NextUse {
  public:
   explicit Told(std::vector<std::int64_t> nanos) : nanos_(std::move(nanos)) {}
@@ -44,39 +44,40 @@ std::vector<CandidateSet::Candidate> Candidates(
   return candidates;
 }
 
-// The places of those that should make room.
-std::vector<std::size_t> Leaving(const EntryMetadata& newcomer,
+// Returns the indexes of the entries that should be evicted.
+std::vector<std::size_t> Victims(const EntryMetadata& newcomer,
                                  const std::vector<EntryMetadata>& entries,
                                  const NextUse& next_use) {
-  std::vector<std::size_t> leaving;
+  std::vector<std::size_t> victims;
   for (const ScoredCandidate& scored :
-       OrderOfLeaving(Candidates(entries), next_use, kNow)) {
+       EvictionOrder(Candidates(entries), next_use, kNow)) {
     if (scored.cost > EvictionCostOf(newcomer, next_use, kNow))
-      leaving.push_back(scored.candidate);
+      victims.push_back(scored.candidate);
   }
-  return leaving;
+  return victims;
 }
 
-TEST(EvictionTest, WhoIsWantedLastGoesFirst) {
+TEST(EvictionTest, WhatIsWantedLastIsEvictedFirst) {
   const Told told({50, 300, 20, 100, 400});
-  EXPECT_THAT(Leaving(Of(0), {Of(1), Of(2), Of(3), Of(4)}, told),
+  EXPECT_THAT(Victims(Of(0), {Of(1), Of(2), Of(3), Of(4)}, told),
               ElementsAre(3, 0, 2));
 }
 
 TEST(EvictionTest, TheNewcomerIsPassedByWhereItIsWantedLast) {
   const Told told({400, 300, 20, kNever});
-  EXPECT_THAT(Leaving(Of(0), {Of(1), Of(2)}, told), IsEmpty());
-  EXPECT_THAT(Leaving(Of(0), {Of(0)}, told), IsEmpty());
-  EXPECT_THAT(Leaving(Of(3), {Of(3)}, told), IsEmpty());
+  EXPECT_THAT(Victims(Of(0), {Of(1), Of(2)}, told), IsEmpty());
+  EXPECT_THAT(Victims(Of(0), {Of(0)}, told), IsEmpty());
+  EXPECT_THAT(Victims(Of(3), {Of(3)}, told), IsEmpty());
 }
 
-TEST(EvictionTest, WhatNobodyWantsGoesFirstTheLeastRecentlyUsedBeforeOthers) {
+TEST(EvictionTest,
+     WhatIsNeverWantedIsEvictedFirstTheLeastRecentlyUsedBeforeOthers) {
   const Told told({50, kNever, 900'000'000});
-  EXPECT_THAT(Leaving(Of(0), {Of(2), Of(1, 30), Of(1, 10), Of(1, 20)}, told),
+  EXPECT_THAT(Victims(Of(0), {Of(2), Of(1, 30), Of(1, 10), Of(1, 20)}, told),
               ElementsAre(2, 3, 1, 0));
 }
 
-TEST(EvictionTest, WhatNobodyCanTellOfGoesByWhatItsReaderSaid) {
+TEST(EvictionTest, UnknownNextUseFallsBackToTheReadersHint) {
   const Told told({kUnknown});
   EntryMetadata soon = Of(0);
   Touch(&soon, kNow, 10);
@@ -88,11 +89,11 @@ TEST(EvictionTest, WhatNobodyCanTellOfGoesByWhatItsReaderSaid) {
             EvictionCost(late, 1'000, kNow));
 }
 
-TEST(EvictionTest, WhatNobodySaidAnythingOfGoesByItsAge) {
+TEST(EvictionTest, WithoutAHintTheAgeCounts) {
   const Told told({kUnknown, 500, 1'500});
   const EntryMetadata fresh = Of(0, kNow);
   const EntryMetadata old = Of(0, kNow - 1'000);
-  EXPECT_THAT(Leaving(fresh, {Of(1), old, Of(2)}, told), ElementsAre(2, 1, 0));
+  EXPECT_THAT(Victims(fresh, {Of(1), old, Of(2)}, told), ElementsAre(2, 1, 0));
   EntryMetadata past = Of(0, kNow - 1'000);
   past.wanted_at_nanos = kNow;
   EXPECT_EQ(EvictionCost(past, kUnknown, kNow),
@@ -107,7 +108,7 @@ TEST(EvictionTest, OfOneNextUseTheLargestGoesFirstButNotBySizeAlone) {
   EntryMetadata huge = Of(0);
   huge.bytes = 100'000'000;
   EXPECT_LT(EvictionCost(small, 100, kNow), EvictionCost(large, 100, kNow));
-  // What a large read costs is its bytes.
+  // The cost of a large read is its bytes.
   EXPECT_NEAR(EvictionCost(huge, 100, kNow) / EvictionCost(large, 100, kNow), 1,
               0.15);
   EXPECT_EQ(EvictionCost(small, kNever, kNow),

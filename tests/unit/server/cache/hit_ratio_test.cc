@@ -1,5 +1,5 @@
-// The cache beside who knows the future: what tests/bench/cache/hit_ratio
-// measures at length.
+// Compares the cache with Belady's algorithm; a short form of
+// tests/bench/cache/hit_ratio.
 
 #include <gtest/gtest.h>
 

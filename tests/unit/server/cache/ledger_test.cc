@@ -27,7 +27,7 @@ TEST(LedgerTest, NeverGivesMoreThanThereIs) {
   EXPECT_EQ(ledger->used(), 0);
 }
 
-TEST(LedgerTest, ChargesOutliveWhoMadeThem) {
+TEST(LedgerTest, ChargesOutliveTheLedgersOwner) {
   base::MemoryBudget budget(100);
   auto ledger = std::make_shared<Ledger>(*budget.Reserve(100, "a test"));
   auto charge = ledger->Take(1);

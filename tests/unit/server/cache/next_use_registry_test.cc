@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Wants each sample so many nanoseconds after its number; no odd ones.
+// Wants each sample so many nanoseconds after its number, and no odd samples.
 class Even final : public LoaderNextUse {
  public:
   explicit Even(std::int64_t after) : after_(after) {}
@@ -36,7 +36,7 @@ std::vector<std::int64_t> Ask(const NextUseRegistry& next_use_registry,
   return nanos;
 }
 
-TEST(NextUseRegistryTest, TheFirstWhoWantsASampleCounts) {
+TEST(NextUseRegistryTest, TheFirstLoaderThatWantsASampleCounts) {
   NextUseRegistry next_use_registry;
   const NextUseRegistry::Registration a(&next_use_registry, 1,
                                         std::make_shared<Even>(100));
@@ -57,7 +57,7 @@ TEST(NextUseRegistryTest, TellsUnknownFromUnwanted) {
   EXPECT_THAT(Ask(next_use_registry, {}), ElementsAre());
 }
 
-TEST(NextUseRegistryTest, NobodyNeedsToBeListed) {
+TEST(NextUseRegistryTest, RegistrationIsOptional) {
   NextUseRegistry next_use_registry;
   const NextUseRegistry::Registration a(nullptr, 1, std::make_shared<Even>(0));
   const NextUseRegistry::Registration b(&next_use_registry, 0,
@@ -65,7 +65,7 @@ TEST(NextUseRegistryTest, NobodyNeedsToBeListed) {
   EXPECT_THAT(Ask(next_use_registry, {{0, 2}}), ElementsAre(kUnknown));
 }
 
-TEST(NextUseRegistryTest, WhoLeavesWantsNothing) {
+TEST(NextUseRegistryTest, AnUnregisteredLoaderWantsNothing) {
   NextUseRegistry next_use_registry;
   std::optional<NextUseRegistry::Registration> a(
       std::in_place, &next_use_registry, 1, std::make_shared<Even>(100));

@@ -1,4 +1,4 @@
-// What the cache reads beside what it is asked for.
+// What the cache reads in addition to a request.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ std::string NameOf(std::uint64_t sample) {
   return (sample < 10 ? "s0" : "s") + std::to_string(sample);
 }
 
-// Blocks of ten samples, which the reader wants one after the other, but for
-// those from `foreign` on, which it does not want itself.
+// Blocks of ten samples, which the reader wants one after another, except for
+// those from `foreign` on.
 class Tens final : public storage::ReadAheadHints {
  public:
   Tens(std::vector<storage::ObjectVersion> versions, std::uint64_t foreign)
@@ -68,7 +68,7 @@ class Tens final : public storage::ReadAheadHints {
   const std::uint64_t foreign_;
 };
 
-// Sixty samples, each an object, wanted one after the other.
+// Sixty samples, each an object, wanted one after another.
 class House {
  public:
   explicit House(std::uint64_t capacity = kPlenty,
@@ -118,7 +118,7 @@ class House {
   std::size_t seen_ = 0;
 };
 
-// What one sample takes of a cache.
+// The memory of one sample.
 constexpr std::uint64_t kEach = storage::HeldBytes(kBytes) + 3 + 512;
 
 TEST(ReadAheadTest, AMissBringsItsNeighboursInOnce) {
@@ -144,7 +144,7 @@ TEST(ReadAheadTest, ItsBytesAreReadOnceAndFoundOnce) {
   EXPECT_EQ(snapshot.total.source.bytes, 4 * kBytes);
   EXPECT_EQ(snapshot.total.memory.bytes, 3 * kBytes);
   EXPECT_EQ(snapshot.total.bytes_saved(), 0);
-  // Who comes second saves it.
+  // A second reader saves bytes.
   for (std::uint64_t i : {6, 7, 8, 9}) house->Text(house.Request(i, 2));
   EXPECT_EQ(house->cache().Snapshot().jobs.at(2).bytes_saved(), 4 * kBytes);
 }
@@ -180,7 +180,7 @@ TEST(ReadAheadTest, WhatIsDueIsReadAlsoWhereTheSampleIsThere) {
   EXPECT_THAT(house.Asked(), IsEmpty());
 }
 
-TEST(ReadAheadTest, WhoWantsItMeanwhileJoins) {
+TEST(ReadAheadTest, AReaderThatWantsItMeanwhileJoins) {
   House house;
   house->faulty().Hold();
   std::string log;
@@ -210,11 +210,11 @@ TEST(ReadAheadTest, WhoWantsItMeanwhileJoins) {
   EXPECT_EQ(snapshot.jobs.at(1).source.reads, 3);
   EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
   EXPECT_EQ(snapshot.jobs.at(2).source.reads, 0);
-  EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two were read for nobody yet
+  EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two have no reader yet
 }
 
-// Else a cap of one of them would hold up what all of them wait for.
-TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
+// Otherwise the cap of one payer would delay what all of them wait for.
+TEST(ReadAheadTest, PayersOfASamplePayForItsNeighbours) {
   for (const bool is_variant : {false, true}) {
     SCOPED_TRACE(is_variant);
     House house;
@@ -224,13 +224,13 @@ TEST(ReadAheadTest, WhoPaysForASamplePaysForItsNeighbours) {
     if (is_variant) {
       request.variant = kVariant;
       house->next_use().Want(6, 1000);
-      auto room = house->cache().RoomFor({.read = &request,
-                                          .revision = {},
-                                          .variant = kVariant,
-                                          .bytes = 10,
-                                          .saves_nanos = 1'000'000});
-      ASSERT_NE(room, nullptr);
-      house->cache().Keep(std::move(room));
+      auto buffer = house->cache().Reserve({.read = &request,
+                                            .revision = {},
+                                            .variant = kVariant,
+                                            .bytes = 10,
+                                            .saves_nanos = 1'000'000});
+      ASSERT_NE(buffer, nullptr);
+      house->cache().Insert(std::move(buffer));
     }
     EXPECT_EQ((**house->Read(request)).variant,
               is_variant ? kVariant : storage::kEncoded);
@@ -253,7 +253,7 @@ TEST(ReadAheadTest, AFailureIsTheNextOnesBusiness) {
   EXPECT_EQ(house->below().times("s08"), 2);
 }
 
-TEST(ReadAheadTest, WhoFindsNoRoomIsLeftOut) {
+TEST(ReadAheadTest, NeighboursWithoutMemoryAreNotRead) {
   House house(5 * kEach);
   EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
   EXPECT_THAT(house.Asked(), ElementsAre("s00", "s01", "s02", "s03", "s04"));
@@ -269,20 +269,21 @@ TEST(ReadAheadTest, WithoutACacheNothingIsReadAhead) {
   EXPECT_THAT(house.Asked(), ElementsAre("s00"));
 }
 
-// What was read ahead and is wanted stays; what nobody wants goes.
-TEST(ReadAheadTest, NeighboursMakeNoRoomForEachOther) {
+// Neighbours that are wanted stay cached; those that are not wanted are
+// evicted.
+TEST(ReadAheadTest, NeighboursDoNotEvictEachOther) {
   House house(10 * kEach);
   house.Want(0, kNever);
   EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
   EXPECT_THAT(house.Asked(), SizeIs(10));
   for (std::uint64_t i = 6; i < 10; ++i) house.Want(i, kNever);
-  // Sooner than what is there, but not much.
+  // Slightly sooner than the cached samples.
   for (std::uint64_t i = 20; i < 30; ++i) {
     house.Want(i, static_cast<std::int64_t>(500 + i - 20));
   }
   for (std::uint64_t i = 1; i < 6; ++i) house.Want(i, 1000);
   house->Text(house.Request(20));
-  // s20 itself, and whom 0 and 6 to 9 left room for.
+  // s20 itself, and as many neighbours as 0 and 6 to 9 leave memory for.
   EXPECT_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
   for (std::uint64_t i = 1; i < 6; ++i) {
     EXPECT_EQ(house->Text(house.Plain(i)), House::ContentOf(i));
@@ -290,7 +291,7 @@ TEST(ReadAheadTest, NeighboursMakeNoRoomForEachOther) {
   EXPECT_THAT(house.Asked(), IsEmpty());
 }
 
-// Another rank may want what this one does not.
+// Another rank may want neighbours that this rank does not want.
 TEST(ReadAheadTest, WhatOthersWantAsSoonComesToo) {
   House house(kPlenty, /*foreign=*/5);
   house.Want(7, kNever);
@@ -301,7 +302,7 @@ TEST(ReadAheadTest, WhatOthersWantAsSoonComesToo) {
               ElementsAre("s00", "s01", "s02", "s03", "s04", "s05", "s06"));
 }
 
-TEST(ReadAheadTest, WhatWasHeldUnseenIsCountedToWhoHadItRead) {
+TEST(ReadAheadTest, ReadsOfAForgottenJobCountInTheTotal) {
   House house;
   house->faulty().Hold();
   auto request = house.Request(8, 3);
@@ -314,7 +315,7 @@ TEST(ReadAheadTest, WhatWasHeldUnseenIsCountedToWhoHadItRead) {
   EXPECT_EQ(snapshot.total.source.reads, 2);
 }
 
-TEST(ReadAheadTest, TheCacheOutlivesWhatNobodyWaitsFor) {
+TEST(ReadAheadTest, TheCacheWaitsForReadsAhead) {
   House house;
   house->faulty().Hold();
   std::string log;

@@ -11,26 +11,26 @@ TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
   std::int64_t now = 0;
   constexpr std::uint64_t kBytes = 10'000'000;
   for (int i = 0; i < 1'000; ++i) {
-    // Two at once, then a rest.
-    cost.Began(now);
-    cost.Began(now);
+    // Two concurrent reads, then a pause.
+    cost.Begin(now);
+    cost.Begin(now);
     now += 2 * kBytes / 10;
-    cost.Ended(now, kBytes);
-    cost.Ended(now, kBytes);
+    cost.End(now, kBytes);
+    cost.End(now, kBytes);
     now += 1'000'000'000;
   }
   EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
-  // Readers that leave it time make it no slower, for a while.
+  // Readers that leave it idle do not make it slower, for a while.
   for (int i = 0; i < 10; ++i) {
-    cost.Began(now);
+    cost.Begin(now);
     now += 10 * kBytes;
-    cost.Ended(now, kBytes);
+    cost.End(now, kBytes);
   }
   EXPECT_LT(cost.NanosPerByte(), 0.15);
   for (int i = 0; i < 1'000; ++i) {
-    cost.Began(now);
+    cost.Begin(now);
     now += 10 * kBytes;
-    cost.Ended(now, kBytes);
+    cost.End(now, kBytes);
   }
   EXPECT_GT(cost.NanosPerByte(), 9);
 }

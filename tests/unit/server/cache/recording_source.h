@@ -13,7 +13,8 @@
 
 namespace forebay::cache {
 
-// Hands all on to `inner`, which must outlive it, and notes what. Thread-safe.
+// Forwards all calls to `inner`, which outlives it, and records them.
+// Thread-safe.
 class RecordingSource final : public storage::ByteSource {
  public:
   struct Noted {

@@ -12,6 +12,7 @@
 #include "proto/job.pb.h"
 #include "server/base/check.h"
 #include "server/cache/cache.h"
+#include "server/cache/extent.h"
 #include "server/cache/next_use_registry.h"
 #include "server/sampler/sampler.h"
 #include "server/stream/epoch_next_use.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::uint64_t kDataset = 1;
 constexpr std::uint64_t kSampleBytes = 50'000;
 
-// A batch that a loader asks for.
+// A loader's request for a batch.
 struct Step {
   std::int64_t at_nanos = 0;
   std::size_t loader = 0;
@@ -32,7 +33,7 @@ struct Step {
   std::vector<std::uint64_t> samples;
 };
 
-// What all loaders ask for, in order.
+// The requests of all loaders, in order.
 struct Trace {
   std::vector<Step> steps;
   std::size_t counted_from = 0;  // steps
@@ -46,8 +47,8 @@ sampler::Sampler SamplerOf(const Plan& plan, std::size_t loader) {
   return *sampler::Sampler::Create(spec, plan.samples);
 }
 
-// Goes on for two epochs of the slowest after hits are counted, so that who
-// sees the future sees enough of it.
+// Continues for two epochs of the slowest loader after the counted ones, so
+// that Belady's algorithm sees enough of the future.
 Trace Record(const Plan& plan) {
   std::int64_t slowest = 0;
   for (const Plan::Loader& loader : plan.loaders) {
@@ -90,8 +91,8 @@ Trace Record(const Plan& plan) {
   return trace;
 }
 
-// Reads the trace up to where hits are no longer counted. `hit(sample, i)` is
-// told the i-th read of all.
+// Reads the trace up to the end of the counted steps. Calls `hit(sample, i)`
+// for the i-th read of all.
 template <typename Hit>
 double RatioOf(const Trace& trace, Hit hit) {
   std::uint64_t reads = 0;
@@ -108,7 +109,7 @@ double RatioOf(const Trace& trace, Hit hit) {
   return static_cast<double>(hits) / static_cast<double>(reads);
 }
 
-double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t room) {
+double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t entries) {
   std::vector<std::uint64_t> order;
   for (const Step& step : trace.steps) {
     order.insert(order.end(), step.samples.begin(), step.samples.end());
@@ -122,12 +123,12 @@ double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t room) {
   return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t i) {
     const bool hit = kept.erase({i, sample}) > 0;
     kept.insert({next_use[i], sample});
-    if (kept.size() > room) kept.erase(std::prev(kept.end()));
+    if (kept.size() > entries) kept.erase(std::prev(kept.end()));
     return hit;
   });
 }
 
-double LeastRecentlyUsed(const Trace& trace, std::size_t room) {
+double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
   std::list<std::uint64_t> kept;  // the last used first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> where;
   return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t) {
@@ -136,7 +137,7 @@ double LeastRecentlyUsed(const Trace& trace, std::size_t room) {
     if (hit) kept.erase(found->second);
     kept.push_front(sample);
     where[sample] = kept.begin();
-    if (kept.size() > room) {
+    if (kept.size() > entries) {
       where.erase(kept.back());
       kept.pop_back();
     }
@@ -154,7 +155,7 @@ class SimulatedRoot final : public storage::Root {
       std::make_shared<const std::string>("simulated");
 };
 
-// Gives bytes of the right length at once: all the same ones.
+// Gives bytes of the right length at once: the same bytes for all reads.
 class SimulatedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -171,8 +172,8 @@ class SimulatedSource final : public storage::ByteSource {
   std::uint64_t bytes_read_ = 0;
 };
 
-// A loader as the cache sees it: what a stream tells its pace and position,
-// and what it reads.
+// A loader as the cache sees it: it tells its pace and position as a stream
+// does, and reads.
 class SimulatedLoader {
  public:
   SimulatedLoader(const Plan& plan, std::size_t loader,
@@ -205,7 +206,7 @@ storage::ReadRequest RequestFor(std::uint64_t sample) {
   static const auto root = std::make_shared<const SimulatedRoot>();
   storage::ReadRequest request;
   request.root = root;
-  request.object = std::to_string(10'000'000 + sample);  // of one length
+  request.object = std::to_string(10'000'000 + sample);  // of equal lengths
   request.version = {kSampleBytes, 1};
   request.length = kSampleBytes;
   request.sample = {kDataset, sample};
@@ -223,17 +224,17 @@ std::uint64_t HitsOf(const Cache& cache) {
 
 HitRatios Simulate(const Plan& plan) {
   const Trace trace = Record(plan);
-  const auto room = static_cast<std::size_t>(plan.fraction *
-                                             static_cast<double>(plan.samples));
+  const auto entries = static_cast<std::size_t>(
+      plan.fraction * static_cast<double>(plan.samples));
   HitRatios ratios;
   ratios.bytes = plan.samples * kSampleBytes;
-  ratios.clairvoyant = Clairvoyant(plan, trace, room);
-  ratios.lru = LeastRecentlyUsed(trace, room);
+  ratios.clairvoyant = Clairvoyant(plan, trace, entries);
+  ratios.lru = LeastRecentlyUsed(trace, entries);
 
   SimulatedSource source;
   NextUseRegistry next_use_registry;
   base::FakeClock clock;
-  const std::uint64_t capacity = room * Cache::MemoryFor(RequestFor(0));
+  const std::uint64_t capacity = entries * MemoryFor(RequestFor(0));
   base::MemoryBudget budget(capacity);
   const auto cache = *Cache::Create({.capacity = capacity, .seed = 1},
                                     {.below = &source,

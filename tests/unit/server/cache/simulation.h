@@ -6,28 +6,28 @@
 
 namespace forebay::cache {
 
-// Loaders that read the same samples, each in an order of its own, epoch after
-// epoch. Time is simulated.
+// Loaders that read the same samples, each in its own order, for several
+// epochs. Time is simulated.
 struct Plan {
   struct Loader {
     std::uint64_t seed = 0;
-    std::int64_t period_nanos = 1'000'000;  // a sample
+    std::int64_t period_nanos = 1'000'000;  // for each sample
     std::int64_t start_nanos = 0;
   };
   std::uint64_t samples = 20'000;
   std::vector<Loader> loaders;
   std::uint64_t batch_size = 64;
   double fraction = 0.25;  // of the samples that fit into the cache
-  // Epochs that the slowest runs while hits are counted, after its first.
+  // Epochs of the slowest loader for which hits are counted, after its first.
   std::uint64_t epochs = 3;
 };
 
 // Hits over reads.
 struct HitRatios {
-  double ours = 0;         // of the cache, its oracle and the loaders' samplers
-  double clairvoyant = 0;  // Belady's, with bypass, who knows all that will be
+  double ours = 0;         // the cache with the loaders' next use
+  double clairvoyant = 0;  // Belady's algorithm, with bypass
   double lru = 0;
-  std::uint64_t bytes_read = 0;  // by ours, from the source, from the start
+  std::uint64_t bytes_read = 0;  // by ours, from the source, in total
   std::uint64_t bytes = 0;       // of all samples
 };
 

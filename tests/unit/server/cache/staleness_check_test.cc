@@ -1,4 +1,4 @@
-// What is kept of objects that may change in their places.
+// What is cached of objects that may change in place.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-// A root of which a test says whether it can tell.
+// A root that can tell an object's revision only if the test says so.
 class WaveringRoot final : public storage::Root {
  public:
   explicit WaveringRoot(const storage::Root& root)
@@ -47,7 +47,7 @@ class WaveringRoot final : public storage::Root {
   std::function<void()> on_look_;
 };
 
-// What is in doubt is asked for through the root that the source knows.
+// Staleness checks reach the source through the root that it knows.
 class AskingSource final : public storage::ByteSource {
  public:
   AskingSource(storage::ByteSource* inner,
@@ -60,7 +60,7 @@ class AskingSource final : public storage::ByteSource {
     }
     inner_->Read(requests);
   }
-  // Of what was read; 0 where that was to be read only if it had changed.
+  // The lengths of all reads; 0 for those that were only to check.
   const std::vector<std::uint64_t>& lengths() const { return lengths_; }
 
  private:
@@ -164,7 +164,7 @@ TEST_F(StalenessCheckTest, WhatHasAnotherRevisionIsReadAnew) {
   EXPECT_EQ(last_.revision, kAnother);
   EXPECT_EQ(cache_->Snapshot().total.source.reads, 2);
   EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
-  // From then on it is kept as what it is.
+  // From then on it is cached as that revision.
   Read();
   last_ = {};
   Read();
@@ -181,9 +181,9 @@ TEST_F(StalenessCheckTest, AReaderThatWantsARevisionGetsNoOther) {
   EXPECT_THAT(log_, HasSubstr("a:FAILED_PRECONDITION: a: is another file"));
 }
 
-// Two indexes of one shard, before and after it was rewritten: what the one has
-// asked for answers nothing for the other.
-TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionReadsByItself) {
+// Two indexes of one shard, before and after it was rewritten: a read for one
+// of them does not answer the other.
+TEST_F(StalenessCheckTest, ARequestForAnotherRevisionIsReadAlone) {
   version_ = memory_.Put("b", "content");
   memory_.Rewrite("b", "CONTENT", kAnother);
   const auto read = [this](std::string name, storage::Revision wanted) {
@@ -214,11 +214,11 @@ TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionReadsByItself) {
   }
 }
 
-// As above, where the read in flight began after the hit was found.
-TEST_F(StalenessCheckTest, WhoDoubtsAnotherRevisionReadsByItself) {
+// As above, but the read in flight began after the hit was found.
+TEST_F(StalenessCheckTest, ACheckOfAnotherRevisionIsReadAlone) {
   memory_.Rewrite("a", "CONTENT", kAnother);
   Read();
-  Read();  // from now on it is kept as that revision
+  Read();  // from now on it is cached as that revision
   bool looked = false;
   root_->set_on_look([this, &looked] {
     if (!std::exchange(looked, true)) Read();
@@ -236,20 +236,21 @@ TEST_F(StalenessCheckTest, WhoDoubtsAnotherRevisionReadsByItself) {
   EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
 }
 
-// Nor does the question whether another variant is current.
-TEST_F(StalenessCheckTest, WhoWantsAnotherRevisionDoesNotWaitForAForm) {
+// A request for another revision does not join a variant's staleness check,
+// either.
+TEST_F(StalenessCheckTest, ARequestForAnotherRevisionDoesNotWaitForAVariant) {
   constexpr storage::Variant kVariant = 7;
   next_use_.Want(1, 1000);
   version_.revision = {.inode = 9, .ctime_nanos = 1};
   storage::ReadRequest read = Request();
   read.sample = {1, 1};
-  auto room = cache_->RoomFor({.read = &read,
-                               .revision = version_.revision,
-                               .variant = kVariant,
-                               .bytes = 4,
-                               .saves_nanos = 1'000'000});
-  ASSERT_NE(room, nullptr);
-  cache_->Keep(std::move(room));
+  auto buffer = cache_->Reserve({.read = &read,
+                                 .revision = version_.revision,
+                                 .variant = kVariant,
+                                 .bytes = 4,
+                                 .saves_nanos = 1'000'000});
+  ASSERT_NE(buffer, nullptr);
+  cache_->Insert(std::move(buffer));
   read.variant = kVariant;
   storage::ReadRequest other = read;
   storage::ReadResult given = {.bytes = {}, .variant = 99};

@@ -1,4 +1,4 @@
-// What readers made of what they read, beside it in the cache.
+// Variants that readers made, cached beside the bytes that they were made of.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kPlenty = 1 << 20;
 constexpr storage::Variant kUpper = 7;
 constexpr std::int64_t kSaves = 1'000'000;
 
-// Reads as somebody who prefers `variant`; what comes, and in which variant.
+// Reads with a preference for `variant`. Returns the text and its variant.
 std::pair<std::string, storage::Variant> ReadAs(
     CacheHouse& house, storage::ReadRequest request,
     storage::Variant variant = kUpper) {
@@ -32,16 +32,16 @@ std::pair<std::string, storage::Variant> ReadAs(
 bool Offer(CacheHouse& house, const storage::ReadRequest& read,
            const std::string& text, std::int64_t costs_nanos = 0,
            storage::Variant variant = kUpper) {
-  auto room = house.cache().RoomFor({.read = &read,
-                                     .revision = {},
-                                     .variant = variant,
-                                     .bytes = text.size(),
-                                     .saves_nanos = kSaves,
-                                     .costs_nanos = costs_nanos});
-  if (room == nullptr) return false;
-  EXPECT_EQ(room->span().size(), text.size());
-  std::memcpy(room->span().data(), text.data(), text.size());
-  house.cache().Keep(std::move(room));
+  auto buffer = house.cache().Reserve({.read = &read,
+                                       .revision = {},
+                                       .variant = variant,
+                                       .bytes = text.size(),
+                                       .saves_nanos = kSaves,
+                                       .costs_nanos = costs_nanos});
+  if (buffer == nullptr) return false;
+  EXPECT_EQ(buffer->span().size(), text.size());
+  std::memcpy(buffer->span().data(), text.data(), text.size());
+  house.cache().Insert(std::move(buffer));
   return true;
 }
 
@@ -52,14 +52,14 @@ storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
   return request;
 }
 
-TEST(VariantsTest, MakeRoomForOneAnotherWithinTheirPart) {
+TEST(VariantsTest, EvictOneAnotherWithinTheirPart) {
   constexpr std::size_t kBytes = 40'000;
-  constexpr std::uint64_t kPart = 450'000;  // ten of them, with what is around
+  constexpr std::uint64_t kPart = 450'000;  // ten of them, with overhead
   constexpr std::uint64_t kSamples = 40;
   CacheHouse house(4 * kPlenty, kPart);
   EXPECT_EQ(house.cache().variant_capacity(), kPart);
   storage::ReadRequest last;
-  // The later, the sooner it is wanted again.
+  // The later ones are wanted sooner.
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
     last = Sample(house, "sample " + std::to_string(i), i);
@@ -69,10 +69,11 @@ TEST(VariantsTest, MakeRoomForOneAnotherWithinTheirPart) {
   const auto snapshot = house.cache().Snapshot();
   EXPECT_LE(snapshot.decoded.entry_bytes, kPart);
   EXPECT_GE(snapshot.decoded.entries, 5);
-  // What was read has all the rest, and stays.
+  // The bytes as read have all other memory, and stay.
   EXPECT_EQ(snapshot.entries - snapshot.decoded.entries, kSamples);
   EXPECT_EQ(ReadAs(house, last).second, kUpper);
-  // Who is wanted later than all variants gets no room, though there is plenty.
+  // A variant that is wanted later than all others gets no memory, though the
+  // cache has plenty.
   house.next_use().Want(99, 999'000'000);
   const auto late = Sample(house, "late", 99);
   EXPECT_FALSE(Offer(house, late, std::string(kBytes, 'x')));
@@ -81,7 +82,7 @@ TEST(VariantsTest, MakeRoomForOneAnotherWithinTheirPart) {
 
 using Answer = std::pair<std::string, storage::Variant>;
 
-TEST(VariantsTest, AreGivenToWhoTakesThem) {
+TEST(VariantsTest, AreGivenToReadersThatAcceptThem) {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
@@ -90,7 +91,7 @@ TEST(VariantsTest, AreGivenToWhoTakesThem) {
   EXPECT_EQ(ReadAs(house, request), Answer("CONTENT!", kUpper));
   EXPECT_EQ(ReadAs(house, request, 8), Answer("content", storage::kEncoded));
   EXPECT_EQ(house.Text(request), "content");
-  // Who cannot be told takes what was read.
+  // A reader without `given` gets the bytes as read.
   auto untold = request;
   untold.variant = kUpper;
   EXPECT_EQ(house.Text(untold), "content");
@@ -103,7 +104,7 @@ TEST(VariantsTest, AreGivenToWhoTakesThem) {
   EXPECT_EQ(snapshot.decoded.made, 1u);
   EXPECT_EQ(snapshot.decoded.hits, 1u);
   EXPECT_EQ(snapshot.decoded.saved_nanos, kSaves);
-  // Bytes of the source, whatever they were made into.
+  // Counted as bytes of the source, whatever the variant.
   EXPECT_EQ(snapshot.total.memory.reads, 4u);
   EXPECT_EQ(snapshot.total.memory.bytes, 4 * std::strlen("content"));
 }
@@ -112,16 +113,16 @@ TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
-  auto first = house.cache().RoomFor({.read = &request,
+  auto first = house.cache().Reserve({.read = &request,
                                       .revision = {},
                                       .variant = kUpper,
                                       .bytes = 1,
                                       .saves_nanos = 1});
   ASSERT_NE(first, nullptr);
   first->span()[0] = '1';
-  // Two make it at the same time: both are let, one is kept.
+  // Two readers make it at the same time: both may, and one is cached.
   ASSERT_TRUE(Offer(house, request, "2"));
-  house.cache().Keep(std::move(first));
+  house.cache().Insert(std::move(first));
   EXPECT_EQ(ReadAs(house, request), Answer("2", kUpper));
   EXPECT_FALSE(Offer(house, request, "3"));
   EXPECT_EQ(house.cache().Snapshot().decoded.entries, 1u);
@@ -137,18 +138,18 @@ TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
   EXPECT_EQ(house.cache().Snapshot().used, used);
 }
 
-TEST(VariantsTest, RoomThatIsNotUsedIsGivenBack) {
+TEST(VariantsTest, AnUnusedBufferIsFreed) {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
-  auto room = house.cache().RoomFor({.read = &request,
-                                     .revision = {},
-                                     .variant = kUpper,
-                                     .bytes = 5'000,
-                                     .saves_nanos = kSaves});
-  ASSERT_NE(room, nullptr);
+  auto buffer = house.cache().Reserve({.read = &request,
+                                       .revision = {},
+                                       .variant = kUpper,
+                                       .bytes = 5'000,
+                                       .saves_nanos = kSaves});
+  ASSERT_NE(buffer, nullptr);
   EXPECT_GE(house.cache().Snapshot().used, 5'000u);
-  room.reset();
+  buffer.reset();
   EXPECT_EQ(house.cache().Snapshot().used, 0u);
   EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
 }
@@ -162,7 +163,7 @@ TEST(VariantsTest, NeverTakeMoreThanTheCapacity) {
     kept += Offer(house, Sample(house, std::to_string(i), i), variant);
     EXPECT_LE(house.cache().Snapshot().used, 200'000u);
   }
-  // Each later one is wanted sooner; once in a while one is declined unseen.
+  // Each later one is wanted sooner; at times one is rejected without a draw.
   EXPECT_GT(kept, 30);
   EXPECT_GT(house.cache().Snapshot().evicted.reads, 25u);
   EXPECT_FALSE(
@@ -183,7 +184,7 @@ TEST(VariantsTest,
   EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0u);
 }
 
-TEST(VariantsTest, AnOfferThatFindsNoRoomEvictsNoForm) {
+TEST(VariantsTest, ARejectedOfferEvictsNoVariant) {
   CacheHouse house(kPlenty, 60'000);
   const auto late = Sample(house, "late", 1);
   const auto soon = Sample(house, "soon", 2);
@@ -193,7 +194,7 @@ TEST(VariantsTest, AnOfferThatFindsNoRoomEvictsNoForm) {
   house.next_use().Want(3, 2'000);
   ASSERT_TRUE(Offer(house, late, std::string(10'000, 'l')));
   ASSERT_TRUE(Offer(house, soon, std::string(30'000, 's')));
-  // What is wanted later than it is too small.
+  // The samples that are wanted later are too small.
   EXPECT_FALSE(Offer(house, between, std::string(45'000, 'b')));
   EXPECT_EQ(ReadAs(house, late).second, kUpper);
   EXPECT_EQ(ReadAs(house, soon).second, kUpper);
@@ -201,12 +202,12 @@ TEST(VariantsTest, AnOfferThatFindsNoRoomEvictsNoForm) {
   EXPECT_EQ(ReadAs(house, late).second, storage::kEncoded);
 }
 
-TEST(VariantsTest, AnOfferThatFindsNoRoomAmongAllEvictsNoForm) {
+TEST(VariantsTest, AnOfferThatIsRejectedAmongAllEvictsNoVariant) {
   CacheHouse house(395'000, 150'000);
   const auto late = Sample(house, "late", 1);
   house.next_use().Want(1, 900'000'000);
   ASSERT_TRUE(Offer(house, late, std::string(60'000, 'l')));
-  // All the rest is taken by what is wanted at once.
+  // All other memory has samples that are wanted at once.
   for (std::uint64_t i = 10; i < 14; ++i) {
     const std::string name = std::to_string(i);
     house.next_use().Want(i, 1);
@@ -254,7 +255,7 @@ TEST(VariantsTest, GoWhenTheyAreDropped) {
   EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
 }
 
-// What was read of samples "a", wanted soon, and "b"; and a variant of "a".
+// Samples "a", which is wanted soon, and "b" as read, and a variant of "a".
 class CoveredTest : public testing::Test {
  protected:
   static constexpr std::size_t kRead = 50'000;
@@ -274,7 +275,7 @@ class CoveredTest : public testing::Test {
     request.sample = {1, sample};
     return request;
   }
-  // Whether what was read of it is there.
+  // Returns whether its bytes as read are cached.
   bool HasRead(const storage::ReadRequest& request) {
     const auto before = house_.below().times(request.object);
     house_.Text(request);
@@ -284,11 +285,11 @@ class CoveredTest : public testing::Test {
   CacheHouse house_;
   const storage::ReadRequest a_ = Put("a", 1, kRead);
   const storage::ReadRequest b_ = Put("b", 2, kRead);
-  // Has no room beside both, and is wanted after them.
+  // Does not fit beside both, and is wanted after them.
   const storage::ReadRequest c_ = Put("c", 3, 90'000);
 };
 
-TEST_F(CoveredTest, WhatWasReadGoesFirstWhileItsFormIsKept) {
+TEST_F(CoveredTest, CoveredBytesAreEvictedFirst) {
   house_.Text(c_);
   EXPECT_EQ(ReadAs(house_, a_).second, kUpper);
   EXPECT_TRUE(HasRead(c_));
@@ -296,7 +297,7 @@ TEST_F(CoveredTest, WhatWasReadGoesFirstWhileItsFormIsKept) {
   EXPECT_FALSE(HasRead(a_));
 }
 
-TEST_F(CoveredTest, ItStaysForWhoDoesNotUseTheForm) {
+TEST_F(CoveredTest, BytesStayForReadersThatDoNotAcceptTheVariant) {
   EXPECT_TRUE(HasRead(a_));
   house_.Text(c_);
   EXPECT_TRUE(HasRead(a_));
@@ -304,7 +305,7 @@ TEST_F(CoveredTest, ItStaysForWhoDoesNotUseTheForm) {
   EXPECT_FALSE(HasRead(c_));
 }
 
-TEST_F(CoveredTest, ItStaysWhenItsFormIsKeptNoLonger) {
+TEST_F(CoveredTest, BytesStayOnceTheirVariantIsEvicted) {
   const auto sooner = Put("d", 0, 100);
   ASSERT_TRUE(Offer(house_, sooner, std::string(kVariant, 'D')));
   ASSERT_EQ(house_.cache().Snapshot().decoded.entries, 1);
@@ -314,7 +315,7 @@ TEST_F(CoveredTest, ItStaysWhenItsFormIsKeptNoLonger) {
   EXPECT_FALSE(HasRead(c_));
 }
 
-// A root that cannot tell whether an object is what it was.
+// A root that cannot tell whether an object has changed.
 class DoubtfulRoot final : public storage::Root {
  public:
   explicit DoubtfulRoot(std::shared_ptr<const storage::Root> root)
@@ -366,13 +367,13 @@ TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
   request.version = memory.Put("a", "content");
   request.length = request.version.size;
   request.sample = {1, 1};
-  auto room = cache->RoomFor({.read = &request,
-                              .revision = {},
-                              .variant = kUpper,
-                              .bytes = 3,
-                              .saves_nanos = kSaves});
-  std::memcpy(room->span().data(), "ABC", 3);
-  cache->Keep(std::move(room));
+  auto buffer = cache->Reserve({.read = &request,
+                                .revision = {},
+                                .variant = kUpper,
+                                .bytes = 3,
+                                .saves_nanos = kSaves});
+  std::memcpy(buffer->span().data(), "ABC", 3);
+  cache->Insert(std::move(buffer));
   storage::ReadResult given;
   request.variant = kUpper;
   const auto read = [&] {

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class DiskTierTest : public testing::Test {
  protected:
-  cache::disk::DiskCache::Surroundings Surroundings() {
+  cache::disk::DiskCache::Deps Deps() {
     return {.below = &below_,
             .budget = &budget_,
             .next_use = &next_use_registry_,
@@ -38,7 +38,7 @@ class DiskTierTest : public testing::Test {
 };
 
 TEST_F(DiskTierTest, ThereIsNoneUnlessOneIsWanted) {
-  DiskTier tier(proto::CacheConfig(), Surroundings());
+  DiskTier tier(proto::CacheConfig(), Deps());
   EXPECT_EQ(tier.source(), &below_);
   EXPECT_FALSE(tier.Snapshot().has_value());
   EXPECT_EQ(tier.refusal(), "");
@@ -47,7 +47,7 @@ TEST_F(DiskTierTest, ThereIsNoneUnlessOneIsWanted) {
 }
 
 TEST_F(DiskTierTest, KeepsWhatItsDirectoryHasRoomFor) {
-  DiskTier tier(Config(scratch_.Path("tier")), Surroundings());
+  DiskTier tier(Config(scratch_.Path("tier")), Deps());
   EXPECT_NE(tier.source(), &below_);
   ASSERT_TRUE(tier.Snapshot().has_value());
   EXPECT_EQ(tier.Snapshot()->capacity, 64 << 20);
@@ -57,8 +57,8 @@ TEST_F(DiskTierTest, KeepsWhatItsDirectoryHasRoomFor) {
 
 TEST_F(DiskTierTest, WithoutItsDirectoryReadsGoOnBelow) {
   const std::string path = scratch_.Path("tier");
-  const DiskTier first(Config(path), Surroundings());
-  DiskTier second(Config(path), Surroundings());
+  const DiskTier first(Config(path), Deps());
+  DiskTier second(Config(path), Deps());
   EXPECT_EQ(second.source(), &below_);
   EXPECT_FALSE(second.Snapshot().has_value());
   EXPECT_THAT(second.refusal(), HasSubstr("another forebayd"));
@@ -66,13 +66,13 @@ TEST_F(DiskTierTest, WithoutItsDirectoryReadsGoOnBelow) {
   std::filesystem::create_directory(scratch_.Path("open"));
   std::filesystem::permissions(scratch_.Path("open"),
                                std::filesystem::perms(0755));
-  EXPECT_THAT(DiskTier(Config(scratch_.Path("open")), Surroundings()).refusal(),
+  EXPECT_THAT(DiskTier(Config(scratch_.Path("open")), Deps()).refusal(),
               HasSubstr("open to others"));
 }
 
 TEST_F(DiskTierTest, WithoutMemoryForItReadsGoOnBelow) {
   const auto rest = *budget_.Reserve((std::uint64_t{1} << 30) - 1000, "a test");
-  DiskTier tier(Config(scratch_.Path("tier")), Surroundings());
+  DiskTier tier(Config(scratch_.Path("tier")), Deps());
   EXPECT_EQ(tier.source(), &below_);
   EXPECT_THAT(tier.refusal(), HasSubstr("cache on disk"));
 }

@@ -78,7 +78,7 @@ class Photos final : public dataset::Dataset {
 // Keeps all that it has room for, and remembers what it was offered last.
 class Keeper final : public cache::VariantStore {
  public:
-  std::unique_ptr<cache::VariantBuffer> RoomFor(const Offer& offer) override {
+  std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {
     ++offers;
     object = offer.read->object;
     last = offer;
@@ -86,8 +86,8 @@ class Keeper final : public cache::VariantStore {
     return std::make_unique<Room>(object, offer.bytes);
   }
   std::uint64_t variant_capacity() const override { return 1 << 20; }
-  void Keep(std::unique_ptr<cache::VariantBuffer> room) override {
-    auto& own = static_cast<Room&>(*room);
+  void Insert(std::unique_ptr<cache::VariantBuffer> buffer) override {
+    auto& own = static_cast<Room&>(*buffer);
     kept[own.object] = std::move(own.bytes);
   }
 

@@ -1,4 +1,4 @@
-// What of a segment that makes way is written once more.
+// What of an evicted segment is written again.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ constexpr std::uint64_t kInEach = 10;
 constexpr std::uint64_t kSegments = 4;
 constexpr std::uint64_t kNewcomer = 100;
 
-// A full tier, whose first segment is of the least use: all in it is wanted
-// late, but for two samples.
+// A full tier, whose first segment is the least useful: all of it is wanted
+// late, except for two samples.
 class CarryOverTest : public testing::Test {
  protected:
   static constexpr std::uint64_t kSoon[] = {3, 7};
@@ -46,7 +46,7 @@ class CarryOverTest : public testing::Test {
     }
     return house_.Request(name, versions_[sample], sample);
   }
-  // Whether a read of it was a hit; what it gave is right.
+  // Returns whether a read of it was a hit; checks the bytes.
   bool IsHit(std::uint64_t sample) {
     const auto before = Counted().hits.reads;
     EXPECT_EQ(house_.Text(Sample(sample)), house_.Truth(Sample(sample)));
@@ -76,7 +76,7 @@ TEST_F(CarryOverTest, WhatIsWantedSoonGoesAlong) {
 }
 
 TEST_F(CarryOverTest, AtMostHalfOfASegmentDoes) {
-  // The draws for eviction see little of it.
+  // The random draws rarely see these samples.
   for (std::uint64_t sample = 1; sample <= kInEach; ++sample) {
     house_.next_use().Want(sample, (sample <= 6 ? 20 : 300) * kSecond);
   }
@@ -115,7 +115,7 @@ TEST_F(CarryOverTest, ADiskThatCannotBeReadCostsOnlyThat) {
   EXPECT_TRUE(IsHit(kNewcomer));
 }
 
-TEST_F(CarryOverTest, ADiskWithoutRoomForBothIsGivenIt) {
+TEST_F(CarryOverTest, ADiskWithoutSpaceForBothDropsTheOldSegment) {
   house_.faults().creates_before = 0;
   house_.faults().create = ENOSPC;
   house_.ReadAndSettle(Sample(kNewcomer));

@@ -12,25 +12,26 @@ TEST(CircuitBreakerTest, LastsTwiceAsLongEachTime) {
   std::int64_t now = 0;
   EXPECT_FALSE(breaker.IsOpen(now));
   for (const int seconds : {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}) {
-    EXPECT_TRUE(breaker.Failed(now));
-    EXPECT_FALSE(breaker.Failed(now));  // under way when it began
+    EXPECT_TRUE(breaker.RecordFailure(now));
+    EXPECT_FALSE(
+        breaker.RecordFailure(now));  // began before the breaker opened
     EXPECT_TRUE(breaker.IsOpen(now + seconds * kSecond - 1));
     now += seconds * kSecond;
     EXPECT_FALSE(breaker.IsOpen(now));
   }
-  breaker.Worked();
-  EXPECT_TRUE(breaker.Failed(now));
+  breaker.RecordSuccess();
+  EXPECT_TRUE(breaker.RecordFailure(now));
   EXPECT_FALSE(breaker.IsOpen(now + kSecond));
 }
 
 TEST(CircuitBreakerTest, BearsAFewFailures) {
   CircuitBreaker breaker(2);
-  EXPECT_FALSE(breaker.Failed(0));
-  EXPECT_FALSE(breaker.Failed(0));
-  breaker.Worked();
-  EXPECT_FALSE(breaker.Failed(0));
-  EXPECT_FALSE(breaker.Failed(0));
-  EXPECT_TRUE(breaker.Failed(0));
+  EXPECT_FALSE(breaker.RecordFailure(0));
+  EXPECT_FALSE(breaker.RecordFailure(0));
+  breaker.RecordSuccess();
+  EXPECT_FALSE(breaker.RecordFailure(0));
+  EXPECT_FALSE(breaker.RecordFailure(0));
+  EXPECT_TRUE(breaker.RecordFailure(0));
   EXPECT_TRUE(breaker.IsOpen(kSecond - 1));
   EXPECT_FALSE(breaker.IsOpen(kSecond));
 }

@@ -1,4 +1,4 @@
-// Whatever befalls its disk, a tier gives right bytes.
+// The tier gives right bytes whatever fault its disk has.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class DiskCacheFaultsTest : public testing::Test {
     }
   }
 
-  // Reads all; what is given is right.
+  // Reads all objects and checks their bytes.
   void ReadAll() {
     for (const storage::ReadRequest& request : requests_) {
       ASSERT_EQ(house_.Text(request), house_.Truth(request));
@@ -70,7 +70,7 @@ TEST_F(DiskCacheFaultsTest, AFlippedBitCostsAtMostWhatItIsIn) {
 
 TEST_F(DiskCacheFaultsTest, EntriesThatAreDamagedAreReadBelowAndKeptAnew) {
   ReadAll();
-  // Behind the daemon's back: what is in the index is not what is there.
+  // Changes the files without the daemon: the index does not match them.
   for (const auto& path : house_.Segments()) {
     std::string content = ContentOf(path);
     for (std::size_t i = kPageBytes; i < content.size(); i += 100) {
@@ -115,7 +115,7 @@ TEST_F(DiskCacheFaultsTest, SegmentsThatTookEachOthersPlaceAreRemoved) {
   ReadAll();
 }
 
-// With a head that fits, what follows is still another segment's.
+// With a header that fits, the rest is still another segment's.
 TEST_F(DiskCacheFaultsTest, RecordsOfAnotherSegmentAreNotBelieved) {
   ReadAll();
   house_.Close();
@@ -179,7 +179,7 @@ TEST_F(DiskCacheFaultsTest, AWriteThatFailsTakesNothingAlongThatWasWritten) {
   house_.faults().writes_before = 4;
   house_.faults().write = EIO;
   for (const storage::ReadRequest& request : requests_) {
-    house_.ReadAndSettle(request);  // a write each
+    house_.ReadAndSettle(request);  // one write each
   }
   EXPECT_GT(Counted().entries, 0);
   EXPECT_LT(Counted().entries, kObjects);
@@ -192,7 +192,7 @@ TEST_F(DiskCacheFaultsTest, AWriteThatFailsTakesNothingAlongThatWasWritten) {
   EXPECT_EQ(Counted().entries, kObjects);
 }
 
-TEST_F(DiskCacheFaultsTest, AFullDiskGetsRoomBackBeforeMoreIsAskedFor) {
+TEST_F(DiskCacheFaultsTest, AFullDiskGetsSpaceBackBeforeTheNextSegment) {
   ReadAll();
   const auto before = Counted();
   house_.faults().create = ENOSPC;
@@ -232,8 +232,8 @@ TEST_F(DiskCacheFaultsTest, WhatCannotBeMadeToLastIsStillThere) {
   EXPECT_GT(Counted().hits.reads, 0);
 }
 
-// As where the file system turned read-only.
-TEST_F(DiskCacheFaultsTest, ASegmentThatCannotBeRemovedKeepsItsRoom) {
+// As if the file system turned read-only.
+TEST_F(DiskCacheFaultsTest, ASegmentThatCannotBeRemovedKeepsItsSpace) {
   house_.Close();
   house_.set_capacity(2 * kSegment);
   house_.Open();

@@ -63,7 +63,7 @@ TEST(DiskCacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
   const auto second = house.memory().Put("a", "other");
   EXPECT_EQ(house.ReadAndSettle(house.Request("a", second)), "other");
   house.Reopen();
-  // What it was is known by what it was.
+  // The first version is found by its version.
   EXPECT_EQ(house.Text(house.Request("a", first)), "first");
   EXPECT_EQ(house.Text(part), "irs");
   EXPECT_EQ(house.Text(house.Request("a", second)), "other");
@@ -95,7 +95,7 @@ TEST(DiskCacheTest, KeepsNothingOfARootWithoutALastingIdentity) {
   EXPECT_THAT(house.Segments(), IsEmpty());
 }
 
-// Files of another host, which have to be asked for.
+// Files of another host, which must be checked at the source.
 class Elsewhere final : public storage::ByteSource {
  public:
   class Far final : public storage::Root {
@@ -177,13 +177,13 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
   below.is_gone = true;
   EXPECT_EQ(read(), "NOT_FOUND: a: is gone");
   EXPECT_EQ(below.log, "rqq");
-  // A source that finds it touched can look whether that matters.
+  // If the object was touched, the source can check whether its layout changed.
   EXPECT_THAT(below.layouts, ElementsAre(layout, layout, layout));
   EXPECT_EQ(cache->Snapshot().hits.reads, 1);
 }
 
-// As of a file on a network file system that another was renamed to, of equal
-// size and time.
+// For example a file on a network file system that another file of equal size
+// and time has replaced.
 TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
   DiskHouse house(kPlenty);
   house.Close();
@@ -227,7 +227,7 @@ TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
   EXPECT_EQ(read(), "CONTENT");
   EXPECT_EQ(below.log, "rqqrq");
   EXPECT_EQ(cache->Snapshot().damaged, 0);
-  // The record says it, whoever wrote it.
+  // The record tells the revision, whoever wrote it.
   open();
   EXPECT_EQ(read(), "CONTENT");
   EXPECT_EQ(seen, below.revision);
@@ -267,7 +267,7 @@ TEST(DiskCacheTest, PassesOnWhatCannotBeKept) {
   EXPECT_THAT(house.Segments(), IsEmpty());
 }
 
-TEST(DiskCacheTest, WritesNothingThatNobodyWantsAgain) {
+TEST(DiskCacheTest, WritesNothingThatIsNeverWantedAgain) {
   DiskHouse house(kPlenty);
   house.next_use().Want(1, kNever);
   const auto request = house.Request("a", house.Put("a", 10), 1);

@@ -1,7 +1,7 @@
-// A tier that is smaller than its dataset, read in shuffled epochs: for one
-// loader it comes near what it can hold, which nobody can beat, without being
-// written over and over; for two it does much better than keeping what it has,
-// for little that is written twice.
+// A tier that is smaller than its dataset, read in shuffled epochs. For one
+// loader its hit ratio is near the stored fraction, which is optimal, and it
+// rarely rewrites records. For two loaders it is much better than keeping the
+// same records, at the price of few rewrites.
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,10 @@ constexpr std::uint64_t kSamples = 1'000;
 constexpr std::size_t kBytes = 20'000;
 constexpr std::size_t kBatch = 20;
 constexpr std::uint64_t kEpochs = 6;
-constexpr std::int64_t kPeriod = 1'000'000'000;  // nanoseconds a sample
+constexpr std::int64_t kPeriod = 1'000'000'000;  // nanoseconds for each sample
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 
-// One loader's order: a sample a period, epoch after epoch.
+// One loader's order: a sample for each period, for several epochs.
 class Order final : public LoaderNextUse {
  public:
   explicit Order(std::uint32_t seed) {
@@ -63,12 +63,12 @@ class DiskHitRatioTest : public testing::Test {
  protected:
   struct Found {
     double hits = 0;     // over reads, after the first epoch
-    double room = 0;     // entries that are kept, over samples
-    double written = 0;  // entries, in multiples of those kept
+    double held = 0;     // stored entries, over samples
+    double written = 0;  // entries, over those stored
     double again = 0;    // of them, over those that were written first
   };
 
-  // With room for that part of the samples.
+  // The tier holds that fraction of the samples.
   static Found Run(int loaders, double fraction) {
     const auto capacity =
         static_cast<std::uint64_t>(fraction * kSamples * kBytes);
@@ -127,27 +127,27 @@ class DiskHitRatioTest : public testing::Test {
   }
 };
 
-TEST_F(DiskHitRatioTest, OneLoaderHitsWhatThereIsRoomFor) {
+TEST_F(DiskHitRatioTest, OneLoaderHitsTheStoredFraction) {
   const Found found = Run(1, 0.5);
   RecordProperty("hits", std::to_string(found.hits));
-  EXPECT_GT(found.room, 0.4);
-  EXPECT_GT(found.hits, 0.9 * found.room) << found.room;
+  EXPECT_GT(found.held, 0.4);
+  EXPECT_GT(found.hits, 0.9 * found.held) << found.held;
   EXPECT_LT(found.written, 3);
 }
 
 TEST_F(DiskHitRatioTest, TwoLoadersHitMoreThanThat) {
   const Found found = Run(2, 0.5);
   RecordProperty("hits", std::to_string(found.hits));
-  EXPECT_GT(found.hits, found.room + 0.08) << found.written;
+  EXPECT_GT(found.hits, found.held + 0.08) << found.written;
   EXPECT_LT(found.again, 0.5);
 }
 
-TEST_F(DiskHitRatioTest, TheLessRoomThereIsTheMoreTheyHitBesides) {
+TEST_F(DiskHitRatioTest, SmallerTiersGainMoreFromEviction) {
   const Found found = Run(2, 0.25);
   RecordProperty("hits", std::to_string(found.hits));
-  RecordProperty("room", std::to_string(found.room));
+  RecordProperty("held", std::to_string(found.held));
   RecordProperty("again", std::to_string(found.again));
-  EXPECT_GT(found.hits, found.room + 0.12) << found.written;
+  EXPECT_GT(found.hits, found.held + 0.12) << found.written;
   EXPECT_LT(found.again, 0.5);
 }
 

@@ -26,8 +26,8 @@
 
 namespace forebay::cache::disk {
 
-// A tier on a directory of its own, over objects in memory, whose faults and
-// delays a test scripts; it can be closed and opened again.
+// A tier in its own directory, over objects in memory, with scripted faults and
+// delays. It can be closed and opened again.
 class DiskHouse {
  public:
   static constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
@@ -53,7 +53,7 @@ class DiskHouse {
          .next_use = &next_use_,
          .clock = &clock_});
   }
-  // What waits is written first.
+  // Writes the waiting entries first.
   void Close() { cache_.reset(); }
   void Reopen() {
     Close();
@@ -78,7 +78,7 @@ class DiskHouse {
     if (sample != 0) request.sample = {1, sample};
     return request;
   }
-  // What the content is, or the error.
+  // Returns the content, or the error.
   std::string Text(storage::ReadRequest request) {
     std::promise<absl::StatusOr<storage::ReadResult>> promise;
     auto answer = promise.get_future();
@@ -88,13 +88,13 @@ class DiskHouse {
     cache_->Read({&request, 1});
     return CacheHouse::TextOf(answer.get());
   }
-  // The same, and the tier has done with it.
+  // Like Text; then waits until the tier has written it.
   std::string ReadAndSettle(const storage::ReadRequest& request) {
     std::string text = Text(request);
     Settle();
     return text;
   }
-  // The same of what lies below.
+  // Like Text, from the source below.
   std::string Truth(storage::ReadRequest request) {
     std::string truth;
     request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
@@ -103,7 +103,7 @@ class DiskHouse {
     memory_.Read({&request, 1});
     return truth;
   }
-  // Until all that was handed in is on the disk, or was given up.
+  // Waits until all inserted entries are on the disk, or were dropped.
   void Settle() const {
     while (cache_->Snapshot().waiting > 0) std::this_thread::yield();
   }

@@ -13,10 +13,10 @@
 
 namespace forebay::cache::disk {
 
-// What a FaultyVolume does; shared with it, for the tier owns the volume.
-// Thread-safe.
+// The faults of a FaultyVolume; shared with it, because the tier owns the
+// volume. Thread-safe.
 struct Faults {
-  // errno of all such calls from now on; 0: they work.
+  // The errno of all such calls; 0: they succeed.
   std::atomic<int> open = 0;
   std::atomic<int> create = 0;
   std::atomic<int> read = 0;
@@ -24,19 +24,19 @@ struct Faults {
   std::atomic<int> sync = 0;
   std::atomic<int> remove = 0;
   std::atomic<int> list = 0;
-  // Such calls work so often before the fault above sets in.
+  // Such calls succeed so often before the fault above begins.
   std::atomic<std::int64_t> writes_before = 0;
   std::atomic<std::int64_t> creates_before = 0;
-  std::atomic<bool> short_moves = false;  // of a part of what is asked for
-  std::atomic<int> interrupted = 0;       // so many calls give EINTR
-  // Reads wait until it is false again, and who sets it so has notified it.
+  std::atomic<bool> short_moves = false;  // each call moves a part of the bytes
+  std::atomic<int> interrupted = 0;       // so many calls return EINTR
+  // Reads wait until it is false again; its writer notifies them.
   std::atomic<bool> hangs = false;
 
   std::atomic<std::int64_t> reads_done = 0;
   std::atomic<std::int64_t> writes_done = 0;
 };
 
-// Hands all on to `inner`, but for what the faults say.
+// Forwards all calls to `inner`, except for the faults.
 class FaultyVolume final : public Volume {
  public:
   FaultyVolume(std::unique_ptr<Volume> inner, std::shared_ptr<Faults> faults)
@@ -83,7 +83,7 @@ class FaultyVolume final : public Volume {
   bool IsInterrupted() {
     return faults_->interrupted > 0 && --faults_->interrupted >= 0;
   }
-  // Whole pages still: what is past the page cache moves nothing else.
+  // Whole pages, because I/O that bypasses the page cache moves nothing else.
   std::size_t Shortened(std::size_t length) const {
     if (!faults_->short_moves) return length;
     return std::max<std::size_t>(length / 3 / 4096, 1) * 4096;

@@ -1,4 +1,4 @@
-// A tier that is full: what makes way, and for what.
+// What a full tier evicts, and for which entries.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@ namespace {
 
 using ::testing::SizeIs;
 
-// Segments with room for one entry of kLarge.
+// A segment fits one entry of kLarge.
 constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
 constexpr std::size_t kLarge = 40'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Four segments of one entry each, wanted one second after the other.
+// Four segments of one entry each, wanted one second after another.
 class FullTierTest : public testing::Test {
  protected:
   FullTierTest() {
@@ -37,12 +37,12 @@ class FullTierTest : public testing::Test {
     }
     return house_.Request(name, versions_[sample], sample);
   }
-  // Which of them a read would find, in their order.
+  // Returns the samples that are stored, in order.
   std::string Kept() {
     std::string kept;
     for (const auto& [sample, version] : versions_) {
       const auto before = house_.cache().Snapshot().hits.reads;
-      Want(sample, kNever);  // what is read for this is not kept
+      Want(sample, kNever);  // so this read stores nothing
       EXPECT_EQ(house_.ReadAndSettle(Sample(sample)),
                 house_.Truth(Sample(sample)));
       if (house_.cache().Snapshot().hits.reads > before) {
@@ -72,7 +72,7 @@ TEST_F(FullTierTest, WhatIsWantedLastMakesWay) {
   EXPECT_EQ(Kept(), "1235");
 }
 
-TEST_F(FullTierTest, WhatNobodyWantsAnyMoreMakesWayForAnything) {
+TEST_F(FullTierTest, AnythingEvictsWhatIsNeverWanted) {
   Want(2, kNever);
   Want(5, 9 * kSecond);
   house_.ReadAndSettle(Sample(5));
@@ -88,7 +88,7 @@ TEST_F(FullTierTest, AfterARestartTheLeastRecentlyUsedMakesWay) {
     request.sample = {};
     house_.ReadAndSettle(request);
   }
-  // Of no use for twice as long as the newcomer can wait.
+  // Unused for twice as long as the newcomer can wait.
   Want(5, 140 * kSecond);
   house_.ReadAndSettle(Sample(5));
   EXPECT_EQ(Kept(), "2345");
@@ -107,9 +107,9 @@ TEST_F(FullTierTest, NewcomersOfUnknownUseWaitUntilSomethingIsStale) {
   EXPECT_EQ(house_.cache().Snapshot().entries, 4);
 }
 
-TEST_F(FullTierTest, WhoStillReadsASegmentThatGoesFindsWhatWasThere) {
-  // Both reads are begun before the newcomer takes the segment's place; which
-  // is first, nobody knows: the bytes are right either way.
+TEST_F(FullTierTest, AnEvictedSegmentCanStillBeRead) {
+  // Both reads begin before the newcomer replaces the segment. Their order is
+  // not determined; the bytes are right either way.
   std::promise<std::string> promise;
   auto request = Sample(4);
   const std::string truth = house_.Truth(request);

@@ -18,22 +18,22 @@ const Key kKey = {.root = "gs://bucket/",
                   .length = 3};
 
 std::vector<std::uint8_t> FrontOf(const Key& key) {
-  const std::string front = EncodeFront(key, kSerial, kData);
-  return {front.begin(), front.end()};
+  const std::string header = EncodeRecordHeader(key, kSerial, kData);
+  return {header.begin(), header.end()};
 }
 
 TEST(RecordTest, AFrontSaysWhatItsDataAre) {
   const std::vector<std::uint8_t> bytes = FrontOf(kKey);
-  const auto front = ParseFront(bytes, kSerial);
-  ASSERT_TRUE(front.has_value());
-  EXPECT_TRUE(front->key == kKey);
-  EXPECT_EQ(front->fingerprint, FingerprintOf(kKey));
-  EXPECT_EQ(front->bytes, bytes.size());
-  EXPECT_EQ(front->data_crc, 0xf130f21e);  // of 1, 2, 3
+  const auto header = ParseRecordHeader(bytes, kSerial);
+  ASSERT_TRUE(header.has_value());
+  EXPECT_TRUE(header->key == kKey);
+  EXPECT_EQ(header->fingerprint, FingerprintOf(kKey));
+  EXPECT_EQ(header->bytes, bytes.size());
+  EXPECT_EQ(header->data_crc, 0xf130f21e);  // of 1, 2, 3
   EXPECT_EQ(RecordBytes(kKey), RoundUp(bytes.size() + 3, kRecordAlignment));
 }
 
-// What is on disks must be found again by every later version.
+// Every later version must find the records of this one.
 TEST(RecordTest, FingerprintsStayTheSame) {
   EXPECT_EQ(FingerprintOf(kKey), 1410214722200169892u);
 }
@@ -42,16 +42,17 @@ TEST(RecordTest, NoFlippedBitAndNoMissingByteIsOverlooked) {
   std::vector<std::uint8_t> bytes = FrontOf(kKey);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= 1u << bit % 8;
-    EXPECT_FALSE(ParseFront(bytes, kSerial).has_value()) << bit;
+    EXPECT_FALSE(ParseRecordHeader(bytes, kSerial).has_value()) << bit;
     bytes[bit / 8] ^= 1u << bit % 8;
   }
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(
-        ParseFront(absl::MakeConstSpan(bytes).first(size), kSerial).has_value())
+        ParseRecordHeader(absl::MakeConstSpan(bytes).first(size), kSerial)
+            .has_value())
         << size;
   }
-  EXPECT_TRUE(ParseFront(bytes, kSerial).has_value());
-  EXPECT_FALSE(ParseFront(bytes, kSerial + 1).has_value());
+  EXPECT_TRUE(ParseRecordHeader(bytes, kSerial).has_value());
+  EXPECT_FALSE(ParseRecordHeader(bytes, kSerial + 1).has_value());
 }
 
 TEST(RecordTest, KeysThatDifferInAnythingAreDifferent) {

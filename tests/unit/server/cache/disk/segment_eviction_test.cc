@@ -11,20 +11,20 @@ namespace {
 
 constexpr std::int64_t kNow = 1'000;
 
-Index::Drawn Segment(Index::SegmentId id, std::int64_t used_at_nanos,
-                     const std::vector<std::uint64_t>& samples) {
-  Index::Drawn drawn = {id, 10 + id, used_at_nanos, {}};
+Index::DrawnSegment Segment(Index::SegmentId id, std::int64_t used_at_nanos,
+                            const std::vector<std::uint64_t>& samples) {
+  Index::DrawnSegment drawn = {id, used_at_nanos, {}};
   for (const std::uint64_t sample : samples) {
     drawn.samples.push_back({1, sample});
   }
   return drawn;
 }
 
-TEST(SegmentEvictionTest, NobodyLeavesWhereNobodyIs) {
+TEST(SegmentEvictionTest, WithoutSegmentsThereIsNoVictim) {
   EXPECT_FALSE(ChooseVictim({}, ScriptedNextUse(), kNow).has_value());
 }
 
-TEST(SegmentEvictionTest, WhoseSoonestTwoFifthsReachFurthestLeaves) {
+TEST(SegmentEvictionTest, TheSegmentWithTheLargestThresholdIsEvicted) {
   ScriptedNextUse next_use;
   for (std::uint64_t sample = 1; sample <= 8; ++sample) {
     next_use.Want(sample, kNow + static_cast<std::int64_t>(sample) * 100);
@@ -34,11 +34,10 @@ TEST(SegmentEvictionTest, WhoseSoonestTwoFifthsReachFurthestLeaves) {
                    next_use, kNow);
   ASSERT_TRUE(victim.has_value());
   EXPECT_EQ(victim->segment, 1);
-  EXPECT_EQ(victim->serial, 11);
-  EXPECT_EQ(victim->bar_nanos, 200);
+  EXPECT_EQ(victim->threshold_nanos, 200);
 }
 
-TEST(SegmentEvictionTest, OfTwoThatNobodyWantsWhoWasUsedLeastRecentlyLeaves) {
+TEST(SegmentEvictionTest, OfTwoUnwantedSegmentsTheLeastRecentlyUsedIsEvicted) {
   ScriptedNextUse next_use;
   for (std::uint64_t sample = 1; sample <= 8; ++sample) {
     next_use.Want(sample, sample == 1 ? kNow + 5 : kNever);
@@ -48,30 +47,30 @@ TEST(SegmentEvictionTest, OfTwoThatNobodyWantsWhoWasUsedLeastRecentlyLeaves) {
                      Segment(2, 10, {1, 1, 7, 8}), Segment(3, 25, {})}},
                    next_use, kNow);
   EXPECT_EQ(victim->segment, 1);
-  EXPECT_EQ(victim->bar_nanos, kNever);
+  EXPECT_EQ(victim->threshold_nanos, kNever);
 }
 
-TEST(SegmentEvictionTest, WhatIsWantedLongBeforeTheBarStays) {
+TEST(SegmentEvictionTest, WhatIsWantedLongBeforeTheThresholdIsCarriedOver) {
   ScriptedNextUse next_use;
   next_use.Want(1, kNow + 299);
   next_use.Want(2, kNow + 300);
   next_use.Want(3, kNever);
   const std::vector<storage::SampleRef> samples = {
       {1, 1}, {1, 2}, {1, 3}, {1, 4}, {0, 0}};
-  EXPECT_EQ(SamplesToKeep(500, samples, next_use, kNow),
+  EXPECT_EQ(SamplesToCarryOver(500, samples, next_use, kNow),
             std::vector<bool>({true, false, false, false, false}));
-  // Of a segment of which hardly anything is wanted.
-  EXPECT_EQ(SamplesToKeep(kNever, samples, next_use, kNow),
+  // For a segment of which hardly any sample is wanted.
+  EXPECT_EQ(SamplesToCarryOver(kNever, samples, next_use, kNow),
             std::vector<bool>({true, true, false, false, false}));
 }
 
-TEST(SegmentEvictionTest, WhatNobodyCanTellOfGoesByAge) {
+TEST(SegmentEvictionTest, UnknownNextUseFallsBackToTheAge) {
   const auto victim =
       ChooseVictim({{Segment(0, 900, {1, 2}), Segment(1, 700, {3, 4}),
                      Segment(2, 2'000, {5, 6})}},
                    ScriptedNextUse(), kNow);
   EXPECT_EQ(victim->segment, 1);
-  EXPECT_EQ(victim->bar_nanos, 150);
+  EXPECT_EQ(victim->threshold_nanos, 150);
 }
 
 TEST(SegmentEvictionTest, ANewcomerIsWantedWhenTheOracleElseItsReaderSays) {

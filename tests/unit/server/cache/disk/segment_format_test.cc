@@ -29,32 +29,34 @@ TEST(SegmentFormatTest, ItsNameIsItsSerial) {
   }
 }
 
-TEST(SegmentFormatTest, AHeadIsOfOneSegment) {
-  std::vector<std::uint8_t> head = BytesOf(EncodeHead(kSerial, kBytes));
-  EXPECT_EQ(head.size(), kPageBytes);
-  EXPECT_TRUE(IsHead(head, kSerial, kBytes));
-  EXPECT_FALSE(IsHead(head, kSerial + 1, kBytes));
-  EXPECT_FALSE(IsHead(head, kSerial, kBytes + kPageBytes));
+TEST(SegmentFormatTest, AHeaderIsOfOneSegment) {
+  std::vector<std::uint8_t> header =
+      BytesOf(EncodeSegmentHeader(kSerial, kBytes));
+  EXPECT_EQ(header.size(), kPageBytes);
+  EXPECT_TRUE(IsSegmentHeader(header, kSerial, kBytes));
+  EXPECT_FALSE(IsSegmentHeader(header, kSerial + 1, kBytes));
+  EXPECT_FALSE(IsSegmentHeader(header, kSerial, kBytes + kPageBytes));
   for (std::size_t bit = 0; bit < std::size_t{32} * 8; ++bit) {
-    head[bit / 8] ^= 1u << bit % 8;
-    EXPECT_FALSE(IsHead(head, kSerial, kBytes)) << bit;
-    head[bit / 8] ^= 1u << bit % 8;
+    header[bit / 8] ^= 1u << bit % 8;
+    EXPECT_FALSE(IsSegmentHeader(header, kSerial, kBytes)) << bit;
+    header[bit / 8] ^= 1u << bit % 8;
   }
-  EXPECT_FALSE(IsHead({}, kSerial, kBytes));
+  EXPECT_FALSE(IsSegmentHeader({}, kSerial, kBytes));
   for (const std::uint64_t odd :
        {std::uint64_t{0}, kPageBytes, kBytes + 1, 2 * kMaxSegmentBytes}) {
-    EXPECT_FALSE(IsHead(BytesOf(EncodeHead(kSerial, odd)), kSerial, odd));
+    EXPECT_FALSE(IsSegmentHeader(BytesOf(EncodeSegmentHeader(kSerial, odd)),
+                                 kSerial, odd));
   }
 }
 
-TEST(SegmentFormatTest, AFooterGivesThePlacesBack) {
+TEST(SegmentFormatTest, AFooterGivesTheLocationsBack) {
   for (const std::size_t count : {0, 1, 254, 255, 256, 700}) {
-    std::vector<RecordLocation> places;
+    std::vector<RecordLocation> locations;
     for (std::size_t i = 0; i < count; ++i) {
-      places.push_back(
+      locations.push_back(
           {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 96});
     }
-    const auto footer = BytesOf(EncodeFooter(kSerial, places));
+    const auto footer = BytesOf(EncodeFooter(kSerial, locations));
     EXPECT_EQ(footer.size(), FooterBytes(count));
     EXPECT_EQ(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
                             kSerial, kBytes),
@@ -84,9 +86,9 @@ TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
   EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
 }
 
-TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
+TEST(SegmentFormatTest, LocationsLieBetweenHeaderAndFooter) {
   const std::uint32_t end = kBytes - kPageBytes;
-  for (const RecordLocation& place :
+  for (const RecordLocation& location :
        std::vector<RecordLocation>{{1, 4080, 96},
                                    {1, 4097, 96},
                                    {1, 4096, 80},
@@ -94,9 +96,9 @@ TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
                                    {1, end - 80, 96},
                                    {1, 4096, 0xffff'fff0}}) {
     const auto footer =
-        BytesOf(EncodeFooter(kSerial, std::vector<RecordLocation>{place}));
+        BytesOf(EncodeFooter(kSerial, std::vector<RecordLocation>{location}));
     EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value())
-        << place.offset << " " << place.bytes;
+        << location.offset << " " << location.bytes;
   }
   const auto footer = BytesOf(
       EncodeFooter(kSerial, std::vector<RecordLocation>{{1, end - 96, 96}}));
@@ -104,9 +106,9 @@ TEST(SegmentFormatTest, PlacesLieBetweenHeadAndFooter) {
 }
 
 TEST(SegmentFormatTest, AFooterIsNeverLargerThanItsSegment) {
-  const std::vector<RecordLocation> places(3 * 256,
-                                           RecordLocation{1, 4096, 96});
-  const auto footer = BytesOf(EncodeFooter(kSerial, places));
+  const std::vector<RecordLocation> locations(3 * 256,
+                                              RecordLocation{1, 4096, 96});
+  const auto footer = BytesOf(EncodeFooter(kSerial, locations));
   EXPECT_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
                              kSerial, footer.size())
                    .has_value());

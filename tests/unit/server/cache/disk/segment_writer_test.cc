@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 constexpr std::uint64_t kRecord = 256;
-// As many places as a page of the footer holds, less one.
+// As many locations as a page of the footer holds, less one.
 constexpr std::size_t kBefore = 253;
 
 Key KeyOf(std::uint64_t length) {
@@ -23,7 +23,7 @@ Key KeyOf(std::uint64_t length) {
           .length = length};
 }
 
-// The key of a record that takes so many bytes.
+// Returns the key of a record of that size.
 Key KeyOfRecord(std::uint64_t bytes) {
   return KeyOf(bytes - RecordBytes(KeyOf(0)));
 }
@@ -53,27 +53,28 @@ class SegmentWriterTest : public testing::Test {
   std::shared_ptr<const SegmentFile> file_;
 };
 
-TEST_F(SegmentWriterTest, RoomForTwoIsThereForBothOfThem) {
-  // From what surely fits to what surely does not, by the smallest step.
+TEST_F(SegmentWriterTest, SpaceForTwoFitsBoth) {
+  // From a size that surely fits to one that surely does not, in the smallest
+  // steps.
   for (std::uint64_t next = kSegment - 24 * kPageBytes;
        next < kSegment - 16 * kPageBytes; next += kRecordAlignment) {
     SegmentWriter writer = NewWriter();
     for (std::size_t i = 0; i < kBefore; ++i) {
       ASSERT_TRUE(Append(writer, kRecord).ok());
     }
-    const bool has_room = writer.HasRoom(kRecord, next);
+    const bool has_space = writer.HasSpace(kRecord, next);
     ASSERT_TRUE(Append(writer, kRecord).ok());
     ASSERT_TRUE(writer.Flush().ok());
-    EXPECT_EQ(writer.HasRoom(next), has_room) << next;
+    EXPECT_EQ(writer.HasSpace(next), has_space) << next;
   }
 }
 
 TEST_F(SegmentWriterTest, TheFooterFollowsAFullSegment) {
   SegmentWriter writer = NewWriter();
   std::uint64_t next = kRecord;
-  while (writer.HasRoom(next + kRecordAlignment)) next += kRecordAlignment;
+  while (writer.HasSpace(next + kRecordAlignment)) next += kRecordAlignment;
   ASSERT_TRUE(Append(writer, next).ok());
-  EXPECT_FALSE(writer.HasRoom(kRecordAlignment));
+  EXPECT_FALSE(writer.HasSpace(kRecordAlignment));
   ASSERT_TRUE(writer.Flush().ok());
   EXPECT_TRUE(writer.Seal().ok());
 }

@@ -14,9 +14,9 @@ namespace forebay::cache::disk {
 namespace {
 
 constexpr std::int64_t kMilli = 1'000'000;
-constexpr int kThreads = 2;  // of the house's tier
+constexpr int kThreads = 2;  // of the tier
 
-// A tier that holds all objects, and lives until its disk hangs no more.
+// A tier that has all objects. Lives until its disk hangs no more.
 class SlowDiskTest : public testing::Test {
  protected:
   using Answer = std::future<std::string>;
@@ -40,7 +40,7 @@ class SlowDiskTest : public testing::Test {
     house_.cache().Read({&request, 1});
     return promise->get_future();
   }
-  // Hits for which both threads wait, and others behind them.
+  // Reads hits: both threads hang, and more hits are queued.
   std::vector<Answer> Hang() {
     house_.faults().reads_done = 0;
     house_.faults().hangs = true;
@@ -96,10 +96,10 @@ TEST_F(SlowDiskTest, WhatWaitsForADiskThatHangsIsReadBelow) {
     EXPECT_EQ(TimesBelow(i), 1);
   }
   house_.Settle();
-  EXPECT_EQ(Counted().written.reads, requests_.size());  // each but once
+  EXPECT_EQ(Counted().written.reads, requests_.size());  // each only once
 }
 
-TEST_F(SlowDiskTest, WhoJoinedAHitHasJoinedWhatIsReadBelow) {
+TEST_F(SlowDiskTest, AReaderThatJoinedAHitJoinsTheReadBelow) {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     requests_[i].ticket = 100 + i;
   }
@@ -108,13 +108,13 @@ TEST_F(SlowDiskTest, WhoJoinedAHitHasJoinedWhatIsReadBelow) {
   house_.cache().Share(102, {.job = 3});
   EXPECT_THAT(house_.below().shares(), testing::SizeIs(2));
   house_.clock().Advance(1001 * kMilli);
-  house_.cache().Tick();  // what waits is read below
+  house_.cache().Tick();  // reads queued hits below
   answers[2].get();
   auto shares = house_.below().shares();
   ASSERT_THAT(shares, testing::SizeIs(3));
   EXPECT_EQ(shares[2].first, 102);
   EXPECT_EQ(shares[2].second.job, 3);
-  house_.faults().read = EIO;  // and what the disk then fails to give
+  house_.faults().read = EIO;  // and then what the disk fails to give
   Recover();
   for (Answer& answer : answers) {
     if (answer.valid()) answer.get();
@@ -129,7 +129,7 @@ TEST_F(SlowDiskTest, WhoJoinedAHitHasJoinedWhatIsReadBelow) {
 TEST_F(SlowDiskTest, ItIsTriedAgain) {
   std::vector<Answer> answers = Hang();
   house_.clock().Advance(1001 * kMilli);
-  EXPECT_EQ(Ask(5).get(), Truth(5));  // a read notices it as well
+  EXPECT_EQ(Ask(5).get(), Truth(5));  // a read detects it as well
   Recover();
   for (Answer& answer : answers) answer.get();
   house_.clock().Advance(1000 * kMilli);

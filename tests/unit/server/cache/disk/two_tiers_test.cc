@@ -1,4 +1,4 @@
-// Memory above, the tier on disk below: what each gave whom.
+// The memory tier above the disk tier: the hits of each, by job.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class TwoTiersTest : public testing::Test {
                               .next_use = &house_.next_use(),
                               .clock = &house_.clock()});
   }
-  // Each job reads the object, all in one go; the tier is done with it, too.
+  // All jobs read the object in one call; then waits for the tier.
   void Read(const std::string& object, const std::vector<std::uint64_t>& jobs) {
     if (!versions_.contains(object)) {
       versions_[object] = house_.Put(object, object.size() * 100);
@@ -89,7 +89,7 @@ TEST_F(TwoTiersTest, AForgottenJobsHitsStayInTheTotal) {
   EXPECT_EQ(Reads(snapshot.total), "0+0+2+1");
 }
 
-TEST_F(TwoTiersTest, EachReadCountsOnceWhoeverGaveIt) {
+TEST_F(TwoTiersTest, EachReadCountsOnceInOneTier) {
   SetMemory(1 << 20);
   Read("a", {1, 2});
   EXPECT_EQ(Reads(memory_->Snapshot().total), "0+1+0+1");

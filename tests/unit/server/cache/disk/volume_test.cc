@@ -96,12 +96,12 @@ TEST_F(VolumeTest, GivesBackWhatWasWritten) {
   EXPECT_TRUE(ReadPages(*volume, file, read.span(), kPageBytes).ok());
   EXPECT_TRUE(std::equal(read.span().begin(), read.span().end(),
                          written.span().begin()));
-  // Behind its end there is nothing.
+  // There is nothing after its end.
   const auto status = ReadPages(*volume, file, read.span(), kBytes);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(VolumeTest, MakesNoFileForWhichThereIsNoRoom) {
+TEST_F(VolumeTest, MakesNoFileThatExceedsTheDisk) {
   auto volume = *Directory::Lock(path_);
   EXPECT_LT(volume->Create("huge", std::uint64_t{1} << 60), 0);
   std::vector<std::string> names;
