@@ -256,9 +256,9 @@ void Daemon::Run() {
 void Daemon::Tick() {
   const std::int64_t now = base::Clock::Monotonic()->NowNanos();
   if (sessions_->sessions() > 0) busy_at_nanos_ = now;
-  const double patience = config_.session().exit_when_idle_seconds();
-  if (patience > 0 && now - busy_at_nanos_ >= Nanos(patience)) {
-    spdlog::info("nobody has been here for {} s", patience);
+  const double idle_seconds = config_.session().exit_when_idle_seconds();
+  if (idle_seconds > 0 && now - busy_at_nanos_ >= Nanos(idle_seconds)) {
+    spdlog::info("nobody has been here for {} s", idle_seconds);
     Stop();
   }
   sessions_->Tick();

@@ -1,5 +1,5 @@
 // Lists a bucket once and then reads all of its objects a number of times, as
-// the daemon's source does, with the patience of a test. Prints a line of JSON
+// the daemon's source does, with the timeouts of a test. Prints a line of JSON
 // for each object read, {"round", "name", "size", "sha256"} or {"round",
 // "name", "error"}, and in the end what was asked for.
 
@@ -151,7 +151,7 @@ int Run(const Options& options) {
   const storage::gcs::GcsProtocol protocol;
   storage::http::RangedSourceOptions source_options;
   source_options.part_bytes = options.part_bytes;
-  source_options.patience.window_nanos = 500 * kMillis;
+  source_options.timeouts.window_nanos = 500 * kMillis;
   {
     RangedSource source(&client, &protocol, token.get(), source_options);
     for (int round = 0; round < options.rounds; ++round)
