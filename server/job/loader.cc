@@ -60,12 +60,12 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
   if (list) {
     FOREBAY_ASSIGN_OR_RETURN(auto memory,
                              base::SealedMemory::Map(list, budget_, kWhat));
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto samples, base::IndexList::Create(
+                          std::move(memory), dataset().size(), budget_, kWhat));
     const bool is_coordinated =
         spec_.sampler().order() == proto::SamplerSpec::COORDINATED;
-    FOREBAY_ASSIGN_OR_RETURN(
-        is_coordinated ? start.seen : start.samples,
-        base::IndexList::Create(std::move(memory), dataset().size(), budget_,
-                                kWhat));
+    (is_coordinated ? start.seen : start.samples) = std::move(samples);
   }
   base::MutexLock lock(&control_);
   return stream_->Start(member_, start);
