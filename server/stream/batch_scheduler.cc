@@ -1,6 +1,5 @@
 #include "server/stream/batch_scheduler.h"
 
-#include <utility>
 #include <vector>
 
 #include "server/cache/next_use.h"
@@ -89,7 +88,7 @@ Sharing BatchScheduler::SharingOf(const Member& member,
                                 in_flight_->Find(next) != nullptr};
     if (const auto missing = FindMissing(*other, now_nanos))
       view.request = RequestFor(*other, *missing, now_nanos);
-    running.push_back(std::move(view));
+    running.push_back(view);
   }
   return stream::SharingOf(running, own);
 }

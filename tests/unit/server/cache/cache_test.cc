@@ -12,7 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
