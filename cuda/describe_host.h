@@ -9,7 +9,7 @@
 
 namespace forebay::cuda {
 
-// What Plugin::describe promises, from a driver that is loaded. `sys` is /sys:
+// Implements Plugin::describe with a driver that is loaded. `sys` is /sys:
 // it knows the NUMA node of a PCI device, and the driver's own version, under
 // every driver; what it does not know stays -1 or empty. Makes no context, so
 // takes no memory of a GPU. Thread-safe; blocks as the driver does. False, and

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// What lies between the daemon and libforebay_cuda.so: plain data and one entry
+// The interface of the daemon and libforebay_cuda.so: plain data and one entry
 // point in C. Neither allocates for the other or throws, so that each may have
 // a C++ library of its own.
 namespace forebay::cuda {

@@ -1,7 +1,7 @@
 #ifndef FOREBAY_PROTO_SHM_FETCH_H_
 #define FOREBAY_PROTO_SHM_FETCH_H_
 
-// What lies in a reader's window after a Fetch: a header, then a FetchedField
+// The layout of a reader's window after a Fetch: a header, then a FetchedField
 // for each field of each sample that was asked for, in order, then their data.
 // Written by the daemon alone. Offsets count from the window's first byte.
 
@@ -25,9 +25,9 @@ struct FetchHeader {
   std::uint32_t field_count;  // of each sample; at most kMaxFields - 1
 };
 
-// What a sample has of a field. An image that is not decoded is its file's
-// bytes; texts, JSON and bytes are that, and all of these of rank 1. Of a
-// sample that cannot be used, all is 0.
+// One field of one sample. An image that is not decoded is its file's bytes.
+// These, texts, JSON and bytes have rank 1. All is 0 if the sample cannot be
+// used.
 struct FetchedField {
   FieldKind kind;
   DType dtype;

@@ -1,10 +1,10 @@
 #ifndef FOREBAY_PROTO_SHM_LAYOUT_H_
 #define FOREBAY_PROTO_SHM_LAYOUT_H_
 
-// What lies in a slot: a header page that describes the batch, then the fields'
-// data. A slot is written by the daemon alone and describes itself, so that any
-// client of the same kLayoutVersion can read it without asking. Offsets count
-// from the slot's first byte.
+// The layout of a slot: a header page that describes the batch, then the
+// fields' data. A slot is written by the daemon alone and describes itself, so
+// that any client of the same kLayoutVersion can read it without asking.
+// Offsets count from the slot's first byte.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ enum class DType : std::uint32_t {
   kUint64 = 13,
 };
 
-// What a field means, and so which transforms act on it.
+// The meaning of a field, which decides the transforms that act on it.
 enum class FieldKind : std::uint32_t {
   kImage = 1,
   kLabel = 2,  // an integer

@@ -19,8 +19,8 @@ using CacheInfoSource = std::function<cache::Snapshot()>;
 using DiskTierInfoSource =
     std::function<std::optional<cache::disk::Snapshot>()>;
 
-// What the service reports and changes. None is null; all belong to others and
-// outlive it.
+// The parts that the service reports and changes. None is null; all belong to
+// others and outlive it.
 struct Subjects {
   const job::Introspection* jobs = nullptr;
   job::Control* control = nullptr;

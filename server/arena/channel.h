@@ -14,8 +14,8 @@
 
 namespace forebay::arena {
 
-// What a client says of itself, beside its releases. Only the client's own
-// batches and figures depend on it.
+// The state that a client reports of itself, beside its releases. Only the
+// client's own batches and figures depend on it.
 struct ClientReport {
   bool left = false;  // it takes no more ready entries
   bool waiting = false;

@@ -8,7 +8,7 @@
 
 namespace forebay::arena {
 
-// What a client can do with memory whose descriptor it has.
+// The access that a descriptor of the memory gives a client.
 enum class ClientAccess {
   kRead,       // map it for reading, or privately; never change what others see
   kReadWrite,  // write into it

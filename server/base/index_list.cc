@@ -37,9 +37,9 @@ absl::StatusOr<std::shared_ptr<const IndexList>> IndexList::Create(
   const std::string name(what);
   const std::uint64_t bytes = numbers->bytes().size();
   const std::uint64_t size = bytes / kBytesEach;
-  if (bytes % kBytesEach != 0 || size > kMost) {
+  if (bytes % kBytesEach != 0 || size > kMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", bytes, " bytes are no list of at most ", kMost,
+        absl::StrCat(name, ": ", bytes, " bytes are no list of at most ", kMax,
                      " 64-bit numbers"));
   }
   FOREBAY_ASSIGN_OR_RETURN(

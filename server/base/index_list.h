@@ -24,7 +24,7 @@ namespace forebay::base {
 class IndexList {
  public:
   // The most numbers of a list.
-  static constexpr std::uint64_t kMost = UINT32_MAX;
+  static constexpr std::uint64_t kMax = UINT32_MAX;
 
   // Reads 64-bit numbers, each below `bound`. Takes some 10 ns a number. The
   // budget outlives the list. INVALID_ARGUMENT: it is no such list, or has a

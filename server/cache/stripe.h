@@ -48,7 +48,7 @@ struct InFlightRead {
   storage::Revision wanted;
   // Written only by the thread that began the read.
   Charge charge;  // empty: the bytes are not cached
-  // What gave the bytes below, once they are read.
+  // The tier that gave the bytes, once they are read.
   storage::Origin origin = storage::Origin::kSource;
   // The cached bytes to check. They are read again only if the object has
   // changed.

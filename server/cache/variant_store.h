@@ -28,7 +28,7 @@ class VariantStore {
  public:
   // A variant that could be made.
   struct Offer {
-    // What was read: its root, extent and sample.
+    // The request that was read: its root, extent and sample.
     const storage::ReadRequest* read = nullptr;
     storage::Revision revision;  // of the object when it was read
     storage::Variant variant = storage::kEncoded;  // never kEncoded

@@ -6,8 +6,8 @@
 
 namespace forebay::daemon {
 
-// What the daemon tells systemd, over the socket named by $NOTIFY_SOCKET; where
-// no service manager asked for it, nothing is sent.
+// Notifies systemd over the socket that $NOTIFY_SOCKET names. Sends nothing if
+// no service manager asked for it.
 //
 // Thread-safe. Does not block. No call fails: a service manager that does not
 // listen must not stop the service.

@@ -36,7 +36,8 @@ absl::Status Stopped() {
 
 }  // namespace
 
-// What the threads share that work on a fetch: one at a time on each sample.
+// State shared by the threads of a fetch. One thread at a time works on each
+// sample.
 struct SampleReader::Work {
   struct Piece {
     std::uint64_t id = 0;

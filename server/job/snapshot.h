@@ -30,7 +30,7 @@ struct LoaderSnapshot {
 };
 
 struct JobSnapshot {
-  // What the rooms below know the job by. Never used for another job.
+  // Identifies the job to the rooms below. Never reused for another job.
   schedule::Flow flow = 0;
   std::string key;
   std::string name;

@@ -97,7 +97,7 @@ struct SampleRef {
   std::uint64_t sample = 0;
 };
 
-// What gave the bytes of a read.
+// The tier that gave the bytes of a read.
 enum class Origin : std::uint8_t {
   kSource,  // where they lie
   kCached,  // a cache on the way there
@@ -108,7 +108,7 @@ enum class Origin : std::uint8_t {
 using Variant = std::uint64_t;
 inline constexpr Variant kEncoded = 0;  // the bytes themselves
 
-// What a read gives.
+// The result of a read.
 struct ReadResult {
   base::Bytes bytes;
   Variant variant = kEncoded;  // kEncoded, or what the request prefers

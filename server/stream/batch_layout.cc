@@ -65,13 +65,13 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
 
 absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
                                     std::uint32_t batch_size) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
   unsigned __int128 bytes = 0;
   for (const FieldType& type : types) bytes += type.value.bytes;
-  if (bytes * batch_size <= kMost) return absl::OkStatus();
+  if (bytes * batch_size <= kMax) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("a batch of ", batch_size, " samples may have more than ",
-                   kMost, " bytes"));
+                   kMax, " bytes"));
 }
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,

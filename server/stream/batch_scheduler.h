@@ -34,7 +34,7 @@ class BatchScheduler {
   // Returns true if one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
 
-  // What a member shares with the others. Changes nothing.
+  // Tells what a member shares with the others. Changes nothing.
   Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
 
  private:

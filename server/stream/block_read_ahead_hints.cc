@@ -10,8 +10,8 @@ namespace forebay::stream {
 sampler::Block BlockReadAheadHints::PartOf(std::uint64_t sample) const {
   const std::optional<sampler::Block> block = order_.BlockOf(sample);
   FOREBAY_CHECK(block.has_value());
-  const std::uint64_t begin = sample - (sample - block->begin) % kMost;
-  return {begin, std::min(begin + kMost, block->end)};
+  const std::uint64_t begin = sample - (sample - block->begin) % kMax;
+  return {begin, std::min(begin + kMax, block->end)};
 }
 
 std::uint64_t BlockReadAheadHints::NumberOf(std::uint64_t sample) const {

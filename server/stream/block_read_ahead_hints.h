@@ -19,8 +19,8 @@ namespace forebay::stream {
 // As ReadAheadHints says. Shared with the requests; keeps the dataset alive.
 class BlockReadAheadHints final : public storage::ReadAheadHints {
  public:
-  // What is listed at once, at most.
-  static constexpr std::uint64_t kMost = 4096;
+  // The most samples that one answer lists.
+  static constexpr std::uint64_t kMax = 4096;
 
   // `order` is one of blocks. `dataset_number` is what the dataset's samples
   // are known by.

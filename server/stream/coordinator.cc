@@ -115,8 +115,8 @@ Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
                          std::uint64_t seed, base::MemoryBudget* budget)
     : size_(size), room_(room), budget_(budget), order_(size, size, seed) {}
 
-// What was drawn; and a bit for what was seen, in two sets while an epoch
-// starts, with their counts.
+// Counts the samples drawn, and a bit for each sample seen: in two sets with
+// their counts, while an epoch starts.
 std::uint64_t Coordinator::BytesOfMember(std::uint64_t size) {
   return size * sizeof(std::uint64_t) + size / 2 + 4096;
 }

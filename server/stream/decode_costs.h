@@ -8,9 +8,9 @@
 
 namespace forebay::stream {
 
-// What it takes to make a stream's images, as running means of CPU time: from
-// the encoded bytes, of which only what the sample shows is decoded; so that
-// the image's variant is there for others too; and from that variant.
+// Measures the CPU time that a stream's images take, as running means of three
+// ways: from the encoded bytes, decoding only what the sample shows; from the
+// encoded bytes, making the variant for others too; and from that variant.
 //
 // Thread-safe; never blocks; no errors.
 class DecodeCosts {

@@ -125,7 +125,7 @@ const MemberCounters& Member::Account() {
 }
 
 bool Member::Starves(std::int64_t now_nanos) const {
-  // What a trainer that waits takes to take a batch, and far more.
+  // Far longer than a waiting trainer takes to pick a batch up.
   constexpr std::int64_t kPromptNanos = 50'000'000;
   const auto published = pace_.published_at_nanos();
   // Of what is left of the epoch before, nothing helps it.

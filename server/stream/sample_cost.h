@@ -6,8 +6,8 @@
 
 namespace forebay::stream {
 
-// What a stream's samples cost to make, as a running mean. Not thread-safe: the
-// stream guards it. Never blocks; no errors.
+// Measures the CPU time of a stream's samples, as a running mean. Not
+// thread-safe: the stream guards it. Never blocks; no errors.
 class SampleCost {
  public:
   void Measured(std::int64_t cpu_nanos) {

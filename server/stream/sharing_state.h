@@ -5,7 +5,7 @@
 
 namespace forebay::stream {
 
-// What a member shares with the other members of its stream.
+// How a member goes along with the other members of its stream.
 enum class SharingState {
   kAlone,     // no other has an epoch under way
   kTogether,  // others read the same batches at the same time

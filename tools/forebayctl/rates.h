@@ -9,7 +9,7 @@
 
 namespace forebay::ctl {
 
-// What a job did between two lists, summed over its loaders. Reads by origin
+// The work of a job between two lists, summed over its loaders. Reads by origin
 // are counted when they are done, and for closed loaders too.
 struct JobRates {
   std::string name;

@@ -12,7 +12,7 @@ MAX_LINES = 400
 LONG_FILES = {"client/forebay.h", "server/stream/stream.cc"}
 
 CC = (".cc", ".h")
-# What, where it is looked for, where it is allowed, and what to do instead.
+# Pattern, suffixes, places where it is allowed, and what to do instead.
 BANNED = [
     (r"\babsl::(Mutex|CondVar|MutexLock|Notification|BlockingCounter)\b", CC,
      (), "base/mutex.h: ThreadSanitizer misjudges Abseil's"),

@@ -24,7 +24,7 @@ PROGRAMS = {
     "FOREBAY_READ_BUCKET": ("//tests/cloud:read_bucket",
                             "tests/cloud/read_bucket"),
 }
-# What is linked for other hosts: with an option of its own.
+# Linked for other hosts, with an option of its own.
 WHEEL = ("//deploy/wheel:dist", "deploy/wheel/dist")
 
 

@@ -10,7 +10,7 @@
 namespace forebay::storage::local {
 namespace {
 
-// What is not told agrees with anything.
+// An unknown number agrees with any.
 template <typename Number>
 bool Agree(Number wanted, Number now) {
   return wanted == 0 || wanted == now;

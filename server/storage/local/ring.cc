@@ -33,7 +33,7 @@ constexpr Operation kOperations[] = {
     {IORING_OP_READ_FIXED, "READ_FIXED"},
 };
 
-// What io_uring_read's operations count bytes in.
+// The most that one operation reads: its result counts bytes in an int.
 constexpr std::size_t kMaxLength = std::size_t{1} << 30;
 // Less is not worth a registration.
 constexpr std::size_t kMinRegistered = 64 << 10;
@@ -165,8 +165,8 @@ std::size_t Ring::Register(absl::Span<std::uint8_t> memory) {
 void Ring::Submit(bool wait) {
   const int result = wait ? io_uring_submit_and_wait(&ring_, 1)
                           : io_uring_submit_and_get_events(&ring_);
-  // What was not taken stays for the next call: interrupted, or the kernel is
-  // short of memory or wants its completions taken first.
+  // Operations that the kernel did not take stay for the next call: it was
+  // interrupted, is short of memory, or wants its completions taken first.
   FOREBAY_CHECK(result >= 0 || result == -EINTR || result == -EAGAIN ||
                 result == -EBUSY || result == -ETIME);
 }

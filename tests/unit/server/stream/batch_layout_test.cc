@@ -82,12 +82,12 @@ TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
 
 TEST(BatchLayoutTest, RefusesWhatNobodyCanReckonWith) {
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 40;
-  constexpr std::uint32_t kMost = 65536;
-  EXPECT_TRUE(BatchLayout::CheckSize({Label(), Text(1 << 20)}, kMost).ok());
+  constexpr std::uint32_t kMax = 65536;
+  EXPECT_TRUE(BatchLayout::CheckSize({Label(), Text(1 << 20)}, kMax).ok());
   EXPECT_TRUE(BatchLayout::CheckSize({Text(kLongest)}, 256).ok());
   // 2^48 times 2^16 are none in 64 bits.
   const std::vector<FieldType> many(std::size_t{1} << 8, Text(kLongest));
-  EXPECT_TRUE(absl::IsResourceExhausted(BatchLayout::CheckSize(many, kMost)));
+  EXPECT_TRUE(absl::IsResourceExhausted(BatchLayout::CheckSize(many, kMax)));
   EXPECT_TRUE(absl::IsResourceExhausted(
       BatchLayout::CheckSize({Text(UINT64_MAX), Text(1)}, 1)));
 }

@@ -126,7 +126,7 @@ TEST(BlockReadAheadHintsTest, HugeBlocksAreListedInParts) {
                                   order);
   const std::uint64_t first = order.SampleAt(0);
   const auto list = found.NeighboursOf(first);
-  EXPECT_LE(list.size(), BlockReadAheadHints::kMost);
+  EXPECT_LE(list.size(), BlockReadAheadHints::kMax);
   for (const storage::ReadAheadHint& each : list) {
     EXPECT_EQ(found.NumberOf(each.sample.sample), found.NumberOf(first));
   }

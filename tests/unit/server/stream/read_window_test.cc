@@ -10,7 +10,7 @@ namespace forebay::stream {
 namespace {
 
 constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSample = 100'000;
 constexpr double kSecond = 1e9;
 
@@ -83,7 +83,7 @@ class Reader {
 };
 
 TEST(ReadWindowTest, AFarSourceIsReadAsFastAsItCan) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   reader.Run(far, 2);
@@ -96,7 +96,7 @@ TEST(ReadWindowTest, AFarSourceIsReadAsFastAsItCan) {
 
 TEST(ReadWindowTest, MoreIsNotTakenWhereItBringsNothing) {
   for (const double rate : {50e6, 500e6, 3e9}) {
-    ReadWindow window(kLeast, kMost);
+    ReadWindow window(kLeast, kMax);
     Reader reader(&window);
     EXPECT_GT(reader.Run({.latency = 200e3, .rate = rate}, 60), 0.98 * rate);
     EXPECT_LE(window.wanted(), 2 * kLeast) << rate;
@@ -104,7 +104,7 @@ TEST(ReadWindowTest, MoreIsNotTakenWhereItBringsNothing) {
 }
 
 TEST(ReadWindowTest, WhereDecodingTakesTheTimeItStaysSmall) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9, .decoding = 100e6};
   EXPECT_GT(reader.Run(far, 60), 99e6);
@@ -112,7 +112,7 @@ TEST(ReadWindowTest, WhereDecodingTakesTheTimeItStaysSmall) {
 }
 
 TEST(ReadWindowTest, FollowsTheSource) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   reader.Run({.latency = 50e6, .rate = 1e9}, 30);
   reader.Run({.latency = 200e6, .rate = 1e9}, 60);
@@ -122,7 +122,7 @@ TEST(ReadWindowTest, FollowsTheSource) {
 }
 
 TEST(ReadWindowTest, WhatIsNotNeededIsNotWantedForLong) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   reader.Run(far, 5);
@@ -135,7 +135,7 @@ TEST(ReadWindowTest, WhatIsNotNeededIsNotWantedForLong) {
 }
 
 TEST(ReadWindowTest, APauseIsNoMeasure) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   for (int i = 0; i < 20; ++i) {
@@ -156,7 +156,7 @@ TEST(ReadWindowTest, StaysBetweenLeastAndMost) {
 }
 
 TEST(ReadWindowTest, WithoutMemoryItTriesAgain) {
-  ReadWindow window(kLeast, kMost);
+  ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   for (int i = 0; i < 10; ++i) {

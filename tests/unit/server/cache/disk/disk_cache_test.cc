@@ -323,7 +323,7 @@ TEST(DiskCacheTest, TakesNoMoreThanItsCapacity) {
 
 TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
   DiskHouse house(kPlenty);
-  constexpr std::uint64_t kMost = (256 << 10) / Index::kEntryBytes;
+  constexpr std::uint64_t kMax = (256 << 10) / Index::kEntryBytes;
   const auto version = house.Put("a", 8000);
   for (std::uint64_t offset = 0; offset < 8000; ++offset) {
     if (offset == 6000) {
@@ -337,8 +337,8 @@ TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
   }
   house.Settle();
   const Snapshot snapshot = house.cache().Snapshot();
-  EXPECT_LE(snapshot.entries, kMost);
-  EXPECT_GT(snapshot.entries, kMost / 2);
+  EXPECT_LE(snapshot.entries, kMax);
+  EXPECT_GT(snapshot.entries, kMax / 2);
   EXPECT_GT(snapshot.refused.reads, 500);
   EXPECT_GT(snapshot.evicted.reads, 100);
 }
