@@ -45,8 +45,6 @@ class GrpcAdminServer final : public AdminServer {
     return absl::OkStatus();
   }
 
-  std::uint64_t refused_peers() const override { return listener_->refused(); }
-
  private:
   const std::unique_ptr<grpc::Service> service_;
   const std::unique_ptr<grpc::Server> server_;

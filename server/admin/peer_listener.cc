@@ -113,7 +113,6 @@ bool PeerListener::AcceptOne() {
   if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) !=
           0 ||
       credentials.uid != uid_) {
-    ++refused_;
     spdlog::warn("{}: refused a connection of uid {} (process {})", path_,
                  credentials.uid, credentials.pid);
     return true;

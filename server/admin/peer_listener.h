@@ -3,8 +3,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,34 +14,30 @@
 
 namespace forebay::admin {
 
-// Listens on a Unix stream socket and hands on the connections of one uid;
-// others are closed, logged and counted.
+// Listens on a Unix stream socket, and hands on the connections of one uid.
+// Closes and logs the others.
 //
-// One thread of its own accepts and calls the handler; the other members may be
-// called from any thread. Owns the socket and its path. Listen blocks for file
-// I/O, the destructor until the handler returns. Errors of Listen:
-// INVALID_ARGUMENT (path too long), FAILED_PRECONDITION (the directory is not
-// ours alone), or what the kernel says.
+// One thread of its own accepts and calls the handler. Owns the socket and its
+// path. Listen blocks for file I/O, the destructor until the handler returns.
+// Errors of Listen: INVALID_ARGUMENT (path too long), FAILED_PRECONDITION (the
+// directory is open to others), or what the kernel says.
 class PeerListener {
  public:
-  // Gets non-blocking sockets.
+  // Called with non-blocking sockets.
   using Handler = std::function<void(base::Fd)>;
 
-  // Replaces whatever lies at `path`: that no other daemon lives there is for
-  // the caller to know.
+  // Replaces whatever lies at `path`: the caller knows that no other daemon
+  // listens there.
   static absl::StatusOr<std::unique_ptr<PeerListener>> Listen(
       const std::string& path, uid_t uid, Handler handler);
   ~PeerListener();
-
-  // Connections of other users.
-  std::uint64_t refused() const { return refused_.load(); }
 
  private:
   PeerListener(std::string path, uid_t uid, Handler handler, base::Fd socket,
                base::Fd stop);
 
   void Run();
-  // False: there is nothing more to accept now.
+  // Returns false if there is nothing more to accept now.
   bool AcceptOne();
 
   const std::string path_;
@@ -51,7 +45,6 @@ class PeerListener {
   const Handler handler_;
   const base::Fd socket_;
   const base::Fd stop_;  // an eventfd
-  std::atomic<std::uint64_t> refused_ = 0;
   std::thread thread_;
 };
 

@@ -60,11 +60,6 @@ TEST_F(ServiceManagerTest, TellsEachState) {
   EXPECT_EQ(Received(), "STOPPING=1");
 }
 
-TEST_F(ServiceManagerTest, StatusIsOneLine) {
-  ServiceManager().Status("2 jobs\nREADY=0");
-  EXPECT_EQ(Received(), "STATUS=2 jobs READY=0");
-}
-
 TEST_F(ServiceManagerTest, SaysNothingWhereNobodyAsked) {
   unsetenv("NOTIFY_SOCKET");
   ServiceManager().Ready();
