@@ -20,7 +20,7 @@ void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
 const cache::Traffic& Counted(const cache::Snapshot& snapshot,
                               const job::JobSnapshot& job) {
   static const cache::Traffic nothing;
-  const auto found = snapshot.jobs.find(job.flow);
+  const auto found = snapshot.jobs.find(job.id);
   return found == snapshot.jobs.end() ? nothing : found->second;
 }
 

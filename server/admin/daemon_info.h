@@ -19,7 +19,7 @@ struct LocalReadsInfo {
 
 // Requests to buckets and web servers since the start: see admin.proto.
 struct RemoteRequestsInfo {
-  std::uint64_t job = 0;  // a JobSnapshot's flow; 0: of no job
+  std::uint64_t job = 0;  // a JobSnapshot's id; 0: of no job
   std::uint64_t reads = 0;
   std::uint64_t lists = 0;
   std::uint64_t others = 0;

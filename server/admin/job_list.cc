@@ -146,7 +146,7 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
     out->set_uid(in.uid);
     out->mutable_pids()->Assign(in.pids.begin(), in.pids.end());
     for (const RemoteRequestsInfo& of : requests)
-      if (of.job == in.flow) Add(of, out->mutable_remote_requests());
+      if (of.job == in.id) Add(of, out->mutable_remote_requests());
     for (const job::LoaderSnapshot& loader : in.loaders) {
       Fill(loader, out->add_loaders());
     }

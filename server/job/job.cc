@@ -80,7 +80,7 @@ std::string Job::name() const {
 
 JobSnapshot Job::Snapshot() const {
   JobSnapshot snapshot;
-  snapshot.flow = flow_;
+  snapshot.id = id_;
   snapshot.key = key_;
   snapshot.uid = uid_;
   {

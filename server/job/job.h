@@ -13,7 +13,6 @@
 #include "server/job/control.h"
 #include "server/job/loader.h"
 #include "server/job/snapshot.h"
-#include "server/schedule/flow.h"
 
 namespace forebay::job {
 
@@ -22,13 +21,12 @@ namespace forebay::job {
 // loaders. Never blocks; no errors.
 class Job {
  public:
-  Job(std::uint32_t uid, std::string key, schedule::Flow flow)
-      : uid_(uid), key_(std::move(key)), flow_(flow) {}
+  Job(JobId id, std::uint32_t uid, std::string key)
+      : id_(id), uid_(uid), key_(std::move(key)) {}
 
+  JobId id() const { return id_; }
   std::uint32_t uid() const { return uid_; }
   const std::string& key() const { return key_; }
-  // The flow that its work is charged to.
-  schedule::Flow flow() const { return flow_; }
 
   // Takes the name and weight that an attaching process gives. Returns the
   // weight that is in force.
@@ -53,9 +51,9 @@ class Job {
  private:
   bool IsCapped() const;
 
+  const JobId id_;
   const std::uint32_t uid_;
   const std::string key_;
-  const schedule::Flow flow_;
 
   // Held while loaders are told, so that the latest state is told last.
   base::Mutex telling_;

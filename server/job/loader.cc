@@ -28,11 +28,11 @@ proto::LoaderSpec WithoutDataset(proto::LoaderSpec spec) {
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     const proto::LoaderSpec& spec,
     std::shared_ptr<const dataset::Dataset> dataset, base::MemoryBudget* budget,
-    std::shared_ptr<stream::Stream> stream, schedule::Flow flow) {
+    std::shared_ptr<stream::Stream> stream, JobId job) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
       const arena::MemberId member,
-      stream->Join(channel.get(), flow, spec.batch().depth()));
+      stream->Join(channel.get(), job, spec.batch().depth()));
   return std::shared_ptr<Loader>(new Loader(spec, std::move(dataset), budget,
                                             std::move(channel),
                                             std::move(stream), member));

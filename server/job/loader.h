@@ -32,7 +32,7 @@ class Loader {
       const proto::LoaderSpec& spec,
       std::shared_ptr<const dataset::Dataset> dataset,
       base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
-      schedule::Flow flow);
+      JobId job);
   // Ends the member and its leases.
   ~Loader();
 

@@ -52,8 +52,7 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
 // from its bytes alone.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
-    storage::ByteSource& source, schedule::Flow flow,
-    const std::stop_token& stop) {
+    storage::ByteSource& source, JobId job, const std::stop_token& stop) {
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
@@ -61,7 +60,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     // The cache would take it for a sample that nobody wants again: no loader
     // is registered yet.
     request.sample = {};
-    request.purpose.job = flow;
+    request.purpose.job = job;
     FOREBAY_ASSIGN_OR_RETURN(
         storage::ReadResult read,
         storage::ReadNow(source, std::move(request), stop));
@@ -100,7 +99,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
       PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::vector<stream::FieldType> fields,
-      TypesOf(*dataset, pipeline.get(), *deps_.source, job.flow(), stop));
+      TypesOf(*dataset, pipeline.get(), *deps_.source, job.id(), stop));
   if (spec.name().empty()) spec.set_name(job.NextLoaderName());
   stream::StreamSpec stream_spec{.dataset = dataset,
                                  .sampler = sampler,
@@ -116,7 +115,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   FOREBAY_ASSIGN_OR_RETURN(
       std::shared_ptr<Loader> loader,
       Loader::Create(spec, std::move(dataset), deps_.budget, std::move(stream),
-                     job.flow()));
+                     job.id()));
   job.AddLoader(loader);
   return loader;
 }
@@ -147,7 +146,7 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
                        .shared_workspace = deps_.shared_workspace,
                        .budget = deps_.budget,
                        .on_changed = deps_.on_changed},
-      job.flow());
+      job.id());
 }
 
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>>

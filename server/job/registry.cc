@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
   base::MutexLock lock(&mutex_);
   std::shared_ptr<Job>& job = jobs_[{uid, identity.key()}];
   if (job == nullptr)
-    job = std::make_shared<Job>(uid, identity.key(), ++last_flow_);
+    job = std::make_shared<Job>(++last_id_, uid, identity.key());
   ApplyWeight(*job, job->Describe(identity.name().empty() ? identity.key()
                                                           : identity.name(),
                                   weight));
@@ -31,8 +31,8 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
 void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   base::MutexLock lock(&mutex_);
   if (!job->RemoveProcess(pid)) return;
-  shares_.cpus->Forget(job->flow());
-  shares_.reads->Forget(job->flow());
+  shares_.cpus->Forget(job->id());
+  shares_.reads->Forget(job->id());
   jobs_.erase({job->uid(), job->key()});
 }
 
@@ -44,8 +44,8 @@ std::vector<std::shared_ptr<Job>> Registry::Jobs() const {
 }
 
 void Registry::ApplyWeight(const Job& job, double weight) {
-  shares_.cpus->SetWeight(job.flow(), weight);
-  shares_.reads->SetWeight(job.flow(), weight);
+  shares_.cpus->SetWeight(job.id(), weight);
+  shares_.reads->SetWeight(job.id(), weight);
 }
 
 absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
@@ -81,9 +81,9 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
     found->Change(change);
     if (change.weight.has_value()) ApplyWeight(*found, *change.weight);
     if (change.max_read.has_value())
-      shares_.reads->SetCap(found->flow(), *change.max_read);
+      shares_.reads->SetCap(found->id(), *change.max_read);
     if (change.max_cpus.has_value())
-      shares_.cpus->SetCap(found->flow(), *change.max_cpus);
+      shares_.cpus->SetCap(found->id(), *change.max_cpus);
   }
   found->TellCapped();
   return absl::OkStatus();

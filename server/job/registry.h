@@ -117,7 +117,7 @@ class Registry final : public Introspection, public Control {
 
   mutable base::Mutex mutex_;
   std::map<Key, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
-  schedule::Flow last_flow_ ABSL_GUARDED_BY(mutex_) = 0;
+  JobId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::job

@@ -15,6 +15,9 @@
 
 namespace forebay::job {
 
+// What the rooms below know a job by, and charge its work to. Never used twice.
+using JobId = schedule::Flow;
+
 // A loader at one moment, with totals since it was opened.
 struct LoaderSnapshot {
   std::string name;
@@ -30,8 +33,7 @@ struct LoaderSnapshot {
 };
 
 struct JobSnapshot {
-  // Identifies the job to the rooms below. Never reused for another job.
-  schedule::Flow flow = 0;
+  JobId id = 0;
   std::string key;
   std::string name;
   double weight = 1;

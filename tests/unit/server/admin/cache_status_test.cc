@@ -9,7 +9,7 @@ namespace {
 
 TEST(CacheStatusTest, CarriesEverything) {
   job::JobSnapshot idle;
-  idle.flow = 8;
+  idle.id = 8;
   idle.name = "idle\xff";  // not UTF-8
   const proto::CacheStatus status = ToProto(ResnetCache(), {idle, ResnetJob()});
   EXPECT_EQ(status.capacity(), std::uint64_t{1} << 30);

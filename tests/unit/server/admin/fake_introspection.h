@@ -97,7 +97,7 @@ inline job::JobSnapshot ResnetJob() {
   val.batch_size = 8;
   val.samples_per_epoch = 50;
   job::JobSnapshot job;
-  job.flow = 7;
+  job.id = 7;
   job.key = "slurm-17";
   job.name = "resnet";
   job.weight = 2;

@@ -14,7 +14,7 @@ namespace {
 
 TEST(JobListTest, CarriesEverything) {
   cache::Snapshot cache;
-  cache.jobs[ResnetJob().flow].shared = {3, 300};
+  cache.jobs[ResnetJob().id].shared = {3, 300};
   const proto::JobList list = ToProto({ResnetJob()}, cache);
   ASSERT_EQ(list.jobs_size(), 1);
   const proto::Job& job = list.jobs(0);
@@ -42,9 +42,9 @@ TEST(JobListTest, CarriesEverything) {
 
 TEST(JobListTest, RemoteRequestsAreCountedByJob) {
   job::JobSnapshot one = ResnetJob();
-  one.flow = 7;
+  one.id = 7;
   job::JobSnapshot other = ResnetJob();
-  other.flow = 8;
+  other.id = 8;
   DaemonInfo info;
   info.remote_requests = {{.lists = 3, .bytes = 30},
                           {.job = 8,

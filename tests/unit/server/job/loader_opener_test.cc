@@ -71,7 +71,7 @@ class LoaderOpenerTest : public testing::Test {
                              .wall_clock = [] { return std::int64_t{0}; },
                              .budget = base::AmpleBudget()}};
   LoaderOpener opener_{&catalog_, production_.deps()};
-  Job job_{kUid, "key", /*flow=*/1};
+  Job job_{/*id=*/1, kUid, "key"};
   std::stop_source stop_;
 };
 
@@ -149,9 +149,9 @@ TEST_F(LoaderOpenerTest, AReaderTransformsOnlyWhatItDecodes) {
 
 TEST_F(LoaderOpenerTest, EqualLoadersJoinOneStream) {
   const auto first = *Open(Spec());
-  Job other(kUid, "other", /*flow=*/2);
+  Job other(/*id=*/2, kUid, "other");
   EXPECT_EQ((*OpenFor(other, Spec()))->stream(), first->stream());
-  Job stranger(kUid + 1, "key", /*flow=*/3);
+  Job stranger(/*id=*/3, kUid + 1, "key");
   EXPECT_NE((*OpenFor(stranger, Spec()))->stream(), first->stream());
   const std::vector<Change> apart = {
       [](auto& spec) { spec.mutable_sampler()->set_seed(8); },
@@ -208,7 +208,7 @@ TEST_F(CoordinatedTest, LoadersOfAUserDrawFromOneOrder) {
 
 TEST_F(CoordinatedTest, AnotherUserDrawsFromAnOrderOfTheirOwn) {
   const auto first = *Open(Spec(Coordinate));
-  Job stranger(kUid + 1, "key", /*flow=*/2);
+  Job stranger(/*id=*/2, kUid + 1, "key");
   const auto second = *OpenFor(stranger, Spec(Coordinate));
   ASSERT_TRUE(first->StartEpoch(0, 0).ok());
   ASSERT_TRUE(second->StartEpoch(0, 0).ok());
