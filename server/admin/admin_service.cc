@@ -35,16 +35,16 @@ void AddClasses(const std::vector<std::string>& classes,
 }
 
 // Admits a copy of a batch, if there are not too many at once.
-class PeekPlace {
+class PeekAdmission {
  public:
-  explicit PeekPlace(std::atomic<int>* taken)
-      : taken_(taken), got_(taken->fetch_add(1) < kMaxPeeks) {}
-  ~PeekPlace() { taken_->fetch_sub(1); }
-  bool got() const { return got_; }
+  explicit PeekAdmission(std::atomic<int>* peeks)
+      : peeks_(peeks), admitted_(peeks->fetch_add(1) < kMaxPeeks) {}
+  ~PeekAdmission() { peeks_->fetch_sub(1); }
+  bool admitted() const { return admitted_; }
 
  private:
-  std::atomic<int>* const taken_;
-  const bool got_;
+  std::atomic<int>* const peeks_;
+  const bool admitted_;
 };
 
 class AdminService final : public proto::Admin::Service {
@@ -83,8 +83,8 @@ class AdminService final : public proto::Admin::Service {
         request->loader().size() > kMaxNameBytes) {
       return NameTooLong();
     }
-    const PeekPlace place(&peeks_);
-    if (!place.got()) {
+    const PeekAdmission admission(&peeks_);
+    if (!admission.admitted()) {
       return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           "two batches are being copied out already");
     }

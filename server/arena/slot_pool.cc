@@ -80,36 +80,36 @@ void SlotPool::Free(std::uint32_t slot) {
   slots_[slot].state = State::kFree;
 }
 
-bool SlotPool::Lease(std::uint32_t slot, MemberId holder) {
+bool SlotPool::Lease(std::uint32_t slot, MemberId member) {
   if (slots_[slot].state != State::kFinished) return false;
-  slots_[slot].holders.push_back(holder);
+  slots_[slot].holders.push_back(member);
   return true;
 }
 
 bool SlotPool::Release(std::uint32_t slot, std::uint32_t generation,
-                       MemberId holder) {
+                       MemberId member) {
   if (slot >= slots_.size()) return false;
   if (slots_[slot].generation != generation) return false;
-  return EndLease(slots_[slot], holder);
+  return EndLease(slots_[slot], member);
 }
 
-void SlotPool::ReleaseAll(MemberId holder) {
-  for (Slot& slot : slots_) std::erase(slot.holders, holder);
+void SlotPool::ReleaseAll(MemberId member) {
+  for (Slot& slot : slots_) std::erase(slot.holders, member);
 }
 
-bool SlotPool::EndLease(Slot& slot, MemberId holder) {
+bool SlotPool::EndLease(Slot& slot, MemberId member) {
   const auto lease =
-      std::find(slot.holders.begin(), slot.holders.end(), holder);
+      std::find(slot.holders.begin(), slot.holders.end(), member);
   if (lease == slot.holders.end()) return false;
   slot.holders.erase(lease);
   return true;
 }
 
-std::uint32_t SlotPool::Leases(MemberId holder) const {
+std::uint32_t SlotPool::Leases(MemberId member) const {
   std::uint32_t leases = 0;
   for (const Slot& slot : slots_) {
     leases += static_cast<std::uint32_t>(
-        std::count(slot.holders.begin(), slot.holders.end(), holder));
+        std::count(slot.holders.begin(), slot.holders.end(), member));
   }
   return leases;
 }

@@ -66,18 +66,18 @@ class SlotPool {
   void Free(std::uint32_t slot);
 
   // Adds a lease on a slot. Returns false if it is not finished.
-  bool Lease(std::uint32_t slot, MemberId holder);
+  bool Lease(std::uint32_t slot, MemberId member);
   // Whether any member has leased the slot.
   bool IsLeased(std::uint32_t slot) const {
     return !slots_[slot].holders.empty();
   }
-  // Ends one lease. Returns false if `holder` has none on this generation of
+  // Ends one lease. Returns false if `member` has none on this generation of
   // this slot. Any numbers may be passed.
-  bool Release(std::uint32_t slot, std::uint32_t generation, MemberId holder);
+  bool Release(std::uint32_t slot, std::uint32_t generation, MemberId member);
   // Ends all leases of a member.
-  void ReleaseAll(MemberId holder);
+  void ReleaseAll(MemberId member);
   // The number of the member's leases.
-  std::uint32_t Leases(MemberId holder) const;
+  std::uint32_t Leases(MemberId member) const;
 
  private:
   enum class State { kFree, kFilling, kFinished };
@@ -88,7 +88,7 @@ class SlotPool {
     std::vector<MemberId> holders;
   };
 
-  static bool EndLease(Slot& slot, MemberId holder);
+  static bool EndLease(Slot& slot, MemberId member);
 
   std::vector<Slot> slots_;
   std::uint64_t slot_bytes_;

@@ -22,7 +22,7 @@ using google::protobuf::io::CodedInputStream;
 // More than the largest dataset of parts takes, with all fields of each, and a
 // long pipeline.
 constexpr int kMaxMessages = 20'000;
-constexpr int kDeepest = 100;  // the parser's limit
+constexpr int kMaxDepth = 100;  // the parser's limit
 // Bytes that a number takes in a growing array.
 constexpr std::uint64_t kNumberBytes = 3 * sizeof(std::uint64_t);
 // Bytes that a string and the pointer to it take in one.
@@ -48,9 +48,9 @@ class Walk {
 
   // Walks through the fields up to the stream's current limit.
   absl::Status Fields(const Descriptor* type, int depth) {
-    if (depth > kDeepest) {
+    if (depth > kMaxDepth) {
       return absl::InvalidArgumentError(
-          absl::StrCat("is nested more than ", kDeepest, " deep"));
+          absl::StrCat("is nested more than ", kMaxDepth, " deep"));
     }
     if (++messages_ > kMaxMessages) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -58,7 +58,7 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << " times the disk failed\n\n";
 }
 
-void PrintForms(const proto::CacheStatus& status) {
+void PrintVariants(const proto::CacheStatus& status) {
   const proto::DecodedStatus& decoded = status.decoded();
   const std::uint64_t hits = status.total().memory().reads();
   std::cout << "encoded   " << Reads(status.entries() - decoded.entries())
@@ -86,7 +86,7 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
             << "not kept  " << Reads(status.bypassed().reads()) << " reads, "
             << Size(status.bypassed().bytes()) << "; "
             << Reads(status.failures()) << " failed\n";
-  PrintForms(status);
+  PrintVariants(status);
   if (status.has_disk()) PrintDisk(status.disk());
   TextTable table({{"JOB"},
                    {"READS", true, 2},

@@ -47,24 +47,26 @@ void Describe(CLI::App* app, CommandLine* line) {
   app->footer(
       "Exit code: 0 done, 1 failed or (doctor) something is wrong, 2 bad "
       "command line, 3 no daemon.");
-  AddVerb(app, "status", "How the daemon is", &RunStatus, line);
-  AddVerb(app, "jobs", "Every job and its loaders", &RunJobs, line);
-  AddVerb(app, "queues", "Where each loader's batches are", &RunQueues, line);
-  AddVerb(app, "cache", "What is kept of what was read, and what that saved",
+  AddVerb(app, "status", "Show the state of the daemon", &RunStatus, line);
+  AddVerb(app, "jobs", "List every job and its loaders", &RunJobs, line);
+  AddVerb(app, "queues", "Show where each loader's batches are", &RunQueues,
+          line);
+  AddVerb(app, "cache", "Show what the cache holds, and what that saved",
           &RunCache, line);
-  AddVerb(app, "top", "What each job gets, live; q quits", &RunTop, line);
-  AddVerb(app, "peek", "A picture of the batch that a job sees", &RunPeek,
+  AddVerb(app, "top", "Show live what each job gets; q quits", &RunTop, line);
+  AddVerb(app, "peek", "Write a picture of the batch that a job sees", &RunPeek,
           line);
   AddVerb(app, "set", "Change a job while it runs", &RunSet, line);
-  AddVerb(app, "doctor", "What is wrong, in plain sentences", &RunDoctor, line);
-  AddVerb(app, "version", "The versions of forebayctl and the daemon",
+  AddVerb(app, "doctor", "Say what is wrong, in plain sentences", &RunDoctor,
+          line);
+  AddVerb(app, "version", "Show the versions of forebayctl and the daemon",
           &RunVersion, line);
 
   CLI::App* top = app->get_subcommand("top");
   top->add_option("--interval", options.interval_seconds,
                   "Seconds between two samples, 0.1 to 3600. Default 1")
       ->check(CLI::Range(0.1, 3600.0));
-  top->add_flag("--once", options.once, "Print one sample and leave");
+  top->add_flag("--once", options.once, "Print one sample and exit");
   CLI::App* set = app->get_subcommand("set");
   set->add_option("JOB", options.job, "The job's name or key")->required();
   CLI::Option_group* changes = set->add_option_group("Changes");
@@ -79,8 +81,8 @@ void Describe(CLI::App* app, CommandLine* line) {
       [&options](const std::string& text) {
         options.max_read = Parsed("--max-read", ParseReadCap(text));
       },
-      "The most that it may read of each source even where nobody else wants "
-      "any, such as 200MB/s; none: no cap");
+      "The most that it may read of each source, even where no other job "
+      "reads, such as 200MB/s; none: no cap");
   changes->add_option_function<std::string>(
       "--max-cpu",
       [&options](const std::string& text) {
