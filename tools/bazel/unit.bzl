@@ -5,13 +5,15 @@ def unit(name, deps = [], visibility = None, **options):
 
     Args:
       name: the library.
-      deps: as usual.
+      deps: as usual; in the server, //server/base and Abseil come with it.
       visibility: who may use it besides its own package and all tests; by default, whom the package says.
       **options: further arguments of cc_library.
     """
     files = native.glob([name + ".h"])
     if not files:
         fail("//%s has no %s.h" % (native.package_name(), name))
+    if native.package_name().startswith("server/"):
+        deps = deps + ["//server/base", "//tools/bazel:absl"]
     native.cc_library(
         name = name,
         srcs = native.glob([name + ".cc"]),
