@@ -7,13 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
+
+namespace forebay::proto {
+class DatasetSpec;
+}  // namespace forebay::proto
 
 namespace forebay::dataset {
 

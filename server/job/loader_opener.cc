@@ -22,6 +22,12 @@ constexpr std::size_t kMaxWarnings = 16;
 
 using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
 
+stream::BatchOptions BatchOptionsOf(const proto::BatchSpec& spec) {
+  return {.size = spec.batch_size(),
+          .drop_last = spec.drop_last(),
+          .substitute = spec.on_error() == proto::BatchSpec::SUBSTITUTE};
+}
+
 // Returns `pipeline`, which `spec` was compiled to, or null if the dataset has
 // no image and the spec no ops.
 absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
@@ -105,7 +111,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                                  .sampler = sampler,
                                  .pipeline = std::move(pipeline),
                                  .fields = std::move(fields),
-                                 .batch = spec.batch(),
+                                 .batch = BatchOptionsOf(spec.batch()),
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
   if (sampler.is_coordinated())

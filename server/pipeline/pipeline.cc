@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/pipeline/prefix.h"

@@ -8,9 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 #include "server/pipeline/workspace.h"
+
+namespace forebay::proto {
+class PipelineSpec;
+}  // namespace forebay::proto
 
 namespace forebay::pipeline {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
 #include "server/base/status.h"
 
 namespace forebay::sampler {
@@ -11,21 +12,23 @@ namespace {
 
 constexpr std::uint32_t kMaxWorldSize = std::uint32_t{1} << 20;
 
-absl::Status CheckOrder(const proto::SamplerSpec& spec) {
+absl::StatusOr<Order> OrderOf(const proto::SamplerSpec& spec) {
   switch (spec.order()) {
     case proto::SamplerSpec::ORDER_UNSPECIFIED:
     case proto::SamplerSpec::SEQUENTIAL:
+      return Order::kSequential;
     case proto::SamplerSpec::SHUFFLE:
+      return Order::kShuffle;
     case proto::SamplerSpec::LISTED:
-      return absl::OkStatus();
+      return Order::kListed;
     case proto::SamplerSpec::COORDINATED:
-      if (spec.world_size() <= 1) return absl::OkStatus();
+      if (spec.world_size() <= 1) return Order::kCoordinated;
       return absl::InvalidArgumentError(absl::StrCat(
           "sampler: a coordinated order is one host's and has no ranks, but "
           "world_size is ",
           spec.world_size()));
     case proto::SamplerSpec::BLOCK_SHUFFLE:
-      if (spec.block_samples() > 0) return absl::OkStatus();
+      if (spec.block_samples() > 0) return Order::kBlockShuffle;
       return absl::InvalidArgumentError("sampler: blocks have no samples");
     default:
       return absl::InvalidArgumentError(absl::StrCat(
@@ -127,7 +130,7 @@ std::optional<Block> EpochOrder::DueAt(std::uint64_t position) const {
 
 absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                                         std::uint64_t dataset_size) {
-  FOREBAY_RETURN_IF_ERROR(CheckOrder(spec));
+  FOREBAY_ASSIGN_OR_RETURN(const Order order, OrderOf(spec));
   FOREBAY_ASSIGN_OR_RETURN(const Pad pad, PadOf(spec.pad()));
   const std::uint32_t world_size =
       std::max<std::uint32_t>(spec.world_size(), 1);
@@ -148,7 +151,7 @@ absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
         "sampler: ", dataset_size, " samples are more than ", kMaxSize));
   }
   return Sampler(Partition(dataset_size, spec.rank(), world_size, pad),
-                 dataset_size, spec.order(), spec.block_samples(), spec.seed());
+                 dataset_size, order, spec.block_samples(), spec.seed());
 }
 
 absl::Status Sampler::CheckEpoch(std::uint64_t epoch) {
@@ -173,9 +176,9 @@ EpochOrder Sampler::Epoch(std::uint64_t epoch,
     order = EpochOrder::Unlisted();
   } else if (draws_ != nullptr) {
     order = draws_;
-  } else if (order_ == proto::SamplerSpec::SHUFFLE) {
+  } else if (order_ == Order::kShuffle) {
     order.emplace<Permutation>(dataset_size_, seed_, epoch);
-  } else if (order_ == proto::SamplerSpec::BLOCK_SHUFFLE) {
+  } else if (order_ == Order::kBlockShuffle) {
     order.emplace<BlockOrder>(dataset_size_, block_, seed_, epoch);
   }
   return EpochOrder(epoch, partition_, std::move(order));

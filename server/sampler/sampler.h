@@ -9,12 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
 #include "server/base/index_list.h"
 #include "server/sampler/block_order.h"
 #include "server/sampler/draws.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
+
+namespace forebay::proto {
+class SamplerSpec;
+}  // namespace forebay::proto
 
 namespace forebay::sampler {
 
@@ -75,7 +78,16 @@ class EpochOrder {
   Order order_;
 };
 
-// Gives the order of each epoch for one rank. If the order is LISTED, the
+// The orders of proto::SamplerSpec, which says what they are.
+enum class Order {
+  kSequential,
+  kShuffle,
+  kBlockShuffle,
+  kListed,
+  kCoordinated
+};
+
+// Gives the order of each epoch for one rank. If the order is kListed, the
 // caller that starts an epoch brings a list of this rank's samples. Immutable
 // value, thread-safe, never blocks.
 class Sampler {
@@ -92,12 +104,10 @@ class Sampler {
   std::uint64_t samples_per_epoch() const {
     return is_listed() ? 0 : partition_.count();
   }
-  bool is_listed() const { return order_ == proto::SamplerSpec::LISTED; }
+  bool is_listed() const { return order_ == Order::kListed; }
   // Whether samples are drawn when they are asked for. Then a sampler `With`
   // draws must be used.
-  bool is_coordinated() const {
-    return order_ == proto::SamplerSpec::COORDINATED;
-  }
+  bool is_coordinated() const { return order_ == Order::kCoordinated; }
   Sampler With(std::shared_ptr<Draws> draws) const {
     Sampler copy = *this;
     copy.draws_ = std::move(draws);
@@ -110,8 +120,8 @@ class Sampler {
   // way round.
   absl::Status CheckList(const base::IndexList* list) const;
   // Returns the order of an epoch; `epoch` is at most kEpochs. If the order is
-  // LISTED, `list` has the epoch's samples, numbers below dataset_size(), or is
-  // null for an epoch without samples.
+  // kListed, `list` has the epoch's samples, numbers below dataset_size(), or
+  // is null for an epoch without samples.
   EpochOrder Epoch(std::uint64_t epoch,
                    std::shared_ptr<const base::IndexList> list = nullptr) const;
   // Returns the order of the next epoch, as far as it is known.
@@ -123,9 +133,8 @@ class Sampler {
                                           std::uint64_t sample) const;
 
  private:
-  Sampler(const Partition& partition, std::uint64_t dataset_size,
-          proto::SamplerSpec::Order order, std::uint64_t block,
-          std::uint64_t seed)
+  Sampler(const Partition& partition, std::uint64_t dataset_size, Order order,
+          std::uint64_t block, std::uint64_t seed)
       : partition_(partition),
         dataset_size_(dataset_size),
         order_(order),
@@ -134,7 +143,7 @@ class Sampler {
 
   Partition partition_;
   std::uint64_t dataset_size_;
-  proto::SamplerSpec::Order order_;
+  Order order_;
   std::uint64_t block_;
   std::uint64_t seed_;
   std::shared_ptr<Draws> draws_;  // null if nothing is drawn

@@ -36,6 +36,13 @@ struct PendingSample {
   bool capped = false;          // caps may hold up its read
 };
 
+// The choices of a loader that decide how samples make batches.
+struct BatchOptions {
+  std::uint32_t size = 0;   // samples; at least 1
+  bool drop_last = false;   // leaves out a last, smaller batch
+  bool substitute = false;  // replaces a corrupt sample by another
+};
+
 // Identifies a batch of a stream: batches of one key have the same bytes.
 struct BatchKey {
   std::uint64_t epoch = 0;

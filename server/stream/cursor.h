@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "proto/job.pb.h"
 #include "server/stream/batch.h"
 #include "server/stream/epoch_pair.h"
 
@@ -15,8 +14,8 @@ namespace forebay::stream {
 // Not thread-safe: the stream guards it. Never blocks; no errors.
 class Cursor {
  public:
-  explicit Cursor(const proto::BatchSpec& batch)
-      : batch_size_(batch.batch_size()), drop_last_(batch.drop_last()) {}
+  explicit Cursor(const BatchOptions& batch)
+      : batch_size_(batch.size), drop_last_(batch.drop_last) {}
 
   void Start(std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample);

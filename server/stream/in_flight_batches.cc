@@ -22,10 +22,10 @@ std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
 
 }  // namespace
 
-InFlightBatches::InFlightBatches(const proto::BatchSpec& batch,
-                                 std::uint64_t seed, std::uint64_t dataset_size)
+InFlightBatches::InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
+                                 std::uint64_t dataset_size)
     : batch_(batch), seed_(seed), dataset_size_(dataset_size) {
-  FOREBAY_CHECK(batch.batch_size() > 0);
+  FOREBAY_CHECK(batch.size > 0);
 }
 
 Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
@@ -110,8 +110,7 @@ void InFlightBatches::PutBack(PendingSample* pending) {
 
 bool InFlightBatches::Substitute(PendingSample& pending,
                                  const absl::Status& status) {
-  if (batch_.on_error() != proto::BatchSpec::SUBSTITUTE ||
-      pending.batch->abandoned) {
+  if (!batch_.substitute || pending.batch->abandoned) {
     return false;
   }
   // Only what the bytes themselves are to blame for: corrupt ones, and images

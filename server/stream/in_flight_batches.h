@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/job.pb.h"
 #include "server/arena/slot_pool.h"
 #include "server/stream/batch.h"
 
@@ -28,7 +27,7 @@ namespace forebay::stream {
 // errors.
 class InFlightBatches {
  public:
-  InFlightBatches(const proto::BatchSpec& batch, std::uint64_t seed,
+  InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
                   std::uint64_t dataset_size);
 
   // Begins the batch of `key`, which has so many samples (at least one), in a
@@ -76,7 +75,7 @@ class InFlightBatches {
  private:
   void Abandon(std::unique_ptr<Batch> batch, arena::SlotPool& pool);
 
-  const proto::BatchSpec batch_;
+  const BatchOptions batch_;
   const std::uint64_t seed_;
   const std::uint64_t dataset_size_;
 

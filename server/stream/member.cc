@@ -9,7 +9,7 @@
 namespace forebay::stream {
 
 Member::Member(arena::MemberId holder, arena::Channel* channel,
-               const Terms& terms, const proto::BatchSpec& batch,
+               const Terms& terms, const BatchOptions& batch,
                const NextUseDeps& next_use_deps)
     : holder_(holder),
       channel_(channel),

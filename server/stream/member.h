@@ -44,7 +44,7 @@ class Member {
   };
 
   Member(arena::MemberId holder, arena::Channel* channel, const Terms& terms,
-         const proto::BatchSpec& batch, const NextUseDeps& next_use_deps);
+         const BatchOptions& batch, const NextUseDeps& next_use_deps);
 
   arena::MemberId holder() const { return holder_; }
   arena::Channel* channel() const { return channel_; }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "proto/job.pb.h"
 #include "server/arena/channel.h"
 #include "server/arena/slot_pool.h"
 #include "server/schedule/flow.h"
@@ -20,8 +19,7 @@ namespace forebay::stream {
 // belong to the members and outlive their part. Never blocks; no errors.
 class MemberSet {
  public:
-  MemberSet(const proto::BatchSpec& batch,
-            const Member::NextUseDeps& next_use_deps)
+  MemberSet(const BatchOptions& batch, const Member::NextUseDeps& next_use_deps)
       : batch_(batch), next_use_deps_(next_use_deps) {}
 
   // Members count from 1: 0 is free for the stream's own leases.
@@ -74,7 +72,7 @@ class MemberSet {
   template <typename Is>
   std::vector<schedule::Flow> FlowsOf(const Is& is) const;
 
-  const proto::BatchSpec batch_;
+  const BatchOptions batch_;
   const Member::NextUseDeps next_use_deps_;
   std::vector<std::unique_ptr<Member>> members_;
   arena::MemberId last_ = 0;

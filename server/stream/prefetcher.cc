@@ -14,7 +14,7 @@ std::uint64_t MostBytes(const StreamSpec& spec, std::uint64_t least) {
   const std::uint64_t sample =
       storage::HeldBytes(spec.dataset->largest_sample());
   const std::uint64_t samples =
-      std::uint64_t{proto::kMaxSlots} * spec.batch.batch_size();
+      std::uint64_t{proto::kMaxSlots} * spec.batch.size;
   constexpr auto kLimit = std::numeric_limits<std::int64_t>::max();
   if (samples > 0 && sample > kLimit / samples) return kLimit;
   return std::max(least, sample * samples);

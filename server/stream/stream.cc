@@ -28,9 +28,8 @@ constexpr std::uint32_t kMaxDescriptors = 250;
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
-  FOREBAY_RETURN_IF_ERROR(
-      BatchLayout::CheckSize(spec.fields, spec.batch.batch_size()));
-  const BatchLayout layout(spec.fields, spec.batch.batch_size());
+  FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size));
+  const BatchLayout layout(spec.fields, spec.batch.size);
   FOREBAY_ASSIGN_OR_RETURN(auto read_window,
                            ReserveReadWindow(deps.budget, *spec.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
@@ -65,8 +64,8 @@ std::uint64_t Stream::samples_per_epoch() const {
 
 std::uint64_t Stream::batches_per_epoch() const {
   const std::uint64_t samples = samples_per_epoch();
-  const std::uint64_t size = spec_.batch.batch_size();
-  return spec_.batch.drop_last() ? samples / size : (samples + size - 1) / size;
+  const std::uint64_t size = spec_.batch.size;
+  return spec_.batch.drop_last ? samples / size : (samples + size - 1) / size;
 }
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,

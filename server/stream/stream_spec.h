@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/next_use_registry.h"
@@ -19,6 +18,7 @@
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/batch.h"
 #include "server/stream/coordinator.h"
 #include "server/stream/field_type.h"
 
@@ -31,7 +31,7 @@ struct StreamSpec {
   sampler::Sampler sampler;
   std::shared_ptr<const pipeline::Pipeline> pipeline;  // null without an image
   std::vector<FieldType> fields;                       // the dataset's
-  proto::BatchSpec batch;                              // validated
+  BatchOptions batch;
   std::uint64_t seed = 0;
   // The loader's membership in a coordinated order, which its sampler draws
   // from. Null in other orders.

@@ -9,13 +9,16 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/dataset_inputs.h"
 #include "server/dataset/dataset.h"
 #include "server/storage/byte_source.h"
+
+namespace forebay::proto {
+class DatasetSpec;
+}  // namespace forebay::proto
 
 namespace forebay::dataset::composed {
 

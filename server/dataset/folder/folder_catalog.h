@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_index.h"
@@ -16,6 +15,10 @@
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
+
+namespace forebay::proto {
+class DatasetSpec;
+}  // namespace forebay::proto
 
 namespace forebay::dataset::folder {
 

@@ -8,10 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/job.pb.h"
 #include "server/base/sealed_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/memory/record_layout.h"
+
+namespace forebay::proto {
+class DatasetSpec;
+}  // namespace forebay::proto
 
 namespace forebay::dataset::memory {
 

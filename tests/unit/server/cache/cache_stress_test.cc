@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/cache/cache.h"
 #include "server/cache/extent.h"
 #include "server/cache/next_use_registry.h"

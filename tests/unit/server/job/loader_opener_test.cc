@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/dataset/catalog.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/base/sealed_numbers.h"

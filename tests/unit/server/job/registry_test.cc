@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/dataset/catalog.h"
 #include "server/schedule/job_shares.h"
 #include "tests/unit/server/base/ample_budget.h"

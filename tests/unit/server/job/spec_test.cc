@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "proto/job.pb.h"
+
 namespace forebay::job {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::job {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/program.h"
 #include "tests/unit/server/pipeline/spec.h"

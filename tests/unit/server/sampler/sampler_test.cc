@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "proto/job.pb.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::sampler {

@@ -123,7 +123,6 @@ TEST(BatchPolicyTest, WhileAllHangsATrainerThatWaitsGetsTheSlot) {
 class SharingTest : public ::testing::Test {
  protected:
   SharingTest() {
-    batch_.set_batch_size(10);
     proto::SamplerSpec spec;
     spec.set_order(proto::SamplerSpec::SEQUENTIAL);
     epochs_ = EpochPair::Of(*sampler::Sampler::Create(spec, kEpoch), 0);
@@ -139,7 +138,7 @@ class SharingTest : public ::testing::Test {
     return view;
   }
 
-  proto::BatchSpec batch_;
+  const BatchOptions batch_ = {.size = 10};
   std::shared_ptr<const EpochPair> epochs_;
   std::deque<Cursor> cursors_;
 };

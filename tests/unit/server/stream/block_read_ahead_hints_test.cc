@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/arena/channel.h"
 #include "server/sampler/sampler.h"
 #include "server/stream/in_flight_batches.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"

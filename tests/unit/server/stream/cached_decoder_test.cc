@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/pipeline/pipeline.h"
 #include "server/stream/coordinator.h"
 #include "tests/unit/server/base/ample_budget.h"

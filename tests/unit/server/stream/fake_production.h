@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
 #include "server/stream/field_type.h"
 #include "server/stream/stream_spec.h"
 
@@ -312,7 +313,10 @@ inline StreamSpec FakeStreamSpec(
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
           .pipeline = pipeline,
           .fields = *TypesOf(*dataset, &pipeline->output(), {}),
-          .batch = spec.batch(),
+          .batch = {.size = spec.batch().batch_size(),
+                    .drop_last = spec.batch().drop_last(),
+                    .substitute = spec.batch().on_error() ==
+                                  proto::BatchSpec::SUBSTITUTE},
           .seed = spec.sampler().seed(),
           .order_member = nullptr};
 }

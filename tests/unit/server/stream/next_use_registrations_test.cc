@@ -1,3 +1,4 @@
+#include "proto/job.pb.h"
 #include "server/stream/next_use_registrations.h"
 
 #include <gtest/gtest.h>

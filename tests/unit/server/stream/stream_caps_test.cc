@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/stream/coordinator.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/base/sealed_numbers.h"

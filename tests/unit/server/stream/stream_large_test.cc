@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "proto/raw_image.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/stream/fake_client.h"

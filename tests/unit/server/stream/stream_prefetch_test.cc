@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 
+#include "proto/job.pb.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"

@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -162,7 +163,7 @@ class Schedule {
       EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch);
       EXPECT_TRUE(trainer.running);
       const std::uint64_t left = spec_.dataset->size() - trainer.position;
-      EXPECT_TRUE(left == 0 || (spec_.batch.drop_last() && left < kBatch))
+      EXPECT_TRUE(left == 0 || (spec_.batch.drop_last && left < kBatch))
           << left;
       trainer.running = false;
       return true;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
