@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/device.h"
+#include "server/storage/source_state.h"
 
 namespace forebay::admin {
 
@@ -48,6 +50,8 @@ struct DaemonInfo {
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
   LocalReadsInfo local_reads;
+  // By name: see admin.proto.
+  std::vector<std::pair<std::string, storage::SourceState>> sources;
   std::string bucket_credentials;  // whose they are; empty: no bucket opened
   std::vector<RemoteRequestsInfo> remote_requests;  // one a job
   std::vector<std::string> warnings;                // one sentence each

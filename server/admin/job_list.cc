@@ -184,6 +184,14 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_read_cpu_nanos(info.read_cpu_nanos);
   Fill(info.gpus, status.mutable_gpus());
   Fill(info.local_reads, status.mutable_local_reads());
+  for (const auto& [name, state] : info.sources) {
+    proto::Source& source = *status.add_sources();
+    source.set_name(name);
+    source.set_concurrency(static_cast<std::uint32_t>(state.concurrency));
+    source.set_in_flight(state.in_flight);
+    source.set_waiting(state.waiting);
+    source.set_request_cost(static_cast<std::uint64_t>(state.request_cost));
+  }
   status.set_bucket_credentials(ValidUtf8(info.bucket_credentials));
   for (const RemoteRequestsInfo& of : info.remote_requests)
     Add(of, status.mutable_remote_requests());

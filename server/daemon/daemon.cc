@@ -293,6 +293,8 @@ admin::DaemonInfo Daemon::Info() const {
   info.local_reads = {.io_uring = local_reads_.io_uring(),
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};
+  info.sources = remote_reads_.States();
+  info.sources.emplace(info.sources.begin(), "files", local_reads_.state());
   info.bucket_credentials = remote_reads_.credentials();
   for (const storage::http::JobRequests& of : remote_reads_.requests())
     info.remote_requests.push_back(ToInfo(of));

@@ -33,6 +33,7 @@ class LocalReads {
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }
+  storage::SourceState state() const { return scheduled_->State(); }
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;
 

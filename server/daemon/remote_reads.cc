@@ -173,6 +173,21 @@ std::vector<http::JobRequests> RemoteReads::requests() const {
   return client_->ledger().Snapshot();
 }
 
+std::vector<std::pair<std::string, storage::SourceState>> RemoteReads::States()
+    const {
+  http::RangedSource* buckets = nullptr;
+  http::RangedSource* web = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    if (!buckets_.empty()) buckets = buckets_.back()->source.get();
+    web = http_source_.get();
+  }
+  std::vector<std::pair<std::string, storage::SourceState>> states;
+  if (buckets != nullptr) states.emplace_back("buckets", buckets->State());
+  if (web != nullptr) states.emplace_back("web", web->State());
+  return states;
+}
+
 std::string RemoteReads::credentials() const {
   base::MutexLock lock(&mutex_);
   return buckets_.empty() ? "" : buckets_.back()->credentials_name;

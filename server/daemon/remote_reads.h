@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -72,6 +73,8 @@ class RemoteReads final : public storage::RootOpener,
 
   // The requests made so far, by job.
   std::vector<storage::http::JobRequests> requests() const;
+  // The sources that are open, by name.
+  std::vector<std::pair<std::string, storage::SourceState>> States() const;
   // The credentials that buckets are read with, for people; "": none was opened
   // yet.
   std::string credentials() const;

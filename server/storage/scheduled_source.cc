@@ -98,9 +98,10 @@ void ScheduledSource::Forget(std::uint64_t job) {
   Dispatch();
 }
 
-std::int64_t ScheduledSource::request_cost() const {
+SourceState ScheduledSource::State() const {
   base::MutexLock lock(&mutex_);
-  return request_cost_.bytes();
+  return {options_.reads_at_once, queue_.in_flight(), queue_.size(),
+          request_cost_.bytes()};
 }
 
 void ScheduledSource::Dispatch() {

@@ -18,6 +18,7 @@
 #include "server/schedule/request_cost.h"
 #include "server/schedule/shared_queue.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/source_state.h"
 
 namespace forebay::storage {
 
@@ -52,8 +53,7 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  // Returns the cost of a request beside its bytes, in bytes.
-  std::int64_t request_cost() const;
+  SourceState State() const;
 
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;

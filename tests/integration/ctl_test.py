@@ -75,6 +75,10 @@ class CtlTest(unittest.TestCase):
         self.assertEqual(status["jobs"], 0)
         self.assertGreater(int(status["memory_limit"]), 0)
         self.assertGreater(status["workers"], 0)
+        files, = status["sources"]  # neither a bucket nor a web server is open
+        self.assertEqual(files["name"], "files")
+        self.assertEqual(files["concurrency"], 64)
+        self.assertEqual(files["in_flight"], "0")
         for verb in ("jobs", "queues"):
             self.assertEqual(self.json(verb)["jobs"], [])
             self.assertEqual(self.ctl(verb).stdout, "no jobs\n")

@@ -39,6 +39,14 @@ std::string Describe(const proto::RemoteRequests& requests) {
                       count(requests.hedges()), " made twice");
 }
 
+std::string Describe(const proto::Source& source) {
+  return absl::StrCat(
+      source.in_flight(), " reads in flight of at most ", source.concurrency(),
+      ", ", Count(static_cast<double>(source.waiting())),
+      " wait; each counts as ",
+      Bytes(static_cast<double>(source.request_cost())), " besides its bytes");
+}
+
 void Print(const proto::DaemonStatus& status) {
   AddLine("forebayd", absl::StrCat(status.version(), ", process ", status.pid(),
                                    ", uid ", status.uid(), ", up ",
@@ -63,6 +71,8 @@ void Print(const proto::DaemonStatus& status) {
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));
+  for (const proto::Source& source : status.sources())
+    AddLine(source.name(), Describe(source));
   if (status.has_remote_requests())
     AddLine("network", Describe(status.remote_requests()));
   AddLine("GPUs", DescribeGpus(status.gpus()));

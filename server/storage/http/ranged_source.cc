@@ -135,11 +135,11 @@ void RangedSource::Forget(std::uint64_t job) {
   });
 }
 
-RangedSourceState RangedSource::State() {
-  std::promise<RangedSourceState> state;
+SourceState RangedSource::State() {
+  std::promise<SourceState> state;
   client_->engine().Post([this, &state] {
-    state.set_value(
-        {tuner_.limit(), queue_.in_flight(), queue_.size(), meter_.cost()});
+    state.set_value({static_cast<std::size_t>(tuner_.limit()),
+                     queue_.in_flight(), queue_.size(), meter_.cost()});
   });
   return state.get_future().get();
 }

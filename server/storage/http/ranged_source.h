@@ -20,6 +20,7 @@
 #include "server/storage/http/message.h"
 #include "server/storage/http/protocol.h"
 #include "server/storage/http/request_meter.h"
+#include "server/storage/source_state.h"
 
 namespace forebay::storage::http {
 
@@ -31,15 +32,6 @@ struct RangedSourceOptions {
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
   Timeouts timeouts = {};
   HedgeOptions hedge = {};
-};
-
-// The current state of a source.
-struct RangedSourceState {
-  int concurrency = 0;        // the requests at once that it found to be best
-  std::size_t in_flight = 0;  // requests that are in flight or repeated
-  std::size_t waiting = 0;    // for their turn
-  // The cost of a request beside its bytes, in bytes.
-  std::int64_t request_cost = 0;
 };
 
 // Reads objects over HTTP by the requests of a Protocol, as many at once as get
@@ -67,8 +59,9 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  // Waits for the engine's thread: not to be called on it.
-  RangedSourceState State();
+  // Its concurrency is the one found to be best. Waits for the engine's thread:
+  // not to be called on it.
+  SourceState State();
 
  private:
   // A read in flight, in one part or several.

@@ -211,7 +211,7 @@ int Measure(const std::string& directory, double rate, double seconds) {
       "\"wait_alone_s\": %.9f, \"wait_beside_s\": %.9f, "
       "\"request_cost_bytes\": %lld}\n",
       all[0], all[1], all[2], two[0], two[1], step, alone, beside,
-      static_cast<long long>(disk.source().request_cost()));
+      static_cast<long long>(disk.source().State().request_cost));
   return 0;
 }
 

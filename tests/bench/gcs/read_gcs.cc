@@ -134,7 +134,7 @@ int Measure(const std::string& endpoint, const std::string& uri, double warm,
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - begin;
   const double cpu_took = CpuSeconds() - cpu;
-  const int concurrency = source.State().concurrency;
+  const auto concurrency = static_cast<int>(source.State().concurrency);
   load.End();
   const auto gets = client.ledger().Of(kJob).gets;
   std::printf(

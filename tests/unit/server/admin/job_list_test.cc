@@ -69,6 +69,19 @@ TEST(JobListTest, RemoteRequestsAreCountedByJob) {
   EXPECT_EQ(all.bytes(), 130);
 }
 
+TEST(JobListTest, SourcesTellTheirState) {
+  DaemonInfo info;
+  info.sources = {{"files", {64, 3, 12, 100'000}}, {"web", {}}};
+  const proto::DaemonStatus status = ToProto(info, {});
+  ASSERT_EQ(status.sources_size(), 2);
+  EXPECT_EQ(status.sources(0).name(), "files");
+  EXPECT_EQ(status.sources(0).concurrency(), 64);
+  EXPECT_EQ(status.sources(0).in_flight(), 3);
+  EXPECT_EQ(status.sources(0).waiting(), 12);
+  EXPECT_EQ(status.sources(0).request_cost(), 100'000);
+  EXPECT_EQ(status.sources(1).name(), "web");
+}
+
 TEST(JobListTest, NoCapIsZeroBothWays) {
   job::JobSnapshot capped = ResnetJob();
   capped.max_read = 200e6;

@@ -303,7 +303,7 @@ TEST_F(ScheduledSourceTest, MeasuresWhatRequestsCost) {
     read(std::min<std::size_t>(2, random() % (2 + i / 1000 % 4)));
     below.Answer();
   }
-  EXPECT_NEAR(static_cast<double>(source.request_cost()), 100e3, 10e3);
+  EXPECT_NEAR(static_cast<double>(source.State().request_cost), 100e3, 10e3);
   below.AnswerAll();
 }
 

@@ -197,7 +197,7 @@ TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
         done.count_down();
       };
     source_->Read(absl::MakeSpan(requests));
-    const RangedSourceState state = source_->State();
+    const SourceState state = source_->State();
     EXPECT_LE(state.in_flight, expected);
     EXPECT_EQ(state.in_flight + state.waiting, 60u);
     now.count_down();
