@@ -190,14 +190,4 @@ EpochOrder Sampler::After(const EpochOrder& order) const {
                     EpochOrder::Unlisted{order.samples()});
 }
 
-std::uint64_t Sampler::SampleAt(std::uint64_t epoch,
-                                std::uint64_t position) const {
-  return Epoch(epoch).SampleAt(position);
-}
-
-std::optional<std::uint64_t> Sampler::PositionOf(std::uint64_t epoch,
-                                                 std::uint64_t sample) const {
-  return Epoch(epoch).PositionOf(sample);
-}
-
 }  // namespace forebay::sampler

@@ -127,11 +127,6 @@ class Sampler {
   // Returns the order of the next epoch, as far as it is known.
   EpochOrder After(const EpochOrder& order) const;
 
-  // As EpochOrder's, in that epoch.
-  std::uint64_t SampleAt(std::uint64_t epoch, std::uint64_t position) const;
-  std::optional<std::uint64_t> PositionOf(std::uint64_t epoch,
-                                          std::uint64_t sample) const;
-
  private:
   Sampler(const Partition& partition, std::uint64_t dataset_size, Order order,
           std::uint64_t block, std::uint64_t seed)

@@ -40,8 +40,8 @@ TEST(SamplerTest, UnsetSpecIsSequentialAndAlone) {
   ASSERT_TRUE(sampler.ok()) << sampler.status();
   ASSERT_EQ(sampler->samples_per_epoch(), 5);
   for (std::uint64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(sampler->SampleAt(7, i), i);
-    EXPECT_EQ(sampler->PositionOf(7, i), i);
+    EXPECT_EQ(sampler->Epoch(7).SampleAt(i), i);
+    EXPECT_EQ(sampler->Epoch(7).PositionOf(i), i);
   }
 }
 
@@ -67,17 +67,17 @@ TEST(SamplerTest, RanksTogetherCover) {
       const EpochOrder epoch_order = sampler->Epoch(epoch);
       std::set<std::uint64_t> mine;
       for (std::uint64_t i = 0; i < sampler->samples_per_epoch(); ++i) {
-        const std::uint64_t sample = sampler->SampleAt(epoch, i);
+        const std::uint64_t sample = sampler->Epoch(epoch).SampleAt(i);
         ASSERT_LT(sample, size);
         EXPECT_EQ(epoch_order.SampleAt(i), sample);
         if (mine.insert(sample).second) {
-          EXPECT_EQ(sampler->PositionOf(epoch, sample), i);
+          EXPECT_EQ(sampler->Epoch(epoch).PositionOf(sample), i);
         }
         ++seen[sample];
         ++total;
       }
       for (std::uint64_t sample = 0; sample < size; ++sample) {
-        EXPECT_EQ(sampler->PositionOf(epoch, sample).has_value(),
+        EXPECT_EQ(sampler->Epoch(epoch).PositionOf(sample).has_value(),
                   mine.count(sample) == 1);
       }
     }

@@ -51,7 +51,7 @@ TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
     next_use.Advance(position, kPeriod, 0);
     std::vector<std::int64_t> expected(size, kNever);
     for (std::uint64_t at = 2 * length; at-- > position;) {
-      expected[sampler.SampleAt(epoch + at / length, at % length)] =
+      expected[sampler.Epoch(epoch + at / length).SampleAt(at % length)] =
           static_cast<std::int64_t>(at - position) * kPeriod;
     }
     EXPECT_EQ(AskAll(next_use, size, 0), expected);
@@ -109,7 +109,7 @@ TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
   EpochNextUse next_use(100);
   next_use.Start(EpochPair::Of(sampler, 0), 0, 0);
   next_use.Advance(10, kPeriod, 0);
-  const std::uint64_t sample = sampler.SampleAt(0, 50);
+  const std::uint64_t sample = sampler.Epoch(0).SampleAt(50);
   EXPECT_EQ(AskAll(next_use, 100, 0)[sample], 40 * kPeriod);
   EXPECT_EQ(AskAll(next_use, 100, 6 * kPeriod)[sample], 34 * kPeriod);
   EXPECT_EQ(AskAll(next_use, 100, 10 * kPeriod)[sample], 30 * kPeriod);
@@ -124,7 +124,8 @@ TEST(EpochNextUseTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
   next_use.Advance(0, INT64_MAX, 0);
   const std::vector<std::int64_t> nanos = AskAll(next_use, 100, 0);
   for (std::uint64_t i = 1; i < 100; ++i) {
-    EXPECT_LT(nanos[sampler.SampleAt(0, i - 1)], nanos[sampler.SampleAt(0, i)]);
+    EXPECT_LT(nanos[sampler.Epoch(0).SampleAt(i - 1)],
+              nanos[sampler.Epoch(0).SampleAt(i)]);
   }
 }
 

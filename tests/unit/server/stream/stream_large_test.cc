@@ -129,7 +129,7 @@ class StreamLargeTest : public testing::Test {
                                              std::uint64_t epoch) {
     std::vector<std::uint64_t> ids;
     for (std::uint64_t i = 0; i < stream_spec.sampler.samples_per_epoch(); ++i)
-      ids.push_back(stream_spec.sampler.SampleAt(epoch, i));
+      ids.push_back(stream_spec.sampler.Epoch(epoch).SampleAt(i));
     return ids;
   }
 

@@ -34,10 +34,10 @@ TEST(StreamNextUseTest, WhatWasAskedForIsWantedAfterAllElse) {
     ASSERT_TRUE(client.Start(3, 100).ok());
     const std::uint64_t asked = 100 + production.reads();
     const std::vector<std::int64_t> nanos = Ask(production, stream_spec);
-    EXPECT_EQ(nanos[stream_spec.sampler.SampleAt(3, asked)], 0);
-    const std::int64_t last = nanos[stream_spec.sampler.SampleAt(3, 999)];
+    EXPECT_EQ(nanos[stream_spec.sampler.Epoch(3).SampleAt(asked)], 0);
+    const std::int64_t last = nanos[stream_spec.sampler.Epoch(3).SampleAt(999)];
     for (std::uint64_t i = 0; i < asked; ++i) {
-      EXPECT_GT(nanos[stream_spec.sampler.SampleAt(3, i)], last);
+      EXPECT_GT(nanos[stream_spec.sampler.Epoch(3).SampleAt(i)], last);
     }
     client.Stop();
     EXPECT_EQ(Ask(production, stream_spec), never);
@@ -61,8 +61,8 @@ TEST(StreamNextUseTest, AfterAnEpochTheNextIsExpectedUntilTheSlotsAreGone) {
   }
   const std::vector<std::int64_t> nanos = Ask(production, stream_spec);
   for (std::uint64_t i = 1; i < 100; ++i) {
-    EXPECT_LT(nanos[stream_spec.sampler.SampleAt(1, i - 1)],
-              nanos[stream_spec.sampler.SampleAt(1, i)]);
+    EXPECT_LT(nanos[stream_spec.sampler.Epoch(1).SampleAt(i - 1)],
+              nanos[stream_spec.sampler.Epoch(1).SampleAt(i)]);
   }
   ASSERT_TRUE(stream->Reclaim(0));
   EXPECT_EQ(Ask(production, stream_spec),
@@ -78,7 +78,7 @@ TEST(StreamNextUseTest, ReadsSayWhichSampleTheyAreOf) {
   const storage::ReadRequest& request = production.first_read();
   EXPECT_EQ(request.sample.dataset,
             sample::DatasetNumber(*stream_spec.dataset));
-  EXPECT_EQ(request.sample.sample, stream_spec.sampler.SampleAt(0, 0));
+  EXPECT_EQ(request.sample.sample, stream_spec.sampler.Epoch(0).SampleAt(0));
   EXPECT_EQ(request.purpose.job, 7);
 }
 

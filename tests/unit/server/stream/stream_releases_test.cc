@@ -165,7 +165,7 @@ TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
 TEST_F(StreamReleasesTest, WhileReadsHangItMustBeTold) {
   Make(1);
   FakeClient client(stream_.get());
-  const std::uint64_t hangs = spec_->sampler.SampleAt(0, 19);
+  const std::uint64_t hangs = spec_->sampler.Epoch(0).SampleAt(19);
   production_->hangs.insert(std::to_string(hangs));
   ASSERT_TRUE(client.Start(0, 0).ok());
   production_->RunAll();

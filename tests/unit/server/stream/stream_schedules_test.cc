@@ -170,7 +170,8 @@ class Schedule {
     }
     EXPECT_EQ(entry->epoch, trainer.epoch);
     for (const std::uint64_t id : trainer.client->Read(*entry)) {
-      EXPECT_EQ(id, spec_.sampler.SampleAt(trainer.epoch, trainer.position));
+      EXPECT_EQ(id,
+                spec_.sampler.Epoch(trainer.epoch).SampleAt(trainer.position));
       ++trainer.position;
     }
     trainer.held.push_back(*entry);

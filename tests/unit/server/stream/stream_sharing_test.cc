@@ -39,7 +39,7 @@ class StreamSharingTest : public ::testing::Test {
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
       return false;
     for (const std::uint64_t id : client.Read(*entry))
-      EXPECT_EQ(id, spec_->sampler.SampleAt(epoch, (*next)++));
+      EXPECT_EQ(id, spec_->sampler.Epoch(epoch).SampleAt((*next)++));
     EXPECT_TRUE(client.Release(*entry).ok());
     return true;
   }
@@ -230,7 +230,8 @@ TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
   Join();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
-  production_.hangs.insert(std::to_string(spec_->sampler.SampleAt(0, 35)));
+  production_.hangs.insert(
+      std::to_string(spec_->sampler.Epoch(0).SampleAt(35)));
   ASSERT_TRUE(client(1).Start(0, 0).ok());
   std::uint64_t behind = 0;
   for (int i = 0; i < 10'000 && ahead < kSamples; ++i) {
@@ -295,7 +296,7 @@ TEST_F(StreamSharingTest, WhoDiesLeavesNothingBehind) {
 
 TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
   Make(SharingMode::kElastic, 2);
-  const std::uint64_t bad = spec_->sampler.SampleAt(0, 25);
+  const std::uint64_t bad = spec_->sampler.Epoch(0).SampleAt(25);
   production_.answers[std::to_string(bad)] = storage::ReadResult();
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(1).Start(0, 10).ok());

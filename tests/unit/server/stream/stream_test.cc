@@ -23,7 +23,7 @@ std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
                                     std::uint64_t first = 0) {
   std::vector<std::uint64_t> ids;
   for (auto i = first; i < stream_spec.sampler.samples_per_epoch(); ++i) {
-    ids.push_back(stream_spec.sampler.SampleAt(epoch, i));
+    ids.push_back(stream_spec.sampler.Epoch(epoch).SampleAt(i));
   }
   return ids;
 }
@@ -222,8 +222,8 @@ TEST(StreamTest, EndsTheEpochWithTheFirstErrorAfterTheBatchesBeforeIt) {
     const StreamSpec stream_spec = FakeStreamSpec(100, 10);
     const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient client(stream.get());
-    const std::uint64_t bad = stream_spec.sampler.SampleAt(0, 34);
-    const std::uint64_t worse = stream_spec.sampler.SampleAt(0, 37);
+    const std::uint64_t bad = stream_spec.sampler.Epoch(0).SampleAt(34);
+    const std::uint64_t worse = stream_spec.sampler.Epoch(0).SampleAt(37);
     production.answers[std::to_string(bad)] = storage::ReadResult();
     production.answers[std::to_string(worse)] =
         absl::UnavailableError("the disk is away");
