@@ -32,6 +32,7 @@
 #include "server/cache/next_use_registry.h"
 #include "server/storage/local/local_root.h"
 #include "server/stream/epoch_next_use.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
@@ -43,16 +44,6 @@ constexpr std::size_t kReads = 500'000;
 constexpr std::size_t kBatch = 64;
 constexpr int kLoaders = 4;
 constexpr int kRounds = 3;
-
-class AnyRoot final : public storage::Root {
- public:
-  const std::string& uri() const override { return *name_; }
-  std::shared_ptr<const std::string> identity() const override { return name_; }
-
- private:
-  const std::shared_ptr<const std::string> name_ =
-      std::make_shared<const std::string>("local 2049 131073 /data/train");
-};
 
 // Gives bytes of the right length at once: the same bytes for all reads.
 class InstantSource final : public storage::ByteSource {
@@ -220,7 +211,9 @@ class Bench {
     }
   }
 
-  const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
+  const std::shared_ptr<const storage::Root> root_ =
+      storage::FakeRoot::Make({.uri = "local 2049 131073 /data/train",
+                               .identity = "local 2049 131073 /data/train"});
   base::MemoryBudget budget_{kKept * MemoryFor(RequestFor(root_, 0))};
   InstantSource source_;
   NextUseRegistry next_use_registry_;

@@ -29,6 +29,7 @@
 #include "server/cache/disk/segment_file.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/next_use_registry.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -39,18 +40,6 @@ constexpr std::uint64_t kWrite = std::uint64_t{2} << 20;
 constexpr std::uint64_t kCapacity = std::uint64_t{1} << 30;
 constexpr int kThreads = 8;
 constexpr std::uint64_t kAtOnce = 64;
-
-class AnyRoot final : public storage::Root {
- public:
-  const std::string& uri() const override { return *name_; }
-  std::shared_ptr<const std::string> lasting_identity() const override {
-    return name_;
-  }
-
- private:
-  const std::shared_ptr<const std::string> name_ =
-      std::make_shared<const std::string>("https://host/bucket/train/");
-};
 
 // Gives bytes of the right length at once: all the same ones.
 class InstantSource final : public storage::ByteSource {
@@ -178,7 +167,9 @@ class Tier {
     cache_->Read({&request, 1});
   }
 
-  const std::shared_ptr<const AnyRoot> root_ = std::make_shared<AnyRoot>();
+  const std::shared_ptr<const storage::Root> root_ = storage::FakeRoot::Make(
+      {.uri = "https://host/bucket/train/",
+       .lasting_identity = "https://host/bucket/train/"});
   Window window_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   InstantSource source_;

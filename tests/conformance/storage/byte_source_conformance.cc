@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/server/storage/fake_root.h"
+
 namespace forebay::storage {
 namespace {
 
@@ -98,15 +100,8 @@ TEST_P(ByteSourceConformanceTest, RefusesAnotherVersion) {
 }
 
 TEST_P(ByteSourceConformanceTest, RefusesARootOfAnotherKind) {
-  class StrangeRoot final : public Root {
-   public:
-    const std::string& uri() const override { return uri_; }
-
-   private:
-    const std::string uri_ = "strange:";
-  };
   ReadRequest request = Request("object", harness_->Put("object", "1"));
-  request.root = std::make_shared<StrangeRoot>();
+  request.root = FakeRoot::Make({.uri = "strange:"});
   EXPECT_EQ(ErrorOf(std::move(request)), absl::StatusCode::kInvalidArgument);
 }
 

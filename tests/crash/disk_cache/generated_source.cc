@@ -5,21 +5,10 @@
 #include <utility>
 
 #include "server/base/philox.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache::disk {
 namespace {
-
-class GeneratedRoot final : public storage::Root {
- public:
-  const std::string& uri() const override { return *identity_; }
-  std::shared_ptr<const std::string> lasting_identity() const override {
-    return identity_;
-  }
-
- private:
-  const std::shared_ptr<const std::string> identity_ =
-      std::make_shared<const std::string>("generated:");
-};
 
 std::uint64_t LengthOf(std::uint64_t object) {
   return 1 + object * 7919 % 60'000;
@@ -29,7 +18,8 @@ std::uint64_t LengthOf(std::uint64_t object) {
 
 storage::ReadRequest GeneratedRequest(std::uint64_t object,
                                       std::int64_t stamp) {
-  static const auto root = std::make_shared<const GeneratedRoot>();
+  static const auto root = storage::FakeRoot::Make(
+      {.uri = "generated:", .lasting_identity = "generated:"});
   storage::ReadRequest request;
   request.root = root;
   request.object = std::to_string(object);

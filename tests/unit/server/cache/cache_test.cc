@@ -5,6 +5,7 @@
 
 #include "server/cache/extent.h"
 #include "tests/unit/server/cache/cache_house.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
@@ -47,13 +48,9 @@ TEST(CacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
 }
 
 TEST(CacheTest, KeepsNothingOfARootWithoutIdentity) {
-  class Nameless final : public storage::Root {
-    const std::string& uri() const override { return uri_; }
-    const std::string uri_ = "nameless";
-  };
   CacheHouse house(kPlenty);
   auto request = house.Request("a", house.memory().Put("a", "1"));
-  request.root = std::make_shared<Nameless>();
+  request.root = storage::FakeRoot::Make({.uri = "nameless"});
   EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
   EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
   request.root = nullptr;
@@ -261,14 +258,10 @@ TEST(CacheTest, AForgottenJobsReadsUnderWayLeaveNoTrace) {
 }
 
 TEST(CacheTest, TicketsOfUncachedReadsAreUnlikeItsOwn) {
-  class Nameless final : public storage::Root {
-    const std::string& uri() const override { return uri_; }
-    const std::string uri_ = "nameless";
-  };
   CacheHouse house(kPlenty);
   house.Text(house.Request("a", house.memory().Put("a", "1")));
   auto request = house.Request("b", house.memory().Put("b", "1"));
-  request.root = std::make_shared<Nameless>();
+  request.root = storage::FakeRoot::Make({.uri = "nameless"});
   request.ticket = house.below().reads()[0].ticket;
   house.Text(request);
   EXPECT_NE(house.below().reads()[1].ticket, house.below().reads()[0].ticket);

@@ -17,6 +17,7 @@
 #include "server/sampler/sampler.h"
 #include "server/stream/epoch_next_use.h"
 #include "server/stream/pace.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
@@ -145,16 +146,6 @@ double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
   });
 }
 
-class SimulatedRoot final : public storage::Root {
- public:
-  const std::string& uri() const override { return *name_; }
-  std::shared_ptr<const std::string> identity() const override { return name_; }
-
- private:
-  const std::shared_ptr<const std::string> name_ =
-      std::make_shared<const std::string>("simulated");
-};
-
 // Gives bytes of the right length at once: the same bytes for all reads.
 class SimulatedSource final : public storage::ByteSource {
  public:
@@ -203,7 +194,8 @@ class SimulatedLoader {
 };
 
 storage::ReadRequest RequestFor(std::uint64_t sample) {
-  static const auto root = std::make_shared<const SimulatedRoot>();
+  static const auto root =
+      storage::FakeRoot::Make({.uri = "simulated", .identity = "simulated"});
   storage::ReadRequest request;
   request.root = root;
   request.object = std::to_string(10'000'000 + sample);  // of equal lengths

@@ -8,6 +8,7 @@
 
 #include "server/cache/cache.h"
 #include "tests/unit/server/cache/cache_house.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
@@ -123,13 +124,8 @@ TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
   EXPECT_FALSE(Offer(house, request, "3"));
   EXPECT_EQ(house.cache().Snapshot().decoded.entries, 1u);
   const std::uint64_t used = house.cache().Snapshot().used;
-
-  class Nameless final : public storage::Root {
-    const std::string& uri() const override { return uri_; }
-    const std::string uri_ = "nameless";
-  };
   auto nameless = request;
-  nameless.root = std::make_shared<Nameless>();
+  nameless.root = storage::FakeRoot::Make({.uri = "nameless"});
   EXPECT_FALSE(Offer(house, nameless, "4"));
   EXPECT_EQ(house.cache().Snapshot().used, used);
 }
@@ -311,24 +307,6 @@ TEST_F(CoveredTest, BytesStayOnceTheirVariantIsEvicted) {
   EXPECT_FALSE(HasRead(c_));
 }
 
-// A root that cannot tell whether an object has changed.
-class DoubtfulRoot final : public storage::Root {
- public:
-  explicit DoubtfulRoot(std::shared_ptr<const storage::Root> root)
-      : root_(std::move(root)) {}
-  const std::string& uri() const override { return root_->uri(); }
-  std::shared_ptr<const std::string> identity() const override {
-    return root_->identity();
-  }
-  bool StillHas(const std::string&,
-                const storage::ObjectVersion&) const override {
-    return false;
-  }
-
- private:
-  const std::shared_ptr<const storage::Root> root_;
-};
-
 // Reads through the root that the source knows.
 class RootedSource final : public storage::ByteSource {
  public:
@@ -358,7 +336,11 @@ TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
                                                         .next_use = &next_use,
                                                         .clock = &clock});
   storage::ReadRequest request;
-  request.root = std::make_shared<DoubtfulRoot>(memory.root());
+  // A root that cannot tell whether an object has changed.
+  request.root =
+      storage::FakeRoot::Make({.uri = memory.root()->uri(),
+                               .identity = *memory.root()->identity(),
+                               .still_has = false});
   request.object = "a";
   request.version = memory.Put("a", "content");
   request.length = request.version.size;

@@ -11,26 +11,13 @@
 
 #include "absl/status/status.h"
 #include "server/storage/object_lister.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::dataset {
 
 // A lister of objects in memory. Thread-safe, but for changes of its objects.
 class FakeLister final : public storage::ObjectLister {
  public:
-  class FakeRoot final : public storage::Root {
-   public:
-    explicit FakeRoot(const std::string& uri)
-        : uri_(uri), identity_(std::make_shared<const std::string>(uri)) {}
-    const std::string& uri() const override { return uri_; }
-    std::shared_ptr<const std::string> identity() const override {
-      return identity_;
-    }
-
-   private:
-    const std::string uri_;
-    const std::shared_ptr<const std::string> identity_;
-  };
-
   std::shared_ptr<const storage::Root> root() const { return root_; }
 
   void Put(const std::string& object, std::uint64_t size = 1) {
@@ -63,8 +50,8 @@ class FakeLister final : public storage::ObjectLister {
  private:
   std::map<std::string, storage::ObjectVersion> objects_;
   std::int64_t generation_ = 1'700'000'000'000'000;
-  const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<FakeRoot>("gs://bucket/train");
+  const std::shared_ptr<const storage::Root> root_ = storage::FakeRoot::Make(
+      {.uri = "gs://bucket/train", .identity = "gs://bucket/train"});
 };
 
 }  // namespace forebay::dataset

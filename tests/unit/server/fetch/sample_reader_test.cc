@@ -19,7 +19,7 @@
 #include "proto/raw_image.h"
 #include "proto/shm_fetch.h"
 #include "server/executor/thread_pool_executor.h"
-#include "tests/unit/server/dataset/composed/plain_dataset.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::fetch {
 namespace {
@@ -73,7 +73,7 @@ class RawDataset final : public dataset::Dataset {
   const std::vector<std::string> classes_;
   const dataset::Version version_ = {};
   const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<const dataset::composed::PlainRoot>("raw");
+      storage::FakeRoot::Make({.uri = "raw", .identity = "raw"});
 };
 
 // Calls `submitted` after each task.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::job {
@@ -16,21 +17,10 @@ namespace {
 
 constexpr std::uint32_t kUid = 1000;
 
-class NamedRoot final : public storage::Root {
- public:
-  explicit NamedRoot(const std::string& identity)
-      : identity_(identity.empty()
-                      ? nullptr
-                      : std::make_shared<const std::string>(identity)) {}
-  const std::string& uri() const override { return uri_; }
-  std::shared_ptr<const std::string> identity() const override {
-    return identity_;
-  }
-
- private:
-  const std::string uri_ = "/data";
-  const std::shared_ptr<const std::string> identity_;
-};
+std::shared_ptr<const storage::Root> RootOf(const std::string& identity) {
+  if (identity.empty()) return storage::FakeRoot::Make({.uri = "/data"});
+  return storage::FakeRoot::Make({.uri = "/data", .identity = identity});
+}
 
 // Of samples that lie below roots of these identities; "": of none.
 class NamedDataset final : public dataset::Dataset {
@@ -40,7 +30,7 @@ class NamedDataset final : public dataset::Dataset {
       : index_(index) {
     version_[0] = version;
     for (const std::string& identity : roots) {
-      root_ = std::make_shared<NamedRoot>(identity);
+      root_ = RootOf(identity);
       if (roots.size() > 1)
         parts_.push_back(
             std::make_unique<NamedDataset>(std::vector<std::string>{identity}));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/dataset/dataset.h"
-#include "tests/unit/server/dataset/composed/plain_dataset.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::sample {
 
@@ -46,7 +46,7 @@ class TableDataset final : public dataset::Dataset {
   const std::vector<std::string> classes_;
   const dataset::Version version_ = {};
   const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<const dataset::composed::PlainRoot>("table");
+      storage::FakeRoot::Make({.uri = "table", .identity = "table"});
 };
 
 }  // namespace forebay::sample

@@ -8,19 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/server/storage/fake_root.h"
+
 namespace forebay::storage {
 namespace {
 
 using ::testing::ElementsAre;
-
-class NamedRoot final : public Root {
- public:
-  explicit NamedRoot(std::string uri) : uri_(std::move(uri)) {}
-  const std::string& uri() const override { return uri_; }
-
- private:
-  const std::string uri_;
-};
 
 // Remembers what it is told.
 struct Recorder final : public ByteSource {
@@ -54,10 +47,10 @@ std::vector<ReadRequest> Requests(
   return requests;
 }
 
-const auto kFolder = std::make_shared<NamedRoot>("/data");
-const auto kBucket = std::make_shared<NamedRoot>("gs://bucket");
-const auto kOtherBucket = std::make_shared<NamedRoot>("gs://other");
-const auto kWeb = std::make_shared<NamedRoot>("http://host");
+const auto kFolder = FakeRoot::Make({.uri = "/data"});
+const auto kBucket = FakeRoot::Make({.uri = "gs://bucket"});
+const auto kOtherBucket = FakeRoot::Make({.uri = "gs://other"});
+const auto kWeb = FakeRoot::Make({.uri = "http://host"});
 
 TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
   Recorder local;

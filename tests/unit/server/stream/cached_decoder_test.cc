@@ -17,6 +17,7 @@
 #include "server/stream/coordinator.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
+#include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
@@ -73,7 +74,7 @@ class Photos final : public dataset::Dataset {
   const std::vector<std::string> classes_ = {};
   const dataset::Version version_ = {};
   const std::shared_ptr<const storage::Root> root_ =
-      std::make_shared<FakeRoot>();
+      storage::FakeRoot::Make({.uri = "/data", .identity = "/data"});
 };
 
 // Keeps all that it has room for, and remembers what it was offered last.

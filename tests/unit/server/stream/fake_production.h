@@ -19,29 +19,17 @@
 #include "proto/job.pb.h"
 #include "server/stream/field_type.h"
 #include "server/stream/stream_spec.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::stream {
-
-class FakeRoot final : public storage::Root {
- public:
-  explicit FakeRoot(bool named = true) : named_(named) {}
-  const std::string& uri() const override { return *uri_; }
-  std::shared_ptr<const std::string> identity() const override {
-    return named_ ? uri_ : nullptr;
-  }
-
- private:
-  const bool named_;
-  const std::shared_ptr<const std::string> uri_ =
-      std::make_shared<const std::string>("/data");
-};
 
 // `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
 class FakeDataset final : public dataset::Dataset {
  public:
-  explicit FakeDataset(
-      std::uint64_t size, std::uint64_t bytes = 100,
-      std::shared_ptr<const FakeRoot> root = std::make_shared<FakeRoot>())
+  explicit FakeDataset(std::uint64_t size, std::uint64_t bytes = 100,
+                       std::shared_ptr<const storage::Root> root =
+                           storage::FakeRoot::Make({.uri = "/data",
+                                                    .identity = "/data"}))
       : size_(size), bytes_(bytes), root_(std::move(root)) {}
 
   std::uint64_t size() const override { return size_; }

@@ -10,6 +10,7 @@
 
 #include "proto/job.pb.h"
 #include "server/stream/stream.h"
+#include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
@@ -104,8 +105,10 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
     SCOPED_TRACE(named);
     FakeProduction production{7};
     StreamSpec stream_spec = FakeStreamSpec(kSamples, kBatch);
+    storage::FakeRoot::Options root = {.uri = "/data"};
+    if (named) root.identity = root.uri;
     stream_spec.dataset = std::make_shared<FakeDataset>(
-        kSamples, /*bytes=*/100, std::make_shared<FakeRoot>(named));
+        kSamples, /*bytes=*/100, storage::FakeRoot::Make(root));
     const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient free(stream.get(), kFree);
     FakeClient capped(stream.get(), kCapped);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/server/cache/disk/disk_house.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -75,19 +76,9 @@ TEST(DiskCacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
 }
 
 TEST(DiskCacheTest, KeepsNothingOfARootWithoutALastingIdentity) {
-  class Near final : public storage::Root {
-   public:
-    const std::string& uri() const override { return uri_; }
-    std::shared_ptr<const std::string> identity() const override {
-      return std::make_shared<const std::string>("near");
-    }
-
-   private:
-    const std::string uri_ = "near";
-  };
   DiskHouse house(kPlenty);
   auto request = house.Request("a", house.Put("a", 10));
-  request.root = std::make_shared<Near>();
+  request.root = storage::FakeRoot::Make({.uri = "near", .identity = "near"});
   EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
   request.root = nullptr;
   EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
@@ -98,21 +89,10 @@ TEST(DiskCacheTest, KeepsNothingOfARootWithoutALastingIdentity) {
 // Files of another host, which must be checked at the source.
 class Elsewhere final : public storage::ByteSource {
  public:
-  class Far final : public storage::Root {
-   public:
-    const std::string& uri() const override { return *name_; }
-    std::shared_ptr<const std::string> lasting_identity() const override {
-      return name_;
-    }
-    bool StillHas(const std::string&,
-                  const storage::ObjectVersion&) const override {
-      return false;
-    }
-
-   private:
-    const std::shared_ptr<const std::string> name_ =
-        std::make_shared<const std::string>("far");
-  };
+  static std::shared_ptr<const storage::Root> Root() {
+    return storage::FakeRoot::Make(
+        {.uri = "far", .lasting_identity = "far", .still_has = false});
+  }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& taken : requests) {
@@ -159,7 +139,7 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
   const auto layout = std::make_shared<const NoLayout>();
   const auto read = [&] {
     storage::ReadRequest request;
-    request.root = std::make_shared<Elsewhere::Far>();
+    request.root = Elsewhere::Root();
     request.object = "a";
     request.version = {7, 1};
     request.length = 7;
@@ -202,7 +182,7 @@ TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
   };
   const auto read = [&] {
     storage::ReadRequest request;
-    request.root = std::make_shared<Elsewhere::Far>();
+    request.root = Elsewhere::Root();
     request.object = "a";
     request.version = {7, 1};
     request.length = 7;

@@ -9,20 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/dataset/dataset.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::dataset::composed {
-
-class PlainRoot final : public storage::Root {
- public:
-  explicit PlainRoot(std::string uri) : uri_(std::move(uri)) {}
-  const std::string& uri() const override { return uri_; }
-  std::shared_ptr<const std::string> identity() const override {
-    return std::make_shared<const std::string>(uri_);
-  }
-
- private:
-  const std::string uri_;
-};
 
 // Sample i is the object "NAME/i", of i + 1 bytes, and its label is 10 * i.
 class PlainDataset final : public Dataset {
@@ -32,7 +21,7 @@ class PlainDataset final : public Dataset {
       : name_(name),
         size_(size),
         classes_(std::move(classes)),
-        root_(std::make_shared<const PlainRoot>(name)) {
+        root_(storage::FakeRoot::Make({.uri = name, .identity = name})) {
     version_.fill(static_cast<std::uint8_t>(name.back()));
   }
 

@@ -5,19 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "tests/unit/server/storage/fake_root.h"
+
 namespace forebay::storage::local {
 namespace {
 
 constexpr int kFiles = 4000;
 constexpr std::uint64_t kFileBytes = 50'000;
-
-class SomeRoot final : public Root {
- public:
-  const std::string& uri() const override { return uri_; }
-
- private:
-  const std::string uri_ = "somewhere";
-};
 
 class PageCacheUseTest : public ::testing::Test {
  protected:
@@ -37,7 +31,8 @@ class PageCacheUseTest : public ::testing::Test {
     return through;
   }
 
-  const std::shared_ptr<const Root> root_ = std::make_shared<SomeRoot>();
+  const std::shared_ptr<const Root> root_ =
+      FakeRoot::Make({.uri = "somewhere"});
   std::uint64_t room_ = 0;
   PageCacheUse use_{[this] { return room_; }};
 };
