@@ -19,6 +19,7 @@
 #include "proto/raw_image.h"
 #include "proto/shm_fetch.h"
 #include "server/executor/thread_pool_executor.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::fetch {
@@ -40,11 +41,16 @@ std::string RawImage(std::uint32_t width, char gray) {
 }
 
 // Sample i is a raw image of i + 1 pixels.
-class RawDataset final : public dataset::Dataset {
+class RawDataset final : public dataset::FakeDataset {
  public:
-  explicit RawDataset(std::uint64_t size) : size_(size) {}
-  std::uint64_t size() const override { return size_; }
-  const std::vector<dataset::Field>& fields() const override { return fields_; }
+  explicit RawDataset(std::uint64_t size)
+      : FakeDataset({.size = size,
+                     .fields = {{"image", proto::FieldKind::kImage, 0},
+                                {"label", proto::FieldKind::kLabel, 0},
+                                {"caption", proto::FieldKind::kText, 6}},
+                     .largest_sample = size + 16,
+                     .root = storage::FakeRoot::Make(
+                         {.uri = "raw", .identity = "raw"})}) {}
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = std::to_string(id);
@@ -57,23 +63,6 @@ class RawDataset final : public dataset::Dataset {
     values[1] = static_cast<std::int64_t>(-5 * static_cast<int>(id));
     values[2] = std::string_view("a text");
   }
-  std::uint64_t largest_sample() const override { return size_ + 16; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const dataset::Version& version() const override { return version_; }
-  const std::shared_ptr<const storage::Root>& root() const override {
-    return root_;
-  }
-
- private:
-  const std::uint64_t size_;
-  const std::vector<dataset::Field> fields_ = {
-      {"image", proto::FieldKind::kImage, 0},
-      {"label", proto::FieldKind::kLabel, 0},
-      {"caption", proto::FieldKind::kText, 6}};
-  const std::vector<std::string> classes_;
-  const dataset::Version version_ = {};
-  const std::shared_ptr<const storage::Root> root_ =
-      storage::FakeRoot::Make({.uri = "raw", .identity = "raw"});
 };
 
 // Calls `submitted` after each task.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
 
@@ -23,32 +24,26 @@ std::shared_ptr<const storage::Root> RootOf(const std::string& identity) {
 }
 
 // Of samples that lie below roots of these identities; "": of none.
-class NamedDataset final : public dataset::Dataset {
+class NamedDataset final : public dataset::FakeDataset {
  public:
   explicit NamedDataset(const std::vector<std::string>& roots,
                         std::uint8_t version = 0, const void* index = nullptr)
-      : index_(index) {
-    version_[0] = version;
+      : FakeDataset({.size = 1,
+                     .largest_sample = 1,
+                     .version = {version},
+                     .root = RootOf(roots.back())}),
+        index_(index) {
+    if (roots.size() == 1) return;
     for (const std::string& identity : roots) {
-      root_ = RootOf(identity);
-      if (roots.size() > 1)
-        parts_.push_back(
-            std::make_unique<NamedDataset>(std::vector<std::string>{identity}));
+      parts_.push_back(
+          std::make_unique<NamedDataset>(std::vector<std::string>{identity}));
     }
   }
 
-  std::uint64_t size() const override { return 1; }
-  const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t) const override { return {}; }
   void ValuesOf(std::uint64_t, absl::Span<dataset::FieldValue>) const override {
   }
-  std::uint64_t largest_sample() const override { return 1; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const dataset::Version& version() const override { return version_; }
   const void* index() const override { return index_; }
-  const std::shared_ptr<const storage::Root>& root() const override {
-    return root_;
-  }
   std::vector<const Dataset*> sources() const override {
     if (parts_.empty()) return {this};
     std::vector<const Dataset*> sources;
@@ -57,11 +52,7 @@ class NamedDataset final : public dataset::Dataset {
   }
 
  private:
-  const std::vector<dataset::Field> fields_;
-  const std::vector<std::string> classes_;
-  dataset::Version version_ = {};
   const void* const index_;
-  std::shared_ptr<const storage::Root> root_;
   std::vector<std::unique_ptr<NamedDataset>> parts_;
 };
 

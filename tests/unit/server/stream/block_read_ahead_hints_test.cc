@@ -56,7 +56,7 @@ TEST(BlockReadAheadHintsTest, NeighboursAreTheRestOfTheBlock) {
     const std::uint32_t rank = random() % world;
     const sampler::EpochOrder order =
         Blocks(size, block, rank, world).Epoch(random() % 5);
-    const auto dataset = std::make_shared<FakeDataset>(size);
+    const auto dataset = std::make_shared<NumberedDataset>(size);
     const BlockReadAheadHints found(dataset, kNumber, order);
     EXPECT_EQ(found.epoch(), order.epoch());
     for (std::uint64_t id = 0; id < size; ++id) {
@@ -97,7 +97,7 @@ TEST(BlockReadAheadHintsTest, LaterBlocksAreDueInTime) {
     for (std::uint32_t rank = 0; rank < world; ++rank) {
       const sampler::EpochOrder order =
           Blocks(kSize, kBlock, rank, world).Epoch(1);
-      const BlockReadAheadHints found(std::make_shared<FakeDataset>(kSize),
+      const BlockReadAheadHints found(std::make_shared<NumberedDataset>(kSize),
                                       kNumber, order);
       std::set<std::uint64_t> own = {};
       for (std::uint64_t position = 0; position < kSize / world; ++position) {
@@ -123,8 +123,8 @@ TEST(BlockReadAheadHintsTest, LaterBlocksAreDueInTime) {
 TEST(BlockReadAheadHintsTest, HugeBlocksAreListedInParts) {
   constexpr std::uint64_t kSize = 10'000;
   const sampler::EpochOrder order = Blocks(kSize, kSize).Epoch(0);
-  const BlockReadAheadHints found(std::make_shared<FakeDataset>(kSize), kNumber,
-                                  order);
+  const BlockReadAheadHints found(std::make_shared<NumberedDataset>(kSize),
+                                  kNumber, order);
   const std::uint64_t first = order.SampleAt(0);
   const auto list = found.NeighboursOf(first);
   EXPECT_LE(list.size(), BlockReadAheadHints::kMax);

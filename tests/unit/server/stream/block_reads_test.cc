@@ -21,6 +21,7 @@
 #include "server/stream/block_read_ahead_hints.h"
 #include "server/stream/epoch_next_use.h"
 #include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 
 namespace forebay::stream {
 namespace {
@@ -35,15 +36,17 @@ constexpr std::uint64_t kBatch = 50;
 constexpr std::int64_t kPeriodNanos = 1'000'000;
 
 // Samples side by side in one shard.
-class Shard final : public dataset::Dataset {
+class Shard final : public dataset::FakeDataset {
  public:
   explicit Shard(storage::MemorySource* memory)
-      : content_(Content()),
-        stored_(memory->Put("shard", content_)),
-        root_(memory->root()) {}
+      : FakeDataset(
+            {.size = kSamples,
+             .fields = {{"bytes", proto::FieldKind::kBytes, kSampleBytes}},
+             .largest_sample = kSampleBytes,
+             .root = memory->root()}),
+        content_(Content()),
+        stored_(memory->Put("shard", content_)) {}
 
-  std::uint64_t size() const override { return kSamples; }
-  const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t id) const override {
     return {.object = "shard",
             .version = stored_,
@@ -54,12 +57,6 @@ class Shard final : public dataset::Dataset {
   void ValuesOf(std::uint64_t,
                 absl::Span<dataset::FieldValue> values) const override {
     values[0] = dataset::FieldRange{0, kSampleBytes};
-  }
-  std::uint64_t largest_sample() const override { return kSampleBytes; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const dataset::Version& version() const override { return version_; }
-  const std::shared_ptr<const storage::Root>& root() const override {
-    return root_;
   }
 
   bool IsSample(std::uint64_t id, const base::Bytes& bytes) const {
@@ -79,11 +76,6 @@ class Shard final : public dataset::Dataset {
 
   const std::string content_;
   const storage::ObjectVersion stored_;
-  const std::shared_ptr<const storage::Root> root_;
-  const std::vector<dataset::Field> fields_ = {
-      {"bytes", proto::FieldKind::kBytes, kSampleBytes}};
-  const std::vector<std::string> classes_;
-  const dataset::Version version_ = {};
 };
 
 // Counts what is asked for.

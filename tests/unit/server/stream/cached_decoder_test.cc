@@ -16,6 +16,7 @@
 #include "server/pipeline/pipeline.h"
 #include "server/stream/coordinator.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -30,20 +31,24 @@ constexpr std::uint64_t kSize = 40;
 constexpr int kMeasured = 8;
 
 // Each sample is the same photograph, and perhaps a caption behind it.
-class Photos final : public dataset::Dataset {
+class Photos final : public dataset::FakeDataset {
  public:
   Photos(Bytes image, std::string caption, std::string field = "image")
-      : image_bytes_(image.size()), bytes_(std::move(image)) {
+      : FakeDataset({.size = kSize,
+                     .fields = {{std::move(field), proto::FieldKind::kImage,
+                                 image.size()},
+                                {"caption", proto::FieldKind::kBytes, 100}},
+                     .largest_sample = image.size() + caption.size(),
+                     .root = storage::FakeRoot::Make(
+                         {.uri = "/data", .identity = "/data"})}),
+        image_bytes_(image.size()),
+        bytes_(std::move(image)) {
     bytes_.insert(bytes_.end(), caption.begin(), caption.end());
-    fields_ = {{std::move(field), proto::FieldKind::kImage, image_bytes_},
-               {"caption", proto::FieldKind::kBytes, 100}};
   }
 
   const Bytes& bytes() const { return bytes_; }
   dataset::FieldRange image() const { return {0, image_bytes_}; }
 
-  std::uint64_t size() const override { return kSize; }
-  const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = std::to_string(id);
@@ -60,21 +65,10 @@ class Photos final : public dataset::Dataset {
           dataset::FieldRange{image_bytes_, bytes_.size() - image_bytes_};
     }
   }
-  std::uint64_t largest_sample() const override { return bytes_.size(); }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const dataset::Version& version() const override { return version_; }
-  const std::shared_ptr<const storage::Root>& root() const override {
-    return root_;
-  }
 
  private:
   const std::uint64_t image_bytes_;
   Bytes bytes_;
-  std::vector<dataset::Field> fields_;
-  const std::vector<std::string> classes_ = {};
-  const dataset::Version version_ = {};
-  const std::shared_ptr<const storage::Root> root_ =
-      storage::FakeRoot::Make({.uri = "/data", .identity = "/data"});
 };
 
 // Keeps all that it has room for, and remembers what it was offered last.

@@ -19,21 +19,26 @@
 #include "proto/job.pb.h"
 #include "server/stream/field_type.h"
 #include "server/stream/stream_spec.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::stream {
 
 // `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
-class FakeDataset final : public dataset::Dataset {
+class NumberedDataset final : public dataset::FakeDataset {
  public:
-  explicit FakeDataset(std::uint64_t size, std::uint64_t bytes = 100,
-                       std::shared_ptr<const storage::Root> root =
-                           storage::FakeRoot::Make({.uri = "/data",
-                                                    .identity = "/data"}))
-      : size_(size), bytes_(bytes), root_(std::move(root)) {}
+  explicit NumberedDataset(std::uint64_t size, std::uint64_t bytes = 100,
+                           std::shared_ptr<const storage::Root> root =
+                               storage::FakeRoot::Make({.uri = "/data",
+                                                        .identity = "/data"}))
+      : FakeDataset({.size = size,
+                     .fields = {{"image", proto::FieldKind::kImage, 100},
+                                {"label", proto::FieldKind::kLabel, 0}},
+                     .largest_sample = bytes,
+                     .classes = {"a", "b"},
+                     .root = std::move(root)}),
+        bytes_(bytes) {}
 
-  std::uint64_t size() const override { return size_; }
-  const std::vector<dataset::Field>& fields() const override { return fields_; }
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = absl::StrCat(id);
@@ -45,22 +50,9 @@ class FakeDataset final : public dataset::Dataset {
     values[0] = dataset::FieldRange{0, 100};
     values[1] = static_cast<std::int64_t>(id) * 10;
   }
-  std::uint64_t largest_sample() const override { return bytes_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  const dataset::Version& version() const override { return version_; }
-  const std::shared_ptr<const storage::Root>& root() const override {
-    return root_;
-  }
 
  private:
-  const std::uint64_t size_;
   const std::uint64_t bytes_;
-  const std::vector<dataset::Field> fields_ = {
-      {"image", proto::FieldKind::kImage, 100},
-      {"label", proto::FieldKind::kLabel, 0}};
-  const std::vector<std::string> classes_ = {"a", "b"};
-  const dataset::Version version_ = {};
-  const std::shared_ptr<const storage::Root> root_;
 };
 
 // The "image" is the sample's id and its epoch, as two numbers.
@@ -295,7 +287,7 @@ inline StreamSpec FakeStreamSpec(
   spec.mutable_sampler()->set_seed(7);
   change(spec);
   const auto dataset =
-      std::make_shared<FakeDataset>(dataset_size, sample_bytes);
+      std::make_shared<NumberedDataset>(dataset_size, sample_bytes);
   const auto pipeline = std::make_shared<FakePipeline>();
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),

@@ -107,7 +107,7 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
     StreamSpec stream_spec = FakeStreamSpec(kSamples, kBatch);
     storage::FakeRoot::Options root = {.uri = "/data"};
     if (named) root.identity = root.uri;
-    stream_spec.dataset = std::make_shared<FakeDataset>(
+    stream_spec.dataset = std::make_shared<NumberedDataset>(
         kSamples, /*bytes=*/100, storage::FakeRoot::Make(root));
     const auto stream = *Stream::Create(stream_spec, production.deps());
     FakeClient free(stream.get(), kFree);
