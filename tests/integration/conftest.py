@@ -1,4 +1,4 @@
-"""What every integration test may ask for: a daemon of its own, photographs.
+"""Fixtures of all integration tests: a daemon of their own, photographs.
 
 Run with Debian's Python, after building //server/daemon:forebayd and
 //client:libforebay.so.
@@ -7,6 +7,7 @@ Run with Debian's Python, after building //server/daemon:forebayd and
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 
@@ -18,6 +19,9 @@ from daemons import serving
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "cloud")]
 sys.dont_write_bytecode = True
+# A background job of a plain shell ignores SIGINT, and so would all trainers.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 WALLPAPERS = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
               "mate-backgrounds"]
 CLASSES = ("beach", "city", "forest")

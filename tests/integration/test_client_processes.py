@@ -241,7 +241,10 @@ def test_interrupt_ends_cleanly(daemon, photos):
                           stderr=subprocess.PIPE) as trainer:
         assert trainer.stdout.readline() == b"ready\n"
         trainer.send_signal(signal.SIGINT)
-        out, err = trainer.communicate(timeout=PATIENCE)
+        try:
+            out, err = trainer.communicate(timeout=PATIENCE)
+        finally:
+            trainer.kill()
         assert (trainer.returncode, out, err) == (130, b"interrupted\n", b"")
 
 
