@@ -10,8 +10,8 @@
 namespace forebay::cuda {
 
 // Loads the plug-in at `path` (libforebay_cuda.so: see plugin_abi.h) and opens
-// the host's GPUs with it. What it returns has at least one GPU; the plug-in
-// stays loaded as long as that lives.
+// the host's GPUs with it. The returned driver has at least one GPU; the
+// plug-in stays loaded as long as the driver lives.
 //
 // Thread-safe. Blocks: for the file, and for the driver, which may take seconds
 // to wake its GPUs. Errors, each one clause: NOT_FOUND (no such file);

@@ -44,7 +44,7 @@ struct Plugin {
                            std::size_t why_size);
 };
 
-// The type of forebay_cuda_plugin(). What it returns is never freed.
+// The type of forebay_cuda_plugin(). Its result is never freed.
 using PluginEntry = const Plugin*();
 
 static_assert(std::is_trivial_v<PluginDevice> && sizeof(PluginDevice) == 376);

@@ -107,7 +107,7 @@ def package_of(path):
 
 
 def licence_of(package):
-    """What a package says of its authors' terms."""
+    """Returns a package's statement of its authors' terms."""
     return pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
 
 

@@ -67,7 +67,7 @@ class Attachment {
 // Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
-  // Whatever shares out reads and CPU time among jobs; outlives the registry.
+  // The sources and executors that jobs share; they outlive the registry.
   struct Shares {
     schedule::JobShares* reads = nullptr;
     schedule::JobShares* cpus = nullptr;

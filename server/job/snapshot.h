@@ -15,7 +15,8 @@
 
 namespace forebay::job {
 
-// What the rooms below know a job by, and charge its work to. Never used twice.
+// Identifies a job to the rooms below, which charge its work to it. Never used
+// twice.
 using JobId = schedule::Flow;
 
 // A loader at one moment, with totals since it was opened.

@@ -24,9 +24,10 @@ namespace forebay::session {
 //
 // A client is gone when its process has ended (its pidfd fires). It is also
 // gone when it has nothing of the session mapped any more: then the other end
-// of its pipe is closed, by itself or by exec. What it holds is taken back
-// then. A hang-up alone closes its loaders: a living process may still read
-// what it holds. A client that does not greet in time is hung up on.
+// of its pipe is closed, by itself or by exec. Then the server takes back all
+// that the client holds. A hang-up alone closes its loaders: a living process
+// may still read what it holds. A client that does not greet in time is hung up
+// on.
 //
 // Used on the event loop's thread, and destroyed after the loop has ended;
 // requests run on threads of its own. Loop, registry, the opener of remote

@@ -27,7 +27,7 @@ ROUNDS = 3
 
 
 def measured(name):
-    """What a program of the folder cache/ prints."""
+    """Runs a program of the folder cache/. Returns the JSON that it prints."""
     done = subprocess.run([program(f"cache/{name}")], check=True,
                           stdout=subprocess.PIPE)
     return json.loads(done.stdout)

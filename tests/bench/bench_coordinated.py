@@ -29,7 +29,7 @@ EPOCHS = 4
 SPEEDS = (1, 0.8, 0.5, 0.3)
 _ENTRY = 4096  # bytes that an image takes in the cache besides, at most
 PART = 0.1
-# What is to be shown.
+# The limits that the bench must show.
 MOST_DECODES, MOST_SPEARMAN, LEAST_GAIN = 0.30, 0.5, 1.4
 
 
@@ -70,13 +70,14 @@ class _Reader:
 
 
 def _encoded_bytes(uri):
-    """What the cache needs for all images as they are read."""
+    """Returns the bytes that the cache needs for all images as they are
+    read."""
     return sum(_ENTRY + path.stat().st_size
                for path in pathlib.Path(uri).glob("*/*"))
 
 
 def _decoded_bytes(uri):
-    """What all images take as pixels."""
+    """Returns the bytes of all images as pixels."""
     total = 0
     for path in pathlib.Path(uri).glob("*/*"):
         with PIL.Image.open(path) as image:

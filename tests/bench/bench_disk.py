@@ -19,7 +19,7 @@ from readers import program
 ROUNDS = 6
 BLOCK, DEPTH, SECONDS = 100 << 10, 64, 4
 FILES, FILE_BYTES = 8, 256 << 20
-# What ours may take a read beside what fio takes.
+# The CPU time that ours may take for a read in addition to fio's.
 CPU_ALLOWANCE = 5.0
 
 

@@ -101,7 +101,8 @@ def _percentile(waits):
 
 
 def _cpu(uri):
-    """What `source_shares` tells of a source, of the CPU."""
+    """Returns the same figures of the CPU as `source_shares` does of a
+    source."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(daemon(CPU_LIMIT))
         for weight in WEIGHTS:

@@ -1,4 +1,5 @@
-"""What loaders that share no more than their images share of the decoding.
+"""Measures how much decoding is shared by loaders that have only their images
+in common.
 
 Two and four loaders at once over one dataset of real photographs, each with a
 seed, a size of crop and of batch of its own, by a daemon that keeps images

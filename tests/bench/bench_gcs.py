@@ -76,7 +76,8 @@ def _cpu_seconds(pid):
 
 
 class _Watch:
-    """What share of the time processes were busy while ours was measured."""
+    """Records the share of time that other processes were busy during a
+    measurement."""
 
     def __init__(self, server, link):
         self._pids = {"server": server, "link": link}

@@ -1,4 +1,4 @@
-"""What handing a batch over costs, beside making it.
+"""Measures the cost of handing a batch over, apart from making it.
 
 The daemon counts the CPU time of its reading (in all; finding bytes in memory is
 a part of it) and of its decoding and transforming (by loader). All else that it

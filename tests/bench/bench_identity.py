@@ -14,7 +14,7 @@ from figures import CORES, row
 from readers import call
 
 COUNT, EPOCHS = 600, 2
-# What cpu.simd takes, widest first.
+# The values of cpu.simd, widest first.
 WIDTHS = (["sve2_128", "sve_256", "sve2", "sve", "neon", "none"]
           if platform.machine() == "aarch64" else
           ["avx3_dl", "avx3", "avx2", "sse4", "ssse3", "none"])
@@ -27,7 +27,7 @@ SMALL_DTYPES = ("float16", "bfloat16")  # with every width
 
 
 def _digests(uri, dtypes, cpu, environment=None):
-    """What the daemon used, and the set of (dtype, digest)."""
+    """Returns the SIMD target of the daemon, and the set of (dtype, digest)."""
     with daemon("[cpu]\n" + cpu, environment) as server:
         used = json.loads(server.ctl("status", "--json"))["simd_target"]
         return used.lower(), {

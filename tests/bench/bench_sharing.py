@@ -1,4 +1,5 @@
-"""What a second, fourth and eighth job costs that reads what another reads.
+"""Measures the cost of a second, fourth and eighth job that reads the same as
+another.
 
 Equal jobs: the same photographs, seed, batches and transforms, a process each;
 trainers read one value of every sample, so that production is what all wait
@@ -58,7 +59,7 @@ class Trainer:
         self._process.send_signal(number)
 
     def result(self):
-        """What it found."""
+        """Returns its findings."""
         found, _ = self._process.communicate(timeout=600)
         return json.loads(found.splitlines()[-1])
 

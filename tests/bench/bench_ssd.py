@@ -1,4 +1,4 @@
-"""What the cache's second tier takes of its disk, and of the CPU.
+"""Measures how the cache's second tier uses its disk and the CPU.
 
 6,000 entries of 100 KiB are written to a tier and read back in a random order,
 64 at once, beside bare writes of 2 MiB and bare reads of 100 KiB by as many

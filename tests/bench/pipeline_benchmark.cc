@@ -1,5 +1,5 @@
-// What one photograph costs on its way to a tensor, and what part of that is
-// decoding. $FOREBAY_BENCH_PHOTOS names a folder of JPEGs.
+// Measures the cost of one photograph on its way to a tensor, and how much of
+// it is decoding. $FOREBAY_BENCH_PHOTOS names a folder of JPEGs.
 
 #include <benchmark/benchmark.h>
 

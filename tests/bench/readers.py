@@ -18,7 +18,7 @@ def call(script, environment, **options):
       **options: what the script's `measure` is called with; JSON types.
 
     Returns:
-      What it returned.
+      The script's return value.
 
     Raises:
       RuntimeError: it failed; its complaint is in the message.

@@ -1,8 +1,8 @@
-"""A proxy between a client and a server of objects, on which things go wrong.
+"""A proxy between a client and a server of objects, which injects faults.
 
-What goes wrong with a request depends on the seed, on what is asked for, and
-on how often it was asked for before: not on time, nor on the order in which
-different things are asked for.
+The fault of a request depends on the seed, on the target, and on how often that
+was asked for before. It does not depend on time, nor on the order of different
+requests.
 
     with FaultProxy(server_url, seed=1) as proxy:
         proxy.spoil(0.05)                 # 5 % of requests, faults of any kind
@@ -22,7 +22,7 @@ import urllib.parse
 
 from http_wire import Answer, read_request, send_answer, send_part
 
-# What can go wrong.
+# The faults that the proxy injects.
 #   busy             503, for this request and the next BURST like it
 #   slow_down        429 with Retry-After: 1
 #   stall            half of the answer, then nothing, for `stall_seconds`
@@ -181,7 +181,7 @@ class FaultProxy:
         return self._send(connection, request, answer, kind, server)
 
     def _fault(self, request, answer):
-        """What is to go wrong; None: nothing."""
+        """Returns the fault to inject; None: no fault."""
         if request.method != "GET" or answer.status not in (200, 206):
             return None
         thing = _thing(request)
@@ -257,8 +257,8 @@ def _wait(connection, seconds):
 
 
 def _thing(request):
-    """What is asked for, by a name that is the same in every run: generations
-    are moments."""
+    """Returns a name of the request's target that is the same in every run. It
+    leaves out generations, because they are moments."""
     target = re.sub(r"&?\b(generation|ifGenerationMatch)=\d+", "",
                     request.target)
     return f"{target} {request.headers.get('range')}"

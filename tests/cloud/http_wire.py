@@ -4,7 +4,7 @@ import typing
 
 
 class Request(typing.NamedTuple):
-    """What a client asks; headers by name in lower case."""
+    """A client's request; headers by name in lower case."""
     method: str
     target: str
     headers: typing.Dict[str, str]
@@ -12,7 +12,7 @@ class Request(typing.NamedTuple):
 
 
 class Answer(typing.NamedTuple):
-    """What it is answered; headers by name in lower case."""
+    """The answer to a request; headers by name in lower case."""
     status: int
     headers: typing.Dict[str, str] = {}
     body: bytes = b""

@@ -1,6 +1,6 @@
-"""A trainer of sharing_chaos_test: reads epochs of its seed, at a pace of its
-own, until it is told to end, and checks each batch against what a trainer alone
-got."""
+"""A trainer of sharing_chaos_test. It reads epochs of its seed at its own pace
+until it is told to end. It compares each batch with that of a trainer that ran
+alone."""
 
 import faulthandler
 import hashlib
@@ -19,14 +19,15 @@ AUGMENTED = T.Compose([T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip(),
 
 
 def open_chaotic(photos, seed, sharing):
-    """A loader whose batches are those of every other one with that seed."""
+    """Opens a loader with the same batches as every other one with that
+    seed."""
     return open_loader(photos, shuffle=True, seed=seed, batch_size=2,
                        transform=AUGMENTED, sharing=sharing)
 
 
 def _try_to_open(photos, seed, sharing):
-    """The same; None while there is no daemon, which only an open loader
-    waits for."""
+    """Like open_chaotic, but returns None while there is no daemon. Only an
+    open loader waits for one."""
     try:
         return open_chaotic(photos, seed, sharing)
     except forebay.DaemonUnavailable:
@@ -34,7 +35,7 @@ def _try_to_open(photos, seed, sharing):
 
 
 def digest(batch):
-    """Of one batch: its samples' numbers, and all of its bytes."""
+    """Returns a batch's sample numbers, and a digest of all its bytes."""
     seen = hashlib.sha256()
     for field in (batch.image, batch.label, batch.sample_ids):
         seen.update(field.tobytes())
@@ -42,7 +43,7 @@ def digest(batch):
 
 
 def epoch_digests(loader, epoch):
-    """Of all batches of an epoch, in order."""
+    """Returns the digests of all batches of an epoch, in order."""
     loader.set_epoch(epoch)
     return [digest(batch) for batch in loader]
 
@@ -59,10 +60,10 @@ class Trainer:
         self.batches = 0
 
     def read(self, loader, epoch):
-        """Reads an epoch, or some of it; true if it came to its end.
+        """Reads an epoch, or some of it. Returns whether it came to the end.
 
         Raises:
-          AssertionError: something other came than a trainer alone gets.
+          AssertionError: a batch differs from that of a trainer alone.
         """
         expected = self._expected[epoch]
         chance = self._chance
@@ -91,8 +92,8 @@ class Trainer:
 
 
 def train(photos, expected_path, end_path, seed, sharing, own_seed):
-    """Until there is a file `end_path`, and one whole epoch more. Prints the
-    number of batches and of epochs that it read to their end."""
+    """Reads until the file `end_path` exists, and then one whole epoch. Prints
+    the number of batches, and of epochs that it read to their end."""
     chance = random.Random(int(own_seed))
     expected = json.loads(pathlib.Path(expected_path).read_text())[seed]
     trainer = Trainer(chance, expected)
@@ -102,7 +103,7 @@ def train(photos, expected_path, end_path, seed, sharing, own_seed):
         epoch = 0
         while not pathlib.Path(end_path).exists():
             whole += trainer.read(loader, epoch)
-            # Mostly as all others do.
+            # Mostly goes on as all others do.
             epoch = ((epoch + 1) % EPOCHS if chance.random() < 0.8
                      else chance.randrange(EPOCHS))
         assert epoch_digests(loader, epoch) == expected[epoch]

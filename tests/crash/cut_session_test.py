@@ -1,5 +1,5 @@
-"""A session is cut at each of its messages, as when a daemon is killed between
-two answers; and a daemon of another version comes after it."""
+"""Cuts a session at each of its messages, as when a daemon is killed between
+two answers. A daemon of another version may follow it."""
 
 import os
 import select
@@ -17,7 +17,8 @@ from trouble import (PATIENCE, contents, ctl, open_loader, slot_bytes,
 
 MAX_MESSAGE = 64 * 1024
 MOST_FDS = 253
-# Greeting, loader, epoch: each is asked for and answered, and a few more.
+# Greeting, loader and epoch have a request and an answer each; more messages
+# may follow.
 MESSAGES = 6
 
 
@@ -25,7 +26,7 @@ class Relay:
     """Stands between clients in this process and a daemon.
 
     Attributes:
-      cut: the first session ends when so many messages have passed.
+      cut: how many messages the first session passes before it ends.
       passed: messages of the first session so far, both ways.
       sessions: how many there were.
     """
@@ -37,8 +38,9 @@ class Relay:
           folder: pathlib.Path; session.sock is made there.
           daemon: a Daemon.
           cut: the attribute.
-          before_cut: is called when it has come to that.
-          rewrite: is given a greeting, of the second session on, to be changed.
+          before_cut: is called before the cut.
+          rewrite: changes the bytes of each greeting from the second session
+          on.
         """
         self._daemon = str(daemon.runtime_dir / "session.sock")
         self.cut = cut
@@ -96,7 +98,7 @@ class Relay:
 
 @pytest.fixture
 def relayed(daemon, tmp_path, monkeypatch):
-    """Makes relays, which clients then find."""
+    """Makes relays that clients connect to."""
     made = []
 
     def make(**arguments):
@@ -113,7 +115,8 @@ def relayed(daemon, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("cut", range(2, MESSAGES + 1))
 def test_cut_at_any_message(relayed, photos, cut):
-    """From the greeting's answer on: who is not greeted has found no daemon."""
+    """Cuts only after the greeting's answer: a client without that has found no
+    daemon."""
     relay = relayed()
     with open_loader(photos, shuffle=True) as loader:
         images, ids = contents(loader)
@@ -127,20 +130,20 @@ def test_cut_at_any_message(relayed, photos, cut):
 
 
 def loaders(daemon):
-    """What the daemon says of each."""
+    """Returns the daemon's view of all loaders."""
     return [loader for job in ctl(daemon, "jobs")["jobs"]
             for loader in job["loaders"]]
 
 
 def await_untaken(daemon):
-    """Returns when batches are there to be taken."""
+    """Waits until the daemon has published batches."""
     until(lambda: any(loader["queues"]["slots_ready"]
                       for loader in loaders(daemon)), "batches are published")
 
 
 def test_a_daemon_that_lives_gets_back_what_nobody_took(relayed, daemon, photos):
-    """As after a pause of the daemon's: it has started the epoch, but the client
-    has gone to another session meanwhile."""
+    """The daemon has started the epoch, but the client has gone to another
+    session meanwhile, as after a pause of the daemon."""
     relay = relayed(before_cut=lambda: await_untaken(daemon))
     with open_loader(photos, shuffle=True) as loader:
         batches = iter(loader)
@@ -172,8 +175,8 @@ def test_so_it_does_when_it_is_not_told_of_the_end(relayed, daemon, photos):
 
 
 def test_so_it_does_of_a_batch_whose_slot_is_not_known(relayed, daemon, photos):
-    """One that is made while the epoch runs is asked for when its first batch
-    is taken."""
+    """The client asks for a slot that was made in mid-epoch when it takes the
+    slot's first batch."""
     relay = relayed(cut=MESSAGES + 1)
     with open_loader(photos) as loader, open_loader(photos) as behind:
         batches, late = iter(loader), iter(behind)

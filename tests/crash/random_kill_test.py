@@ -1,4 +1,4 @@
-"""Either side is killed at random moments, and the other goes on."""
+"""Kills either side at random moments; the other goes on."""
 
 import concurrent.futures
 import itertools
@@ -21,7 +21,8 @@ SECONDS = 8.0  # of killing, each test
 AUGMENTED = T.Compose([T.RandomResizedCrop(64), T.RandomHorizontalFlip(),
                        T.ToImage(), T.ToDtype("float32", scale=True)])
 
-# Opens, starts, breaks off, holds and closes, as fast as it can.
+# Opens and closes loaders, breaks off epochs and holds batches, as fast as it
+# can.
 RESTLESS = """
 import json
 import os
@@ -61,7 +62,7 @@ class Steady:
             self._expected = [contents(loader) for _ in range(self.EPOCHS)]
 
     def read(self, loader):
-        """One round of all epochs through `loader`."""
+        """Reads all epochs once through `loader`."""
         for epoch, (images, ids) in enumerate(self._expected):
             loader.set_epoch(epoch)
             got, got_ids = contents(self._counted(loader))
@@ -103,7 +104,7 @@ def test_trainers_killed_at_random(daemon, photos):
 
 
 def test_daemon_killed_at_random(daemon, photos, monkeypatch):
-    """A trainer that runs through sees every batch once, in order."""
+    """A trainer that is not killed sees every batch once, in order."""
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     steady = Steady(photos)
@@ -116,7 +117,8 @@ def test_daemon_killed_at_random(daemon, photos, monkeypatch):
                 return
             daemon.stop(signal.SIGKILL)
             daemon.start()
-            # However slow the machine: only who gets on comes to an end.
+            # Lets the trainer read a batch, so that it comes to an end even on
+            # a slow machine.
             if life % 2 == 1:
                 before = steady.batches
                 until(lambda: steady.batches > before or done.is_set(),
@@ -148,7 +150,8 @@ def test_daemon_restarted_between_epochs(daemon, photos, how):
 
 
 def test_state_survives_both(daemon, photos):
-    """A trainer killed in mid-epoch resumes with a daemon that was, too."""
+    """A trainer that was killed in mid-epoch resumes, though its daemon was
+    killed too."""
     script = """
 from random_kill_test import open_steady
 loader = open_steady(sys.argv[1])

@@ -1,5 +1,5 @@
-"""Trainers that share streams are killed, stopped, continued and started late,
-the daemon is killed meanwhile, and each trainer gets what it gets alone."""
+"""Kills, stops, continues and starts trainers that share streams, and kills the
+daemon meanwhile. Each trainer must get the batches that it gets alone."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ from trouble import (PATIENCE, ctl, memory_used, pause, slot_bytes, trainer,
 
 SEED = int(os.environ.get("FOREBAY_CHAOS_SEED", "20261123"))
 SECONDS = float(os.environ.get("FOREBAY_CHAOS_SECONDS", "70"))
-# Who shares with whom: those of equal seed and sharing.
+# (seed, sharing) of each trainer. Trainers of equal pairs share a stream.
 CROWD = [("11", "elastic")] * 3 + [("12", "elastic")] * 2 + [
     ("11", "lockstep")] * 2 + [("11", "off")]
-# Room for each one's own slots and few more, and for all that could be kept.
+# Memory from just above the trainers' own slots to all that could be kept.
 LIMITS = ("480MiB", "640MiB", "2GiB")
 TRAIN = """
 sys.path.insert(0, sys.argv[1])
@@ -30,7 +30,7 @@ chaotic_trainer.train(*sys.argv[2:])
 
 
 class Crowd:
-    """Trainers, one for each of CROWD or none, who come and go."""
+    """Trainers that come and go: at most one for each entry of CROWD."""
 
     def __init__(self, chance, photos, folder):
         self._chance = chance
@@ -55,13 +55,13 @@ class Crowd:
             return [epoch_digests(loader, epoch) for epoch in range(EPOCHS)]
 
     def start(self, place):
-        """Starts who is not there."""
+        """Starts the trainer of `place`, which is not running."""
         self._running[place] = self._stack.enter_context(trainer(
             TRAIN, os.path.dirname(__file__), self._photos, self._expected,
             self._end, *CROWD[place], self._chance.randrange(1 << 30)))
 
     def kill(self, place):
-        """One dies, be it stopped or not."""
+        """Kills a trainer, whether it is stopped or not."""
         process = self._running[place]
         self._running[place] = None
         self._stopped.pop(place, None)
@@ -69,24 +69,24 @@ class Crowd:
         process.wait()
 
     def stop(self, place, seconds):
-        """One stands still for a while."""
+        """Stops a trainer for a while."""
         self._running[place].send_signal(signal.SIGSTOP)
         self._stopped[place] = time.monotonic() + seconds
 
     def go_on(self, whatever=False):
-        """Those go on who have stood still for long enough."""
+        """Continues the trainers that were stopped for long enough."""
         for place, end in list(self._stopped.items()):
             if whatever or time.monotonic() >= end:
                 self._running[place].send_signal(signal.SIGCONT)
                 del self._stopped[place]
 
     def check(self):
-        """Nobody has ended who was not to."""
+        """Checks that no trainer has ended by itself."""
         for process, kind in zip(self._running, CROWD):
             assert process is None or process.poll() is None, kind
 
     def disturb(self):
-        """Something happens to one of them."""
+        """Starts, kills or stops a random trainer."""
         place = self._chance.randrange(len(CROWD))
         what = self._chance.random()
         if self._running[place] is None:
@@ -97,7 +97,8 @@ class Crowd:
             self.stop(place, self._chance.choice([0.05, 0.5, 3]))
 
     def finish(self):
-        """All read on to their end: [batches, whole epochs] of each."""
+        """Lets all trainers read to their end. Returns [batches, whole epochs]
+        of each."""
         self.go_on(whatever=True)
         for place, process in enumerate(self._running):
             if process is None:
@@ -111,7 +112,8 @@ class Crowd:
 
 
 def configured(folder, limit):
-    """A configuration under which batches are all that memory goes to."""
+    """Writes a configuration in which only batches take memory. Returns its
+    path."""
     path = folder / f"{limit}.toml"
     path.write_text(f"[memory]\nlimit = '{limit}'\n[cache]\nmemory = '0'\n"
                     "[image]\nscratch_limit = '16MiB'\n"
@@ -121,7 +123,7 @@ def configured(folder, limit):
 
 @pytest.fixture
 def patient(monkeypatch):
-    """However slow the machine, nobody gives up."""
+    """No trainer gives up, however slow the machine is."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
 
 
@@ -153,7 +155,7 @@ def test_everybody_gets_what_a_trainer_alone_gets(patient, photos, tmp_path):
 
 
 def check_as_new(daemon, config):
-    """It holds no memory that it has not held from the beginning."""
+    """Checks that the daemon uses no more memory than a new one."""
     left = memory_used(daemon)
     assert daemon.stop() == 0, daemon.log()
     daemon.start("--config", config)

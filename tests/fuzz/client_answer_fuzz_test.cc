@@ -1,5 +1,5 @@
-// What a daemon answers: whatever its bytes, the client reads an answer or says
-// that it is none, and finds in it what protobuf finds.
+// Fuzzes the answers of a daemon. The client refuses an answer, or finds in it
+// the same as protobuf.
 
 #include <cstdint>
 #include <string>

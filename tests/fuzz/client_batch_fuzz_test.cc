@@ -1,6 +1,6 @@
-// What a daemon publishes, entries of the ready ring and the batches that they
-// announce: whatever it is, the client refuses it, or every field of the batch
-// lies within memory, of the slot or of the copy.
+// Fuzzes the entries of the ready ring and the batches that they announce. The
+// client refuses them, or every field of a batch lies within the memory of the
+// slot or of the copy.
 
 #include <sys/eventfd.h>
 #include <sys/mman.h>

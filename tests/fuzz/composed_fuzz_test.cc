@@ -1,6 +1,6 @@
-// Datasets that are made of others. Whatever a client says of them and sends
-// for them, they are refused, or each sample lies where its source says, and is
-// found again by it.
+// Fuzzes datasets that are made of others, as a client describes and sends
+// them. The daemon refuses them, or each sample lies where its source says, and
+// is found again by it.
 
 #include <fcntl.h>
 #include <sys/mman.h>

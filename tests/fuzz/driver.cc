@@ -24,7 +24,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size);
-// What a sanitizer calls before it dies, where one is linked in.
+// Sets a function that a sanitizer, if one is linked in, calls before it dies.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming):
 // theirs
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(

@@ -1,6 +1,6 @@
 """Targets that are fed with broken input."""
 
-# What one run of the suite does: so many inputs, or for so many seconds.
+# One run of the suite takes so many inputs, or so many seconds.
 _RUNS = 20000
 _SECONDS = 10
 
@@ -23,7 +23,7 @@ def fuzz_test(name, deps, corpus = None, dictionary = None, largest = 4096, tags
             name = name + "_corpus",
             srcs = native.glob(["corpus/%s/*" % name]),
         )
-    # What tools/fuzz asks for.
+    # tools/fuzz builds these two files.
     seeds = name + "_seeds.txt"
     options = ["-max_len=%d" % largest, "-timeout=60"]
     if dictionary != None:

@@ -1,5 +1,5 @@
-// What a client says of samples in memory: whatever its bytes, it is refused,
-// or its fields lie within the records, and those within the memory.
+// Fuzzes a client's description of samples in memory. It is refused, or its
+// fields lie within the records, and those within the memory.
 
 #include <cstddef>
 #include <cstdint>

@@ -25,8 +25,8 @@ constexpr std::uint32_t kSlots = 4;
 
 }  // namespace
 
-// What lies in the ring: twice, as it is before and after the daemon has looked
-// once.
+// The halves of the input are the ring's content before and after the daemon
+// has looked once.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   auto channel = Channel::Create();

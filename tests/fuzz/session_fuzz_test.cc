@@ -282,7 +282,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     for (const std::string_view part : parts)
       connected = connected && client.Do(part);
   }
-  // What is under way when a client goes ends by itself.
+  // Requests in progress when a client leaves end by themselves.
   while (daemon->budget.used() > 0) sched_yield();
   Require(daemon->registry.Snapshot().empty());
   return 0;

@@ -1,6 +1,6 @@
-// The samples of a tar shard. Whatever its bytes, a parser ends, and asks only
-// for bytes of the shard. However much it reads at a time, the fields that it
-// finds lie within the shard.
+// Fuzzes the parser of tar shards. It ends whatever their bytes are, and asks
+// only for bytes of the shard. However much it reads at a time, the fields that
+// it finds lie within the shard.
 
 #include <cstdint>
 #include <string>

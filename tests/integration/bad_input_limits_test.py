@@ -49,7 +49,8 @@ def test_memory_budget_spent(tmp_path, photos):
 
 
 def test_memory_budget_spent_by_others(tmp_path, photos):
-    """Who comes too late is told; as soon as there is room, it can go on."""
+    """A loader without room is refused. It can be opened as soon as there is
+    room."""
     config = configured(tmp_path, "[memory]\nlimit = '150MiB'\n"
                         "[image]\nscratch_limit = '16MiB'\n")
     medium = T.Resize((512, 512))
@@ -87,7 +88,8 @@ def test_memory_limit_that_the_machine_does_not_have(tmp_path, photos):
 
 
 def removed(group):
-    """Whether a cgroup could be removed: its processes may still be leaving."""
+    """Returns whether a cgroup could be removed: its processes may still be
+    leaving."""
     with contextlib.suppress(OSError):
         group.rmdir()
     return not group.exists()
@@ -95,8 +97,8 @@ def removed(group):
 
 @contextlib.contextmanager
 def cgroup(controller, **limits):
-    """A new cgroup's file that takes processes in; skips where none can be
-    made."""
+    """Yields a new cgroup's file that takes processes in. Skips where none can
+    be made."""
     top = CGROUPS / controller
     if not (top / "tasks").exists():
         top = CGROUPS
@@ -248,7 +250,8 @@ def test_runtime_directory_that_others_may_enter(tmp_path):
 
 
 def test_more_connections_than_descriptors(tmp_path, photos):
-    """Further clients wait at the door; the daemon does not spin."""
+    """Further clients wait until they are accepted, and the daemon does not
+    spin."""
     limit = ["prlimit", "--nofile=64:64"]
     with serving(tmp_path, launcher=limit) as daemon, spinning() as spinner:
         path = daemon.runtime_dir / "session.sock"
@@ -256,7 +259,7 @@ def test_more_connections_than_descriptors(tmp_path, photos):
         until(lambda: descriptors(daemon).total() == 64, "a full house")
         begin, end = cpu_seconds(daemon.process), cpu_seconds(spinner) + 0.5
         until(lambda: cpu_seconds(spinner) >= end, "half a second of CPU time")
-        # As much as a spinning process got in that time would be too much.
+        # A daemon that spins would use as much as the spinning process.
         assert cpu_seconds(daemon.process) - begin < 0.25
         for session in sessions:
             session.socket.close()
@@ -291,7 +294,7 @@ def free_descriptors(daemon, count):
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     used = {int(entry) for entry in os.listdir(f"/proc/{pid}/fd")}
     free = (number for number in itertools.count() if number not in used)
-    # The first number that it may not give out.
+    # The first descriptor number that the daemon may not use.
     limit = next(itertools.islice(free, count, None))
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
     try:
@@ -324,8 +327,8 @@ def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
 
 
 def has_read_ahead(daemon):
-    """Whether all slots of its only loader are full and none is held: nothing
-    is read until a batch is taken and released."""
+    """Returns whether all slots of the only loader are full and none is held.
+    The daemon then reads nothing until a batch is taken and released."""
     queues = ctl(daemon, "queues")["jobs"][0]["loaders"][0]["queues"]
     return queues["slots_ready"] == queues["slots"]
 
@@ -344,7 +347,7 @@ def test_passing_fault_in_mid_epoch(tmp_path, photos, monkeypatch):
                     for batch in iterator:
                         begin += [int(i) for i in batch.sample_ids]
             assert begin == list(range(len(begin))) and len(begin) < 48
-            # One of the batch that would have come next, by its own name.
+            # The error names a sample of the batch that would have come next.
             assert str(caught.value) in [
                 f"sample {number} of {photos}: {names(photos)[number]}: "
                 "Too many open files"

@@ -82,7 +82,7 @@ def test_absurd_spec(session, photos, path, value, word):
 
 
 def field(number, content):
-    """The bytes of a message's field that is bytes or a message itself."""
+    """Returns the encoding of a message's field that is bytes or a message."""
     length, size = b"", len(content)
     while size > 127:
         length += bytes([size & 127 | 128])
@@ -247,7 +247,7 @@ def test_a_client_that_never_listens_is_hung_up_on(session):
 
 
 def test_thousands_of_empty_epochs(session, photos):
-    """Who takes nothing of what is published gets no more of it."""
+    """A client that takes no published entry gets no more of them."""
     opened, fds = session.open_loader(loader_spec(photos), photos)
     stop = messages()[1].StopEpoch(loader_id=opened.loader_id)
     refused = 0
@@ -350,7 +350,8 @@ def test_garbage_counters_harm_nobody(connect, photos):
     opened, fds = session.open_loader(loader_spec(photos), photos)
     rings = RawRings(fds)
     _, slots = session.start_epoch(opened.loader_id)
-    # All of them but `left`: who takes no more gets no more.
+    # Spoils all fields but `left`, since a client that takes no more gets no
+    # more.
     rings.release[4:12] = b"\xff" * 8
     rings.release[16:64] = b"\xff" * 48
     until(lambda: rings.tail() > 0, "a batch")

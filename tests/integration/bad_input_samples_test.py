@@ -1,4 +1,4 @@
-"""Samples that cannot be used: one clear error, to one job alone."""
+"""Samples that cannot be used give one clear error, to one job alone."""
 
 import os
 import pathlib
@@ -108,7 +108,7 @@ def test_one_bad_sample(folder, spoil, error, reason):
             assert reason in text
             # No batch before it is lost.
             assert before == list(range(BAD_ID // 4 * 4))
-        # Nor is the loader: what comes behind can be had.
+        # The loader is not lost either: it gives the samples behind.
         state = dict(loader.state_dict(), position=BAD_ID + 1)
         loader.load_state_dict(state)
         assert contents(loader)[1] == list(range(BAD_ID + 1, SAMPLES))
@@ -139,7 +139,7 @@ LATE_ID = 44
 
 
 def spoil_in_mid_epoch(folder, change, error):
-    """Text of the error that `change(path)` in mid-epoch leads to."""
+    """Calls `change(path)` in mid-epoch. Returns the text of the error."""
     with open_loader(folder, depth=1) as loader:
         iterator = iter(loader)
         ids = contents([next(iterator)])[1]
@@ -184,7 +184,7 @@ def test_repaired_file_is_read_by_the_next_loader(folder):
 
 
 def test_file_repaired_in_place_is_noticed(shared_daemon, folder):
-    """Its folder does not tell, so an index that was kept must find out."""
+    """The folder does not show the repair, so a kept index must notice it."""
     whole = (folder / BAD).read_bytes()
     truncate(folder / BAD)
     settle(folder)
@@ -218,7 +218,7 @@ def test_substitution_is_the_same_every_time_and_counted(folder):
         images, ids = runs[0][epoch]
         assert len(ids) == SAMPLES
         assert not set(ids) & set(bad.values())
-        # All but the corrupt are there, each in its place.
+        # All samples but the corrupt ones are there, each in its place.
         assert set(ids) == set(range(SAMPLES)) - set(bad.values())
         begin = plain_orders[epoch]
         assert ids[:len(begin)] == begin

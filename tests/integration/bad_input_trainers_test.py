@@ -1,4 +1,4 @@
-"""Trainers that die, stop or change their minds; a daemon that does."""
+"""Trainers, and a daemon, that die, stop or change their minds."""
 
 import gc
 import os
@@ -42,7 +42,7 @@ print("done", flush=True)
 
 @pytest.fixture(scope="module", autouse=True)
 def wait_until_quiet(shared_daemon):
-    """Waits until nobody is here and nothing is held."""
+    """Waits until no client is connected and nothing is held."""
     with nothing_left_behind(shared_daemon) as wait:
         yield wait
 
@@ -202,7 +202,8 @@ def test_idle_slots_go_back(tmp_path, photos):
             held = next(iterator)
             expected = numpy.array(held.image)
             contents(iterator)
-            # Not while a batch is held, nor while an epoch is under way.
+            # The daemon gives no slot back while a batch is held or an epoch
+            # runs.
             other = iter(loader)
             next(other)
             assert slot_bytes(daemon) > 0

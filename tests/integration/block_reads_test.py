@@ -1,4 +1,4 @@
-"""Shards that are shuffled in blocks: what that asks of their source."""
+"""Tests of the reads that shards shuffled in blocks need."""
 
 import io
 import random
@@ -15,7 +15,7 @@ SAMPLES = SHARDS * EACH
 
 
 def content_of(number):
-    """5 to 9 KB that no other sample has."""
+    """Returns 5 to 9 KB that no other sample has."""
     chance = random.Random(number)
     return chance.randbytes(5_000 + chance.randrange(4_000))
 
@@ -33,7 +33,7 @@ def shard(number):
 
 @pytest.fixture(scope="module")
 def shards():
-    """The content of each, by its name."""
+    """The content of each shard, by its name."""
     return {f"{number:03}.tar": shard(number) for number in range(SHARDS)}
 
 
@@ -65,7 +65,8 @@ def open_loader(place, **arguments):
 
 
 def read(loader):
-    """An epoch's samples; each must be what it is."""
+    """Reads an epoch. Checks each sample's bytes, and returns the sample
+    numbers."""
     seen = []
     for batch in loader:
         for number, content in zip(batch.sample_ids, batch[0]):
@@ -96,7 +97,8 @@ def test_a_bucket_is_asked_for_blocks(tmp_path, bucket, sample_bytes):
         with open_loader(bucket, shuffle="block", seed=3) as loader:
             asked, indexed = gets(daemon), bytes_read(daemon)
             assert sorted(read(loader)) == list(range(SAMPLES))
-            # Its blocks are 4 MiB, its shards 2: a few for each.
+            # Blocks have 4 MiB and shards 2 MiB, so a few requests read a
+            # shard.
             assert gets(daemon) - asked <= 8 * SHARDS
             assert bytes_read(daemon) - indexed == sample_bytes
 

@@ -1,4 +1,5 @@
-"""What the daemon keeps of what it read: bytes, memory, and nobody's secrets."""
+"""Tests of the bytes that the daemon keeps in its cache, their memory, and
+changed files."""
 
 import os
 import shutil
@@ -24,7 +25,7 @@ with open_loader(folder, shuffle=True, seed=seed) as loader:
         assert sorted(contents(loader)[1]) == list(range(48))
         print("read", flush=True)
 """
-# Ends in mid-epoch, with batches in hand and others under way.
+# Ends in mid-epoch, while it holds batches and others are in flight.
 VICTIM = """
 loader = open_loader(sys.argv[1], shuffle=True, depth=1)
 batches = iter(loader)
@@ -60,7 +61,7 @@ def size_of(folder):
 
 
 def tally(traffic, tier):
-    """Reads and bytes."""
+    """Returns the reads and the bytes of a tier."""
     return int(traffic[tier]["reads"]), int(traffic[tier]["bytes"])
 
 
@@ -77,7 +78,7 @@ def test_two_jobs_read_every_byte_once(daemon, photos):
     assert tally(cache["total"], "source") == every_byte
     assert int(cache["entries"]) - int(cache["decoded"]["entries"]) == SAMPLES
     assert cache["failures"] == "0" and tally(cache, "evicted") == (0, 0)
-    # What each job read came from somewhere, and was counted once.
+    # Each read of a job is counted once, in the tier that served it.
     assert [job["key"] for job in cache["jobs"]] == ["one", "two"]
     for job, listed in zip(cache["jobs"], jobs):
         parts = [tally(job["traffic"], tier)
@@ -101,7 +102,7 @@ def test_who_comes_later_reads_nothing(daemon, photos):
 
 
 def overwrite(path):
-    """The same length, in place."""
+    """Writes other bytes of the same length in place."""
     path.write_bytes(path.read_bytes()[:-2] + b"\xff\xd8")
 
 
@@ -135,7 +136,7 @@ def test_a_replaced_file_is_read_anew(daemon, folder):
         after, ids = contents(loader)
     assert ids == list(range(SAMPLES))
     numpy.testing.assert_array_equal(after[CHANGED_ID], before[16])
-    # All but the new file were kept.
+    # The cache kept all files but the new one.
     assert tally(ctl(daemon, "cache")["total"], "source")[0] == SAMPLES + 1
 
 
@@ -165,7 +166,8 @@ def test_nothing_is_kept_where_that_is_off(tmp_path, photos):
 
 
 def test_memory_stays_within_its_bounds(tmp_path, photos):
-    """A cache of less than half of what three jobs read."""
+    """The cache has room for less than half of the bytes that three jobs
+    read."""
     limit, capacity = 200 << 20, 128 << 10
     config = configured(tmp_path, "memory.limit = '200MiB'\n"
                         "cache.memory = '128KiB'\n")

@@ -1,5 +1,5 @@
-"""What is read from a bucket on which all goes wrong: a real server, the proxy
-with faults before it, and the daemon's source of Cloud Storage."""
+"""Tests of the daemon's source of Cloud Storage, on a real server behind a
+proxy that injects faults of every kind."""
 
 import collections
 import hashlib
@@ -25,7 +25,7 @@ ROUNDS = 10
 
 @pytest.fixture(scope="module")
 def contents():
-    """By name: of no part, of one, and of several."""
+    """Contents by name: of no part, of one, and of several."""
     chance = random.Random(1)
     sizes = [0, 1, 2999, 3000, 3001, 20_000]
     sizes += [chance.randrange(1, 9_000) for _ in range(34)]
@@ -35,14 +35,14 @@ def contents():
 
 @pytest.fixture(scope="module")
 def bucket(fake_gcs, contents):
-    """Its name; its objects lie below "data"."""
+    """The name of a bucket with `contents` below "data"."""
     fake_gcs.fill("source", {"data/" + name: content
                              for name, content in contents.items()})
     return "source"
 
 
 def read(proxy, bucket, *arguments):
-    """Reads all objects; what was read, and what was asked for."""
+    """Reads all objects. Returns the reads, and counts of the requests."""
     done = subprocess.run(
         [READER, proxy.url, f"gs://{bucket}/data", "--part-bytes",
          str(PART_BYTES), *arguments], stdout=subprocess.PIPE, check=True)
@@ -51,7 +51,7 @@ def read(proxy, bucket, *arguments):
 
 
 def expect_all(lines, contents, rounds):
-    """Each object once in each round, with its bytes."""
+    """Checks that each object came once in each round, with its bytes."""
     expected = {
         (number, name, len(content), hashlib.sha256(content).hexdigest()): 1
         for name, content in contents.items() for number in range(rounds)}
@@ -77,7 +77,7 @@ def test_all_is_read_once_with_right_bytes_whatever_goes_wrong(
         assert set(faults) >= set(KINDS) - {"broken_page"}, faults
         came = proxy.asked()
     gets = asked["gets"]
-    # Requests that are given up at once need not come.
+    # A request that is given up at once need not reach the proxy.
     assert came["media"] <= gets["requests"]
     assert gets["requests"] <= came["media"] + gets["hedges"]
     assert gets["retries"] > 0 and gets["failures"] > 0
@@ -95,7 +95,8 @@ def test_each_fault_passes(fake_gcs, bucket, contents, kind):
 
 
 def test_a_page_that_is_broken_is_asked_for_again(fake_gcs, bucket, contents):
-    # Of seeds one after the other, some begin with a broken page.
+    # Tries seeds one after the other, because only some begin with a broken
+    # page.
     for seed in range(100):
         with FaultProxy(fake_gcs.url, seed) as proxy:
             proxy.spoil(0.5, ["broken_page"])

@@ -21,7 +21,8 @@ NUMBERS = numpy.random.RandomState(5)
 
 
 def read(source, transform=CENTER, **options):
-    """All of a source in order: dict of arrays by field, and sample_id."""
+    """Reads all of a source in order. Returns a dict of arrays by field, and
+    sample_id."""
     connection = open_listed(source, transform, batch_size=7, **options)
     found = batches(connection, range(connection.dataset_size))
     fields = {name: numpy.concatenate([getattr(batch, name)
@@ -37,7 +38,7 @@ def images(count, *shape):
 
 
 def arrays(count=20):
-    """Samples of every type there is."""
+    """Returns arrays with fields of every type."""
     fields = [("image", "image", images(count, 9, 7, 3)),
               ("label", "label", numpy.arange(count)[::-1])]
     for name in ("uint8", "float16", "float32", "float64", "int8", "int16",
@@ -55,7 +56,7 @@ def test_a_subset_has_the_samples_of_its_list(daemon, photos):
     assert (found["sample_id"] == range(4)).all()
     assert (found["label"] == labels[indices]).all()
     assert (found["image"].transpose(0, 2, 3, 1) == pictures[indices]).all()
-    # Of a subset, too; numbers are those of what it is a subset of.
+    # A subset may be of a subset; its numbers are those of the inner one.
     nested = _source.Subset(_source.Subset(_source.Folder(photos), indices),
                             numpy.array([3, 0]))
     assert (read(nested)["label"] == labels[[0, 47]]).all()
@@ -178,7 +179,7 @@ sys.stdin.read()
 
 
 def test_jobs_with_equal_arrays_share_them(daemon):
-    """The second one's copy is let go of."""
+    """The daemon drops the copy that the second job sent."""
     def start():
         process = subprocess.Popen(
             [sys.executable, "-c", OTHER_JOB, *sys.path[:3],
@@ -302,7 +303,8 @@ def _small(daemon):
 
 
 def test_arrays_survive_a_restart_of_the_daemon(daemon):
-    """They are sent once more, and the epoch goes on where it was."""
+    """The client sends the arrays once more, and the epoch goes on where it
+    was."""
     source = _source.Concat((arrays(16), _source.Subset(arrays(16), [1, 2])))
     with forebay.DataLoader(source, batch_size=4, shuffle=True, depth=1,
                             framework="numpy",

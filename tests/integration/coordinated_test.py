@@ -1,4 +1,4 @@
-"""Loaders whose order the daemon picks see each sample once in each epoch."""
+"""Loaders in coordinated order see each sample once in each epoch."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def _open(folder, **options):
 
 
 def _samples(batches):
-    """Bytes of each sample by its number."""
+    """Returns each sample's bytes by its number."""
     return {int(number): image.tobytes() for batch in batches
             for image, number in zip(batch.image, batch.sample_ids)}
 
@@ -62,7 +62,7 @@ def test_each_loader_sees_each_sample_once_an_epoch(daemon, photos):
 
 
 def test_samples_are_those_of_the_exact_order(daemon, photos):
-    """Only their places differ."""
+    """Only the order of the samples differs."""
     with _open(photos) as loader, _open(photos, order="exact") as exact:
         for _ in range(2):
             assert _samples(loader) == _samples(exact)

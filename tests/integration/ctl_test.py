@@ -169,7 +169,8 @@ class CtlTest(unittest.TestCase):
         self.assertFalse(os.path.exists(self.folder + "/admin.sock"))
 
     def _live_top(self):
-        """forebayctl top on a terminal of its own, once it has drawn."""
+        """Starts forebayctl top on its own terminal, and waits until it has
+        drawn."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(_FOREBAYCTL, ["forebayctl", "top"], self.environment)

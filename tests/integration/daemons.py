@@ -34,7 +34,7 @@ class Daemon:
         self.process = None
 
     def launch(self, *arguments):
-        """Starts it, and waits for nothing."""
+        """Starts it without waiting."""
         with open(self._log_path, "ab") as log:
             self.process = subprocess.Popen(
                 [*self._launcher, FOREBAYD, "--runtime-dir",
@@ -52,9 +52,9 @@ class Daemon:
             time.sleep(0.01)
 
     def _serves(self):
-        """Whether somebody who says goodbye at once is answered. A connection
-        alone tells nothing: the kernel accepts it as soon as there is a socket,
-        and much of the daemon comes after that."""
+        """Returns whether the daemon answers a client that hangs up at once. A
+        connection alone shows nothing: the kernel accepts it as soon as the
+        socket exists, which is early in the daemon's start."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
             visitor.settimeout(START_SECONDS)
             try:
@@ -65,7 +65,7 @@ class Daemon:
                 return False
 
     def log(self):
-        """All that it has said so far."""
+        """Returns all that it has logged so far."""
         return self._log_path.read_text(errors="replace")
 
     def stop(self, how=signal.SIGTERM):

@@ -1,4 +1,5 @@
-"""What a daemon prepares ahead follows what its trainer takes."""
+"""Tests that a daemon prepares as many batches ahead as its trainer's pace
+needs."""
 
 import pytest
 
@@ -19,18 +20,19 @@ def loader(daemon, photos):
 
 
 def seen(daemon):
-    """The only loader, as the daemon sees it."""
+    """Returns the daemon's view of the only loader."""
     return ctl(daemon, "queues")["jobs"][0]["loaders"][0]
 
 
 def is_prepared(daemon, left):
-    """Whether all is ready that is to be, of so many batches to come."""
+    """Returns whether the daemon has prepared all batches that it may. `left`:
+    how many the epoch still has."""
     queues = seen(daemon)["queues"]
     return queues["slots_ready"] >= min(queues["depth"], left)
 
 
 def pace(daemon, batches, left):
-    """Takes the epoch's other batches, each when all is prepared."""
+    """Takes the last `left` batches of the epoch, each when all is prepared."""
     for taken in range(left):
         until(lambda: is_prepared(daemon, left - taken), "batches are made",
               lambda: seen(daemon))
@@ -38,7 +40,7 @@ def pace(daemon, batches, left):
 
 
 def slow_down(daemon, loader):
-    """Paces until no more is prepared than must be."""
+    """Paces the trainer until the daemon prepares only the least."""
     for _ in range(4):
         pace(daemon, iter(loader), SAMPLES)
         if seen(daemon)["queues"]["depth"] == LEAST:
@@ -75,7 +77,7 @@ def test_a_trainer_at_full_speed_has_all_slots(daemon, loader):
     hurry(daemon, loader)
 
 
-# It keeps what it takes, so that nothing tells of it but its wait.
+# The trainer keeps its batches, so only its wait tells the daemon of the burst.
 def test_a_burst_after_a_pause_gets_its_batches(daemon, loader):
     slow_down(daemon, loader)
     batches = iter(loader)

@@ -1,5 +1,5 @@
-"""The cache on a disk, between a real daemon and a bucket: what was read once is
-not asked for again, whoever was killed meanwhile."""
+"""Tests of the cache on a disk, between a real daemon and a bucket. No byte is
+asked for twice, even if the daemon is killed meanwhile."""
 
 import os
 import random
@@ -26,7 +26,7 @@ disk_size = "64MiB"
 scratch_limit = "8MiB"
 """
 TIERS = "memory", "shared", "disk", "source"
-# Reads an epoch whenever it is told to.
+# Reads an epoch for each line that it gets.
 TRAINER = """
 with open_loader(sys.argv[1], shuffle=True, seed=int(sys.argv[2])) as loader:
     print("ready", flush=True)
@@ -37,7 +37,8 @@ with open_loader(sys.argv[1], shuffle=True, seed=int(sys.argv[2])) as loader:
 
 
 def configure(folder, memory):
-    """A daemon's configuration, with so much of the cache in memory."""
+    """Writes a daemon's configuration with so much cache in memory. Returns its
+    path."""
     path = folder / "forebayd.toml"
     path.write_text(CONFIG.format(memory=memory, directory=folder / "ssd"))
     return path
@@ -56,7 +57,7 @@ def config(tmp_path):
 
 @pytest.fixture
 def daemon(tmp_path, proxy, config, monkeypatch):
-    """A daemon that takes the proxy for Cloud Storage."""
+    """A daemon that uses the proxy as Cloud Storage."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     folder = tmp_path / "daemon"
@@ -85,7 +86,7 @@ def test_a_bucket_is_read_once_over_restarts(daemon, bucket, proxy, config,
 
 
 def given(traffic):
-    """Reads and bytes, by tier."""
+    """Returns reads and bytes by tier."""
     return {tier: (int(traffic[tier]["reads"]), int(traffic[tier]["bytes"]))
             for tier in TIERS}
 
@@ -115,7 +116,7 @@ def test_each_job_is_told_what_each_tier_gave_it(daemon, bucket, proxy, config,
     for job, listed, epochs in zip(cache["jobs"], jobs, (3, 2)):
         assert listed["traffic"] == job["traffic"]
         parts = given(job["traffic"])
-        # What a job read came from somewhere, and was counted once.
+        # Each read of a job is counted once, in the tier that served it.
         for at, all_read in enumerate(every_byte):
             assert sum(part[at] for part in parts.values()) == (
                 epochs * all_read)
@@ -138,7 +139,7 @@ def test_a_daemon_killed_again_and_again_gives_right_bytes(
         expected = [epoch(local) for _ in range(4)]
 
     def killing(loader, number):
-        """An epoch's batches; behind one of them the daemon is killed."""
+        """Yields an epoch's batches, and kills the daemon after one of them."""
         loader.set_epoch(number)
         last = chance.randrange(len(loader))
         for at, batch in enumerate(loader):

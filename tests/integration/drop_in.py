@@ -1,4 +1,4 @@
-"""Loaders of torch's datasets beside torch's own loaders of them."""
+"""Compares loaders of torch's datasets with torch's own loaders."""
 
 import torch
 import torchvision

@@ -119,8 +119,8 @@ def test_a_listed_order_is_resumed(image_folder, number):
             pass
         at_the_end = it.state_dict()
     assert seen == whole[1][:8]
-    # However far its generator is: the order, and what comes after it, are the
-    # state's.
+    # The state decides this order and the next ones, however far the sampler's
+    # generator is.
     sampler = samplers(image_folder, 3)[number]
     list(sampler)
     with forebay.DataLoader(image_folder, 5, sampler=sampler) as it:

@@ -28,7 +28,8 @@ def test_parts_with_different_transforms_are_refused(image_folder, photos):
 
 
 def in_memory(kind, shape, **attributes):
-    """One of torchvision's datasets in memory, as it is once it was read."""
+    """Makes one of torchvision's datasets in memory, as it is after it was
+    read."""
     made = object.__new__(kind)
     generator = numpy.random.default_rng(4)
     made.data = generator.integers(0, 256, shape, numpy.uint8)

@@ -149,7 +149,8 @@ def test_batch_transform_gets_whole_batches(image_folder):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_error_of_batch_transform_loses_no_batch(image_folder, times):
-    """Unless it fails again: else no epoch would ever go on."""
+    """A batch is lost only if its transform fails twice, because else no epoch
+    would go on."""
     fails = iter([False] + times * [True] + 2 * [False])
 
     def transform(images, labels):
@@ -176,7 +177,7 @@ def test_without_a_gpu_there_is_no_pinned_memory(image_folder):
 
 
 class Half:
-    """Code that the daemon has no counterpart of."""
+    """A transform without a counterpart in the daemon."""
 
     def __call__(self, image):
         assert isinstance(image, torch.Tensor) and image.shape == (3, 64, 64)
@@ -217,7 +218,8 @@ def test_what_ends_as_pil_images_comes_as_bytes(image_folder):
 
 
 class Solarize:
-    """As Albumentations calls its transforms: by the name of what they get."""
+    """A transform like those of Albumentations, which get their input by its
+    name."""
 
     p = 1.0
 

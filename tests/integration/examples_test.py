@@ -1,4 +1,4 @@
-"""The examples do what they say."""
+"""Tests that the examples do what they say."""
 
 import os
 import re
@@ -18,7 +18,7 @@ EPOCH = re.compile(r"epoch (\d+): 48 images, mean (0\.\d+), [\d,]+ images/s; "
 
 
 def read(photos, epochs, meanwhile=lambda line: None):
-    """What the C++ example says of each epoch: its means."""
+    """Runs the C++ example. Returns the means that it prints for each epoch."""
     means = []
     with subprocess.Popen([EXAMPLE, str(photos), str(epochs)],
                           stdout=subprocess.PIPE, text=True) as process:
@@ -35,7 +35,8 @@ def read(photos, epochs, meanwhile=lambda line: None):
 
 
 def test_cpp(daemon, photos):
-    """A daemon that is killed is a pause, also to who has the library alone."""
+    """A killed daemon is just a pause for a program that uses only the
+    library."""
     expected = read(photos, 40)
     assert len(set(expected)) == 40
 
@@ -55,7 +56,7 @@ def test_cpp_says_what_is_wrong(daemon, tmp_path):
 
 
 def train(folder, *arguments):
-    """What the training example says of each epoch: loss and accuracy."""
+    """Runs the training example. Returns loss and accuracy of each epoch."""
     done = subprocess.run(
         [sys.executable, str(TRAIN), str(folder / "train"), "--validation",
          str(folder / "val"), "--batch-size=12", *arguments],
@@ -75,16 +76,16 @@ def test_training_learns_and_resumes(daemon, photos, tmp_path):
     whole = train(tmp_path, "--epochs=16")
     assert len(whole) == 16
     assert float(whole[-1][0]) < float(whole[0][0])
-    # By chance a third of these would be right.
+    # A guess would be right in a third of the cases.
     assert max(float(right) for _, right in whole[-4:]) > 0.65
 
-    # Left in mid-epoch: three steps each.
+    # The run stops in mid-epoch: an epoch has three steps.
     state = str(tmp_path / "state")
     begun = train(tmp_path, "--epochs=4", "--max-steps=5",
                   f"--checkpoint={state}")
     rest = train(tmp_path, "--epochs=4", f"--checkpoint={state}")
     assert begun == whole[:1]
-    # The epoch that was left tells of its second part alone.
+    # The interrupted epoch prints the figures of its second part alone.
     assert [right for _, right in begun + rest] == [
         right for _, right in whole[:4]]
     assert rest[1:] == whole[2:4]

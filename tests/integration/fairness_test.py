@@ -1,4 +1,4 @@
-"""Jobs share a real daemon as their weights and caps say, and as it is told."""
+"""Jobs share a real daemon by their weights and caps, also after a change."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ import pytest
 from daemons import serving
 from trouble import FOREBAYCTL, ctl, until
 
-# So little that a trainer has a second's worth of batches, made or in the
-# making: not even a busy machine keeps it from taking them in that time.
+# With so little CPU, a trainer's batches in flight and ready take a second to
+# make. Even on a busy machine it can take them within that time.
 CPU_LIMIT = 0.05
 BURST = 0.1  # seconds' worth of a cap
 PHOTOS = 4000  # in a folder that takes a while to read
@@ -43,13 +43,14 @@ def slow_daemon(tmp_path):
 
 
 def job_named(daemon, name):
-    """What the daemon tells of a job; None if it knows none of that name."""
+    """Returns the daemon's view of a job; None if it knows none of that
+    name."""
     jobs = ctl(daemon, "jobs")["jobs"]
     return next((job for job in jobs if job["name"] == name), None)
 
 
 def cpu_seconds(daemon, name):
-    """What decoding has taken for a job so far."""
+    """Returns the CPU seconds of decoding for a job so far."""
     job = job_named(daemon, name)
     loaders = job["loaders"] if job else []
     return sum(int(loader["counters"]["cpu_nanos"]) for loader in loaders) / 1e9
@@ -69,7 +70,8 @@ def training(photos, name):
 
 
 def cpu_shares(daemon, names, seconds):
-    """What each takes of so much CPU time of the daemon, from now on."""
+    """Waits until the jobs have used so much CPU time from now on. Returns the
+    share of each."""
     before = [cpu_seconds(daemon, name) for name in names]
 
     def taken():
@@ -81,8 +83,8 @@ def cpu_shares(daemon, names, seconds):
     return [each / sum(found) for each in found]
 
 
-# Between two epochs nothing is decoded for a trainer: few photographs would
-# leave the other far more than its share.
+# The daemon decodes nothing for a trainer between two epochs. With few
+# photographs, the other would get far more than its share.
 def test_weights_that_are_set_shift_the_shares(slow_daemon, many_photos):
     with training(many_photos, "a"), training(many_photos, "b"):
         for name in "ab":
@@ -100,7 +102,7 @@ def test_weights_that_are_set_shift_the_shares(slow_daemon, many_photos):
 
 
 def open_loader(photos, monkeypatch):
-    """A loader of this process, whose job is called "capped"."""
+    """A loader of this process in the job "capped"."""
     import forebay
     from forebay import transforms as T
     monkeypatch.setenv("FOREBAY_JOB", "capped")
@@ -134,7 +136,7 @@ def test_a_cap_on_cpu_holds(daemon, photos, monkeypatch):
             for batch in loader:
                 del batch
             used = cpu_seconds(daemon, "capped")
-        # Two tasks may have begun before one could tell what it takes.
+        # Two tasks may have begun before the first shows what a task takes.
         assert used <= cap * (time.monotonic() - begin + BURST) + 0.05
         ctl(daemon, "set", "capped", "--max-cpu", "none")
         assert sum(len(batch[1]) for batch in loader) > 0
@@ -153,7 +155,7 @@ def test_the_limit_of_the_host_holds(slow_daemon, photos, monkeypatch):
 
 @pytest.fixture
 def many_photos(photos, tmp_path):
-    """So many that it takes a while to read them all."""
+    """A folder of so many photographs that it takes a while to read them."""
     folder = tmp_path / "many" / "all"
     folder.mkdir(parents=True)
     files = sorted(photos.rglob("*.jpg"))
@@ -164,7 +166,7 @@ def many_photos(photos, tmp_path):
 
 @pytest.fixture
 def uncached_daemon(tmp_path):
-    """A daemon that reads what it gives out."""
+    """A daemon without a cache."""
     config = tmp_path / "forebayd.toml"
     config.write_text('cache.memory = "0"\n')
     folder = tmp_path / "daemon"
@@ -177,7 +179,7 @@ def uncached_daemon(tmp_path):
                                  ["--max-read", "1KB/s"]])
 def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
         uncached_daemon, many_photos, monkeypatch, cap):
-    """Of what would take the capped one half an hour and more."""
+    """Alone, the capped job would need half an hour or more for an epoch."""
     import forebay
     from forebay import transforms as T
 
@@ -201,7 +203,7 @@ def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
         ctl(uncached_daemon, "set", "capped", *cap)
         for _ in range(3):
             seen = []
-            # The capped one is the first to come, and then falls behind.
+            # The capped loader comes first, and then falls behind.
             behind = iter(capped)
             until(held_up, "it has something in the making")
             reader = threading.Thread(target=read, daemon=True)

@@ -1,5 +1,5 @@
-"""The proxy on which things go wrong: each thing as it says, and the same
-things again."""
+"""Tests of the fault proxy: each fault does what it says, and the same seed
+gives the same faults."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ ANY_ERROR = (http.client.HTTPException, OSError)
 
 @pytest.fixture(scope="module")
 def generation(fake_gcs):
-    """Of the object "a" in the bucket "faults"."""
+    """The generation of the object "a" in the bucket "faults"."""
     return fake_gcs.fill("faults", {"a": CONTENT, "b": b"b"})["a"]
 
 
@@ -28,7 +28,8 @@ def proxy(fake_gcs, generation):
 
 
 def ask(url, target, **headers):
-    """Status, headers by name in lower case, and body."""
+    """Sends a request. Returns status, headers by name in lower case, and
+    body."""
     asking = http.client.HTTPConnection(urllib.parse.urlparse(url).netloc,
                                         timeout=60)
     try:

@@ -1,4 +1,5 @@
-"""What is kept decoded changes no byte of a batch, and is seen."""
+"""Tests that decoded images in the cache change no byte of a batch, and are
+counted."""
 
 import concurrent.futures
 import os
@@ -15,7 +16,7 @@ from trouble import ctl
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
 EPOCHS = 4
-# Loaders that have no more in common than the images.
+# These loaders have only the images in common.
 KINDS = (
     ("T.RandomResizedCrop(40), T.RandomHorizontalFlip(), T.ToImage()", 7, 1),
     ("T.RandomResizedCrop((24, 56)), T.ToImage(), "
@@ -61,7 +62,8 @@ def images(tmp_path_factory, photos):
 
 
 def _read(folder, kind):
-    """Digest of all that a loader gives, and how many samples it decoded."""
+    """Returns a digest of a loader's batches, and how many samples it
+    decoded."""
     ops, batch_size, seed = kind
     done = subprocess.run(
         [sys.executable, "-c", READER % ops, str(folder), str(batch_size),
@@ -73,7 +75,8 @@ def _read(folder, kind):
 
 
 def _read_all(tmp_path, folder, config):
-    """Of four loaders at once; and what the cache tells then."""
+    """Runs the loaders of KINDS at once. Returns their digests, their decoded
+    samples, and the cache's counters."""
     (tmp_path / "forebayd.toml").write_text(config)
     with serving(tmp_path, "--config",
                  str(tmp_path / "forebayd.toml")) as daemon, \
@@ -102,10 +105,11 @@ def test_batches_are_the_same_decoded_once_or_each_time(tmp_path, images):
         assert found[name][0] == digests
         forms = found[name][2]["decoded"]
         assert int(forms["entries"]) <= int(forms["made"])
-        # What was not decoded again was a hit.
+        # Each sample was either decoded or a hit.
         assert (found[name][1] + int(forms["hits"]) ==
                 len(KINDS) * EPOCHS * samples)
         assert int(found[name][2]["used"]) <= int(found[name][2]["capacity"])
-    # What costs are measured decides how many; the first few are tried.
+    # The measured costs decide how many variants are kept; the first few are
+    # always tried.
     forms = found["roomy"][2]["decoded"]
     assert int(forms["made"]) > 0 and int(forms["hits"]) > 0

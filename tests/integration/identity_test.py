@@ -15,7 +15,7 @@ from forebay import transforms as T
 from trouble import ctl
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
-# What cpu.simd takes, widest first.
+# The values of cpu.simd, widest first.
 WIDTHS = (["sve2_128", "sve_256", "sve2", "sve", "neon", "none"]
           if platform.machine() == "aarch64" else
           ["avx3_dl", "avx3", "avx2", "sse4", "ssse3", "none"])
@@ -33,7 +33,7 @@ def images(tmp_path_factory):
     for kind in ("jpg", "png"):
         (folder / kind).mkdir()
         for path in GOLDEN.glob(f"*.{kind}"):
-            # Damaged ones are not decoded.
+            # Leaves out damaged images, which cannot be decoded.
             if path.stem not in ("420_damaged", "rgb8_without_end"):
                 shutil.copy(path, folder / kind)
     (folder / "large").mkdir()
@@ -64,7 +64,8 @@ def _pipelines():
 
 
 def _digests(images):
-    """A digest of all batches for each pipeline, from the daemon there is."""
+    """Returns a digest of all batches for each pipeline, from the running
+    daemon."""
     found = []
     for ops in _pipelines():
         digest = hashlib.sha256()
@@ -82,7 +83,8 @@ def _digests(images):
 
 
 def _through(folder, images, cpu):
-    """(what the daemon used, the digests) with this [cpu] table."""
+    """Runs a daemon with this [cpu] table. Returns (the SIMD target, the
+    digests)."""
     config = folder / "forebayd.toml"
     config.write_text("[cpu]\n" + cpu)
     with serving(folder, "--config", str(config)) as daemon:
@@ -92,7 +94,7 @@ def _through(folder, images, cpu):
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory, images):
-    """The same of a daemon as users have it."""
+    """The SIMD target and the digests of a daemon that picks its own width."""
     return _through(tmp_path_factory.mktemp("usual"), images, "workers = 1\n")
 
 

@@ -36,7 +36,7 @@ def endless(tmp_path_factory):
 def scanning(daemon):
     """Whether the daemon has begun to list directories."""
     for task in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir():
-        # Nothing else here takes so much CPU time on one thread.
+        # Only a scan takes so much CPU time on one thread here.
         with contextlib.suppress(FileNotFoundError):
             if int((task / "schedstat").read_text().split()[0]) > 200e6:
                 return True
@@ -51,7 +51,7 @@ def most_memory(daemon):
 
 
 def expect_interrupted(daemon):
-    """Waits until no session is left, and looks at what the scan has found."""
+    """Waits until no session is left. Checks that the scan has found little."""
     until(lambda: ctl(daemon, "status")["sessions"] == 0, "the scan ends")
     assert most_memory(daemon) < FEW_BYTES
 

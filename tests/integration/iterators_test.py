@@ -14,8 +14,8 @@ pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
 def before_the_next_read(iterator, meddle):
-    """Runs `meddle` between the checks of next() and its reading of a batch, where
-    another thread may run. Returns a list of what that reads."""
+    """Makes next() call `meddle` between its checks and its reading of a batch,
+    where another thread may run. Returns a list of what next() reads."""
     take, taken = iterator._next_memory, []
 
     def late():
@@ -112,13 +112,13 @@ def test_set_epoch_holds_until_the_iteration_goes_on(daemon, photos):
 
 
 class Rang(Exception):
-    """What a signal handler raises."""
+    """The exception that a signal handler raises."""
 
 
 def ringing(step, call):
-    """Runs `call`, and raises Rang at step number `step` of it: where a function
-    is called or has returned, which is where CPython runs signal handlers.
-    Returns what it gave; None: that many steps there were not."""
+    """Runs `call`, and raises Rang at its step number `step`. A step is where a
+    function is called or has returned: CPython runs signal handlers there.
+    Returns what `call` gave if it had fewer steps."""
     left = step
 
     def ring(frame, event, argument):
@@ -161,9 +161,9 @@ def test_a_handler_that_raises_loses_no_batch(daemon, photos, options):
             other.load_state_dict(state)
             assert sorted(ids(other)) == sorted(rest)
         assert interrupted > 5 and len(batch.sample_ids) == 8
-        # One that next() had returned already.
+        # Only a batch that next() had already returned may be lost.
         assert lost <= 1
-        # Nor is one held that nobody has.
+        # No batch stays held without an owner.
         batch = iterator = None
         until(lambda: loader.stats()["batches_held"] == 0, "leases end")
 
@@ -200,13 +200,14 @@ def test_a_handler_that_raises_while_an_epoch_begins(daemon, photos):
             if interrupted == step:
                 break
         assert interrupted > 10
-        # Only that of an iterator that was on its way out.
+        # Only epochs of iterators that were just ending are skipped.
         assert skipped <= 2
 
 
 def test_an_error_is_not_lost_with_the_call_that_was_told(daemon, photos,
                                                           tmp_path):
-    """Else an epoch that broke would end as if it were complete."""
+    """The next call raises the error; else the broken epoch would end as if it
+    were complete."""
     import shutil
     folder = shutil.copytree(photos, tmp_path / "data")
     (folder / "beach" / "000.jpg").write_bytes(b"\xff\xd8\xff no photograph")

@@ -27,7 +27,7 @@ def open_listed(dataset, transform=None, **options):
 
 
 def batches(connection, indices, first_sample=0, epoch=0):
-    """The batches of an epoch of these samples."""
+    """Returns the batches of an epoch of these samples."""
     connection.start_epoch(epoch, first_sample,
                            numpy.array(indices, dtype=numpy.int64))
     wrapper, view = _batch.Wrapper("numpy"), _batch.View()
@@ -61,7 +61,8 @@ def test_an_epoch_is_its_list(daemon, photos):
 
 
 def test_a_sample_looks_as_in_any_order_but_new_each_time(daemon, photos):
-    """Augmentation is by seed, epoch, sample, and how often it came before."""
+    """Seed, epoch, sample, and how often the sample came before decide the
+    augmentation."""
     plain = open_listed(photos, CROP)
     first, again, other = (
         batches(plain, indices, epoch=3)

@@ -232,7 +232,7 @@ def test_json_that_nests_deep(shared_daemon, table):
             dict(rows[1], kind="DEEP")).replace('"DEEP"', deep))
         assert refusal(forebay.DataError, other) == (
             f"{folder}: other.jsonl: line 2: is nested more than 64 deep")
-        # Nobody else notices.
+        # The other loader is not disturbed.
         assert sum(len(batch.label) for batch in batches) == len(rows) - 7
 
 
@@ -259,7 +259,8 @@ def test_manifest_and_images_that_change(shared_daemon, table):
         content = image.read_bytes()
         image.unlink()
         image.write_bytes(content + b"\0")
-        # Opened anew for the image, the table has other rows.
+        # The loader opens the table anew because of the image, and finds other
+        # rows.
         with pytest.raises(forebay.StateError) as caught:
             for _ in loader:
                 pass

@@ -1,4 +1,5 @@
-"""forebay.Dataset: samples by number, for other people's loaders."""
+"""forebay.Dataset gives samples by number, for the loaders of other
+libraries."""
 
 import io
 import multiprocessing
@@ -128,7 +129,7 @@ def test_numbers_that_are_none(daemon, photos):
     with pytest.raises(TypeError):
         dataset["one"]
     assert dataset[numpy.int64(3)][1] == 0
-    # So `for` ends.
+    # A `for` loop over the dataset ends.
     assert sum(1 for _ in dataset) == SAMPLES
 
 
@@ -229,7 +230,7 @@ def test_who_is_interrupted_starts_anew(daemon, photos, monkeypatch):
     expected = dataset[2][0]
 
     class Stop(Exception):
-        """What a signal handler may raise."""
+        """An exception that a signal handler may raise."""
 
     def interrupted(_):
         raise Stop

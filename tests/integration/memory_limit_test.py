@@ -1,5 +1,5 @@
-"""`memory.limit` is the limit: whatever a dataset is, what the daemon has in
-memory stays below it, and who asks for more is refused by name."""
+"""Tests that the daemon's memory stays below `memory.limit`, whatever a dataset
+is. A request for more is refused by name."""
 
 import contextlib
 import os
@@ -33,7 +33,8 @@ def resident(daemon):
 
 
 class Watch:
-    """The most memory that the daemon has had since, beyond what it had."""
+    """Records the most memory that the daemon has from now on, beyond what it
+    has."""
 
     def __init__(self, daemon):
         self._daemon = daemon
@@ -69,7 +70,7 @@ def raw(daemon):
 
 @contextlib.contextmanager
 def limited(folder, limit=LIMIT):
-    """A daemon of so much memory."""
+    """A daemon with so much memory."""
     config = folder / "forebayd.toml"
     config.write_text(f"[memory]\nlimit = '{limit >> 20}MiB'\n[cpu]\nworkers = 2\n"
                       "[image]\nscratch_limit = '4MiB'\n[cache]\nmemory = '0'\n")
@@ -91,7 +92,7 @@ def session(daemon):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """A folder with one image, whose content nobody looks at."""
+    """A folder with one image, which no test decodes."""
     folder = tmp_path_factory.mktemp("small")
     (folder / IMAGE).parent.mkdir()
     (folder / IMAGE).write_bytes(b"")
@@ -112,8 +113,8 @@ def many_files(tmp_path_factory):
 
 
 def refused(daemon, opening, *named):
-    """Nobody gets what does not fit, the limit holds meanwhile, and all is
-    given back."""
+    """Checks that `opening` is refused for want of memory. The limit holds
+    meanwhile, and all memory is given back."""
     used = memory_used(daemon)
     with Watch(daemon) as watch:
         with pytest.raises(forebay.ResourceExhausted) as caught:
@@ -125,7 +126,8 @@ def refused(daemon, opening, *named):
 
 
 def held(daemon, opening, least):
-    """What fits is counted as long as it is there."""
+    """Opens a dataset that fits. Checks that its memory is counted while it is
+    open."""
     used = memory_used(daemon)
     with Watch(daemon) as watch:
         dataset = opening()
@@ -161,7 +163,7 @@ def test_tables(daemon, small, name):
     write_table(table, ROWS // 20)
     dataset = held(daemon, opening, 4 * 100 * ROWS // 20)
     assert len(dataset) == ROWS // 20
-    # The file alone would fit, but not with what is made of it.
+    # The file alone would fit, but not together with its index.
     write_table(table, ROWS // 2)
     refused(daemon, opening, small, name)
     write_table(table, ROWS)
@@ -169,7 +171,7 @@ def test_tables(daemon, small, name):
 
 
 def test_a_table_of_one_cell(daemon, small):
-    """A text that is as long as the file takes no copy that is not counted."""
+    """A text as long as the file is not copied without being counted."""
     table = small / "cell.csv"
     table.write_text(f"p,c\n{IMAGE},{'x' * (12 * MIB)}\n")
     refused(daemon, lambda: forebay.Dataset(
@@ -194,7 +196,7 @@ def reader_spec(dataset):
 
 
 def lists(session, folder, numbers):
-    """The answer to who opens a subset by so long a list."""
+    """Opens a subset by so long a list. Returns the answer."""
     job, session_messages = messages()
     subset = job.DatasetSpec(format=job.DatasetSpec.SUBSET)
     part = subset.parts.add()
@@ -244,7 +246,7 @@ def test_arrays(daemon, session):
 
 
 def test_coordinated_orders(tmp_path, small):
-    """They take 8 bytes a sample."""
+    """Coordinated orders take 8 bytes a sample."""
     job, session_messages = messages()
     spec = loader_spec(batch_size=1)
     spec.sampler.order = job.SamplerSpec.COORDINATED
@@ -298,7 +300,7 @@ def test_closed_loaders_have_what_is_held_of_them_alone(daemon, photos):
 
 
 def test_specs_of_nothing(daemon, session):
-    """Parts take two bytes in a message, and some hundred once it is read."""
+    """A part takes two bytes in a message, but some hundred after parsing."""
     job, session_messages = messages()
     part = job.LoaderSpec(
         dataset=job.DatasetSpec(parts=[job.DatasetSpec()])).SerializeToString()
@@ -318,8 +320,8 @@ def test_specs_of_nothing(daemon, session):
 
 
 def test_what_is_freed_goes_back(tmp_path, many_files):
-    """Who opens a dataset and leaves, again and again, leaves nothing behind,
-    whether the index was scanned or kept."""
+    """A client that opens a dataset and leaves, again and again, leaves no
+    memory in use, whether the index was scanned or kept."""
     job, session_messages = messages()
     request = session_messages.OpenReader(spec=reader_spec(
         loader_spec(many_files).dataset))
@@ -338,5 +340,5 @@ def test_what_is_freed_goes_back(tmp_path, many_files):
             open_and_leave(daemon)
             until(lambda: memory_used(daemon) == used, "all is given back")
             left.append((resident(daemon) - before) >> 20)
-        # What malloc keeps at the end of each of eight arenas.
+        # Malloc keeps some memory at the end of each of eight arenas.
         assert max(left) <= 16, left

@@ -20,7 +20,7 @@ EPOCHS, SAMPLES, BATCH = 12, 48, 8
 
 @pytest.fixture
 def data(daemon, photos, tmp_path):
-    """A folder as the script wants it."""
+    """A folder laid out as the script needs it."""
     folder = tmp_path / "data"
     folder.mkdir()
     for split in ("train", "val"):

@@ -1,5 +1,5 @@
-"""Loaders in a Jupyter kernel: cells, interrupts, and outputs that keep what
-they have shown."""
+"""Loaders in a Jupyter kernel: cells, interrupts, and outputs that keep their
+batches."""
 
 import ast
 import os
@@ -29,11 +29,11 @@ while True:
 
 
 class CellError(Exception):
-    """What a cell raised: the exception's name, and its text."""
+    """The error that a cell raised: the exception's name, and its text."""
 
 
 class Notebook:
-    """A kernel, and the one who types."""
+    """A kernel, and the user who types cells."""
 
     def __init__(self, manager, client, photos):
         self.manager = manager
@@ -46,8 +46,8 @@ class Notebook:
         self.run(BEGIN.replace("PHOTOS", repr(self._photos)))
 
     def start(self, cell):
-        """Runs a cell; does not wait. Nothing is typed ahead that an error
-        would have to cancel."""
+        """Runs a cell without waiting. An error does not cancel cells that were
+        started later."""
         return self._client.execute(cell, allow_stdin=False,
                                     stop_on_error=False)
 
@@ -63,7 +63,7 @@ class Notebook:
         """Waits for the end of a cell.
 
         Raises:
-          CellError: it ended so.
+          CellError: the cell raised an error.
         """
         while True:
             reply = self._client.get_shell_msg(timeout=PATIENCE)
@@ -77,7 +77,7 @@ class Notebook:
         self.end(self.start(cell))
 
     def value(self, expression):
-        """What an expression of plain values comes to."""
+        """Returns the value of an expression of plain values."""
         reply = self._client.execute(
             "", user_expressions={"value": expression}, reply=True,
             allow_stdin=False, timeout=PATIENCE)
@@ -86,7 +86,7 @@ class Notebook:
         return ast.literal_eval(value["data"]["text/plain"])
 
     def save(self, expression, path):
-        """An array, as it is in the kernel."""
+        """Returns an array of the kernel. `path`: where to save it."""
         self.run(f"numpy.save({str(path)!r}, {expression})")
         return numpy.load(path)
 
@@ -97,7 +97,7 @@ def notebook(daemon, photos, tmp_path, monkeypatch):
     for name in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR",
                  "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
-    # Not by TCP: a port may be taken by somebody else meanwhile.
+    # Does not use TCP, because another process may take the port meanwhile.
     manager = jupyter_client.KernelManager(
         transport="ipc", ip=str(tmp_path / "kernel"))
     with nothing_left_behind(daemon):
@@ -147,7 +147,7 @@ def test_interrupted_epochs(notebook, expect_whole_epochs):
 
 
 def test_interrupted_wait(daemon, notebook, expect_whole_epochs):
-    """No batch comes, and Ctrl-C is heard all the same."""
+    """Ctrl-C ends the wait even while no batch comes."""
     notebook.run("iterator = iter(loader); batch = next(iterator)")
     daemon.process.send_signal(signal.SIGSTOP)
     try:
@@ -164,7 +164,8 @@ def test_interrupted_wait(daemon, notebook, expect_whole_epochs):
 
 
 def test_outputs_keep_their_batches(notebook, photos, tmp_path):
-    """What a cell shows, `Out` holds: a whole epoch, and commands in between."""
+    """`Out` holds each batch that a cell shows: a whole epoch, with commands in
+    between."""
     notebook.run("iterator = iter(loader)")
     for _ in range(12):
         notebook.run("next(iterator)")

@@ -1,5 +1,5 @@
-"""A client and a daemon of different versions: who is older is served, or told
-that one of the two needs an upgrade."""
+"""A client and a daemon of different versions. The older side is served, or
+told that one of the two needs an upgrade."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ SAMPLES = 48
 
 
 class FirstDaemon:
-    """Greets, and refuses, as a daemon of protocol version 1 does.
+    """Greets clients, and refuses them, as a daemon of protocol version 1 does.
 
     Attributes:
       refusals: the reasons that it has given.
@@ -89,7 +89,7 @@ def test_an_older_daemon_is_said_to_be_one(first_daemon, photos, open_it):
 
 
 def test_an_older_client_is_served(connect, photos):
-    """It sends its pidfd alone."""
+    """A client of version 1 sends only its pidfd."""
     session = connect()
     pidfd = os.pidfd_open(os.getpid())
     welcome, _ = session.call([pidfd], hello=session.hello(version=1))

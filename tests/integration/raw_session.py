@@ -20,7 +20,8 @@ VERSION = 2  # of the protocol
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
 RELEASE_ENTRIES = 64  # where the releases lie in their ring
-# Against sealing, shrinking, growing and writing; Python 3.9 has no names.
+# Seals against sealing, shrinking, growing and writing. Python 3.9 has no names
+# for them.
 ALL_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED = 3, 5, 7
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE = 8, 9, 11
@@ -43,7 +44,7 @@ def messages():
 
 
 def loader_spec(uri="data", batch_size=4):
-    """A LoaderSpec that is as it should be."""
+    """Returns a valid LoaderSpec."""
     job, _ = messages()
     spec = job.LoaderSpec()
     spec.dataset.uri = os.fsencode(uri)
@@ -57,14 +58,15 @@ def loader_spec(uri="data", batch_size=4):
 
 
 def memfd(content):
-    """A memfd that holds these bytes."""
+    """Returns a memfd that holds these bytes."""
     fd = os.memfd_create("hostile")
     os.write(fd, content)
     return fd
 
 
 def sealed(content, size=None):
-    """The same, to be changed no more; made `size` bytes long, if given."""
+    """Returns a sealed memfd with these bytes, made `size` bytes long if
+    given."""
     fd = os.memfd_create("hostile", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(fd, content)
     if size is not None:
@@ -74,12 +76,12 @@ def sealed(content, size=None):
 
 
 def text(error):
-    """What an Error says."""
+    """Returns an Error's text."""
     return error.message.decode(errors="replace")
 
 
 def in_child(check):
-    """Forks; the child runs `check`. Its exit status."""
+    """Forks; the child runs `check`. Returns its exit status."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -94,7 +96,8 @@ def in_child(check):
 
 
 def forked(test):
-    """Runs a test in a child: what it holds is held until its process ends."""
+    """Runs a test in a child process, which keeps what it holds until it
+    ends."""
     @functools.wraps(test)
     def run(*arguments, **named):
         messages()
@@ -103,7 +106,7 @@ def forked(test):
 
 
 def refused(session, code, *words):
-    """The daemon says why, and hangs up."""
+    """Checks that the daemon gives a reason and hangs up."""
     answer, _ = session.receive()
     assert answer is not None, "no reason was given"
     assert answer.error.code == code, answer
@@ -134,7 +137,7 @@ class RawSession:
             struct.pack(f"{len(fds)}i", *fds))] if fds else [])
 
     def receive(self):
-        """The next DaemonMessage and its descriptors; None: hung up."""
+        """Returns the next DaemonMessage and its descriptors; None: hung up."""
         data, control, _, _ = self.socket.recvmsg(
             MAX_MESSAGE, socket.CMSG_SPACE(64 * 4))
         if not data:
@@ -147,7 +150,7 @@ class RawSession:
         return answer, fds
 
     def hung_up(self):
-        """Whether nothing but a hang-up comes."""
+        """Returns whether the daemon hangs up without a further message."""
         try:
             return self.receive()[0] is None
         except ConnectionResetError:
@@ -163,7 +166,8 @@ class RawSession:
         return request.SerializeToString()
 
     def call(self, fds=(), **kind):
-        """Sends a request; its answer, or its error, and the descriptors."""
+        """Sends a request. Returns its answer, or its error, and the
+        descriptors."""
         self.send(self.encode(**kind), fds)
         answer, answer_fds = self.receive()
         assert answer is not None, "the daemon hung up"
@@ -171,7 +175,7 @@ class RawSession:
         return getattr(answer, answer.WhichOneof("kind")), answer_fds
 
     def hello(self, version=VERSION, key="raw", **job):
-        """A greeting as it should be, or not quite."""
+        """Returns a greeting: a valid one, unless arguments change it."""
         greeting = messages()[1].Hello(protocol_version=version,
                                        client_version="raw")
         greeting.job.key = key.encode()
@@ -181,7 +185,7 @@ class RawSession:
         return greeting
 
     def greet(self):
-        """Greets as a client should; self."""
+        """Greets as a client should. Returns self."""
         pidfd = os.pidfd_open(os.getpid())
         answer, _ = self.call([pidfd], hello=self.hello())
         os.close(pidfd)
@@ -189,7 +193,7 @@ class RawSession:
         return self
 
     def open_loader(self, spec, folder, extra_fds=()):
-        """The answer to OpenLoader, and its descriptors."""
+        """Sends OpenLoader. Returns the answer and its descriptors."""
         root = os.open(folder, os.O_RDONLY)
         try:
             return self.call(
@@ -212,16 +216,16 @@ class RawRings:
         self.release = mmap.mmap(self.release_fd, RING_BYTES)
 
     def tail(self):
-        """How many entries the daemon has published."""
+        """Returns how many entries the daemon has published."""
         return struct.unpack_from("I", self.ready, 64)[0]
 
     def entry(self, number):
-        """(kind, slot, generation) of a published entry."""
+        """Returns (kind, slot, generation) of a published entry."""
         at = RING_BYTES_OF_READY_HEAD + 32 * number
         return struct.unpack_from("III", self.ready, at)
 
     def push(self, number, slot, generation):
-        """Writes release `number`, without a word to the daemon."""
+        """Writes release `number` without telling the daemon."""
         struct.pack_into("II", self.release, RELEASE_ENTRIES + 8 * number,
                          slot, generation)
         struct.pack_into("I", self.release, 0, number + 1)
@@ -230,6 +234,6 @@ class RawRings:
         os.write(self.event_fd, struct.pack("Q", 1))
 
 
-# magic and version, the tail, the error code and text: each on a cache line of
-# its own.
+# Magic and version, the tail, and the error code and text each begin on a cache
+# line of their own.
 RING_BYTES_OF_READY_HEAD = (64 + 64 + 4 + 2048 + 63) // 64 * 64

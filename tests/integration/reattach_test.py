@@ -1,4 +1,4 @@
-"""Whoever needs a daemon that restarts waits for it, as long as the user says."""
+"""A client whose daemon restarts waits for it, as long as the user says."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,7 @@ def patience(monkeypatch):
 
 @contextlib.contextmanager
 def away(daemon):
-    """The daemon is away, and comes back while what is within waits."""
+    """Kills the daemon, and starts it again while the body of `with` waits."""
     daemon.stop(signal.SIGKILL)
     back = threading.Timer(0.5, daemon.start)
     back.start()
@@ -34,7 +34,8 @@ def away(daemon):
 
 
 def in_child_while_away(daemon, check):
-    """Forks; the child runs `check` while the daemon is away. Its exit status."""
+    """Forks; the child runs `check` while the daemon is away. Returns its exit
+    status."""
     gone, tell = os.pipe()
 
     def late():

@@ -1,5 +1,5 @@
-"""Tar shards and manifests in buckets and on the web: what they give is what
-the same files give on the own disk."""
+"""Tar shards and manifests in buckets and on the web give the same samples as
+the same files on a local disk."""
 
 import contextlib
 import csv
@@ -57,7 +57,7 @@ def folder(tmp_path_factory, photos):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """Where else that lies: a bucket, and the same by its web address."""
+    """The same files in a bucket, by its URI and by its web address."""
     fake_gcs.fill("shards", {
         f"a/{path.relative_to(folder)}": path.read_bytes()
         for path in folder.rglob("*") if path.is_file()})
@@ -82,7 +82,7 @@ def daemon(tmp_path, proxy, monkeypatch):
 
 
 def epoch(dataset, **arguments):
-    """Sample ids, labels and images of a shuffled epoch."""
+    """Returns sample ids, labels and images of a shuffled epoch."""
     with forebay.DataLoader(dataset, batch_size=8, shuffle=True, seed=4,
                             framework="numpy", autostart=False,
                             transform=T.CenterCrop(CROP),
@@ -159,7 +159,7 @@ def test_a_row_that_names_nothing_is_told(daemon, fake_gcs):
 
 
 class WholeFiles(http.server.SimpleHTTPRequestHandler):
-    """Knows no ranges, as Python's own server of files."""
+    """A server that knows no ranges, like Python's own file server."""
 
     encoding = None
 

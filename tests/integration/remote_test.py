@@ -1,5 +1,5 @@
-"""Datasets in buckets: a real daemon, fake-gcs-server, and a proxy between
-them on which things go wrong."""
+"""Datasets in buckets: a real daemon, fake-gcs-server, and a proxy between them
+that injects faults."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ from raw_session import (INVALID_ARGUMENT, RawSession, loader_spec, messages,
 from trouble import CROP, ctl, memory_used
 
 BUCKET = "photographs"
-# Of the daemon's memory while it reads photographs of 96 x 72 pixels.
+# The limit of the daemon's memory while it reads photographs of 96 x 72 pixels.
 LIMIT = 192 << 20
 # The program itself, its libraries and its threads' stacks.
 PROGRAM = 96 << 20
@@ -28,7 +28,7 @@ PROGRAM = 96 << 20
 
 @pytest.fixture(scope="module")
 def bucket(fake_gcs, photos):
-    """A folder of the bucket that holds what `photos` holds."""
+    """The URI of a folder with the same files as `photos`."""
     fake_gcs.fill(BUCKET, {
         f"data/train/{path.relative_to(photos)}": path.read_bytes()
         for path in photos.glob("*/*.jpg")})
@@ -54,8 +54,8 @@ def config(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path, config, monkeypatch):
-    """Starts daemons that take a proxy for Cloud Storage, and a stand-in, if
-    one is given, for the machine's metadata server."""
+    """Starts daemons that use a proxy as Cloud Storage, and a stand-in, if one
+    is given, as the machine's metadata server."""
     @contextlib.contextmanager
     def start(cloud, machine=None):
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", cloud.url)
@@ -72,7 +72,7 @@ def serve(tmp_path, config, monkeypatch):
 
 @pytest.fixture
 def daemon(serve, proxy):
-    """A daemon that takes the proxy for Cloud Storage."""
+    """A daemon that uses the proxy as Cloud Storage."""
     with serve(proxy) as started:
         yield started
 
@@ -186,7 +186,8 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_gcs, photos):
             for _ in iterator:
                 pass
         assert f"{last}: was replaced or " in str(caught.value)
-    # What was found wrong is listed anew, though the list is recent.
+    # The daemon lists the bucket anew after such an error, though its list is
+    # recent.
     with open_loader("gs://changing") as loader:
         assert len(epoch(loader)[0]) == len(contents)
 
@@ -307,8 +308,9 @@ def peak(pid):
 
 
 def test_ten_epochs_on_a_bad_network(serve, fake_gcs, bucket, photos):
-    """Every sample comes exactly once in each, with the right pixels, while 5 %
-    of all requests go wrong in every way; and memory stays below its limit."""
+    """Every sample comes exactly once in each epoch, with the right pixels,
+    while 5 % of all requests fail in every way. Memory stays below its
+    limit."""
     with MetadataServer() as machine, \
             FaultProxy(fake_gcs.url, 11, accepts=machine.accepts) as proxy:
         proxy.stall_seconds, proxy.slow_seconds = 1.0, 0.2

@@ -1,5 +1,5 @@
-"""A dataset that turns out to be out of date before anybody has had a sample is
-opened anew, whatever is in the way of it just then."""
+"""A dataset that turns out to be out of date before any sample was given is
+opened anew, even if that fails at first."""
 
 import shutil
 
@@ -28,14 +28,15 @@ def folder(tmp_path, photos):
 
 
 def edit(folder, photos):
-    """Another photograph of another length takes the place of each."""
+    """Replaces each photograph by one of another length."""
     content = sorted(photos.rglob("*.jpg"))[OTHER].read_bytes() + b"\0"
     for path in folder.rglob("*.jpg"):
         path.write_bytes(content)
 
 
 class Opening:
-    """Stands before what opens a connection: raises what it is told to."""
+    """Replaces the function that opens a connection. Raises the errors that it
+    is given."""
 
     def __init__(self, monkeypatch, module, name):
         self._real = getattr(module, name)
@@ -50,7 +51,7 @@ class Opening:
 
 @pytest.fixture
 def opening(monkeypatch):
-    """Of loaders."""
+    """Replaces the function that opens loaders' connections."""
     return Opening(monkeypatch, forebay._connection, "Connection")
 
 

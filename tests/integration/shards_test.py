@@ -104,7 +104,7 @@ def test_values_are_those_of_webdataset(shared_daemon):
         assert png.transpose(1, 2, 0).ravel().tolist() == image["items"]
         assert label == wanted["cls"] and index == wanted["left.index"]
         assert text == wanted["txt"]
-        # NaN is unlike itself.
+        # Compares text, because NaN does not equal itself.
         assert json.dumps(parsed) == json.dumps(wanted["json"]), number
         assert array.ravel().tolist() == wanted["npy"]["items"]
         assert list(array.shape) == wanted["npy"]["shape"]
@@ -146,7 +146,7 @@ def test_shuffled_epochs_have_each_sample_once(daemon, shards, pictures):
         assert orders[0] != orders[1]
         stats = loader.stats()
         assert stats["samples_decoded"] == 2 * len(pictures)
-    # Shards are found again on disk, and give the same.
+    # The index is found again on disk, and gives the same order.
     daemon.stop()
     daemon.start()
     with open_shards(shards / "*.tar", ("json", "txt", "cls"), shuffle=True,

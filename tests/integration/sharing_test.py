@@ -1,4 +1,4 @@
-"""Equal loaders share what is made for one of them, each at its own pace."""
+"""Equal loaders share batches, each at its own pace."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ def open_equal(photos, **arguments):
 
 
 def loaders(daemon):
-    """What the daemon says of all loaders."""
+    """Returns the daemon's view of all loaders."""
     return [loader for job in ctl(daemon, "jobs")["jobs"]
             for loader in job["loaders"]]
 
@@ -75,8 +75,9 @@ def test_others_share_nothing(daemon, photos):
 
 
 def test_slots_that_are_made_in_mid_epoch(daemon, photos):
-    """Who is ahead has more slots made, to keep batches in, than its epoch began
-    with; who is behind finds these, and so does who comes late."""
+    """The stream adds slots in mid-epoch, to keep the batches of the loader
+    ahead. The loader behind finds these batches, and so does one that comes
+    late."""
     with nothing_left_behind(daemon):
         with open_equal(photos) as alone:
             images, ids = contents(alone)
@@ -87,7 +88,7 @@ def test_slots_that_are_made_in_mid_epoch(daemon, photos):
             for number, image in enumerate(images):
                 numpy.testing.assert_array_equal(
                     next(quick_batches).image[0], image)
-                if number % 8 == 7:  # it does not stand still
+                if number % 8 == 7:  # the slow one goes on
                     got.append(contents([next(slow_batches)]))
             grown = [loader["queues"]["slots"] for loader in loaders(daemon)]
             assert max(grown) > slots
@@ -114,8 +115,8 @@ def test_one_that_is_stopped_holds_nobody_up_and_misses_nothing(daemon,
 
 
 def test_what_is_closed_beside_one_that_reads_is_given_back(daemon, photos):
-    """Whoever keeps the stream at work takes the last batches back, and nobody
-    else is told of them."""
+    """The stream takes the closed loader's last batches back while it works for
+    the other one. No one tells it of their release."""
     def sessions():
         return ctl(daemon, "status")["sessions"]
 

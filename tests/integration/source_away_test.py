@@ -1,5 +1,5 @@
-"""Storage that cannot be reached in mid-epoch: an epoch goes on when it can, and
-else says so after as long as the user has told to wait."""
+"""Storage that cannot be reached in mid-epoch. The epoch goes on when it can be
+reached again, or fails after the time that the user has set."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Cloud(FaultProxy):
     """Cloud Storage that is away for some reads.
 
     Attributes:
-      refused: those that are, counted from 0; a range.
+      refused: a range of the reads to refuse, counted from 0.
     """
 
     def __init__(self, upstream):
@@ -47,7 +47,7 @@ def bucket(fake_gcs, photos):
 
 @pytest.fixture
 def cloud(fake_gcs, tmp_path, monkeypatch):
-    """What the daemon that runs takes for Cloud Storage."""
+    """The proxy that the running daemon uses as Cloud Storage."""
     config = tmp_path / "forebayd.toml"
     config.write_text("cache.memory = '0'\n")
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)

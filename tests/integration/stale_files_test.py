@@ -1,5 +1,5 @@
-"""Files that change without showing it by size and time: what was kept of them
-is not given out, and what is the same is no error."""
+"""Files that change without a new size or time. The daemon gives out no stale
+bytes of them, and equal bytes are no error."""
 
 import io
 import os
@@ -49,7 +49,7 @@ def folder(place, photos):
 
 
 def like(path, content):
-    """Of the length of what is there: decoders stop at an image's end."""
+    """Pads `content` to the file's length: decoders stop at an image's end."""
     size = path.stat().st_size
     assert len(content) <= size
     return content.ljust(size, b"\0")
@@ -61,7 +61,7 @@ def set_time(path, like_path):
 
 
 def renamed(path, content):
-    """Another file takes its place, of equal size and time."""
+    """Replaces the file by another of equal size and time."""
     other = path.with_name("replacement")
     other.write_bytes(like(path, content))
     set_time(other, path)
@@ -69,7 +69,7 @@ def renamed(path, content):
 
 
 def rewritten(path, content):
-    """Written over in place, and its time set back."""
+    """Overwrites the file in place, and sets its time back."""
     before = path.with_name("before")
     before.write_bytes(b"")
     set_time(before, path)
@@ -98,7 +98,7 @@ def moved_and_copied_back(path):
 
 
 def shorter_than(path, photos):
-    """Another photograph that fits into its place, and its number."""
+    """Returns a photograph that fits into its place, and its number."""
     size = path.stat().st_size
     for number, other in enumerate(sorted(photos.rglob("*.jpg"))):
         if other.stat().st_size < size:
@@ -144,7 +144,7 @@ def test_what_is_the_same_is_no_error_in_mid_epoch(folder, touch):
 
 
 def write_shard(path, photos, order):
-    """Members of one size each, so that another order changes nothing else."""
+    """Writes members of equal size: another order changes nothing else."""
     pictures = sorted(photos.rglob("*.jpg"))
     longest = max(picture.stat().st_size for picture in pictures)
     with tarfile.open(path, "w") as tar:
@@ -165,8 +165,8 @@ def shard(place, photos):
 
 
 def reordered(shard, photos):
-    """What the shard holds in another order: as long, but other members lie
-    where its members lay."""
+    """Returns the shard's content with its members in another order: as long,
+    but each lies elsewhere."""
     path = shard.with_name("reordered")
     order = list(range(SHARD_SAMPLES))
     # Labels of one and of two digits take as much room.
@@ -334,7 +334,7 @@ def test_a_copy_of_equal_sizes_and_times_resumes(place, folder, shard):
 
 
 def edited(path, photos):
-    """Another photograph of another length, in place; its number."""
+    """Writes a photograph of another length in place. Returns its number."""
     other = sorted(photos.rglob("*.jpg"))[7]
     path.write_bytes(other.read_bytes() + b"\0")
     return 7
@@ -353,7 +353,7 @@ def test_an_edit_before_the_first_batch_is_no_error(folder, photos, caplog):
         assert "beach/000.jpg: was replaced" in caplog.text
         assert caplog.text.count("the dataset is opened anew") == 1
         state = loader.state_dict()
-        # Once.
+        # The dataset is opened anew only once.
         first.write_bytes(first.read_bytes() + b"\0")
         run_until_error(loader, forebay.StateError)
     with open_loader(folder) as loader:

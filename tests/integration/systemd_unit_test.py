@@ -16,7 +16,7 @@ REFUSED = 77
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory, photos):
-    """What guest.py has found."""
+    """The findings of guest.py."""
     if os.geteuid() != 0:
         pytest.skip("only root may boot a systemd")
     folder = tmp_path_factory.mktemp("systemd")

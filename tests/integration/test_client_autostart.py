@@ -37,7 +37,8 @@ def daemons_of(runtime_dir):
 
 @pytest.fixture
 def train(photos, tmp_path):
-    """Starts a trainer that finds no daemon, but a forebayd."""
+    """Starts a trainer that finds no running daemon, only the program
+    forebayd."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "forebayd").symlink_to(FOREBAYD)
@@ -84,7 +85,7 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(train, tmp_path):
 def test_a_trainer_waits_for_a_daemon_that_leaves(train, tmp_path):
     directory = tmp_path / "forebay"
     directory.mkdir(mode=0o700)
-    # As one does that has closed its sockets, and gives its memory back.
+    # Holds the lock, as a leaving daemon does after it has closed its sockets.
     with open(directory / "forebayd.lock", "w") as leaving:
         fcntl.flock(leaving, fcntl.LOCK_EX)
         trainer = train()

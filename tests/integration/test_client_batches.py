@@ -1,4 +1,5 @@
-"""What a trainer gets: content, order, and memory that is its own."""
+"""Tests of the batches that a trainer gets: content, order, and memory of its
+own."""
 
 import gc
 

@@ -1,4 +1,5 @@
-"""Forks, signals, threads, daemons that come and go."""
+"""Tests of clients with forks, signals, threads, and daemons that come and
+go."""
 
 import multiprocessing
 import os
@@ -18,7 +19,7 @@ from trouble import (PATIENCE, expect_line, nothing_left_behind, slot_bytes,
 
 
 def in_child(check):
-    """Forks; the child runs `check`. Its exit status."""
+    """Forks; the child runs `check`. Returns its exit status."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -138,7 +139,7 @@ with open_loader(sys.argv[1], batch_size=8) as loader, \\
 
 
 def test_who_becomes_another_program_keeps_nothing(daemon, photos):
-    """Its process goes on, but has nothing mapped any more."""
+    """The process goes on as another program, which has nothing mapped."""
     with nothing_left_behind(daemon) as wait, \
             trainer(EXEC, photos) as process:
         expect_line(process, "holds")
@@ -151,7 +152,7 @@ def test_who_becomes_another_program_keeps_nothing(daemon, photos):
 
 
 def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
-    """The child has the locks of a thread that it has not."""
+    """The child inherits locks, but not the thread that holds them."""
     with open_loader(photos) as loader:
         iterator = iter(loader)
         read, reading, go_on = (iterator._next_memory, threading.Event(),
@@ -249,7 +250,7 @@ def test_interrupt_ends_cleanly(daemon, photos):
 
 
 def test_interrupt_while_waiting(daemon, photos):
-    """A handler that raises is heard though no batch comes."""
+    """A signal handler that raises ends the wait even while no batch comes."""
     class Rang(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Positions, resuming, epochs, ranks."""
+"""Tests of positions, resuming, epochs and ranks."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_resumes_with_other_ranks(daemon, photos):
 
 
 def test_resumes_again_and_again_with_other_ranks(daemon, photos):
-    """Numbers of ranks that do not divide what was read."""
+    """The numbers of ranks do not divide the number of samples read."""
     with open_loader(photos, shuffle=True, seed=8) as loader:
         whole = ids(loader)
     seen, state = [], None
@@ -140,7 +140,7 @@ def test_refuses_a_damaged_state(daemon, photos):
         first = ids([next(iterator)])
         state = loader.state_dict()
         refuses_each(loader, damages(state))
-        # The iteration under way is none the worse for it.
+        # The refused states do not disturb the running iteration.
         assert sorted(first + ids(iterator)) == list(range(SAMPLES))
         for position in (0, SAMPLES):
             loader.load_state_dict(dict(state, position=position, more="?"))

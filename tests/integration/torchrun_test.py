@@ -1,5 +1,5 @@
-"""Ranks under a real torchrun: one dies, all are started again, and go on from
-what rank 0 had saved."""
+"""Ranks under a real torchrun. One dies; all are started again, and go on from
+the state that rank 0 had saved."""
 
 import collections
 import json
@@ -72,7 +72,7 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
         assert lives[life][:shorter] == steps(life, 1)[:shorter]
     assert len(lives[0]) >= STEPS_BEFORE - 1
     assert not (tmp_path / "2-0").exists()
-    # Which of its steps rank 0 had saved last is up to when torchrun ended it.
+    # The step that rank 0 saved last depends on when torchrun ended it.
     whole = [number for step in lives[1] for number in step]
     with open_loader(photos, shuffle=True, seed=6,
                      transform=T.CenterCrop(CROP)) as loader:

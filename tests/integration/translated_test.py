@@ -1,7 +1,8 @@
-"""Translated pipelines against the libraries that they come from, op by op.
+"""Compares translated pipelines with the libraries that they come from, op by
+op.
 
-torchvision's v1 runs here, on 200 photographs, with the daemon's draws; what its
-v2 and Albumentations make is kept in tests/golden/translate.
+torchvision's v1 runs here, on 200 photographs, with the daemon's draws. The
+outputs of its v2 and of Albumentations are kept in tests/golden/translate.
 """
 
 import json
@@ -72,7 +73,7 @@ PIPELINES = {
 
 
 def one_level(transform):
-    """What one level of 255 becomes in the output."""
+    """Returns the size of one level of 255 in the output."""
     level = 1.0
     for op in transform.transforms:
         if isinstance(op, T.ToDtype) and op.dtype != "uint8" and op.scale:
@@ -91,7 +92,7 @@ def flat(ops):
 
 
 def placed(ops):
-    """(op, the place of its first counterpart) of each op."""
+    """Yields (op, the place of its first counterpart) for each op."""
     ops = list(flat(ops))
     for number, op in enumerate(ops):
         before = _translate.translate(V.Compose(ops[:number])).transform
@@ -99,7 +100,8 @@ def placed(ops):
 
 
 def theirs(ops, image, sample):
-    """Each op with the draws of its counterpart; `ops` are placed."""
+    """Runs each op with the draws of its counterpart. `ops` come from
+    placed()."""
     from draws import drawn
     for op, place in ops:
         with drawn(0, 0, sample, place):
@@ -142,7 +144,7 @@ def test_within_one_level_of_torchvision(photographs, pixels, name):
 
 
 def made(told):
-    """A pipeline like that which a golden file tells of."""
+    """Makes the pipeline that a golden file describes."""
     if isinstance(told, list):
         return [made(part) for part in told]
     if not isinstance(told, dict) or not told:

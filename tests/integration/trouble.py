@@ -1,5 +1,5 @@
-"""What the tests of trouble share: patience, a view of the daemon, and a
-neighbour who must not notice."""
+"""Helpers of tests with faults: waits, views of the daemon, and another job
+that must not notice."""
 
 import collections
 import contextlib
@@ -23,8 +23,8 @@ CROP = (72, 96)  # the photographs' own size: pixels stay as they are
 
 
 def pause(seconds):
-    """Lets time pass, as a trainer that computes: for a pace, and never for
-    something to happen meanwhile."""
+    """Lets time pass, like a trainer that computes. Use it for a pace, never to
+    wait for something to happen."""
     time.sleep(seconds)
 
 
@@ -44,7 +44,7 @@ def until(condition, what, details=str):
 
 
 def ctl(daemon, *arguments):
-    """What forebayctl says, parsed from its JSON."""
+    """Runs forebayctl. Returns its JSON, parsed."""
     said = subprocess.run(
         [FOREBAYCTL, "--runtime-dir", str(daemon.runtime_dir), "--json",
          *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -54,19 +54,20 @@ def ctl(daemon, *arguments):
 
 
 def slot_bytes(daemon):
-    """Bytes of all slots that the daemon holds."""
+    """Returns the bytes of all slots that the daemon holds."""
     return int(ctl(daemon, "status")["memory_slots"])
 
 
 def memory_used(daemon):
-    """Bytes of its budget that the daemon has given away."""
+    """Returns the bytes of the daemon's budget that are reserved."""
     return int(ctl(daemon, "status")["memory_used"])
 
 
 def descriptors(daemon):
-    """What the daemon has open: how many of each kind, a collections.Counter.
-    Kinds are paths, "session.sock" and "admin.sock" for who is connected there,
-    and what the kernel calls all else, such as "anon_inode:[eventfd]"."""
+    """Returns how many descriptors of each kind the daemon has open, in a
+    collections.Counter. Kinds are paths, "session.sock" and "admin.sock" for
+    connections, and the kernel's names for all else, such as
+    "anon_inode:[eventfd]"."""
     folder = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
     links = []
     for entry in folder.iterdir():
@@ -80,7 +81,7 @@ def descriptors(daemon):
                  if len(fields) > 7 and fields[5] == "03"}
     found = collections.Counter()
     for link in links:
-        # Numbers differ from one socket or pipe to the next.
+        # Drops the number, which differs for each socket or pipe.
         kind = link if link.startswith("anon_inode:") else link.split(":[")[0]
         found[connected.get(link, kind)] += 1
     return found
@@ -88,9 +89,9 @@ def descriptors(daemon):
 
 @contextlib.contextmanager
 def nothing_left_behind(daemon):
-    """All that is opened within must be closed in the end, and all memory given
-    back. Nobody may have been there before. Yields a function that waits for
-    it."""
+    """Checks that all that is opened within is closed in the end, and all
+    memory given back. No client may be connected before. Yields a function that
+    waits for that."""
     before = descriptors(daemon)
     assert not before["session.sock"] and not before["admin.sock"]
     memory_before = memory_used(daemon)
@@ -109,7 +110,8 @@ def nothing_left_behind(daemon):
 
 
 def open_loader(folder, **arguments):
-    """A loader of whole photographs as NumPy arrays, from the daemon there is."""
+    """Opens a loader of whole photographs as NumPy arrays, from the running
+    daemon."""
     arguments.setdefault("framework", "numpy")
     arguments.setdefault("batch_size", 4)
     arguments.setdefault("transform", T.CenterCrop(CROP))
@@ -117,7 +119,7 @@ def open_loader(folder, **arguments):
 
 
 def contents(batches):
-    """(N, 3, H, W) uint8 of all batches, and the N sample numbers."""
+    """Returns all images as (N, 3, H, W) uint8, and the N sample numbers."""
     images, ids = [], []
     for batch in batches:
         images.append(numpy.array(batch.image))
@@ -127,8 +129,8 @@ def contents(batches):
 
 @contextlib.contextmanager
 def neighbour(photos):
-    """Another job in mid-epoch, which must see its epoch to the end, with the
-    bytes of an undisturbed one."""
+    """Runs another job in mid-epoch. It must get the rest of its epoch, with
+    the bytes of an undisturbed one."""
     before = os.environ.get("FOREBAY_JOB")
     os.environ["FOREBAY_JOB"] = "neighbour"
     try:
@@ -149,8 +151,8 @@ def neighbour(photos):
 
 
 def settle(folder):
-    """Waits until the daemon keeps an index of `folder`: a file system's clock
-    ticks coarsely, so an index counts only once its dataset is older than a
+    """Waits until the daemon would keep an index of `folder`. A file system's
+    clock is coarse, so the daemon keeps only indexes of datasets older than a
     tick of two seconds."""
     newest = max(path.stat().st_ctime
                  for path in [folder, *folder.rglob("*")] if path.is_dir())
@@ -158,8 +160,8 @@ def settle(folder):
 
 
 def run_until_error(loader, error):
-    """Reads an epoch that must end with `error`: its text, and the samples that
-    came before."""
+    """Reads an epoch that must end with `error`. Returns its text, and the
+    samples before it."""
     ids = []
     try:
         for batch in loader:
@@ -171,8 +173,8 @@ def run_until_error(loader, error):
 
 @contextlib.contextmanager
 def trainer(script, *arguments, **environment):
-    """A process that runs a Python script with this module at hand; killed in
-    the end if it still lives."""
+    """Runs a Python script, which can use this module, in a process. Kills it
+    in the end if it still lives."""
     head = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
             "from trouble import *\n")
     process = subprocess.Popen(
@@ -195,7 +197,7 @@ def expect_line(process, line):
 
 
 def read_epochs(*trainers):
-    """Has each trainer that waits for a line read an epoch, all at once."""
+    """Makes all trainers read an epoch at once. Each waits for a line."""
     for process in trainers:
         process.stdin.write(b"go\n")
         process.stdin.flush()

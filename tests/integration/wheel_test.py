@@ -1,4 +1,5 @@
-"""The wheel: what is in it, and that it runs where nothing else is."""
+"""Tests of the wheel: its content, and that it runs without anything else
+installed."""
 
 import glob
 import os
@@ -23,7 +24,7 @@ TAG = "py3-none-manylinux_2_35_x86_64"
 NOBODY = 65534
 PROGRAMS = "forebay/programs/"
 CARRIED = PROGRAMS + "lib/"
-# PEP 600: what such a wheel may ask of a host.
+# The libraries that such a wheel may need of a host, by PEP 600.
 HOSTS = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1",
          "libpthread.so.0", "libutil.so.1", "libresolv.so.2",
          "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libstdc++.so.6"}
@@ -67,7 +68,8 @@ def test_asks_of_the_host_what_every_host_has(unpacked):
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", table))
         allowed = HOSTS | carried if str(path).startswith(PROGRAMS) else HOSTS
         assert needed <= allowed, path
-        # C++ runtimes of hosts differ: our own programs bring theirs.
+        # Our programs bring their own C++ runtime, because those of hosts
+        # differ.
         if path.name not in carried:
             assert not needed & {"libstdc++.so.6", "libgcc_s.so.1"}, path
         assert re.findall(r"R(?:UN)?PATH.*\[(.*)\]", table) == (
@@ -95,7 +97,7 @@ def test_says_what_it_is(wheel, unpacked):
     assert metadata.endswith((ROOT / "README.md").read_text())
     assert f"\nTag: {TAG}\n" in (info / "WHEEL").read_text()
     assert (unpacked / "forebay/py.typed").exists()
-    # The terms of all that is in it.
+    # The wheel has the licences of all its parts.
     terms = {path.stem: path.read_text() for path in
              (info / "licenses").iterdir()}
     assert {"libgrpc-dev", "libcurl4", "libssl3", "libprotobuf-dev",
@@ -104,7 +106,8 @@ def test_says_what_it_is(wheel, unpacked):
 
 
 def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
-    """Packs what was packed once more: all but the programs."""
+    """Packs the wheel's files twice more, with small programs in place of
+    ours."""
     inputs = {"version.h": ROOT / "proto/version.h",
               "README.md": ROOT / "README.md",
               "runtime_packages.txt":
@@ -129,8 +132,8 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
 
 
 class PlainUser:
-    """A home that is empty but for a virtual environment, and who lives there:
-    nobody, where tests run as root.
+    """A user with a home that has only a virtual environment: nobody, where
+    tests run as root.
 
     Attributes:
       home: pathlib.Path.
@@ -145,7 +148,7 @@ class PlainUser:
             os.chown(home, NOBODY, NOBODY)
 
     def run(self, *command):
-        """What a command says."""
+        """Runs a command as the user. Returns its output."""
         done = subprocess.run(
             [*self._as_user, *map(str, command)], cwd=self.home,
             env={"HOME": str(self.home), "PATH": "/usr/bin:/bin",
@@ -158,8 +161,8 @@ class PlainUser:
 
 @pytest.fixture
 def user(wheel, photos):
-    """Somebody with the wheel, photographs, and no more."""
-    # Not below pytest's own folders, where nobody else may go.
+    """A user who has only the wheel and photographs."""
+    # The home is not below pytest's folders, which other users may not enter.
     home = pathlib.Path(tempfile.mkdtemp(prefix="forebay-wheel-"))
     try:
         shutil.copy(wheel, home)
@@ -174,8 +177,8 @@ def user(wheel, photos):
 
 
 def readme_script(folder, before=""):
-    """The first script of the README, on a folder of its reader's, whose daemon
-    is not patient."""
+    """Returns the first script of the README, changed to read `folder`. Its
+    daemon leaves soon."""
     text = (ROOT / "README.md").read_text()
     script = re.search(r"```python\n(import forebay\n.*?)```", text,
                        re.DOTALL).group(1)
@@ -194,7 +197,7 @@ def test_runs_for_a_plain_user(user, framework):
     user.run("/usr/bin/python3", "-m", "venv", "--without-pip", *site,
              environment)
     if framework == "numpy":
-        # As pip would have it from an index.
+        # Links numpy as if pip had installed it from an index.
         (packages,) = (environment / "lib").glob("python3.*/site-packages")
         for path in glob.glob("/usr/lib/python3/dist-packages/numpy*"):
             (packages / os.path.basename(path)).symlink_to(path)
@@ -209,7 +212,7 @@ def test_runs_for_a_plain_user(user, framework):
     directory = user.home / "forebay"
     assert user.run(environment / "bin/python", script).split() == [
         "48", framework]
-    # Nobody is left to be served.
+    # No client is left.
     until(lambda: not daemons_of(directory), "the daemon leaves when idle")
     assert "forebayd leaves" in (directory / "forebayd.log").read_text()
     version = user.run(environment / "bin/forebayd", "--version").split()[1]

@@ -30,7 +30,8 @@ polyline { fill: none; stroke: #818b98; marker-end: url(#arrow) }
 
 
 def read_builds():
-    """What the BUILD files say: ({room: rooms it uses}, {room: its folders})."""
+    """Reads the BUILD files. Returns ({room: rooms it uses}, {room: its
+    folders})."""
     uses = {room: set() for room in layers.RANK}
     parts = {room: [] for room in layers.RANK}
     for path in tree.files("BUILD.bazel"):

@@ -1,10 +1,9 @@
 """Lays C++ units together, so that one parse of their headers serves many.
 
-What a unit of this project includes is some ten times what it says itself, and
-clang-tidy looks through all of that. So units are first looked at in bunches:
-one file with the text of each behind the other, which is clean if they are.
-Where a bunch is not, its units are looked at one by one, and only what they
-say then counts.
+A unit of this project includes some ten times its own text, and clang-tidy
+looks through all of that. So it first checks bunches: files with the text of
+several units behind one another. A bunch is clean if its units are. Where it is
+not, clang-tidy checks its units one by one, and only these findings count.
 """
 
 import collections
@@ -22,8 +21,9 @@ class Unit:
     """A .cc file as a part of a bunch.
 
     Two parts may use a name of their own for different things, in namespaces
-    without a name above all. What only tests include nothing of is moved into a
-    namespace of its own; of the others, no two of one namespace meet.
+    without a name above all. A test that has no header is moved into a
+    namespace of its own. Of the other parts, no two of one namespace meet in a
+    bunch.
     """
 
     def __init__(self, path, text, has_header):

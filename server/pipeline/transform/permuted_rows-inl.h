@@ -1,5 +1,5 @@
-// The horizontal pass by permutations: 16 positions at a time. What they need
-// of a row, at most 128 bytes, is loaded once, and a permutation per color and
+// The horizontal pass by permutations: 16 positions at a time. The bytes that
+// they need of a row, at most 128, are loaded once. A permutation per color and
 // pair of taps brings each position its pixels. Tables of a block of positions
 // serve all rows of a strip.
 

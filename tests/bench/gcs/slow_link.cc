@@ -181,7 +181,7 @@ class Link {
       if (!pair->server) continue;
       const ssize_t got =
           recv(pair->server.get(), buffer_, kChunk, MSG_DONTWAIT);
-      // What was taken and not used is given back.
+      // Gives back the tokens that were taken and not used.
       tokens_.Reserve(static_cast<double>(std::max<ssize_t>(got, 0)) -
                           static_cast<double>(kChunk),
                       NowNanos());

@@ -1,8 +1,8 @@
-// What the cache's second tier takes for an entry that it writes or reads,
-// beside bare writes and reads of the same bytes: past the page cache, on the
-// same disk, the writes one behind the other and of the same size, the reads by
-// as many threads in a random order. Prints one JSON object: microseconds an
-// entry, of time and of CPU.
+// Measures the cost of an entry that the cache's second tier writes or reads,
+// beside bare writes and reads of the same bytes. All go past the page cache,
+// on the same disk. Bare writes follow one another and have the same size; bare
+// reads are by as many threads in a random order. Prints one JSON object:
+// microseconds an entry, of time and of CPU.
 //
 // Usage: entry_cost DIRECTORY tier|bare: who goes first
 

@@ -34,7 +34,7 @@ using forebay::client::shm::Rings;
 constexpr std::uint32_t kRounds = 4000;
 constexpr std::int64_t kPatience = 10'000'000'000;  // nanoseconds
 
-// What both processes see.
+// The memory that both processes share.
 struct Shared {
   std::atomic<std::uint32_t> asleep{0};  // rounds that the sleeper has begun
   std::atomic<std::uint32_t> bare{0};    // the bare futex word

@@ -11,7 +11,7 @@
 
 namespace forebay::storage {
 
-// What the suite needs of a source under test: somewhere to put objects.
+// Gives the suite a source under test, and a place to put objects.
 class ByteSourceHarness {
  public:
   virtual ~ByteSourceHarness() = default;

@@ -11,7 +11,7 @@
 
 namespace forebay::cache::disk {
 
-// Of the tier that is killed, and of the one that is opened after it.
+// Sizes of the tier that is killed, and of the one that is opened after it.
 inline constexpr std::uint64_t kKilledCapacity = std::uint64_t{8} << 20;
 inline constexpr std::uint64_t kKilledSegment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGeneratedObjects = 400;

@@ -163,7 +163,7 @@ def incomplete_jpegs(rgb):
     yield "gray_no_huffman.jpg", without(cjpeg(rgb, "-grayscale"), 0xC4)
     restarted = cjpeg(rgb, "-sample", "2x1", "-restart", "3B")
     yield "422_restart_no_huffman.jpg", without(restarted, 0xC4)
-    # What the scans have not told yet is smoothed over.
+    # Decoders smooth over detail that the missing scans would give.
     for sampling, scans in (("1x1", 1), ("2x2", 1), ("2x2", 4), ("2x1", 7)):
         whole = cjpeg(rgb, "-sample", sampling, "-progressive")
         name = sampling.replace("x", "")

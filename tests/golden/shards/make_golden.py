@@ -169,11 +169,12 @@ def write_headers():
             info.tobuf(form, "utf-8", "surrogateescape"))
 
 
-# What is expected
+# The expected samples.
 
 
 def samples_of(path):
-    """What webdataset makes of a shard; the error, if any, comes last."""
+    """Yields the samples that webdataset makes of a shard; the error, if any,
+    comes last."""
     opened = [{"url": str(path), "stream": open(path, "rb")}]
     files = tariterators.tar_file_expander(opened)
     try:

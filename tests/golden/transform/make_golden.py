@@ -51,7 +51,7 @@ def write_resize():
 
 
 def write_aliased_resize():
-    """What torch makes without antialias, rounded."""
+    """Writes the results of torch without antialias, rounded."""
     sizes = [(40, 30, 20, 15), (40, 30, 33, 29), (40, 30, 57, 64),
              (41, 29, 7, 5), (7, 5, 41, 29), (64, 9, 64, 4), (1, 1, 5, 4),
              (300, 2, 3, 2), (2, 300, 2, 3), (100, 75, 17, 13), (9, 9, 9, 9)]

@@ -22,7 +22,7 @@ def _philox(key, counter):
 
 
 class Draws:
-    """What one op draws for one sample of an epoch below 2^32."""
+    """The random draws of one op for one sample of an epoch below 2^32."""
 
     def __init__(self, seed, epoch, sample, op):
         """

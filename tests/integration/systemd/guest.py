@@ -1,5 +1,5 @@
-"""Runs beneath a systemd of the test's own: what an administrator would do with
-the unit. Leaves what came of it in /result/found.json."""
+"""Runs beneath the test's own systemd, and does with the unit as an
+administrator would. Writes its findings to /result/found.json."""
 
 import json
 import os
@@ -21,8 +21,9 @@ loader = forebay.DataLoader(
 print(sum(len(batch.label) for batch in loader))
 """
 
-# Gives a command a scope as a trainer does in a login session, which limits its
-# memory: of this boot's cgroups, none looks like one.
+# Gives a command a scope, as a trainer does in a login session that limits its
+# memory. It fakes the session's cgroups, because this boot has none of the
+# kind.
 SCOPE = """
 import os, pathlib, subprocess, sys, tempfile
 from forebay import _scope
@@ -44,7 +45,7 @@ with tempfile.TemporaryDirectory() as root:
 
 
 def run(*command):
-    """(exit code, what it printed)."""
+    """Runs a command. Returns (exit code, its output)."""
     done = subprocess.run(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode()
@@ -64,7 +65,7 @@ def main_pid():
 
 
 def drop_in(name, text):
-    """A setting of the administrator's, beside the unit."""
+    """Adds an administrator's setting beside the unit."""
     folder = pathlib.Path("/etc/systemd/system/forebayd@.service.d")
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.conf").write_text(f"[Service]\n{text}\n")
@@ -72,7 +73,8 @@ def drop_in(name, text):
 
 
 def comes_true(condition):
-    """Whether it does in time; asks again and again."""
+    """Asks again and again. Returns whether the condition comes true in
+    time."""
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
         if condition():
@@ -81,14 +83,14 @@ def comes_true(condition):
 
 
 def await_restart(pid):
-    """Whether another process is active in time."""
+    """Returns whether another process is active in time."""
     return comes_true(lambda: (
         properties("ActiveState")["ActiveState"] == "active" and
         main_pid() not in (0, pid)))
 
 
 def await_feeding(times):
-    """Whether the watchdog was fed so often in time."""
+    """Returns whether the watchdog was fed so often in time."""
     seen = set()
 
     def fed():
@@ -107,8 +109,8 @@ def doctor():
 
 
 def user_scope():
-    """(exit code, the cgroup of a command that was to get a scope), beneath a
-    systemd of the user's own."""
+    """Runs a command in a scope, beneath the user's own systemd. Returns (exit
+    code, its cgroup)."""
     runtime = pathlib.Path("/run/user-of-the-test")
     runtime.mkdir(mode=0o700)
     shutil.chown(runtime, USER)
@@ -145,7 +147,7 @@ def main():
     os.kill(pid, signal.SIGKILL)
     found["back_after_crash"] = await_restart(pid)
     found["trained_again"] = train()
-    # Not those of the first time: the files were too young to be told apart.
+    # The first run kept no index, because the files were too young.
     found["indexes"] = [
         str(path) for path in pathlib.Path("/var/lib/forebay", USER).rglob("*")
         if path.is_file()]

@@ -1,4 +1,4 @@
-"""What a loader is connected to, without a daemon."""
+"""Tests of a loader's attachment to a daemon, without a real daemon."""
 
 import pytest
 

@@ -45,7 +45,8 @@ def package_in(folder):
 
 
 def asked(code, folder, **environment):
-    """What a Python with the package there prints."""
+    """Runs `code` in a Python with the package of `folder`. Returns its
+    output."""
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE,
         env=dict(PATH="/nowhere", PYTHONPATH=str(folder),

@@ -41,8 +41,8 @@ def program(structs):
 
 
 def c_layouts(root, folder):
-    """What the compiler makes of the headers below `root`: the layouts of
-    _native's structs, by their names there."""
+    """Compiles the headers below `root`. Returns the layouts of _native's
+    structs, by their names there."""
     structs = structs_of("".join((root / name).read_text() for name in HEADERS))
     source, binary = folder / "layout.c", folder / "layout"
     source.write_text(program(structs))

@@ -13,7 +13,7 @@ SCHEDULES = 1500
 
 
 def places_of(rank, world_size, pad, places):
-    """What server/sampler/partition.h says of a rank's places."""
+    """Returns a rank's places by the rules of server/sampler/partition.h."""
     if pad == "wrap":
         count = -(-places // world_size)
     elif pad == "drop":
@@ -49,8 +49,9 @@ class Fleet:
         return [-(-len(rest) // self.batch_size) for rest in self.rests]
 
     def run(self, steps):
-        """Visits the places of `steps[rank]` steps; the ranks' states. Who is
-        asked for a step beyond the last has ended the epoch."""
+        """Visits the places of `steps[rank]` steps. Returns the visits and the
+        ranks' states. A rank that is asked for a step beyond the last has ended
+        the epoch."""
         seen, states = collections.Counter(), []
         for partition, rest, step, most in zip(self.partitions, self.rests,
                                                steps, self.steps()):

@@ -105,7 +105,8 @@ def test_a_state_has_the_order_that_was_refused(tmp_path, connection):
 
 
 def test_a_state_stays_loaded_where_it_is_refused(tmp_path, connection):
-    """What a sampler was told before has no say."""
+    """The loaded state counts, not the epoch that the sampler was told
+    before."""
     sampler = torch.utils.data.DistributedSampler(
         range(SIZE), num_replicas=1, rank=0)
     loader = open_loader(tmp_path, sampler=sampler)

@@ -1,4 +1,5 @@
-// What the daemon shows of fetched samples is checked before it is used.
+// Tests that the client checks the daemon's description of fetched samples
+// before it uses it.
 #include "client/shm/window.h"
 
 #include <gtest/gtest.h>

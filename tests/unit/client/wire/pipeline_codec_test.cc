@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What protobuf reads in the encoder's bytes.
+// Returns the spec that protobuf reads in the encoder's bytes.
 proto::PipelineSpec Parse(const PipelineEncoder& encoder) {
   proto::PipelineSpec spec;
   EXPECT_TRUE(spec.ParseFromString(encoder.bytes()));

@@ -107,7 +107,7 @@ inline job::JobSnapshot ResnetJob() {
   return job;
 }
 
-// What the cache says of that job, and of one that ended.
+// The cache's snapshot with that job, and with one that has ended.
 inline cache::Snapshot ResnetCache() {
   cache::Snapshot snapshot;
   snapshot.capacity = std::uint64_t{1} << 30;

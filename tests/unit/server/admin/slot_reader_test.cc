@@ -28,7 +28,8 @@ absl::Status Describe(const std::vector<std::uint8_t>& slot,
   return DescribeSlot(absl::MakeConstSpan(slot), chunk);
 }
 
-// What DescribeSlot says of a good slot whose header `change` has altered.
+// Returns what DescribeSlot says of a good slot with a header that `change` has
+// altered.
 std::string Altered(const std::function<void(proto::BatchHeader*)>& change) {
   std::vector<std::uint8_t> slot = Slot();
   proto::BatchHeader header;

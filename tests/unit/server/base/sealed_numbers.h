@@ -16,7 +16,7 @@ inline constexpr int kAllSeals = -1;
 // A memfd with these bytes, and these seals.
 Fd Memfd(const void* data, std::size_t bytes, int seals = kAllSeals);
 
-// What a client sends as a list of samples.
+// Returns a descriptor of a list of samples, as a client sends it.
 Fd SealedNumbers(const std::vector<std::uint64_t>& numbers);
 
 // The list itself, of numbers that are all below `bound`.

@@ -18,8 +18,8 @@
 
 namespace forebay::cache {
 
-// Answers as the test scripts; other samples are unknown. Scripted before other
-// threads ask.
+// Answers as the test scripts it, before other threads ask. Other samples are
+// unknown.
 class ScriptedNextUse final : public NextUse {
  public:
   void Want(std::uint64_t sample, std::int64_t at_nanos) {

@@ -31,7 +31,7 @@ class Future {
     }
   }
   const std::vector<std::uint64_t>& reads() const { return reads_; }
-  // Concerns the reads after `now`.
+  // Returns the number of the first read of `sample` after `now`.
   std::int64_t NextUse(std::uint64_t sample, std::size_t now) const {
     for (std::size_t i = now + 1; i < reads_.size(); ++i) {
       if (reads_[i] == sample) return static_cast<std::int64_t>(i);
@@ -196,7 +196,7 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     }
     while (cached.size() > 8) cached.pop_back();
     ASSERT_LE(cache->Snapshot().used, kCapacity);
-    // In addition to the cached bytes: bypassed bytes that the test holds.
+    // Beside the cached bytes, the test holds bypassed ones.
     std::uint64_t metadata = 0;
     for (const base::Bytes& bytes : cached) metadata += bytes.size();
     ASSERT_LE(source.live(), kCapacity + metadata);

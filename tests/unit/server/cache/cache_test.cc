@@ -230,7 +230,7 @@ TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
   auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
-  // As long as any reader holds the bytes.
+  // The budget is used as long as any reader holds the bytes.
   EXPECT_EQ(house.budget().used(), 10'000);
   EXPECT_EQ(CacheHouse::TextOf(*cached), "1234");
   cached.reset();

@@ -1,4 +1,4 @@
-// What the cache reads in addition to a request.
+// Tests of the cache's read-ahead.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -213,7 +213,7 @@ TEST(ReadAheadTest, AReaderThatWantsItMeanwhileJoins) {
   EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two have no reader yet
 }
 
-// Otherwise the cap of one payer would delay what all of them wait for.
+// Otherwise the cap of one payer would delay a read that all of them wait for.
 TEST(ReadAheadTest, PayersOfASamplePayForItsNeighbours) {
   for (const bool is_variant : {false, true}) {
     SCOPED_TRACE(is_variant);

@@ -1,4 +1,4 @@
-// What is cached of objects that may change in place.
+// Tests of cached entries of objects that may change in place.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Variants that readers made, cached beside the bytes that they were made of.
+// Tests of variants that readers made, cached beside the bytes that they were
+// made of.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ TEST(VariantsTest, EvictOneAnotherWithinTheirPart) {
   CacheHouse house(4 * kPlenty, kPart);
   EXPECT_EQ(house.cache().variant_capacity(), kPart);
   storage::ReadRequest last;
-  // The later ones are wanted sooner.
+  // Later samples are wanted sooner.
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
     last = Sample(house, "sample " + std::to_string(i), i);
@@ -101,7 +102,7 @@ TEST(VariantsTest, AreGivenToReadersThatAcceptThem) {
   EXPECT_EQ(snapshot.decoded.made, 1u);
   EXPECT_EQ(snapshot.decoded.hits, 1u);
   EXPECT_EQ(snapshot.decoded.saved_nanos, kSaves);
-  // Counted as bytes of the source, whatever the variant.
+  // Hits count as bytes of the source, whatever the variant.
   EXPECT_EQ(snapshot.total.memory.reads, 3u);
   EXPECT_EQ(snapshot.total.memory.bytes, 3 * std::strlen("content"));
 }
@@ -117,7 +118,8 @@ TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
                                       .saves_nanos = 1});
   ASSERT_NE(first, nullptr);
   first->span()[0] = '1';
-  // Two readers make it at the same time: both may, and one is cached.
+  // Two readers may make the variant at the same time; one of the two is
+  // cached.
   ASSERT_TRUE(Offer(house, request, "2"));
   house.cache().Insert(std::move(first));
   EXPECT_EQ(ReadAs(house, request), Answer("2", kUpper));
@@ -155,7 +157,8 @@ TEST(VariantsTest, NeverTakeMoreThanTheCapacity) {
     kept += Offer(house, Sample(house, std::to_string(i), i), variant);
     EXPECT_LE(house.cache().Snapshot().used, 200'000u);
   }
-  // Each later one is wanted sooner; at times one is rejected without a draw.
+  // Each later variant is wanted sooner; at times one is rejected without a
+  // draw.
   EXPECT_GT(kept, 30);
   EXPECT_GT(house.cache().Snapshot().evicted.reads, 25u);
   EXPECT_FALSE(

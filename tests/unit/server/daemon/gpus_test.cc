@@ -72,7 +72,7 @@ TEST_F(OpenGpuDriverTest, WithoutAPluginThereIsNoGpu) {
 TEST_F(OpenGpuDriverTest, AnInstalledPluginIsFound) {
   std::filesystem::copy_file(kGood, root_ + "/lib/forebay" + kFile);
   EXPECT_EQ(Open("auto").devices.size(), 2);
-  // What lies beside the program is nearer.
+  // A plug-in beside the program comes before an installed one.
   std::ofstream(root_ + "/bin" + kFile) << "not a library";
   EXPECT_EQ(Open("auto").absence,
             root_ + "/bin" + kFile + " is no shared library");

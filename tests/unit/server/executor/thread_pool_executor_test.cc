@@ -56,8 +56,8 @@ TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
   EXPECT_EQ(clashes, 0);
 }
 
-// What a task refers to may go as soon as Stop has returned, and those whom it
-// was to call may still submit more.
+// Objects that tasks refer to may be destroyed as soon as Stop has returned.
+// Objects that tasks would have called may still submit more.
 TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
   ThreadPoolExecutor executor(1);
   std::latch running(1);

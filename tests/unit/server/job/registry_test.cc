@@ -18,7 +18,7 @@
 namespace forebay::job {
 namespace {
 
-// What a flow was told last.
+// The values that were set last for a flow.
 struct Told {
   double weight = 0;
   double cap = 0;

@@ -84,7 +84,7 @@ TEST(StreamKeyTest, EqualLoadersShare) {
   const auto key = StreamKey(kUid, Spec(), Data());
   ASSERT_TRUE(key.has_value());
   EXPECT_EQ(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"})));
-  // What shapes no batch.
+  // These fields change no batch.
   EXPECT_EQ(key, KeyOf([](auto& spec) { spec.set_name("other"); }));
   EXPECT_EQ(key, KeyOf([](auto& spec) { spec.mutable_batch()->set_depth(3); }));
   EXPECT_EQ(key, KeyOf([](auto& spec) {
@@ -149,7 +149,7 @@ TEST(StreamKeyTest, SomeShareWithNobody) {
        {proto::SamplerSpec::LISTED, proto::SamplerSpec::COORDINATED})
     EXPECT_TRUE(nobody(
         KeyOf([&](auto& spec) { spec.mutable_sampler()->set_order(order); })));
-  // What may be read through such a root, nobody can tell.
+  // No one can tell which files may be read through a root without a name.
   EXPECT_TRUE(nobody(StreamKey(kUid, Spec(), NamedDataset({""}))));
   EXPECT_TRUE(nobody(StreamKey(kUid, Spec(), NamedDataset({"a", ""}))));
 }

@@ -81,8 +81,8 @@ TEST(CoordinatedOrderTest, FourReadersDecodeMostSamplesOnce) {
   }
 }
 
-// Who decodes is slower meanwhile, and the others get ahead: all must do so for
-// all, or they end far apart, and the last one alone.
+// A reader that decodes is slower meanwhile, and the others get ahead. Unless
+// all decode for all, they end far apart, and the last one decodes alone.
 TEST(CoordinatedOrderTest, AsFastAsTheyCanFourReadersShareAsMuch) {
   constexpr std::uint64_t kSize = 6'000;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -227,7 +227,7 @@ TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
   EXPECT_EQ(seen.size(), 11u);
 }
 
-// What one member must see, kept in the simplest way.
+// The samples that one member must still see, kept in the simplest way.
 struct Witness {
   CoordinatedOrder::Member number = 0;
   std::set<std::uint64_t> unseen;

@@ -1,4 +1,4 @@
-// What holds of a shared queue whatever is done with it.
+// Tests of the properties that a shared queue keeps under random use.
 
 #include <gtest/gtest.h>
 
@@ -93,11 +93,10 @@ TEST(SharedQueueTest, NoWindowExceedsACap) {
   }
 }
 
-// The history of random items, shared at random moments by random flows. What
-// every flow pays is kept here in plain books: equal parts of what items really
-// took. All flows wait all the time, so what they paid over their weights stays
-// within the bound of the fair queue, if the queue's books say the same. Each
-// item comes out once.
+// Random flows share random items at random moments. The test books for each
+// flow an equal part of the real cost of its items. All flows wait all the
+// time, so their payments over their weights stay within the fair queue's bound
+// if the queue books the same. Each item comes out once.
 TEST(SharedQueueTest, AllPayEqualParts) {
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);
@@ -137,8 +136,8 @@ TEST(SharedQueueTest, AllPayEqualParts) {
       if (random() % 3 == 0) {
         auto shared = items.begin();
         std::advance(shared, random() % items.size());
-        // Who has paid least: shares come on credit, so whoever wants more of
-        // them than its weight allows pays more than that.
+        // Picks the flow that has paid least. Shares come on credit, so a flow
+        // that joins more items than its weight allows pays more than its part.
         int flow = random() % flows;
         for (int other = 0; other < flows; ++other)
           if (paid[other] / weight[other] < paid[flow] / weight[flow])
@@ -165,7 +164,7 @@ TEST(SharedQueueTest, AllPayEqualParts) {
     double sum = 0;
     for (int flow = 0; flow < flows; ++flow) {
       sum += paid[flow];
-      // What is in flight, and what came on credit, at most.
+      // Items in flight and items on credit bound the difference.
       for (int other = 0; other < flows; ++other)
         ASSERT_LE(paid[flow] / weight[flow] - paid[other] / weight[other],
                   3.0 * (depth + 2) * kLargest *

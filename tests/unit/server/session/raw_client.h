@@ -37,7 +37,7 @@ class RawClient {
 
   // The next answer; nullopt: the daemon has hung up.
   std::optional<proto::DaemonMessage> Receive();
-  // What came with the last answer.
+  // The descriptors that came with the last answer.
   const std::vector<base::Fd>& fds() const { return fds_; }
 
   // Asks and waits; an empty message when the daemon has hung up.

@@ -124,7 +124,7 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
   AwaitIdleLoop();
   EXPECT_EQ(server_->sessions(), 1) << "its request is being answered";
   gate.Open();
-  // What an epoch published before it was stopped counts as held.
+  // Batches that an epoch published before it was stopped count as held.
   if (slow == Slow::kStart && leaving == Leaving::kHangsUp) process.Kill();
   client.reset();
   --descriptors_before_;

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// Remembers what it is told.
+// Remembers the weights and caps that it is told.
 struct Recorder final : public schedule::JobShares {
   void SetWeight(schedule::Flow job, double weight) override {
     weights[job] = weight;

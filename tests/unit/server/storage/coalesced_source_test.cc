@@ -45,8 +45,8 @@ class CoalescedSourceTest : public ::testing::Test {
             &below_, &budget_,
             {.most_bytes = kMaxBytes, .most_gap = kMostGap})) {}
 
-  // Its answer is compared with what the object has there, and goes to `log_`:
-  // "y", or what went wrong.
+  // Compares its answer with the bytes of the object. Appends "y" or the error
+  // to `log_`.
   ReadRequest Request(std::uint64_t offset, std::uint64_t length,
                       std::uint64_t job = 1) {
     ReadRequest request;
@@ -130,13 +130,13 @@ TEST_F(CoalescedSourceTest, GapsAreReadOnlyWhileSmall) {
   EXPECT_THAT(below_.log(), SizeIs(3));
 }
 
-// What it takes to read them together is what they have set aside.
+// Requests that are read together use no more memory than they have set aside.
 TEST_F(CoalescedSourceTest, GapsAreReadOnlyAsFarAsMemoryWasSetAside) {
   Read({Request(0, 100), Request(100 + 3000, 100)});
   EXPECT_THAT(below_.log(), ElementsAre("shard 0+3200"));
   Read({Request(0, 100), Request(100 + 4000, 100)});
   EXPECT_THAT(below_.log(), SizeIs(3));
-  // Where many lie side by side there is something left for a wide one.
+  // Many adjacent requests have set aside enough for one wide gap.
   std::vector<ReadRequest> many;
   for (int i = 0; i < 10; ++i) many.push_back(Request(100 * i, 100));
   many.push_back(Request(1000 + 9000, 100));
@@ -275,7 +275,7 @@ TEST_F(CoalescedSourceTest, WhoJoinedARangeThatFailsHasJoinedWhatIsReadAgain) {
   source_->Share(12, {.job = 4});
   EXPECT_THAT(below_.shared(), ElementsAre(whole, whole, whole));
   faulty_.Fail("shard", absl::DataLossError("shard: a bad sector"));
-  // As the first that is read again is begun, another joins.
+  // Another job joins when the first request is read again.
   below_.set_on_read([this] { source_->Share(11, {.job = 5}); });
   faulty_.Release();
   EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
@@ -338,8 +338,8 @@ TEST(CoalescedSourceBudgetTest, SmallHostsGiveItLess) {
   EXPECT_GE(CoalescedSourceOptions::For(2048 * kMiB).most_bytes, 5 * kMiB);
 }
 
-// Whatever is asked for: each gets its bytes, nothing below is larger than it
-// may be, and all that is asked for is asked for.
+// Requests for any extents each get one answer, with their bytes. The reads
+// below hold no more memory than the requests have set aside.
 TEST_F(CoalescedSourceTest, AnyExtentsGetTheirBytes) {
   constexpr std::uint32_t kSeed = 20261122;
   std::cout << "seed " << kSeed << "\n";

@@ -13,7 +13,7 @@
 
 namespace forebay::storage {
 
-// Hands all on, and notes what. Thread-safe.
+// Passes all calls on to `inner`, and notes them. Thread-safe.
 class NotingSource final : public ByteSource {
  public:
   struct Noted {
@@ -26,7 +26,7 @@ class NotingSource final : public ByteSource {
 
   explicit NotingSource(ByteSource* inner) : inner_(inner) {}
 
-  // Is called by each read, before that is handed on.
+  // `on_read` is called before each read is passed on.
   void set_on_read(std::function<void()> on_read) {
     on_read_ = std::move(on_read);
   }
@@ -52,7 +52,7 @@ class NotingSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return noted_;
   }
-  // "object offset+length" of each.
+  // Returns "object offset+length" of each read.
   std::vector<std::string> log() const {
     std::vector<std::string> log;
     for (const Noted& noted : noted()) {
@@ -65,7 +65,7 @@ class NotingSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return shared_;
   }
-  // For which jobs.
+  // Returns the job of each share.
   std::vector<std::uint64_t> sharers() const {
     base::MutexLock lock(&mutex_);
     return sharers_;

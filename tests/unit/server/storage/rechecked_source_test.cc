@@ -20,7 +20,7 @@ constexpr Revision kFirst = {.inode = 1, .ctime_nanos = 1};
 constexpr Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 constexpr Revision kTouchedAgain = {.inode = 1, .ctime_nanos = 3};
 
-// Says what a test wants.
+// Answers as the test scripts it.
 class ScriptedLayout final : public ObjectLayout {
  public:
   void LookAgain(
@@ -106,7 +106,7 @@ TEST_F(RecheckedSourceTest, WithoutALayoutNothingIsLookedAt) {
   EXPECT_EQ(layout_->looks, 0);
 }
 
-// Whose reads the test ends, one by one.
+// A source that logs its calls. The test ends its reads one by one.
 class HeldSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {
@@ -119,13 +119,13 @@ class HeldSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override {
     log_ += absl::StrCat("share ", ticket, " with ", purpose.job, "; ");
   }
-  // Of the oldest.
+  // Ends the oldest read.
   void End(absl::StatusOr<ReadResult> result) {
     const ReadRequest request = std::move(held_.front());
     held_.pop_front();
     request.done(std::move(result));
   }
-  // What was asked for since.
+  // Returns the calls since the last Log.
   std::string Log() { return std::exchange(log_, {}); }
 
  private:
@@ -133,7 +133,7 @@ class HeldSource final : public ByteSource {
   std::string log_;
 };
 
-// Takes two reads to look.
+// A layout that takes two reads to look.
 class SlowLayout final : public ObjectLayout {
  public:
   void LookAgain(
@@ -196,7 +196,7 @@ TEST_F(RecheckedSharesTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
   EXPECT_EQ(log_, "");
   below_.End(ReadResult());
   EXPECT_EQ(log_, "7: OK; ");
-  // The ticket is anybody's.
+  // Another read may use the ticket now.
   Read(7, /*job=*/5);
   Touch();
   EXPECT_EQ(below_.Log(), "read 7 for 5; read 7 for 5; share 7 with 5; ");
@@ -211,7 +211,7 @@ TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
   source_.Share(8, {.job = 3});
   Touch();
   below_.Log();
-  Touch();  // the other one
+  Touch();  // the other read
   EXPECT_EQ(below_.Log(), "share 7 with 3; share 7 with 2; ");
   source_.Share(8, {.job = 4});
   EXPECT_EQ(below_.Log(), "share 7 with 4; ");
@@ -220,7 +220,7 @@ TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
             "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
             "share 7 with 4; ");
   below_.End(ReadResult());
-  // Each pays for its own again.
+  // Each job pays for its own read again.
   EXPECT_EQ(below_.Log(),
             "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
   below_.End(ReadResult());

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Remembers what it is told.
+// Remembers its calls.
 struct Recorder final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override {
     ++calls;

@@ -43,7 +43,7 @@ class PatientSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return calls_;
   }
-  // Answers what was asked for first; gives its job. 0: nothing was.
+  // Answers the oldest request, and returns its job; 0 if there is none.
   std::uint64_t Answer() {
     std::optional<ReadRequest> first;
     {
@@ -157,9 +157,9 @@ TEST_F(ScheduledSourceTest, ASharedReadTakesTheMostUrgentPlaceAndIsPaidByBoth) {
   source_->Share(7, {.job = 2, .urgency = 0});
   source_->Share(99, {.job = 2});  // nobody knows it
   EXPECT_EQ(below_.Answer(), 1);
-  // Job 2's turn comes first, and the read is job 3's.
+  // Job 2's turn comes first, with the read that job 3 asked for.
   EXPECT_EQ(below_.Answer(), 3);
-  // Each paid a half: they go on in turns.
+  // Each job paid a half, so they go on in turns.
   int counts[4] = {};
   for (int i = 0; i < 4; ++i) ++counts[below_.Answer()];
   EXPECT_EQ(counts[2], 2);
@@ -193,7 +193,7 @@ TEST_F(ScheduledSourceTest, ACapLetsTheOthersPass) {
   EXPECT_EQ(below_.Answer(), 0);
   EXPECT_EQ(good_, 4) << "the other two wait";
   clock_.Advance(100'000'001);
-  Read(2);  // whoever comes has it look
+  Read(2);  // any request makes it look
   EXPECT_EQ(below_.Answer(), 1);
   EXPECT_EQ(below_.Answer(), 2);
   EXPECT_EQ(below_.Answer(), 0);
@@ -213,7 +213,7 @@ TEST_F(ScheduledSourceTest, WhatOneWithoutACapPaysForTooPassesAnyCap) {
   }
   below_.AnswerAll();
   EXPECT_EQ(good_, 5);
-  // Of its own it has its burst, and no more.
+  // Alone, job 1 has its burst and no more.
   Read(1, /*urgency=*/0, /*ticket=*/7);
   Read(1, /*urgency=*/1, /*ticket=*/8);
   below_.AnswerAll();
@@ -223,8 +223,8 @@ TEST_F(ScheduledSourceTest, WhatOneWithoutACapPaysForTooPassesAnyCap) {
   EXPECT_EQ(good_, 7);
 }
 
-// With nobody to wake it but its own alarm. What came of it in that time is no
-// more than the cap allows, however slow this machine is.
+// Only the source's own alarm wakes it. No more bytes come in that time than
+// the cap allows, however slow this machine is.
 TEST_F(ScheduledSourceTest, ReadsOfACappedJobGoOnByThemselves) {
   ScheduledSource source(&memory_);
   constexpr double kCap = 200'000;  // bytes a second

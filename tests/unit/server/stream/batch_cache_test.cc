@@ -19,13 +19,13 @@ constexpr arena::MemberId kHolder = 1;
 
 class BatchCacheTest : public ::testing::Test {
  protected:
-  // As the stream does when it is told that one more is to be made.
+  // Makes one slot, as the stream does after Grow has returned true.
   void Make() {
     auto memory = arena::SlotPool::MakeMemory(1, kSlot);
     ASSERT_TRUE(memory.ok()) << memory.status();
     batch_cache_.Grown(*std::move(memory));
   }
-  // How many slots can be added.
+  // Adds slots until Grow refuses. Returns how many.
   std::uint32_t GrowAll(bool spare) {
     std::uint32_t grown = 0;
     for (; batch_cache_.Grow(spare); ++grown) Make();
@@ -37,7 +37,8 @@ class BatchCacheTest : public ::testing::Test {
     batch_cache_.Put({.key = key, .slot = *slot, .samples = 1, .bytes = 1});
     return *slot;
   }
-  // Everything goes, in this order; `wanted`: when, of what is wanted at all.
+  // Evicts all batches, and returns them in that order. `wanted`: when each
+  // batch is wanted; the others never are.
   std::vector<BatchKey> Order(
       const std::map<BatchKey, std::int64_t>& wanted = {}) {
     std::vector<BatchKey> order;
@@ -68,8 +69,8 @@ TEST_F(BatchCacheTest, PayReservesAndEndPayGivesBack) {
   EXPECT_EQ(budget_.used(), 0);
 }
 
-// What exists stays reserved when those who paid for it are gone, and whoever
-// comes next pays for nothing that is there.
+// Slots stay reserved when the members that paid for them are gone. The next
+// member pays only for slots that do not exist yet.
 TEST_F(BatchCacheTest, SlotsThatAreThereStayReserved) {
   ASSERT_TRUE(batch_cache_.Pay(4).ok());
   EXPECT_EQ(GrowAll(/*spare=*/false), 4);
@@ -96,7 +97,8 @@ TEST_F(BatchCacheTest, GrowsAsFarAsIsPaidFor) {
   EXPECT_EQ(batch_cache_.pool().slots(), 2);
 }
 
-// Slots that are known to members cannot be given back to one who comes.
+// A stream cannot give back slots that its members know, so it leaves memory
+// for streams that open later.
 TEST_F(BatchCacheTest, WhatIsSpareLeavesHalfToOthers) {
   ASSERT_TRUE(batch_cache_.Pay(4).ok());
   EXPECT_EQ(GrowAll(/*spare=*/true), 4 + 8);
@@ -135,7 +137,7 @@ TEST_F(BatchCacheTest, WhatIsWantedLastGoesFirst) {
             (std::vector<BatchKey>{{1, 10}, {1, 20}, {1, 0}}));
 }
 
-// Whoever starts an epoch begins with what is kept longest.
+// A member that starts an epoch first needs the batches that are kept longest.
 TEST_F(BatchCacheTest, OfWhatNobodyWantsTheFirstOfTheNewestEpochStays) {
   ASSERT_TRUE(batch_cache_.Pay(5).ok());
   GrowAll(/*spare=*/false);
@@ -183,7 +185,7 @@ TEST_F(BatchCacheTest, AForgottenEpochIsNotFoundAndItsSlotsAreUsedAgain) {
   for (const std::uint64_t first : {0, 10, 20})
     EXPECT_EQ(batch_cache_.Find({3, first}), nullptr) << first;
   EXPECT_NE(batch_cache_.Find({4, 0}), nullptr);
-  // The same epoch once more, and it is forgotten again.
+  // A batch of the same epoch is put once more, and forgotten again.
   Put({3, 0});
   batch_cache_.Forget(3);
   EXPECT_EQ(batch_cache_.Find({3, 0}), nullptr);

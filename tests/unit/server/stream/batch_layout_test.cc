@@ -85,7 +85,7 @@ TEST(BatchLayoutTest, RefusesWhatNobodyCanReckonWith) {
   constexpr std::uint32_t kMax = 65536;
   EXPECT_TRUE(BatchLayout::CheckSize({Label(), Text(1 << 20)}, kMax).ok());
   EXPECT_TRUE(BatchLayout::CheckSize({Text(kLongest)}, 256).ok());
-  // 2^48 times 2^16 are none in 64 bits.
+  // 2^48 times 2^16 overflows to 0 in 64 bits.
   const std::vector<FieldType> many(std::size_t{1} << 8, Text(kLongest));
   EXPECT_TRUE(absl::IsResourceExhausted(BatchLayout::CheckSize(many, kMax)));
   EXPECT_TRUE(absl::IsResourceExhausted(
@@ -130,7 +130,7 @@ TEST(BatchLayoutTest, ClosesUpWhatVaries) {
   const std::vector<std::string> texts = {"", "four", "a", "", "longest", "b"};
   const BatchLayout layout({Text(7), Label()}, 8);
   std::vector<std::uint8_t> slot(layout.slot_bytes());
-  // Of the batch before, or of samples that others took the place of.
+  // The batch before leaves such bytes, and so do samples that others replaced.
   for (std::uint32_t i = 0; i < 8; ++i) {
     layout.SetBytes(slot.data(), 0, i, BytesOf("garbage"));
   }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kEpoch = 1000;
 
-// Of an open member whose trainer waits for what goes on.
+// The request of an open member with a waiting trainer. Members ahead of it may
+// give way to it.
 BatchRequest At(std::uint64_t position, double served = 0) {
   return {.member = 1,
           .key = {position / kEpoch, position % kEpoch},
@@ -52,7 +53,8 @@ TEST(BatchPolicyTest, OnlyWhoClaimsItIsGivenWayTo) {
   EXPECT_EQ(NextRequest({At(300, 1), fed}), 0);
 }
 
-// It has all in the making that it may: it needs the workers all the same.
+// The member behind may have no more batches in flight. The leader gives way
+// all the same, because that member needs the workers.
 TEST(BatchPolicyTest, WhoCanHaveNoMoreIsGivenWayTo) {
   BatchRequest full = At(0);
   full.open = false;
@@ -62,13 +64,15 @@ TEST(BatchPolicyTest, WhoCanHaveNoMoreIsGivenWayTo) {
   EXPECT_EQ(NextRequest({}), std::nullopt);
 }
 
-// 300 waits for 250, and 900 for nobody.
+// The member at 300 gives way to the one at 250; the one at 900 gives way to
+// nobody.
 TEST(BatchPolicyTest, ThoseWhoWaitAreOutOfTheQuestion) {
   EXPECT_EQ(NextRequest({At(300, 0), At(250, 9), At(900, 8)}), 2);
   EXPECT_EQ(NextRequest({At(300, 0), At(250, 8), At(900, 9)}), 1);
 }
 
-// For a batch that took 10 ns to make, and stands before the requested one.
+// The eviction of a batch that took 10 ns to make and stands before the
+// requested one.
 Eviction For(const std::vector<Eviction::Reader>& readers) {
   return {.readers = readers, .made_nanos = 10, .is_before = true};
 }
@@ -107,7 +111,8 @@ TEST(BatchPolicyTest, ASlotThatIsBeingMadeIsWaitedFor) {
   EXPECT_TRUE(MayEvict(eviction));
 }
 
-// Whatever may be read soon: no worker idles while a trainer waits.
+// Even a batch that is read soon gives up its slot: no worker idles while a
+// trainer waits.
 TEST(BatchPolicyTest, WhileAllHangsATrainerThatWaitsGetsTheSlot) {
   const std::vector<Eviction::Reader> soon = {kSoon};
   Eviction eviction = For(soon);
@@ -128,7 +133,7 @@ class SharingTest : public ::testing::Test {
     epochs_ = EpochPair::Of(*sampler::Sampler::Create(spec, kEpoch), 0);
   }
 
-  // Of a member with 4 slots, that stands at `position` of epoch 0.
+  // A member with 4 slots that stands at `position` of epoch 0.
   MemberView View(std::uint64_t position) {
     cursors_.emplace_back(batch_).Start(epochs_, position);
     return {.cursor = &cursors_.back(), .slots = 4};
@@ -171,7 +176,7 @@ TEST_F(SharingTest, TheLeaderYieldsToTheFollowerThatCatchesUp) {
   EXPECT_EQ(SharingOf(members, 1).state, SharingState::kCatching);
 }
 
-// The leader has too little left.
+// The leader has too little of its epoch left to give way.
 TEST_F(SharingTest, MembersThatDoNotMeetAreApart) {
   const std::vector<MemberView> members = {Requesting(View(905), 905),
                                            Requesting(View(0), 0)};

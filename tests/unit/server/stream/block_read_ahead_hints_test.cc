@@ -43,8 +43,8 @@ std::set<std::uint64_t> IdsOf(const std::vector<storage::ReadAheadHint>& list) {
   return ids;
 }
 
-// Of every sample, by every rank: whoever is in its block and was not seen by
-// this rank before it, and how much later this rank sees it.
+// A sample's hints list the samples of its block that this rank has not seen
+// yet. They also say how much later this rank sees each.
 TEST(BlockReadAheadHintsTest, NeighboursAreTheRestOfTheBlock) {
   constexpr std::uint32_t kSeed = 20261122;
   std::cout << "seed " << kSeed << "\n";
@@ -189,7 +189,7 @@ TEST_F(ReadRequestBuilderTest, ShufflesInBlocksHaveNeighbours) {
     }
     due += requests[i].neighbours_due ? 1 : 0;
   }
-  // Of each two samples one, but for the one that was put in.
+  // Every second sample has neighbours due, but not the substituted one.
   EXPECT_EQ(due, 4);
 }
 
@@ -201,7 +201,8 @@ TEST_F(ReadRequestBuilderTest, OtherOrdersHaveNone) {
   }
 }
 
-// Behind the end of an epoch padding repeats its begin, which has passed.
+// Padding behind the end of an epoch repeats its first samples. Their
+// neighbours have passed by then.
 TEST_F(ReadRequestBuilderTest, NothingComesAfterPadding) {
   const auto requests =
       RequestsOf(FakeStreamSpec(7, 10, [](proto::LoaderSpec& spec) {

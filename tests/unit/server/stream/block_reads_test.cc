@@ -1,6 +1,6 @@
-// A dataset that is shuffled in blocks, from the order to the reads below: how
-// many requests that takes, and how much is read for nothing, with a cache of
-// any size.
+// Simulates reads of a dataset that is shuffled in blocks, from the order down
+// to the source. Counts requests and bytes that are read for nothing, with
+// caches of several sizes.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t kDataset = 5;  // its number
 constexpr std::uint64_t kSamples = 3200;
 constexpr std::uint64_t kSampleBytes = 5000;
-constexpr std::uint64_t kStride = 6000;  // of which the rest are no sample's
+constexpr std::uint64_t kStride = 6000;  // the rest is a gap
 constexpr std::uint64_t kBlock = 20;
 constexpr std::uint64_t kGroup = 32 * kBlock;  // samples
 constexpr std::uint64_t kBatch = 50;
@@ -78,7 +78,7 @@ class Shard final : public dataset::FakeDataset {
   const storage::ObjectVersion stored_;
 };
 
-// Counts what is asked for.
+// Counts requests and their bytes.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource* inner) : inner_(inner) {}
@@ -99,7 +99,7 @@ class CountingSource final : public storage::ByteSource {
   std::uint64_t bytes_ = 0;
 };
 
-// What one of some ranks asks for, as a stream does.
+// One of several ranks, which reads as a stream does.
 class Rank {
  public:
   Rank(std::uint32_t rank, std::uint32_t world_size, const Shard& shard,
@@ -117,7 +117,7 @@ class Rank {
     position_ = 0;
     next_use_->Start(EpochPair::Of(sampler_, epoch), 0, now);
   }
-  // False: the epoch is over.
+  // Returns false when the epoch is over.
   bool Step(cache::Cache& cache, std::int64_t now, int* good) {
     const std::uint64_t left = sampler_.samples_per_epoch() - position_;
     std::vector<storage::ReadRequest> requests;
@@ -166,13 +166,13 @@ class Rank {
 };
 
 struct Outcome {
-  double requests = 0;  // below, for each sample
-  double bytes = 0;     // below, over those of all samples
+  double requests = 0;  // to the source, for each sample
+  double bytes = 0;     // of these, over the bytes of all samples
   double reads = 0;     // that the cache asked for, for each sample
 };
 
-// Two epochs with room for so many groups; all ranks are on this host but those
-// from `here` on.
+// Reads two epochs with a cache that has room for `groups` groups. The ranks
+// below `here` are on this host, all others elsewhere.
 Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   constexpr std::uint64_t kEpochs = 2;
   base::FakeClock clock;
@@ -220,7 +220,7 @@ Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   return outcome;
 }
 
-// Between samples a fifth more lies than they have; it is read with them.
+// The gaps between samples add a fifth to their bytes, and are read with them.
 constexpr double kWithGaps = 1.0 * kStride / kSampleBytes;
 
 TEST(BlockReadsTest, BlocksAreReadAsAWholeWhereThereIsRoom) {

@@ -1,5 +1,5 @@
-// Which variant of its images a stream reads, offers and tells the coordinator
-// of; with the real pipeline, on real images.
+// Tests of which variant of its images a stream reads, offers to the cache, and
+// reports to the coordinator. They use the real pipeline and real images.
 #include "server/stream/cached_decoder.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kSize = 40;
-// Images that are made as they are before any is offered.
+// A decoder makes so many images to measure before it offers any.
 constexpr int kMeasured = 8;
 
 // Each sample is the same photograph, and perhaps a caption behind it.
@@ -71,7 +71,7 @@ class Photos final : public dataset::FakeDataset {
   Bytes bytes_;
 };
 
-// Keeps all that it has room for, and remembers what it was offered last.
+// Keeps all variants that it has room for, and remembers the last offer.
 class Keeper final : public cache::VariantStore {
  public:
   std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {
@@ -152,7 +152,7 @@ class CachedDecoderTest : public testing::Test {
     return {.seed = 5, .epoch = 1, .sample = id};
   }
 
-  // The sample's image, made from what was read in `variant`.
+  // Makes the sample's image from bytes that were read in `variant`.
   absl::StatusOr<Bytes> Make(CachedDecoder& choice, std::uint64_t id,
                              const Bytes& read,
                              storage::Variant variant = storage::kEncoded) {
@@ -179,7 +179,7 @@ class CachedDecoderTest : public testing::Test {
                     .ok());
     return made;
   }
-  // As many as it takes until images are offered.
+  // Makes as many images as it takes until the decoder offers them.
   void Measure(CachedDecoder& choice) {
     for (int i = 0; i < kMeasured; ++i) {
       ASSERT_TRUE(Make(choice, kSize - 1, photos_->bytes()).ok());
@@ -196,7 +196,7 @@ class CachedDecoderTest : public testing::Test {
 TEST_F(CachedDecoderTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
   const storage::Variant variant = VariantNumber(spec_);
   EXPECT_NE(variant, storage::kEncoded);
-  // What is random is not part of it.
+  // Random ops are not part of the variant.
   EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, Crop(24))), variant);
   EXPECT_NE(VariantNumber(StreamSpecFor(photos_, Crop(20, 30))), variant);
   const Bytes image = photos_->bytes();
@@ -227,7 +227,7 @@ TEST_F(CachedDecoderTest, WhatIsKeptMakesTheSameImages) {
   EXPECT_EQ(keeper_.last.variant, choice.variant());
   EXPECT_GT(keeper_.last.saves_nanos, 0);
   EXPECT_FALSE(keeper_.last.is_awaited);
-  // Of whatever sample: they are all of one image.
+  // The variant serves any sample, because all samples have one image.
   for (const std::uint64_t id : {3, 4, 5}) {
     EXPECT_EQ(*Make(choice, id, keeper_.kept.at("3"), choice.variant()),
               Plain(id));
@@ -271,7 +271,7 @@ TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
   EXPECT_TRUE(Make(choice, sample, variant, choice.variant()).ok());
   EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);
 
-  // It was there, and is there no longer.
+  // The cache had the variant, and has it no longer.
   keeper_.is_full = true;
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
   other->Missed(sample);
@@ -279,7 +279,7 @@ TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
 }
 
 TEST_F(CachedDecoderTest, WhatLeavesTheShelfIsDropped) {
-  // The least that there is.
+  // The smallest number of variants that the coordinator keeps.
   constexpr std::size_t kShelved = 16;
   const auto coordinator =
       std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
@@ -289,7 +289,8 @@ TEST_F(CachedDecoderTest, WhatLeavesTheShelfIsDropped) {
   Measure(choice);
   for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {
     const std::uint64_t sample = spec_.order_member->At(i);
-    // Whatever is measured: it is the others that want it.
+    // The decoder offers the sample whatever it measured: the other member
+    // wants it.
     CachedDecoder fresh(&spec_, &keeper_);
     const int offers = keeper_.offers;
     while (keeper_.offers == offers) {

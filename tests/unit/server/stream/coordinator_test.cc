@@ -40,19 +40,21 @@ TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
   std::set<std::uint64_t> made;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = first->At(i);
-    EXPECT_EQ(first->At(i), sample);  // it stays what it was
+    EXPECT_EQ(first->At(i), sample);  // asking again changes nothing
     EXPECT_EQ(first->PositionOf(sample), i);
     EXPECT_TRUE(first->IsAwaited(sample));
     first->Kept(sample, kFormBytes);
     made.insert(sample);
   }
   EXPECT_EQ(made.size(), 10);
-  // They are wanted soon, all else at the end of the epoch at the latest.
+  // The second member wants these samples soon, and all others by the end of
+  // the epoch.
   EXPECT_EQ(second->PositionOf(*made.begin()), 11);
   std::uint64_t other = 0;
   while (made.contains(other)) ++other;
   EXPECT_EQ(second->PositionOf(other), kSize);
-  // The second has as much left as the first, or more: it may draw anew.
+  // The second has at least as much left as the first, so it may also draw
+  // samples that nobody has made.
   int taken = 0;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = second->At(i);

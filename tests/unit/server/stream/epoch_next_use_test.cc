@@ -34,7 +34,7 @@ std::vector<std::int64_t> AskAll(const EpochNextUse& next_use,
   return nanos;
 }
 
-// The sampler's own order, walked.
+// Compares the answers with a walk through the sampler's own order.
 TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
   const auto seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -67,7 +67,8 @@ TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
                                base::MakeList({3, 1, 3, 0}, 5, &budget)),
                  0, 0);
   next_use.Advance(0, kPeriod, 0);
-  // What is not in it may be in the next: half way, as far as one can tell.
+  // Samples that the list lacks may come in the next epoch; its middle is the
+  // best guess.
   EXPECT_EQ(AskAll(next_use, 5, 0),
             (std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000}));
   next_use.Advance(1, kPeriod, 0);
@@ -113,7 +114,7 @@ TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
   EXPECT_EQ(AskAll(next_use, 100, 0)[sample], 40 * kPeriod);
   EXPECT_EQ(AskAll(next_use, 100, 6 * kPeriod)[sample], 34 * kPeriod);
   EXPECT_EQ(AskAll(next_use, 100, 10 * kPeriod)[sample], 30 * kPeriod);
-  // Five periods late: it may be as late again.
+  // The step is five periods late, so it may take five more.
   EXPECT_EQ(AskAll(next_use, 100, 15 * kPeriod)[sample], 35 * kPeriod);
 }
 

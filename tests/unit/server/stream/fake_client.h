@@ -57,7 +57,7 @@ class FakeClient {
         {.epoch = epoch, .first_sample = first_sample, .samples = list});
   }
 
-  // The next entry; nullopt when there is none.
+  // Takes the next entry; nullopt if there is none.
   std::optional<proto::ReadyEntry> Take() {
     if (ready_->tail.load() == taken_) return std::nullopt;
     const proto::ReadyEntry entry =
@@ -67,7 +67,7 @@ class FakeClient {
   }
   std::string error() const { return ready_->error_text; }
 
-  // The ids that a batch holds, by its images; checks its labels and header.
+  // Returns the ids that a batch's images hold. Checks its labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
     const std::uint64_t bytes = stream_->slot_bytes();
     auto* slot = static_cast<const std::uint8_t*>(
@@ -99,16 +99,18 @@ class FakeClient {
     ReleaseUntold(entry);
     return stream_->TakeReleases(member_);
   }
-  // The stream must find it by itself, as it does while it is looking.
+  // Releases without telling the stream, which finds the release by itself
+  // while it is looking.
   void ReleaseUntold(const proto::ReadyEntry& entry) {
     release_->Push({.slot = entry.slot, .generation = entry.generation});
   }
-  // It takes no more of what is published.
+  // Tells the stream that this client takes no more entries.
   void LeaveUntaken() { release_->left.store(1); }
   bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:
-  // Asks for slots that were made since the epoch was started.
+  // Returns the entry's slot. Asks for slots that were made since the epoch
+  // began.
   const base::Fd& SlotOf(const proto::ReadyEntry& entry) {
     while (entry.slot >= slots_.size()) {
       auto more = stream_->SlotsFrom(static_cast<std::uint32_t>(slots_.size()));

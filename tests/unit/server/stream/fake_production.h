@@ -97,7 +97,7 @@ class FakeProduction final : public storage::ByteSource,
         std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
   }
 
-  // As sources do, completes what is under way.
+  // Completes the reads in flight, as sources do.
   ~FakeProduction() override {
     for (auto* reads : {&reads_, &hanging_}) {
       while (!reads->empty()) {
@@ -108,13 +108,13 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
 
-  // Answers to reads of an object, but for the plain one.
+  // Answers to reads of these objects, in place of the plain answer.
   std::map<std::string, absl::StatusOr<storage::ReadResult>> answers;
-  // Objects whose reads do not complete, once they are asked for.
+  // Reads of these objects hang.
   std::set<std::string> hangs;
 
-  // From now on tasks, and reads, wait that only flows with caps want, until
-  // another wants them, or the caps are lifted.
+  // From now on, tasks or reads that only flows with caps want wait. They go on
+  // when another flow wants them too, or after LiftCaps.
   void CapTasks(schedule::Flow flow) { capped_tasks_.insert(flow); }
   void CapReads(schedule::Flow flow) { capped_reads_.insert(flow); }
   void LiftCaps() {
@@ -143,7 +143,7 @@ class FakeProduction final : public storage::ByteSource,
   std::size_t reads() const { return reads_.size(); }
   const storage::ReadRequest& first_read() const { return reads_.front(); }
   std::size_t tasks() const { return tasks_.size(); }
-  // Whom the task that was submitted last is charged to.
+  // The flows that the last submitted task is charged to.
   const std::vector<schedule::Flow>& flows() const { return flows_; }
 
   // How often each object was asked for.
@@ -152,7 +152,7 @@ class FakeProduction final : public storage::ByteSource,
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       ++asked_[request.object];
-      // One read of those of an object: what lets one of them pass lets all.
+      // Reads of one object become one: if one of them may go on, all may.
       const auto joins = [&](const storage::ReadRequest& other) {
         return other.object == request.object;
       };
@@ -211,7 +211,8 @@ class FakeProduction final : public storage::ByteSource,
   void CompleteReads() {
     while (!reads_.empty()) CompleteRead(0);
   }
-  // The one that was asked for first, if that was so long ago.
+  // Completes the oldest read, if it was asked for at least `nanos` ago.
+  // Returns whether it did.
   bool CompleteReadAfter(std::int64_t nanos) {
     if (reads_.empty() || clock_.NowNanos() - asked_at_nanos_[0] < nanos)
       return false;

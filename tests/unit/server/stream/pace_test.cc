@@ -17,8 +17,8 @@ TEST(PaceTest, UrgencyIsTheTimeUntilTheTrainerNeedsASample) {
   EXPECT_EQ(pace.Urgency(20), 2000);
 }
 
-// Of two loaders of a job, the one whose trainer takes its time comes second,
-// even where it is fewer samples ahead.
+// Of two loaders of a job, the one with the slower trainer comes second, even
+// if it is fewer samples ahead.
 TEST(PaceTest, ASlowTrainerCanWait) {
   Pace fast;
   Pace slow;

@@ -14,8 +14,8 @@ constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSample = 100'000;
 constexpr double kSecond = 1e9;
 
-// A source that sends bytes at a rate, each read's some time after it was asked
-// for, and workers that decode them at another.
+// A source sends bytes at a rate, and starts each read after a latency. Workers
+// decode the bytes at another rate.
 struct Source {
   double latency = 0;  // nanoseconds
   double rate = 0;     // bytes a second
@@ -27,7 +27,8 @@ class Reader {
  public:
   explicit Reader(ReadWindow* window) : window_(window) {}
 
-  // At most `wanted` bytes have samples in slots. Returns bytes a second.
+  // Reads for `seconds`, with slots for at most `wanted` bytes of samples.
+  // Returns bytes a second.
   double Run(const Source& source, double seconds,
              std::uint64_t wanted = UINT64_MAX) {
     const double until = now_ + seconds * kSecond;
@@ -77,8 +78,8 @@ class Reader {
   ReadWindow* const window_;
   std::deque<InFlightRead> flights_;
   double now_ = 1;
-  double link_ = 0;     // has sent all that was asked for then
-  double workers_ = 0;  // have decoded it then
+  double link_ = 0;     // when it has sent all that was asked for
+  double workers_ = 0;  // when they have decoded all of it
   std::uint64_t done_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What caps of some of its members' jobs do to a stream.
+// Tests of a stream with members whose jobs have caps.
 
 #include <gtest/gtest.h>
 
@@ -34,12 +34,13 @@ class StreamCapsTest : public ::testing::Test {
     capped_ = std::make_unique<FakeClient>(stream_.get(), kCapped);
     stream_->SetCapped(capped_->member(), true);
   }
-  // No memory to spare: little is kept for who is behind.
+  // Takes the spare memory, so that the stream keeps little for members behind.
   void TakeMemory() {
     base::MemoryBudget& budget = production_.budget();
     others_ = *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   }
-  // Takes all batches that there are, or can be made; how many samples.
+  // Takes all batches that are ready or can be made. Returns how many samples
+  // they have.
   std::uint64_t Consume(FakeClient& client) {
     std::uint64_t samples = 0;
     for (;;) {
@@ -78,7 +79,7 @@ TEST_F(StreamCapsTest, ReadsAreChargedToAllThatRun) {
   EXPECT_EQ(production_.flows(), (std::vector<schedule::Flow>{kFree, kCapped}));
 }
 
-// Who begins first has what it begins charged to it alone, at first.
+// The member that begins a batch first is charged for it alone, at first.
 TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
   for (const bool reads : {false, true}) {
     SCOPED_TRACE(reads);
@@ -99,7 +100,8 @@ TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
   }
 }
 
-// Nobody could join a read of a root without a name: it would be made twice.
+// No read can join another if their root has no name. Asked for again, the
+// bytes would be read twice.
 TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
   for (const bool named : {true, false}) {
     SCOPED_TRACE(named);
@@ -128,8 +130,8 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
   }
 }
 
-// However long a cap holds up what one has to itself, others go on: a leader
-// does not give way to it.
+// A cap delays the batches that only its member wants. Others go on meanwhile:
+// a leader does not give way to a member with a cap.
 TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
   for (const bool reads : {false, true}) {
     SCOPED_TRACE(reads);
@@ -147,8 +149,8 @@ TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
   }
 }
 
-// Samples so large that what waits for a cap would fill the read window.
-// The largest leave room for one alone.
+// The samples are so large that those waiting for a cap would fill the read
+// window. It has room for just one of the largest.
 TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
   for (const std::uint64_t mebibytes : {2, 7, 10, 20}) {
     SCOPED_TRACE(mebibytes);
@@ -178,7 +180,7 @@ TEST_F(StreamCapsTest, NoCapHoldsUpTheMakingOfSlots) {
   EXPECT_EQ(Consume(*capped_), kSamples);
 }
 
-// Its tasks keep it until they run.
+// The stream's tasks keep it alive until they run.
 TEST_F(StreamCapsTest, WhatACapHoldsUpOfAStreamThatIsOverTakesNoWindow) {
   Make();
   production_.CapTasks(kCapped);

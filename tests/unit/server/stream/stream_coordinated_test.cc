@@ -1,4 +1,4 @@
-// A stream whose samples are drawn as they are wanted.
+// Tests of a stream in coordinated order, which draws samples as it needs them.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -37,8 +37,8 @@ TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
       seen.push_back(!stream_spec.order_member->PositionOf(sample).has_value());
     return seen;
   };
-  // Epochs of which all was seen. It takes nothing, not even that they are
-  // over, until it gets nothing any more.
+  // In each epoch, all samples were seen before. The client takes no entry, not
+  // even the end of an epoch, until the stream refuses to start another.
   std::vector<std::uint64_t> all(kSamples);
   std::iota(all.begin(), all.end(), 0);
   const auto list = base::MakeList(all, kSamples, &budget);

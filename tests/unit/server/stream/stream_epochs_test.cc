@@ -1,4 +1,5 @@
-// Which epochs there are, and where one ends and another begins.
+// Tests of which epochs a stream accepts, and where one ends and the next
+// begins.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Images that are too large for a worker's own workspace.
+// Tests of images that are too large for a worker's own workspace.
 
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ class StreamLargeTest : public testing::Test {
     return stream_spec;
   }
 
-  // The ids that the rest of the epoch has.
+  // Takes the rest of the epoch. Returns its ids.
   static std::vector<std::uint64_t> Drain(FakeClient& client,
                                           FakeProduction& production) {
     std::vector<std::uint64_t> ids;
@@ -192,7 +192,8 @@ TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
   EXPECT_EQ(Drain(client, production), Expected(stream_spec, 1));
 }
 
-// However they wait when it comes to them, and it to the others.
+// The images wait first for the shared workspace and then for a cap. Both
+// members get them once a member without a cap joins.
 TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
   FakeProduction production(1);
   const StreamSpec stream_spec = LargeStreamSpec();

@@ -1,4 +1,4 @@
-// What a stream tells the cache of its future.
+// Tests of the next uses that a stream tells the cache.
 
 #include <gtest/gtest.h>
 

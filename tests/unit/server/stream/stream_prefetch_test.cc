@@ -1,4 +1,4 @@
-// How much a stream prepares ahead: batches and bytes.
+// Tests of how much a stream prepares ahead, in batches and in bytes.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class StreamPrefetchTest : public ::testing::Test {
   PrefetchSnapshot State() {
     return stream_->Snapshot(client_->member()).prefetch;
   }
-  // Takes a batch when all that the stream wants is ready.
+  // Takes a batch after the stream has made all that it wants.
   void TakePaced() {
     production_.RunAll();
     production_.clock().Advance(100 * kMilli);
@@ -46,8 +46,8 @@ class StreamPrefetchTest : public ::testing::Test {
     ASSERT_TRUE(entry.has_value()) << "it would wait";
     ASSERT_TRUE(client_->Release(*entry).ok());
   }
-  // A second in which reads take a while, however many there are, and decoding
-  // takes none.
+  // Runs for a second. A read takes 50 ms, however many there are; decoding
+  // takes no time.
   void ReadFar() {
     for (int i = 0; i < 1000; ++i) {
       production_.clock().Advance(kMilli);
@@ -93,7 +93,8 @@ TEST_F(StreamPrefetchTest, ATrainerAtFullSpeedHasAllSlots) {
   }
 }
 
-// It holds what it takes, so that no release tells of it: its wait does.
+// The client keeps its batches, so no release tells the stream of the burst.
+// The client tells it by waiting.
 TEST_F(StreamPrefetchTest, ABurstGetsItsBatches) {
   Make();
   SettleAtTwo();
@@ -161,7 +162,7 @@ TEST_F(StreamPrefetchTest, WithoutMemoryItDoesWithTheLeast) {
   EXPECT_LE(State().bytes_in_flight, kLeastWindow);
 }
 
-// Whatever happens, in whatever order.
+// Checks the memory after each of many random events.
 TEST(StreamMemoryTest, IsBookedToTheByte) {
   const std::uint32_t first_seed = std::random_device()();
   for (std::uint32_t seed = first_seed; seed < first_seed + 30; ++seed) {

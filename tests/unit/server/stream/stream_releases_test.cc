@@ -1,5 +1,5 @@
-// How a stream learns of releases: while it is at work for a member that runs
-// by looking, and else by being told.
+// Tests of how a stream learns of releases. It looks for them itself while it
+// works for a running member; otherwise the client tells it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 namespace forebay::stream {
 namespace {
 
-// Does something else while a worker is at it.
+// Calls `meanwhile` while a worker makes a sample.
 class InterruptedPipeline final : public FakePipeline {
  public:
   std::function<void()> meanwhile = [] {};
@@ -56,7 +56,8 @@ TEST_F(StreamReleasesTest, FindsReleasesWhileItIsAtWork) {
     FakeClient client(stream_.get());
     std::uint64_t samples = 0;
     bool over = false;
-    // As a client does it: first the release, then the look.
+    // Releases as a client does, which looks only afterwards whether it must
+    // tell.
     const auto take = [&] {
       const auto entry = client.Take();
       if (!entry.has_value()) return;
@@ -105,7 +106,7 @@ TEST_F(StreamReleasesTest, WhatWasReleasedBeforeTheMembersKnewIsFound) {
   EXPECT_TRUE(stream_->Reclaim(0));
 }
 
-// However many slots and reads its epoch had.
+// The member closes at a different moment of its epoch each time.
 TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -123,7 +124,7 @@ TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
     stream_->Rest();
     EXPECT_EQ(production_->budget().used(),
               (held->slot + 1) * stream_->slot_bytes());
-    // Who comes then lacks nothing, and takes nothing from it.
+    // A member that joins now gets all its samples, and never the held slot.
     FakeClient other(stream_.get(), 2);
     ASSERT_TRUE(other.Start(1, 900).ok());
     std::uint64_t samples = 0;
@@ -141,8 +142,8 @@ TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
   }
 }
 
-// Another keeps the stream at work, but nobody else would learn that the leases
-// of who has stopped are over.
+// The other member keeps the stream at work. The stream still does not look for
+// releases of the stopped one, so its client must tell.
 TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
   Make(1);
   FakeClient stays(stream_.get(), 1);

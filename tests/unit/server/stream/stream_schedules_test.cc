@@ -1,8 +1,7 @@
-// Members of one stream under random schedules: they join, leave, stall, die,
-// stop in mid-epoch and go on elsewhere, caps hold them up, and the stream
-// itself is started anew, as a daemon is. Whatever happens: everyone sees each
-// sample of what it asked for once, in its order; no slot leaks; nobody waits
-// for ever.
+// Runs members of one stream under random schedules. They join, leave, stall,
+// die, stop in mid-epoch and go on elsewhere; caps delay them. The stream
+// itself restarts, as a daemon does. Each member must see each sample that it
+// asked for once, in order. No slot may leak, and no member may wait for ever.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kBatch = 7;
 
-// A trainer, whose position outlives its session.
+// A trainer. Its position outlives its session.
 struct Trainer {
   std::unique_ptr<FakeClient> client;
   std::deque<proto::ReadyEntry> held;
@@ -66,7 +65,7 @@ class Schedule {
     return least + random_() % (most - least + 1);
   }
 
-  // All sessions end; positions stay.
+  // Ends all sessions, and makes the stream anew. Positions stay.
   void Restart() {
     for (Trainer& trainer : trainers_) Die(trainer);
     production_.RunAll();
@@ -143,7 +142,7 @@ class Schedule {
     }
   }
 
-  // Caps are of jobs, of which a trainer may have several loaders.
+  // Caps a random job, and with it all its trainers.
   void SetCaps() {
     production_.LiftCaps();
     const schedule::Flow capped = Draw(1, 8);  // perhaps none
@@ -155,7 +154,7 @@ class Schedule {
     }
   }
 
-  // Whether there was something.
+  // Returns whether there was an entry to take.
   bool Take(Trainer& trainer) {
     const auto entry = trainer.client->Take();
     if (!entry.has_value()) return false;
@@ -191,8 +190,8 @@ class Schedule {
     }
   }
 
-  // Everybody reads on to the end of the epoch: somebody always can. Unless
-  // those wait for each other, who has no cap does so in spite of caps.
+  // All trainers read on to the end of the epoch; at any time, one of them can.
+  // Except in lockstep, those without a cap finish while the caps still hold.
   void Settle() {
     if (sharing_mode_ == SharingMode::kElastic) ReadOn(/*capped_too=*/false);
     production_.LiftCaps();

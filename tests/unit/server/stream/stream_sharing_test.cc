@@ -1,4 +1,4 @@
-// How members of one stream share what it makes.
+// Tests of how members of one stream share its batches.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class StreamSharingTest : public ::testing::Test {
     return *clients_.back();
   }
   FakeClient& client(int i) { return *clients_[i]; }
-  // Takes one batch, checks it, and gives it back; whether there was one.
+  // Takes one batch, checks it and releases it. Returns whether there was one.
   bool Consume(FakeClient& client, std::uint64_t epoch, std::uint64_t* next) {
     const auto entry = client.Take();
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
@@ -73,7 +73,7 @@ TEST_F(StreamSharingTest, EqualMembersHaveEachBatchMadeOnce) {
   }
   for (const std::uint64_t samples : next) EXPECT_EQ(samples, kSamples);
   EXPECT_EQ(Decoded(), kSamples);
-  // What it took is booked to all of them alike.
+  // The decoding is booked to all members in equal parts.
   for (const auto& client : clients_) {
     EXPECT_NEAR(stream_->Snapshot(client->member()).made.samples_decoded,
                 kSamples / 3.0, 5 * kBatch);
@@ -91,8 +91,7 @@ TEST_F(StreamSharingTest, TheWorkIsChargedToAllThatRun) {
   EXPECT_EQ(production_.flows(), (std::vector<schedule::Flow>{10, 12}));
 }
 
-// One that stands still: neither does it hold the other up, nor does it lose
-// anything.
+// A member that stands still does not delay the other, and loses no sample.
 TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
   Make(SharingMode::kElastic, 2);
   std::uint64_t quick = 0;
@@ -112,8 +111,8 @@ TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
   EXPECT_LE(Decoded(), 2 * kSamples);
 }
 
-// One that was as quick as the others until it stopped: nobody knows, yet
-// workers do not wait for it while a trainer waits for them.
+// One member was as quick as the other until it stopped, and no event tells the
+// stream. Even so, no worker waits for it while a trainer waits.
 TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
   Make(SharingMode::kElastic, 2);
   base::MemoryBudget& budget = production_.budget();
@@ -121,7 +120,7 @@ TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   std::uint64_t next[2] = {};
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(client(i).Start(0, 0).ok());
-  // Members that take whatever there is: decoding is what they wait for.
+  // Both members take every batch at once, so they wait only for decoding.
   const auto decode = [&] {
     Pause(10 * kMilli);
     return production_.StepInOrder();
@@ -145,7 +144,7 @@ TEST_F(StreamSharingTest, WhoIsBehindFindsWhatIsKept) {
   std::uint64_t behind = 0;
   ASSERT_TRUE(client(0).Start(0, 0).ok());
   ASSERT_TRUE(client(1).Start(0, 0).ok());
-  // There is memory for all that lies between them.
+  // There is memory for all batches between the two members.
   while (ahead < 500) {
     production_.RunAll();
     ASSERT_TRUE(Consume(client(0), 0, &ahead));
@@ -181,17 +180,17 @@ TEST_F(StreamSharingTest, SlotsAreAddedForWhoIsLateButNotForWhoStandsStill) {
   };
   go_on(2, 200);
   const std::uint32_t together = slots();
-  go_on(1, 500);  // ten steps later than expected, it stands still
+  go_on(1, 500);  // ten steps late, the other counts as paused
   const std::uint32_t apart = slots();
   EXPECT_GT(apart, together);
   go_on(1, kSamples);
   EXPECT_EQ(slots(), apart);
 }
 
-// All that is made is for who starts late, until it has caught up.
+// All batches are made for the member that starts late, until it has caught up.
 TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
   Make(SharingMode::kElastic, 1);
-  // No memory to spare: nothing is kept.
+  // There is no memory to spare, so no batch is kept.
   base::MemoryBudget& budget = production_.budget();
   std::uint64_t ahead = 0;
   std::uint64_t behind = 0;
@@ -203,7 +202,7 @@ TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   ASSERT_TRUE(client(1).Start(0, 0).ok());
   bool yielded = false;
-  // Both take whatever there is.
+  // Both members take every batch at once.
   for (int i = 0; i < 100'000 && behind < kSamples; ++i) {
     production_.StepInOrder();
     for (bool any = true; any;) {
@@ -218,8 +217,8 @@ TEST_F(StreamSharingTest, ALeaderGivesWayToWhoStartsLate) {
   EXPECT_LE(Decoded(), kSamples + 200 + kSlots * kBatch);
 }
 
-// What the follower waits for does not come: until it does, workers would idle
-// for nobody's sake.
+// The follower waits for a read that hangs. If the leader gave way, workers
+// would idle for nobody's sake.
 TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
   Make(SharingMode::kElastic, 1);
   base::MemoryBudget& budget = production_.budget();
@@ -240,7 +239,7 @@ TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
       any = Consume(client(0), 0, &ahead);
       any |= Consume(client(1), 0, &behind);
     }
-    // A trainer that waits tells so now and then.
+    // A waiting trainer tells the stream so now and then.
     Pause(10 * kMilli);
     ASSERT_TRUE(stream_->TakeReleases(client(0).member()).ok());
   }
@@ -248,7 +247,7 @@ TEST_F(StreamSharingTest, ALeaderGivesNoWayToWhoseReadsHang) {
   EXPECT_EQ(behind, 30);
 }
 
-// Numbers of samples over all epochs do not fit into 64 bits.
+// The number of a sample, counted over all epochs, does not fit into 64 bits.
 TEST_F(StreamSharingTest, WhoIsBehindInALateEpochIsSo) {
   Make(SharingMode::kElastic, 2);
   constexpr std::uint64_t kLate = UINT64_MAX / kSamples;
@@ -309,7 +308,7 @@ TEST_F(StreamSharingTest, AnErrorComesToEachInItsPlace) {
   EXPECT_TRUE(Consume(client(1), 0, &next));
   EXPECT_EQ(client(1).Take()->kind, proto::ReadyKind::kError);
   EXPECT_EQ(client(0).error(), client(1).error());
-  // Whether it lasts is found out by the next try.
+  // The next start tries the read again, and finds the error gone.
   production_.answers.clear();
   ASSERT_TRUE(client(0).Start(0, 20).ok());
   production_.RunAll();

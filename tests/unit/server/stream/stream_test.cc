@@ -77,7 +77,7 @@ TEST(StreamTest, DeliversTheSamplesOfAList) {
                                      }),
                       production.deps());
   FakeClient client(stream.get());
-  // Of another length each time, and with repeats.
+  // The lists differ in length, and some have repeats.
   const std::vector<std::uint64_t> lists[] = {
       {5, 5, 99, 0, 5, 7, 1}, {2}, {}, {8, 9, 10, 11}};
   for (const auto& list : lists) {
@@ -199,8 +199,8 @@ TEST(StreamTest, StopsAtAnyMomentAndStartsAnew) {
       EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(epoch, 0)));
       for (auto steps = random() % 100; steps > 0; --steps) production.Step();
       client.Stop();
-      // What was published belongs to the client until it releases it; what
-      // is under way ends by and by, perhaps after the next start.
+      // A published batch belongs to the client until it releases it. Batches
+      // in flight are completed later, perhaps after the next start.
       while (const auto entry = client.Take()) {
         EXPECT_EQ(entry->epoch, epoch);
         ASSERT_TRUE(client.Release(*entry).ok());

@@ -45,7 +45,7 @@ Rgb At(const Picture& picture, std::uint32_t x, std::uint32_t y) {
   return {pixel[0], pixel[1], pixel[2]};
 }
 
-// What a test picture has at (x, y) of image `i`.
+// The color of a test picture at (x, y) of image `i`.
 Rgb Expected(int i, int x, int y) { return {10 * i + x, 100 + y, 200 + i}; }
 
 TEST(ContactSheetTest, NormalizedFloatsInNchwBecomePictures) {

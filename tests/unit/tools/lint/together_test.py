@@ -85,7 +85,7 @@ def faulty_unit(check):
 
 
 def said(bunch, folder):
-    """What clang-tidy says of a bunch."""
+    """Runs clang-tidy on a bunch. Returns its output."""
     path = folder / "bunch.cc"
     path.write_text(together.text(bunch))
     done = subprocess.run(

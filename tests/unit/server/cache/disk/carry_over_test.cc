@@ -1,4 +1,4 @@
-// What of an evicted segment is written again.
+// Tests of which records of an evicted segment are written again.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

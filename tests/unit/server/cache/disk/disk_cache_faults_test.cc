@@ -1,4 +1,4 @@
-// The tier gives right bytes whatever fault its disk has.
+// Tests that the tier gives right bytes whatever fault its disk has.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ TEST_F(DiskCacheFaultsTest, SegmentsThatTookEachOthersPlaceAreRemoved) {
   ReadAll();
 }
 
-// With a header that fits, the rest is still another segment's.
+// The header fits, but the rest is still another segment's.
 TEST_F(DiskCacheFaultsTest, RecordsOfAnotherSegmentAreNotBelieved) {
   ReadAll();
   house_.Close();

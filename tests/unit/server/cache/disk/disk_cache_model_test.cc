@@ -1,6 +1,6 @@
-// A long random life of a tier: reads, restarts, changes of the source and
-// damage. It gives the bytes of the source, and its files stay within their
-// capacity.
+// Runs a tier through a long random series of reads, restarts, damage, and
+// changes of the source. It gives the bytes of the source, and its files stay
+// within their capacity.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ class Life {
   void CheckSize() {
     std::uint64_t bytes = 0;
     for (const auto& path : house_.Segments()) {
-      // Another may be evicted meanwhile.
+      // Another segment may be evicted meanwhile.
       std::error_code gone;
       const std::uint64_t size = std::filesystem::file_size(path, gone);
       if (!gone) bytes += size;

@@ -162,8 +162,8 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
   EXPECT_EQ(cache->Snapshot().hits.reads, 1);
 }
 
-// For example a file on a network file system that another file of equal size
-// and time has replaced.
+// A file on a network file system may be replaced by another of equal size and
+// time.
 TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
   DiskHouse house(kPlenty);
   house.Close();

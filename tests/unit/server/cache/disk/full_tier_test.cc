@@ -1,4 +1,4 @@
-// What a full tier evicts, and for which entries.
+// Tests of which segments a full tier evicts, and for which entries.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST_F(FullTierTest, AfterARestartTheLeastRecentlyUsedMakesWay) {
     request.sample = {};
     house_.ReadAndSettle(request);
   }
-  // Unused for twice as long as the newcomer can wait.
+  // Sample 1 is unused for twice as long as the newcomer can wait.
   Want(5, 140 * kSecond);
   house_.ReadAndSettle(Sample(5));
   EXPECT_EQ(Kept(), "2345");

@@ -59,7 +59,7 @@ TEST(SegmentEvictionTest, WhatIsWantedLongBeforeTheThresholdIsCarriedOver) {
       {1, 1}, {1, 2}, {1, 3}, {1, 4}, {0, 0}};
   EXPECT_EQ(SamplesToCarryOver(500, samples, next_use, kNow),
             std::vector<bool>({true, false, false, false, false}));
-  // For a segment of which hardly any sample is wanted.
+  // The threshold of a segment with hardly any wanted sample.
   EXPECT_EQ(SamplesToCarryOver(kNever, samples, next_use, kNow),
             std::vector<bool>({true, true, false, false, false}));
 }

@@ -1,4 +1,4 @@
-// A disk on which reads take longer than those of the source.
+// Tests with a disk on which reads take longer than those of the source.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class SlowDiskTest : public testing::Test {
     for (int i = kThreads; i < 5; ++i) answers.push_back(Ask(i));
     return answers;
   }
-  // A hit that takes so long.
+  // Reads a hit that takes so long.
   void ReadFor(std::int64_t nanos) {
     house_.faults().reads_done = 0;
     house_.faults().hangs = true;

@@ -1,4 +1,4 @@
-// The memory tier above the disk tier: the hits of each, by job.
+// Tests of the hits of the memory tier and of the disk tier below it, by job.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class TwoTiersTest : public testing::Test {
                               .next_use = &house_.next_use(),
                               .clock = &house_.clock()});
   }
-  // All jobs read the object in one call; then waits for the tier.
+  // Reads the object for all jobs in one call. Then waits for the tier.
   void Read(const std::string& object, const std::vector<std::uint64_t>& jobs) {
     if (!versions_.contains(object)) {
       versions_[object] = house_.Put(object, object.size() * 100);
@@ -47,7 +47,7 @@ class TwoTiersTest : public testing::Test {
     done.wait();
     house_.Settle();
   }
-  // "memory+shared+disk+source": reads.
+  // Returns the reads as "memory+shared+disk+source".
   static std::string Reads(const Traffic& traffic) {
     std::string text;
     for (const Tally* tally :

@@ -10,7 +10,8 @@
 
 namespace forebay::dataset::shards {
 
-// What webdataset sees in a shard; see tests/golden/shards/make_golden.py.
+// The content of a shard as webdataset reads it; see
+// tests/golden/shards/make_golden.py.
 struct GoldenField {
   std::string extension;
   std::uint64_t offset = 0;

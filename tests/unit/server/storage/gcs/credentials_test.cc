@@ -32,7 +32,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-// Locked by `passphrase`, unless that is empty.
+// Returns the key as PEM, locked by `passphrase` unless that is empty.
 std::string PemOf(EVP_PKEY* key, const std::string& passphrase = "") {
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(BIO_new(BIO_s_mem()),
                                                          &BIO_free);
@@ -142,8 +142,8 @@ TEST_F(CredentialsTest, AServiceAccountSignsItsOwnTokens) {
       1);
 }
 
-// OpenSSL by itself would ask for the passphrase at the terminal, or read it
-// where there is none, and so wait for ever.
+// OpenSSL by itself would ask for the passphrase at the terminal, or else read
+// it from the input. Either way it would wait for ever.
 TEST_F(CredentialsTest, NobodyIsAskedForAPassphrase) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -39,7 +39,7 @@ class GcsListerTest : public ::testing::Test {
     return options;
   }
 
-  // By folder, in the order in which they came.
+  // Lists names by folder, in the order in which they came.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> List(
       const Root& root, const std::stop_token& stop = {}) {
     base::Mutex mutex;
@@ -138,7 +138,7 @@ TEST_F(GcsListerTest, SaysWhatIsWrong) {
 
 TEST_F(GcsListerTest, StopsWhileItWaits) {
   server_.Put("p/a/1", "x");
-  // The server's, which goes later than the test's body.
+  // The server shares these latches, because it outlives the test's body.
   const auto asked = std::make_shared<std::latch>(1);
   const auto over = std::make_shared<std::latch>(1);
   server_.SetFaults([asked, over](const GcsServer::Asked&) {

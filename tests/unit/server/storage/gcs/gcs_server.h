@@ -24,10 +24,10 @@ class GcsServer {
   explicit GcsServer(std::size_t page_size = 1000);
 
   const std::string& url() const { return server_.url(); }
-  // Gives the generation.
+  // Returns the object's generation.
   std::int64_t Put(const std::string& name, std::string content);
   void Remove(const std::string& name);
-  // Requests need this token from now on; "" none.
+  // Requests need this token from now on; "": none.
   void SetToken(const std::string& token);
   void SetFaults(std::function<http::Fault(const Asked&)> faults);
   int asked() const;

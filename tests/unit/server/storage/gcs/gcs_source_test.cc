@@ -1,4 +1,5 @@
-// Reading from a server that keeps to the JSON API, and from one that does not.
+// Tests of reads from a server that follows the JSON API, and from one that
+// does not.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ TEST(GcsRootTest, TakesUris) {
   EXPECT_EQ(*root->StatUrl("d"),
             "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd"
             "?fields=name,size,generation");
-  // What is cached is shared by who spells a place in two ways.
+  // Two spellings of one place have one identity, so they share cached entries.
   EXPECT_EQ(
       *root->identity(),
       *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
@@ -135,7 +136,7 @@ TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
   ReadRequest request = Put("a", content);
   request.ticket = 7;
   request.purpose.job = 1;
-  source_->SetCap(1, 1);  // that of its first read is paid in 15 minutes
+  source_->SetCap(1, 1);  // its first read is paid in 15 minutes
   std::atomic<int> left = 1;
   server_.SetFaults([&](const GcsServer::Asked&) {
     if (left-- < 1) return http::Fault::kNone;

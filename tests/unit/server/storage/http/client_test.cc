@@ -39,7 +39,7 @@ class ClientTest : public ::testing::Test {
     return call;
   }
 
-  // The n-th request meets the n-th of these, those after them none.
+  // The n-th request meets the n-th fault; later ones meet none.
   void Script(std::vector<Fault> faults) {
     faults_ = std::move(faults);
     asked_ = 0;
@@ -117,7 +117,7 @@ TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
   std::future<absl::StatusOr<Answer>> answer =
       std::async(std::launch::async, [&] { return client_->Await(call); });
   begun.wait();
-  // Whether the answer has begun or not: it takes too long.
+  // The answer takes too long, whether it has begun or not.
   while (Retries() < 1) clock_.Advance(100 * kSecond);
   EXPECT_TRUE(answer.get().ok());
 }

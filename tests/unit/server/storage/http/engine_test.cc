@@ -202,7 +202,7 @@ TEST_F(EngineTest, TellsWhereNobodyListens) {
   EXPECT_EQ(Get(request).failure, Failure::kConnect);
 }
 
-// Whatever was before: curl's handles are used again.
+// A failure does not harm the next request, which uses the same curl handle.
 TEST_F(EngineTest, WorksAfterFailures) {
   Request nowhere;
   nowhere.url = "http://nobody.invalid/";
@@ -261,7 +261,7 @@ TEST_F(EngineTest, GivesUpAStalledAnswer) {
   };
   std::future<Answer> answer = Begin(request);
   begun.wait();
-  Advance(2 * kSecond);  // whatever came until now opens another window
+  Advance(2 * kSecond);  // bytes that came until now open another window
   std::promise<void> looked;
   engine_->Post([&] { engine_->Post([&] { looked.set_value(); }); });
   looked.get_future().wait();

@@ -6,7 +6,7 @@
 namespace forebay::storage::http {
 namespace {
 
-// The beginning of the answer, up to the middle of its body.
+// Sends the answer up to the middle of its body.
 void SendHalf(const Reply& reply, HttpServer::Peer& peer) {
   peer.Send(absl::StrCat("HTTP/1.1 ", reply.status, " Answer\r\n",
                          "Content-Length: ", reply.body.size(), "\r\n",
@@ -44,7 +44,7 @@ void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer) {
           reply.status,
           absl::StrReplaceAll(reply.headers, {{"bytes ", "bytes 1"}}), body);
     case Fault::kNoRange:
-      // Longer than any range of it.
+      // The body is longer than any range of it.
       return peer.Answer(
           200, absl::StrReplaceAll(reply.headers, {{"Content-Range", "X-Was"}}),
           body + body + "!");

@@ -7,16 +7,16 @@
 
 namespace forebay::storage::http {
 
-// What a server would answer.
+// A server's answer before any fault.
 struct Reply {
   int status = 200;
   std::string headers;  // lines that end with "\r\n"
   std::string body;
 };
 
-// What can go wrong on the way. kStall leaves the answer unfinished until the
-// client hangs up; kBitFlip changes one bit of the body; kCompressed sends the
-// range of a compressed form, which has a tag and a size of its own.
+// The faults that spoil an answer. kStall leaves the answer unfinished until
+// the client hangs up. kBitFlip changes one bit of the body. kCompressed sends
+// the range of a compressed form, which has its own tag and size.
 enum class Fault {
   kNone,
   k503,

@@ -1,4 +1,4 @@
-// Requests that are made twice, on a server that is late on purpose.
+// Tests of requests that are made twice, with a server that is late on purpose.
 
 #include "server/storage/http/hedged_client.h"
 
@@ -42,7 +42,7 @@ class HedgedClientTest : public ::testing::Test {
     engine_.reset();
   }
 
-  // The n-th request meets the n-th of these, those after them a good answer.
+  // The n-th request meets the n-th step; later ones get a good answer.
   void Script(std::vector<Step> steps) { steps_ = std::move(steps); }
   static void Good(HttpServer::Peer& peer) {
     SendWith(Fault::kNone, {200, "", kText}, peer);
@@ -52,7 +52,7 @@ class HedgedClientTest : public ::testing::Test {
       SendWith(fault, {200, "", kText}, peer);
     };
   }
-  // No answer; counts when the client has hung up.
+  // Sends no answer. Counts when the client has hung up.
   Step Silent() {
     return [this](HttpServer::Peer& peer) {
       peer.AwaitHangUp();
@@ -68,9 +68,10 @@ class HedgedClientTest : public ::testing::Test {
     });
     done.get_future().wait();
   }
-  // Until as many requests have come, time stands still; or goes by for the
-  // last of them, but no longer than until it is made. It goes by only when
-  // those before it are at the server, which answers in the order of arrival.
+  // AwaitAsked waits for `count` requests while time stands still.
+  // AwaitAskedLater lets time go by until the last of them is made. First it
+  // waits until the others are at the server, which answers in the order of
+  // arrival.
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
@@ -83,7 +84,7 @@ class HedgedClientTest : public ::testing::Test {
     AwaitAsked(count);
   }
 
-  // Starts a call that writes to buffer_; its end is in answer_.
+  // Starts a call that writes to buffer_; its result comes in answer_.
   HedgedClient::Id Start() {
     answer_ = promise_.emplace().get_future();
     buffer_.assign(kText.size(), '-');
@@ -191,7 +192,8 @@ TEST_F(HedgedClientTest, ASecondThatBreaksOffIsTakenOverByTheFirst) {
 }
 
 TEST_F(HedgedClientTest, AfterBothHaveBrokenOffItIsAskedAnew) {
-  // The first is sent away while the second is written, which then breaks off.
+  // The client gives up the first while the second is being written, which then
+  // breaks off.
   std::promise<void> first;
   std::promise<void> second;
   Script({[&](HttpServer::Peer& peer) {

@@ -21,7 +21,7 @@ absl::string_view ToAbsl(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Reads more into `buffer`; false at the end.
+// Reads more into `buffer`. Returns false at the end.
 bool Receive(int fd, std::string* buffer) {
   char chunk[16384];
   const ssize_t got = recv(fd, chunk, sizeof(chunk), 0);
@@ -49,7 +49,7 @@ HttpServer::Asked ParseHead(std::string_view head) {
   return asked;
 }
 
-// The next request; what follows it stays in `buffer`.
+// Returns the next request. Bytes after it stay in `buffer`.
 std::optional<HttpServer::Asked> Next(int fd, std::string* buffer) {
   std::size_t end;
   while ((end = buffer->find("\r\n\r\n")) == std::string::npos)
@@ -93,7 +93,8 @@ void HttpServer::Peer::Reset() {
   over_ = true;
   const struct linger now = {1, 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-  // Closing resets: the descriptor stays ours, and refers to nothing of note.
+  // Closing the socket resets the connection. The descriptor stays ours, and
+  // refers to a socket without use.
   const base::Fd other(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   FOREBAY_CHECK(dup3(other.get(), fd_, O_CLOEXEC) == fd_);
 }

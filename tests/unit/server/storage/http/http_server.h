@@ -14,10 +14,10 @@
 
 namespace forebay::storage::http {
 
-// A server on a port of 127.0.0.1 of its own that answers as a test says, byte
-// for byte, and so can misbehave in every way. A thread for each connection;
-// the handler is called on them. Destruction ends all connections and waits for
-// their handlers. Dies of what a test's machine must give it (sockets).
+// A server on its own port of 127.0.0.1. It answers as a test says, byte for
+// byte, and so can misbehave in every way. Each connection has a thread, which
+// calls the handler. Destruction ends all connections and waits for their
+// handlers. Dies if the machine gives it no sockets.
 class HttpServer {
  public:
   struct Asked {
@@ -28,13 +28,13 @@ class HttpServer {
     int connection = 0;  // which it came by, counted from 1
   };
 
-  // The way back to who asked.
+  // The connection to the client that asked.
   class Peer {
    public:
     explicit Peer(int fd) : fd_(fd) {}
-    // What the peer no longer takes is dropped.
+    // Drops bytes that the peer no longer takes.
     void Send(std::string_view bytes);
-    // A whole answer; `headers` are lines that end with "\r\n".
+    // Sends a whole answer; `headers` are lines that end with "\r\n".
     void Answer(int status, std::string_view headers, std::string_view body);
     // Ends the connection in order, or with a TCP reset.
     void Close();

@@ -1,4 +1,5 @@
-// Objects of a real web server, on which all may go wrong.
+// Tests of reads from a web server, over real connections and with faults of
+// every kind.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -129,8 +130,8 @@ TEST_F(HttpSourceTest, FaultsEverywhereSpoilNothing) {
     const unsigned number = asked++;
     if (number % 3 != 0) return Fault::kNone;
     const Fault fault = kPassingFaults[number / 3 % std::size(kPassingFaults)];
-    // Who reads all of an object and is told another length than it had is
-    // told that it was replaced.
+    // If a request for a whole object is answered with another length, the
+    // source reports that the object was replaced.
     if (fault == Fault::kNoRange && small.contains(it.target))
       return Fault::kTruncate;
     return fault == Fault::k429 ? Fault::k503 : fault;
@@ -295,8 +296,8 @@ TEST_F(HttpSourceTest, JobsShareByWeight) {
   EXPECT_NEAR(second, 30, 2);
 }
 
-// What came of it in that time is no more than the cap allows, however slow
-// this machine is.
+// No more bytes come in that time than the cap allows, however slow this
+// machine is.
 TEST_F(HttpSourceTest, ACapHoldsAndReadsGoOnByThemselves) {
   server_.Put("a", std::string(1000, 'a'));
   const ReadRequest request = Request("a");

@@ -1,4 +1,4 @@
-// What a source finds out about the cost of a server's requests.
+// Tests of the cost that a source measures for a server's requests.
 
 #include <gtest/gtest.h>
 
@@ -22,16 +22,16 @@
 namespace forebay::storage::http {
 namespace {
 
-// Requests whose time, on a clock of the test's, is a wait and what their bytes
-// take, some at once.
+// A request takes a fixed wait and a time for each byte, on the test's clock.
+// Some requests run at once.
 class RequestCostTest : public ::testing::Test {
  protected:
   static constexpr int kAtOnce = 4;
   static constexpr std::int64_t kWaitNanos = 200'000'000;
   static constexpr std::int64_t kNanosAByte = 1'000;
 
-  // Reads objects of these sizes, all wanted from the beginning; what a request
-  // then is found to cost.
+  // Reads objects of these sizes, all asked for at once. Returns the cost of a
+  // request that the source has found.
   std::int64_t Measure(const std::vector<std::size_t>& sizes) {
     Client client(engine_.get(), {}, 1);
     const auto root = *HttpRoot::Create(server_.url());

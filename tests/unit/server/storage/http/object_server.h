@@ -46,7 +46,8 @@ class ObjectServer {
   HttpServer server_;
 };
 
-// `reply`, whose body is all of an object, cut to what "Range" asks for.
+// Cuts `reply`, with a whole object as its body, to the range that "Range" asks
+// for.
 Reply CutToRange(const HttpServer::Asked& asked, Reply reply);
 
 }  // namespace forebay::storage::http

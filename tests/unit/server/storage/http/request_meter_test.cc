@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kLookNanos = 50'000'000;
 
-// A server to which each connection waits for a while, then gets its bytes at a
-// rate of its own.
+// A server that makes each connection wait, and then sends its bytes at a rate
+// of their own.
 struct FarServer {
   std::int64_t latency_nanos = 100'000'000;
   std::int64_t nanos_a_byte = 500;
@@ -55,7 +55,7 @@ class RequestMeterTest : public ::testing::Test {
  protected:
   void SetUp() override { RecordProperty("seed", static_cast<int>(seed_)); }
 
-  // Of every size from 4 KB to 1 MB, the small ones more often.
+  // Returns sizes from 4 KB to 1 MB, small ones more often.
   std::function<std::int64_t()> Mixed() {
     return [this] { return std::int64_t{4000} << random_() % 9; };
   }

@@ -74,8 +74,8 @@ TEST(RetryPolicyTest, WaitsForAsLongAsTheServerAsks) {
       policy.NextAttempt(1, 1, options.max_asked_nanos + 1, 0).has_value());
 }
 
-// Whatever fails, and however often: no more retries are decided in any time
-// than the budget gives, and none begins before it was decided.
+// However often calls fail, the policy decides no more retries in any time than
+// the budget gives. No retry begins before it was decided.
 TEST(RetryPolicyTest, OneBudgetBoundsAllCalls) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

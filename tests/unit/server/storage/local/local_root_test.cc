@@ -35,7 +35,7 @@ class LocalRootTest : public ::testing::Test {
     return *LocalRoot::Create(scratch_.Open("train"), scratch_.Path("train"));
   }
 
-  // With other/ declared.
+  // Returns a root with other/ as an extra root.
   std::shared_ptr<const LocalRoot> RootWithExtra() {
     std::vector<ExtraRoot> extra;
     extra.push_back({scratch_.Open("other"), scratch_.Path("other")});
@@ -241,8 +241,6 @@ TEST_F(LocalRootTest, TakesDirectoriesOnly) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// A link that flips between inside and outside while it is opened is followed
-// inside or refused, never followed outside.
 TEST_F(LocalRootTest, SameDirectoriesByTheSamePathsAreTheSame) {
   EXPECT_EQ(*Root()->identity(), *Root()->identity());
   EXPECT_EQ(*RootWithExtra()->identity(), *RootWithExtra()->identity());
@@ -254,10 +252,12 @@ TEST_F(LocalRootTest, SameDirectoriesByTheSamePathsAreTheSame) {
   EXPECT_EQ(known_as("train", "file://" + scratch_.Path("train") + "/"),
             *Root()->identity());
   EXPECT_NE(known_as("other", scratch_.Path("train")), *Root()->identity());
-  // Its links may lead elsewhere.
+  // With another path, links of the same directory may lead elsewhere.
   EXPECT_NE(known_as("train", "/data"), *Root()->identity());
 }
 
+// A link that flips between inside and outside while it is opened is followed
+// inside or refused, never followed outside.
 TEST_F(LocalRootTest, RacesNeverLeadOutside) {
   const auto root = Root();
   std::jthread flipper([this](const std::stop_token& stop) {

@@ -119,7 +119,8 @@ TEST_F(LocalSourceTest, RefusesAFileThatChangesMeanwhile) {
               "was replaced or changed");
 }
 
-// Written while it is read, and its time set back: no half of each.
+// The file is written while it is read, and its time set back. The source gives
+// no mix of old and new bytes.
 TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
   if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
   const std::string path = scratch_.Path("a/x.jpg");
@@ -128,7 +129,7 @@ TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
   files_.on_pread = [&] {
     if (files_.preads > changes) return;
     const std::int64_t before = root_->Stat("a/x.jpg")->revision.ctime_nanos;
-    // Until the file system's clock has ticked.
+    // Writes until the file system's clock has ticked.
     while (root_->Stat("a/x.jpg")->revision.ctime_nanos == before) {
       std::fstream(path, std::ios::in | std::ios::out) << "abcdefghij";
       std::filesystem::last_write_time(path, time);
@@ -251,7 +252,8 @@ TEST_F(LocalSourceQueueTest, ReadsInTheOrderAskedFor) {
   EXPECT_EQ(order_, (std::vector<std::string>{"f2", "f0", "f1"}));
 }
 
-// What is under way is completed, what waits is cancelled, in this order.
+// Destruction completes the reads in flight first, and then cancels the waiting
+// ones.
 TEST_F(LocalSourceQueueTest, DestructionCancelsWhatWaits) {
   for (int i = 0; i < 10; ++i) Add(names_[i], 1);
   {

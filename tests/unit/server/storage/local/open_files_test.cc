@@ -37,7 +37,7 @@ class OpenFilesTest : public ::testing::Test {
     return files_->Keep(Of(object), {std::move(fd), 512});
   }
 
-  // What the ring reads of the file.
+  // Returns the byte that the ring reads from the file.
   std::string Read(const OpenFiles::File& file) {
     std::string text(1, '?');
     if (file.number.has_value())

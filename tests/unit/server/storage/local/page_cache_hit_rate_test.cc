@@ -5,7 +5,8 @@
 namespace forebay::storage::local {
 namespace {
 
-// How many of `reads` asked, where `held` in a hundred are in the cache.
+// Makes `reads` reads; `held` in a hundred are in the cache. Returns how many
+// asked.
 int Asked(PageCacheHitRate* page_cache_hit_rate, int reads, int held) {
   int asked = 0;
   for (int i = 0; i < reads; ++i) {

@@ -15,7 +15,8 @@ constexpr std::uint64_t kFileBytes = 50'000;
 
 class PageCacheUseTest : public ::testing::Test {
  protected:
-  // How many reads of an epoch went through a cache that holds nothing.
+  // Reads an epoch while the cache holds nothing. Returns how many reads went
+  // through it.
   int Epoch(std::uint64_t job = 1) {
     int through = 0;
     for (int i = 0; i < kFiles; ++i) {

@@ -11,10 +11,10 @@
 
 namespace forebay::storage::local {
 
-// Has the kernel answer `error_number` to `system_call` from now on, as the
-// seccomp filters of containers do. It holds for the thread that calls and
-// those that it starts from then on, and there is no way back: for a thread
-// that ends with the test.
+// Makes the kernel answer `error_number` to `system_call` from now on, as the
+// seccomp filters of containers do. That holds for the calling thread and for
+// those that it starts later. There is no way back, so the thread must end with
+// the test.
 inline void RefuseSystemCall(int system_call, int error_number) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

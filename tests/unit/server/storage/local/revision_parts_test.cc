@@ -38,7 +38,7 @@ TEST(RevisionPartsTest, SayWhatCounts) {
   EXPECT_EQ(RevisionOf(stat, {}), Revision());
 }
 
-// Of the test's own file system, if it is one of those, and of tmpfs.
+// Runs on the test's own file system, if it is one of those, and on tmpfs.
 class RevisionTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ class RevisionTest : public ::testing::TestWithParam<std::string> {
     if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
     std::ofstream(folder_ + "/x") << "content";
     before_ = root_->Stat("x")->version();
-    // A later ctime, however coarse the clock is.
+    // Waits until files get a later ctime, however coarse the clock is.
     for (int i = 0; Ctime() <= before_.revision.ctime_nanos; ++i)
       std::ofstream(folder_ + "/tick") << i;
   }

@@ -21,7 +21,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What Probe says where the kernel answers so.
+// Returns what Probe says if the kernel answers `error_number` to
+// `system_call`.
 std::string ProbeWhere(int system_call, int error_number) {
   absl::Status status;
   std::thread([&] {
@@ -44,7 +45,7 @@ TEST(RingProbeTest, SaysWhyNoRingIsMade) {
               HasSubstr("Too many open files"));
 }
 
-// A ring that may be made is of no use if it may not be used.
+// Probe refuses a ring that may be made but not used.
 TEST(RingProbeTest, UsesTheRing) {
   if (!Ring::Probe().ok()) GTEST_SKIP() << Ring::Probe();
   EXPECT_THAT(ProbeWhere(SYS_io_uring_register, EPERM), HasSubstr("io_uring"));
@@ -130,7 +131,7 @@ TEST_F(RingTest, ReadsRegisteredFilesByNumber) {
   EXPECT_EQ(read(1), -EBADF);
 }
 
-// Completions may prepare what comes next, as often as there is to do.
+// A completion may prepare the next read, as often as there is one.
 TEST_F(RingTest, GoesOnForLongerThanItHasEntries) {
   scratch_.Write("x", std::string(1000, 'x'));
   const base::Fd file(open(scratch_.Path("x").c_str(), O_RDONLY | O_CLOEXEC));

@@ -32,13 +32,13 @@ inline std::string RandomText(std::size_t length, std::uint32_t seed) {
   return text;
 }
 
-// A system call that the kernel refuses to the source's threads, and how.
+// A system call that the kernel refuses to the source's threads, and its error.
 struct Refusal {
   int system_call;
   int error_number;
 };
 
-// A source of its own, over files of its own.
+// Each test has its own source over its own files.
 class UringSourceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -99,7 +99,7 @@ class UringSourceTest : public ::testing::Test {
     EXPECT_EQ(std::string(status.message()), object + ": " + reason);
   }
 
-  // Has the page cache let go of files, and reads them all.
+  // Drops files from the page cache, and reads them all.
   void ReadManyColdFiles() {
     constexpr int kFiles = 50;
     if (contents_.empty()) WriteFiles(kFiles);
@@ -112,7 +112,7 @@ class UringSourceTest : public ::testing::Test {
     std::vector<ReadRequest> requests;
     for (int i = 0; i < kFiles; ++i) {
       requests.push_back(Request(ColdName(i)));
-      // Some ranges too, that begin and end anywhere.
+      // Some requests are for ranges that begin and end anywhere.
       if (i % 3 == 1) {
         requests.back().offset = 5001;
         requests.back().length -= 5101;
@@ -122,7 +122,7 @@ class UringSourceTest : public ::testing::Test {
         if (result.ok()) {
           const std::string text(result->bytes.span().begin(),
                                  result->bytes.span().end());
-          // Not EXPECT_EQ: nobody wants to see them.
+          // Not EXPECT_EQ, which would print both texts.
           EXPECT_TRUE(text == (i % 3 == 1
                                    ? contents_[i].substr(
                                          5001, contents_[i].size() - 5101)
@@ -149,7 +149,7 @@ class UringSourceTest : public ::testing::Test {
       contents_.push_back(RandomText(10'007 * i, i));
       scratch_.Write(ColdName(i), contents_.back());
     }
-    // The page cache lets go only of what is on the disk.
+    // The page cache drops only pages that are on the disk.
     const base::Fd folder(open(scratch_.Path().c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(syncfs(folder.get()), 0);
   }

@@ -72,7 +72,8 @@ TEST_F(UringSourceQueueTest, ReadsInTheOrderAskedFor) {
   EXPECT_EQ(order_, (std::vector<std::string>{"f2", "f0", "f1"}));
 }
 
-// What is under way is completed, what waits is cancelled, in this order.
+// Destruction completes the reads in flight first, and then cancels the waiting
+// ones.
 TEST_F(UringSourceQueueTest, DestructionCancelsWhatWaits) {
   for (int i = 0; i < 10; ++i) Add(names_[i], 1);
   {

@@ -35,7 +35,7 @@ TEST_F(UringSourceTest, ReadsColdFilesOneAtATime) {
   ReadManyColdFiles();
 }
 
-// As where the kernel's caches hold nothing, names included.
+// The kernel answers as if its caches held nothing, not even names.
 TEST_F(UringSourceTest, WaitsInTheRing) {
   Start({{SYS_openat2, EAGAIN}, {SYS_preadv2, EAGAIN}});
   ReadManyColdFiles();
@@ -46,19 +46,20 @@ TEST_F(UringSourceTest, WaitsInTheRing) {
               "a part of this path is not a directory");
 }
 
-// Read past the page cache from some point on, on a file system that can.
+// The source reads past the page cache from some point on, if the file system
+// can.
 TEST_F(UringSourceTest, ReadsFilesThatAreNeverInTheCache) {
-  // All of it pinned, a part, and nothing.
+  // Pins all of the memory, a part of it, and nothing.
   for (const std::size_t pinned : {8 << 20, 1 << 20, 0}) {
     Start({}, {.page_cache_room = NoRoom, .pinned_bytes = pinned, .pool = {}});
     for (int i = 0; i < 5; ++i) ReadManyColdFiles();
   }
-  // What was just written is read as it was written.
+  // A file that was just written is read as it was written.
   scratch_.Write("new", std::string(100'000, 'n'));
   EXPECT_EQ(*Read(Request("new")), std::string(100'000, 'n'));
 }
 
-// As of shards: files that stay open.
+// Reads parts of a file that stays open, as a shard does.
 TEST_F(UringSourceTest, ReadsFilesInParts) {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
   const std::string content = RandomText(1 << 20, 5);
@@ -70,16 +71,16 @@ TEST_F(UringSourceTest, ReadsFilesInParts) {
     part.offset = random() % (content.size() - 40'000);
     part.length = 16'384 + random() % 20'000;
     EXPECT_TRUE(*Read(part) == content.substr(part.offset, part.length)) << i;
-    // Small ones go another way.
+    // Small parts are read in another way.
     part.length = 100;
     EXPECT_EQ(*Read(part), content.substr(part.offset, 100));
   }
-  // Written in place: not the version asked for any more.
+  // The file is written in place, so it is no longer the version asked for.
   scratch_.Write("shard", content + "more");
   ReadRequest part = whole;
   part.length = 20'000;
   EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kFailedPrecondition);
-  // Replaced: the name stands for another file, which is read.
+  // The file is replaced: its name stands for another one, which is read.
   const std::string other = RandomText(1 << 20, 7);
   scratch_.Write("other", other);
   std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
@@ -91,7 +92,7 @@ TEST_F(UringSourceTest, ReadsFilesInParts) {
   EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kNotFound);
 }
 
-// The file that stayed open lives on under a further name.
+// The file that stayed open still exists under another name.
 TEST_F(UringSourceTest, ReadsWhatTheNameStandsFor) {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
   const std::string content = RandomText(1 << 20, 5);
@@ -120,7 +121,7 @@ TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
   const Revision now = request.version.revision;
   EXPECT_EQ(*Read(request, &seen), "0123456789");
   EXPECT_EQ(seen, now);
-  // What is at hand is not read again.
+  // Bytes that the reader has already are not read again.
   request.unless = now;
   EXPECT_EQ(*Read(request), "");
   request.unless = Revision{now.inode, now.ctime_nanos - 1};
@@ -133,13 +134,13 @@ TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
               "was replaced or changed since the dataset was indexed");
 }
 
-// As where a container's seccomp filter knows no preadv2.
+// A container's seccomp filter may refuse preadv2.
 TEST_F(UringSourceTest, NeedsNoPreadv2) {
   Start({{SYS_preadv2, EPERM}});
   ReadManyColdFiles();
 }
 
-// As of file systems that cannot tell whether a read would wait.
+// Some file systems cannot tell whether a read would wait.
 TEST_F(UringSourceTest, LeavesToThreadsWhatRingsDoBadly) {
   Start({{SYS_preadv2, EOPNOTSUPP}});
   ReadManyColdFiles();
@@ -182,7 +183,7 @@ TEST_F(UringSourceTest, FollowsTheRulesOfItsRoot) {
               "declare extra_roots=[...] to allow it");
   scratch_.Link("a/in.jpg", "x.jpg");
   EXPECT_EQ(*Read(Request("a/in.jpg")), "0123456789");
-  // Out, and back by the root's own path.
+  // The link leads out, and back by the root's own path.
   scratch_.Link("a/back.jpg", scratch_.Path("a/x.jpg"));
   EXPECT_EQ(*Read(Request("a/back.jpg")), "0123456789");
   scratch_.Link("a/loop.jpg", "loop.jpg");
@@ -206,7 +207,7 @@ TEST_F(UringSourceTest, LeavesFileSystemsOfOtherKindsToThreads) {
                              "/sys/devices/system/cpu");
   EXPECT_FALSE(root_->on_this_host());
   const base::Fd kept(*root_->Open("online"));
-  // What sysfs says of sizes is a page, whatever a file holds.
+  // Sysfs says that every file is as long as a page.
   ASSERT_EQ(Request("online").version.size, 4096);
   const absl::Status status = Read(Request("online")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
