@@ -105,7 +105,8 @@ TEST(SamplerTest, ShuffleIsTheSameForAllRanks) {
         Spec(proto::SamplerSpec::SHUFFLE, proto::SamplerSpec::WRAP, 9, rank, 4),
         1001);
     for (std::uint64_t i = 0; i < 250; ++i) {
-      EXPECT_EQ(one->SampleAt(2, i), alone->SampleAt(2, 4 * i + rank));
+      EXPECT_EQ(one->Epoch(2).SampleAt(i),
+                alone->Epoch(2).SampleAt(4 * i + rank));
     }
   }
 }
