@@ -1,6 +1,6 @@
 """Checks what no other tool checks: calls that are banned outside a few places,
-words that do not belong in the tree, the length of files, and that the files
-which pages name exist."""
+words that do not belong in the tree, comments that begin without their subject,
+the length of files, and that the files which pages name exist."""
 
 import re
 import sys
@@ -48,6 +48,8 @@ BANNED = [
 # Files that a page links to, or names with their folder.
 NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
+# A comment or docstring that begins with a clause in place of its subject.
+SUBJECTLESS = re.compile(r'\s*(//|#|r?""")\s*(What|Who|Whose|Of which)\b')
 
 
 def banned(path, lines):
@@ -60,6 +62,21 @@ def banned(path, lines):
             found = re.search(pattern, line)
             if found and not (only_code and COMMENT.match(line)):
                 yield f"{path}:{number}: {found.group(0)}: use {instead}"
+
+
+def subjectless(path, lines):
+    """Findings of comments and docstrings that begin without their subject. A
+    line that continues a comment may begin with any word."""
+    mark = "//" if path.endswith(CC + (".proto",)) else "#"
+    continues = False
+    for number, line in enumerate(lines, 1):
+        found = SUBJECTLESS.match(line)
+        if found and (found.group(1).endswith('"') or
+                      found.group(1) == mark and not continues):
+            yield (f"{path}:{number}: {found.group(2)}: subject first: name "
+                   "the actor")
+        text = line.lstrip()
+        continues = text.startswith(mark) and not text.startswith("#!")
 
 
 def missing(path, lines):
@@ -75,13 +92,16 @@ def missing(path, lines):
 
 def main():
     findings = []
-    paths = tree.files(".cc", ".h", ".py", ".proto", ".sh", ".bzl", ".md")
+    paths = tree.files(".cc", ".h", ".py", ".proto", ".sh", ".bzl", ".md",
+                       "BUILD.bazel")
     paths = sorted(set(paths + tree.shell_scripts() + tree.python_files()))
     for path in paths:
         lines = (tree.ROOT / path).read_text().splitlines()
         findings += banned(path, lines)
         if path.endswith(".md"):
             findings += missing(path, lines)
+        else:
+            findings += subjectless(path, lines)
         if len(lines) > MAX_LINES and path not in LONG_FILES:
             findings.append(f"{path}: {len(lines)} lines, more than "
                             f"{MAX_LINES}: more than one job?")
