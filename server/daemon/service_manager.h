@@ -8,8 +8,8 @@ namespace forebay::daemon {
 // Tells systemd the daemon's state, over the socket that $NOTIFY_SOCKET names.
 // Sends nothing if that is not set.
 //
-// Thread-safe. Does not block. No errors: a service manager that does not listen
-// must not stop the service.
+// Thread-safe. Does not block. No errors: a service manager that does not
+// listen must not stop the service.
 class ServiceManager {
  public:
   // Reads $WATCHDOG_USEC and $WATCHDOG_PID.

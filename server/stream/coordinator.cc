@@ -14,7 +14,7 @@ namespace {
 constexpr double kLess = 0.9995;
 constexpr double kMore = 1.0002;
 constexpr double kLeastPart = 0.01;
-constexpr std::size_t kLeastShelved = 16;
+constexpr std::size_t kMinDecoded = 16;
 
 // Bytes that are taken by what is known of one variant, and of a member's
 // want of it: in tables that grow.
@@ -144,7 +144,7 @@ void Coordinator::AdaptLocked(double factor) {
   const double fit = part_ * static_cast<double>(room_) / variant_bytes_;
   const auto most = static_cast<double>(order_.size());
   order_.SetCapacity(
-      std::max(kLeastShelved, static_cast<std::size_t>(std::min(fit, most))));
+      std::max(kMinDecoded, static_cast<std::size_t>(std::min(fit, most))));
 }
 
 void Coordinator::OrderMember::Found(std::uint64_t sample) {

@@ -72,7 +72,7 @@ class Photos final : public dataset::FakeDataset {
 };
 
 // Keeps all variants that it has room for, and remembers the last offer.
-class Keeper final : public cache::VariantStore {
+class FakeVariantStore final : public cache::VariantStore {
  public:
   std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {
     ++offers;
@@ -184,12 +184,12 @@ class CachedDecoderTest : public testing::Test {
     for (int i = 0; i < kMeasured; ++i) {
       ASSERT_TRUE(Make(choice, kSize - 1, photos_->bytes()).ok());
     }
-    ASSERT_EQ(keeper_.offers, 0);
+    ASSERT_EQ(store_.offers, 0);
   }
 
   const std::shared_ptr<const Photos> photos_;
   StreamSpec spec_ = StreamSpecFor(photos_, Crop(20));
-  Keeper keeper_;
+  FakeVariantStore store_;
   pipeline::Workspace workspace_{pipeline::WorkspaceLimits{}};
 };
 
@@ -209,7 +209,7 @@ TEST_F(CachedDecoderTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
   EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, nullptr)), storage::kEncoded);
 }
 
-TEST_F(CachedDecoderTest, WithoutAKeeperNothingIsChosen) {
+TEST_F(CachedDecoderTest, WithoutAVariantStoreNothingIsChosen) {
   CachedDecoder choice(&spec_, nullptr);
   EXPECT_EQ(choice.variant(), storage::kEncoded);
   for (std::uint64_t id = 0; id < 2 * kMeasured; ++id) {
@@ -218,86 +218,86 @@ TEST_F(CachedDecoderTest, WithoutAKeeperNothingIsChosen) {
 }
 
 TEST_F(CachedDecoderTest, WhatIsKeptMakesTheSameImages) {
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   EXPECT_EQ(choice.variant(), VariantNumber(spec_));
   Measure(choice);
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
-  ASSERT_EQ(keeper_.offers, 1);
-  EXPECT_EQ(keeper_.object, "3");
-  EXPECT_EQ(keeper_.last.variant, choice.variant());
-  EXPECT_GT(keeper_.last.saves_nanos, 0);
-  EXPECT_FALSE(keeper_.last.is_awaited);
+  ASSERT_EQ(store_.offers, 1);
+  EXPECT_EQ(store_.object, "3");
+  EXPECT_EQ(store_.last.variant, choice.variant());
+  EXPECT_GT(store_.last.saves_nanos, 0);
+  EXPECT_FALSE(store_.last.is_awaited);
   // The variant serves any sample, because all samples have one image.
   for (const std::uint64_t id : {3, 4, 5}) {
-    EXPECT_EQ(*Make(choice, id, keeper_.kept.at("3"), choice.variant()),
+    EXPECT_EQ(*Make(choice, id, store_.kept.at("3"), choice.variant()),
               Plain(id));
   }
 }
 
 TEST_F(CachedDecoderTest, WhatIsNotKeptIsMadeAllTheSame) {
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   Measure(choice);
-  keeper_.is_full = true;
+  store_.is_full = true;
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
-  EXPECT_EQ(keeper_.offers, 1);
-  EXPECT_TRUE(keeper_.kept.empty());
+  EXPECT_EQ(store_.offers, 1);
+  EXPECT_TRUE(store_.kept.empty());
 }
 
 TEST_F(CachedDecoderTest, ACorruptImageIsAnErrorAndNotKept) {
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   Measure(choice);
   EXPECT_TRUE(absl::IsDataLoss(
       Make(choice, 3, Bytes(photos_->bytes().size())).status()));
   EXPECT_TRUE(
       absl::IsDataLoss(Make(choice, 3, Bytes(100), choice.variant()).status()));
-  EXPECT_TRUE(keeper_.kept.empty());
+  EXPECT_TRUE(store_.kept.empty());
 }
 
 TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
   const auto coordinator = std::make_shared<Coordinator>(
-      kSize, keeper_.variant_capacity(), 1, base::AmpleBudget());
+      kSize, store_.variant_capacity(), 1, base::AmpleBudget());
   spec_.order_member = coordinator->Join({});
   const auto other = coordinator->Join({});
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   Measure(choice);
 
   const std::uint64_t sample = spec_.order_member->At(0);
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
-  EXPECT_TRUE(keeper_.last.is_awaited);
+  EXPECT_TRUE(store_.last.is_awaited);
   EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);  // kept
   EXPECT_EQ(other->At(0), sample);
 
-  const Bytes variant = keeper_.kept.at(std::to_string(sample));
+  const Bytes variant = store_.kept.at(std::to_string(sample));
   EXPECT_TRUE(Make(choice, sample, variant, choice.variant()).ok());
   EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);
 
   // The cache had the variant, and has it no longer.
-  keeper_.is_full = true;
+  store_.is_full = true;
   EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
   other->Missed(sample);
   EXPECT_EQ(spec_.order_member->PositionOf(sample), std::nullopt);
 }
 
-TEST_F(CachedDecoderTest, WhatLeavesTheShelfIsDropped) {
+TEST_F(CachedDecoderTest, AVariantThatLeavesTheSetIsDropped) {
   // The smallest number of variants that the coordinator keeps.
-  constexpr std::size_t kShelved = 16;
+  constexpr std::size_t kDecoded = 16;
   const auto coordinator =
       std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
   spec_.order_member = coordinator->Join({});
   const auto other = coordinator->Join({});
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   Measure(choice);
-  for (std::uint64_t i = 0; i < 2 * kShelved; ++i) {
+  for (std::uint64_t i = 0; i < 2 * kDecoded; ++i) {
     const std::uint64_t sample = spec_.order_member->At(i);
     // The decoder offers the sample whatever it measured: the other member
     // wants it.
-    CachedDecoder fresh(&spec_, &keeper_);
-    const int offers = keeper_.offers;
-    while (keeper_.offers == offers) {
+    CachedDecoder fresh(&spec_, &store_);
+    const int offers = store_.offers;
+    while (store_.offers == offers) {
       ASSERT_TRUE(Make(fresh, sample, photos_->bytes()).ok());
     }
-    EXPECT_TRUE(keeper_.kept.contains(std::to_string(sample)));
-    EXPECT_EQ(keeper_.kept.size(), std::min<std::size_t>(i + 1, kShelved));
+    EXPECT_TRUE(store_.kept.contains(std::to_string(sample)));
+    EXPECT_EQ(store_.kept.size(), std::min<std::size_t>(i + 1, kDecoded));
   }
 }
 
@@ -307,10 +307,10 @@ class CaptionedTest : public CachedDecoderTest {
 };
 
 TEST_F(CaptionedTest, WhatElseWasReadStandsBeforeTheForm) {
-  CachedDecoder choice(&spec_, &keeper_);
+  CachedDecoder choice(&spec_, &store_);
   Measure(choice);
   EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
-  const Bytes& kept = keeper_.kept.at("3");
+  const Bytes& kept = store_.kept.at("3");
   const Bytes& read = photos_->bytes();
   ASSERT_GT(kept.size(), read.size());
   EXPECT_EQ(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())),

@@ -1,10 +1,10 @@
-#include "proto/job.pb.h"
 #include "server/stream/next_use_registrations.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "proto/job.pb.h"
 #include "server/cache/next_use.h"
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
