@@ -17,7 +17,7 @@ from trouble import PATIENCE
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch):
+def retry_seconds(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
 
 

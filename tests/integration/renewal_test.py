@@ -17,7 +17,7 @@ AWAY = forebay.DaemonUnavailable("it is away")
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch):
+def retry_seconds(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "60")
 
 

@@ -73,12 +73,12 @@ void LocalSource::Work(int thread) {
   std::snprintf(name, sizeof(name), "forebay-read-%d", thread);
   pthread_setname_np(pthread_self(), name);
 
-  std::vector<Finished> run;
+  std::vector<CompletedRead> run;
   run.reserve(kRunReads);
   while (std::optional<ReadRequest> next = Await()) {
     ReadRun(*std::move(next), &run);
-    for (Finished& finished : run)
-      finished.read.done(std::move(finished.result));
+    for (CompletedRead& completed : run)
+      completed.read.done(std::move(completed.result));
     run.clear();
   }
 }
@@ -102,7 +102,7 @@ std::optional<ReadRequest> LocalSource::NextLocked() {
   return next;
 }
 
-void LocalSource::ReadRun(ReadRequest first, std::vector<Finished>* run) {
+void LocalSource::ReadRun(ReadRequest first, std::vector<CompletedRead>* run) {
   std::optional<ReadRequest> next = std::move(first);
   const std::int64_t cpu_begun = cpu_clock_->NowNanos();
   const std::int64_t begun = clock_->NowNanos();

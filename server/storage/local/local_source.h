@@ -53,7 +53,7 @@ class LocalSource final : public ByteSource {
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
-  struct Finished {
+  struct CompletedRead {
     ReadRequest read;
     absl::StatusOr<ReadResult> result;
   };
@@ -64,7 +64,7 @@ class LocalSource final : public ByteSource {
   std::optional<ReadRequest> NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads `first`, and more as long as none has to wait, so that they share the
   // work around a read. Fills `run`, which is empty.
-  void ReadRun(ReadRequest first, std::vector<Finished>* run);
+  void ReadRun(ReadRequest first, std::vector<CompletedRead>* run);
   // Wakes one more thread if reads wait, after one had to wait for a disk.
   void WakeAnother();
   absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
