@@ -25,8 +25,8 @@ namespace forebay::dataset {
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks as the format's catalog does, perhaps for minutes while it scans a
-// large tree, but returns soon after its stop is requested. MarkStale blocks
-// for the removal of files.
+// large tree, but returns soon after its stop is requested unless others wait
+// for the same. MarkStale blocks for the removal of files.
 class Catalog {
  public:
   explicit Catalog(CatalogOptions options);

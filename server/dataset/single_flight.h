@@ -20,8 +20,8 @@ namespace forebay::dataset {
 // it.
 //
 // Thread-safe. Owns no item. Find blocks for the search and for other searches
-// of its key, but returns soon after its stop is requested. A search goes on as
-// long as any caller of its key has not stopped.
+// of its key. A caller that waits returns soon after its stop is requested. The
+// one that searches goes on as long as any caller of its key has not stopped.
 template <typename Key, typename Item>
 class SingleFlight {
  public:

@@ -154,15 +154,17 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
                        .is_requester = member->holder() == request.member,
                        .capped = member->capped});
   }
-  return MayEvict(
-      {.readers = readers,
-       .made_nanos = victim.made_nanos,
-       .is_before = victim.key<request.key, .hungry = request.hungry,
-                               .has_nothing = request.has_nothing,
-                               .none_in_flight = in_flight_->empty(),
-                               .hangs = in_flight_->Hangs(now_nanos),
-                               .grows = batch_cache_->growing()> 0,
-       .sharing_mode = sharing_mode_});
+  const bool is_before = victim.key < request.key;
+  const bool grows = batch_cache_->growing() > 0;
+  return MayEvict({.readers = readers,
+                   .made_nanos = victim.made_nanos,
+                   .is_before = is_before,
+                   .hungry = request.hungry,
+                   .has_nothing = request.has_nothing,
+                   .none_in_flight = in_flight_->empty(),
+                   .hangs = in_flight_->Hangs(now_nanos),
+                   .grows = grows,
+                   .sharing_mode = sharing_mode_});
 }
 
 }  // namespace forebay::stream

@@ -106,7 +106,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // takes no published batches. INVALID_ARGUMENT: no epoch has that number, or
   // a list does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
   // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. An error
-  // changes nothing.
+  // starts nothing.
   absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
                                               const EpochStart& start);
   // Returns descriptors of the slots from number `first` on, in order, as many

@@ -29,7 +29,7 @@ def unit_test(name, deps, srcs = [], size = "small", **options):
     Args:
       name: the test.
       deps: as usual.
-      srcs: files that NAME.cc includes and nobody else.
+      srcs: further files that only this test has.
       size: as usual.
       **options: further arguments of cc_test.
     """

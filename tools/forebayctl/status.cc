@@ -1,5 +1,7 @@
 // forebayctl status: the state of the daemon.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -14,8 +16,10 @@ namespace forebay::ctl {
 namespace {
 
 void AddLine(const std::string& name, const std::string& value) {
-  std::cout << name << std::string(12 - name.size(), ' ') << Printable(value)
-            << "\n";
+  const std::string shown = Printable(name);
+  std::cout << shown
+            << std::string(12 - std::min<std::size_t>(shown.size(), 11), ' ')
+            << Printable(value) << "\n";
 }
 
 std::string DescribeGpus(const proto::Gpus& gpus) {

@@ -114,7 +114,11 @@ def _array(field):
     import numpy
     shape = tuple(field.shape[:field.rank])
     # NumPy has no bfloat16: its bits become uint16.
-    name = _native.DTYPE_NAMES[field.dtype].replace("bfloat16", "uint16")
+    name = _native.DTYPE_NAMES.get(field.dtype, "").replace("bfloat16", "uint16")
+    if not name:
+        raise errors.DataError(
+            f"a field has type {field.dtype}, which this client does not know: "
+            "upgrade it")
     made = numpy.empty(shape, name)
     c.memmove(made.ctypes.data, field.data, field.bytes)
     return made

@@ -34,8 +34,8 @@ namespace forebay::dataset::folder {
 //
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk or the network, and for another Open of the same root,
-// but returns soon after its stop is requested. MarkStale blocks for the
-// removal of files.
+// but returns soon after its stop is requested unless others wait for the same.
+// MarkStale blocks for the removal of files.
 class FolderCatalog {
  public:
   explicit FolderCatalog(const CatalogOptions& options)

@@ -39,7 +39,7 @@ struct ManifestRequest {
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
 // stat of each image, and for another Open of the same manifest, but returns
-// soon after its stop is requested.
+// soon after its stop is requested unless others wait for the same.
 class ManifestCatalog {
  public:
   // The budget outlives the catalog and the datasets.

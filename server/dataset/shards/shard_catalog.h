@@ -46,7 +46,7 @@ struct ShardRequest {
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the listing and
 // for reads, and for another Open of the same shards, but returns soon after
-// its stop is requested.
+// its stop is requested unless others wait for the same.
 class ShardCatalog {
  public:
   // Saves indexes in that directory. If it is empty, they are in memory only.

@@ -78,7 +78,8 @@ RangedSource::RangedSource(Client* client, const Protocol* protocol,
       authorizer_(authorizer),
       options_(options),
       calls_(std::make_unique<HedgedClient>(client, options.hedge)),
-      tuner_(TunerOptions(options.concurrency)) {
+      tuner_(TunerOptions(options.concurrency)),
+      state_{.concurrency = static_cast<std::size_t>(tuner_.limit())} {
   FOREBAY_CHECK(options.part_bytes > 0);
 }
 
@@ -135,13 +136,9 @@ void RangedSource::Forget(std::uint64_t job) {
   });
 }
 
-SourceState RangedSource::State() {
-  std::promise<SourceState> state;
-  client_->engine().Post([this, &state] {
-    state.set_value({static_cast<std::size_t>(tuner_.limit()),
-                     queue_.in_flight(), queue_.size(), meter_.cost()});
-  });
-  return state.get_future().get();
+SourceState RangedSource::State() const {
+  base::MutexLock lock(&state_mutex_);
+  return state_;
 }
 
 absl::Status RangedSource::Check(const ReadRequest& request) const {
@@ -188,6 +185,13 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
 }
 
 void RangedSource::Dispatch() {
+  StartParts();
+  base::MutexLock lock(&state_mutex_);
+  state_ = {static_cast<std::size_t>(tuner_.limit()), queue_.in_flight(),
+            queue_.size(), meter_.cost()};
+}
+
+void RangedSource::StartParts() {
   while (calls_ != nullptr &&
          queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
          (bytes_in_flight_ < options_.max_bytes || queue_.in_flight() == 0)) {

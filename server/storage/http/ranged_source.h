@@ -7,8 +7,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/mutex.h"
 #include "server/schedule/concurrency_tuner.h"
 #include "server/schedule/job_shares.h"
 #include "server/schedule/shared_queue.h"
@@ -59,9 +61,9 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  // Its concurrency is the one found to be best. Waits for the engine's thread:
-  // not to be called on it.
-  SourceState State();
+  // As it was when the engine's thread last began or ended a request. Its
+  // concurrency is the one found to be best. Does not block.
+  SourceState State() const;
 
  private:
   // A read in flight, in one part or several.
@@ -76,7 +78,9 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   absl::Status Check(const ReadRequest& request) const;
   void Enqueue(const std::shared_ptr<Reading>& reading);
   void Join(Queue::Id part, const ReadPurpose& purpose);
+  // Starts the parts whose turn it is, and tells the new state.
   void Dispatch();
+  void StartParts();
   // Makes Tune run now and then.
   void SetTimer();
   // Makes Dispatch run when caps let more through.
@@ -110,6 +114,8 @@ class RangedSource final : public ByteSource, public schedule::JobShares {
   bool starved_ = false;       // since the tuner looked
   bool timer_set_ = false;
   std::int64_t caps_wake_at_ = INT64_MAX;
+  mutable base::Mutex state_mutex_;
+  SourceState state_ ABSL_GUARDED_BY(state_mutex_);
   // Tells timers whether the source still exists.
   std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include <future>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -70,6 +71,23 @@ TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
                 testing::StartsWith("io_uring is forbidden here"));
     EXPECT_TRUE(TryToRead(&reads).ok());
   }).join();
+}
+
+TEST(LocalReadsTest, CapsHoldUpItsReads) {
+  for (const char* io_uring : {"auto", "off"}) {
+    proto::StorageConfig config;
+    config.set_io_uring(io_uring);
+    storage::AllJobShares shares;
+    LocalReads reads(config, &shares);
+    shares.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
+    EXPECT_TRUE(TryToRead(&reads).ok());
+    std::thread held([&reads] { EXPECT_TRUE(TryToRead(&reads).ok()); });
+    while (reads.state().waiting == 0) std::this_thread::yield();
+    EXPECT_EQ(reads.state().in_flight, 0);
+    shares.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
+    held.join();
+    EXPECT_EQ(reads.state().waiting, 0);
+  }
 }
 
 }  // namespace

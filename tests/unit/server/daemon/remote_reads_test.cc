@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/base/clock.h"
 #include "server/storage/all_job_shares.h"
@@ -104,6 +108,24 @@ TEST_F(RemoteReadsTest, EachPlaceIsReadInItsOwnWay) {
                   .ok());
   EXPECT_EQ(listed, 1);
   EXPECT_EQ(NetThreads(), 1);
+}
+
+TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
+  bucket_.Put("p/a", "in a bucket");
+  web_.Put("a", "on the web");
+  shares_.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
+  const std::vector<std::string> uris = {"gs://bucket/p", web_.url()};
+  for (std::size_t i = 0; i < uris.size(); ++i) {
+    const auto root = Open(uris[i]);
+    EXPECT_TRUE(Read(root, "a").ok());
+    std::thread held([&] { EXPECT_TRUE(Read(root, "a").ok()); });
+    while (reads_.States()[i].second.waiting == 0) std::this_thread::yield();
+    EXPECT_EQ(reads_.States()[i].second.in_flight, 0);
+    EXPECT_EQ(reads_.States()[i].first, i == 0 ? "buckets" : "web");
+    shares_.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
+    held.join();
+    shares_.SetCap(/*job=*/0, 1e-3);
+  }
 }
 
 TEST_F(RemoteReadsTest, OtherPlacesAreRefused) {

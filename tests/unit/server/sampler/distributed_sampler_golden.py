@@ -13,7 +13,7 @@ WORLDS = (1, 2, 3, 4, 7, 16, 35)
 
 
 def main():
-    print("// Done by distributed_sampler_golden.py with torch "
+    print("// Made by distributed_sampler_golden.py with torch "
           f"{torch.__version__}.")
     for size in SIZES:
         for world in WORLDS:

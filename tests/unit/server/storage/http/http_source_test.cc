@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <latch>
 #include <limits>
 #include <memory>
@@ -58,6 +59,13 @@ class HttpSourceTest : public ::testing::Test {
     request.version = *StatObject(&*client_, *root_, object);
     request.length = request.version.size;
     return request;
+  }
+
+  // Waits until the engine has done all that was asked of it.
+  void Settle() {
+    std::promise<void> settled;
+    engine_->Post([&settled] { settled.set_value(); });
+    settled.get_future().wait();
   }
 
   absl::StatusOr<std::string> Read(ReadRequest request) {
@@ -198,11 +206,13 @@ TEST_F(HttpSourceTest, NoMoreIsAskedForThanMayBeHeld) {
         done.count_down();
       };
     source_->Read(absl::MakeSpan(requests));
+    Settle();
     const SourceState state = source_->State();
     EXPECT_LE(state.in_flight, expected);
     EXPECT_EQ(state.in_flight + state.waiting, 60u);
     now.count_down();
     done.wait();
+    Settle();
     EXPECT_EQ(source_->State().in_flight, 0u);
     server_.SetFaults(nullptr);
   }
@@ -217,7 +227,7 @@ TEST_F(HttpSourceTest, EachJobsRequestsAreBooked) {
   EXPECT_EQ(gets.requests, 3u);
   EXPECT_EQ(gets.bytes, 2'500u);
   source_->Forget(9);
-  source_->State();  // comes after it
+  Settle();
   EXPECT_EQ(client_->ledger().Of(9).gets.requests, 0u);
 }
 
@@ -246,7 +256,7 @@ TEST_F(HttpSourceTest, AReadThatOthersWantTakesTheMostUrgentPlace) {
   source_->Share(107, {.job = 1, .urgency = 3});
   source_->Share(100, {.job = 1, .urgency = 0});  // is under way
   source_->Share(7, {.job = 1, .urgency = 0});    // is not known
-  source_->State();                               // comes after them
+  Settle();
   now.count_down();
   done.wait();
   EXPECT_EQ(order, (std::vector<int>{0, 8, 7, 1, 2, 3, 4, 5, 6, 9}));
@@ -269,6 +279,7 @@ TEST_F(HttpSourceTest, WhoIsOverItsCapWaits) {
   source_->Read(absl::MakeSpan(requests));
   first.wait();
   EXPECT_TRUE(Read(request).ok());  // for another job
+  Settle();
   EXPECT_EQ(source_->State().waiting, 2u);
   source_->SetCap(1, std::numeric_limits<double>::infinity());
   others.wait();

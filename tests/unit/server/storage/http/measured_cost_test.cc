@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <future>
 #include <latch>
 #include <map>
 #include <memory>
@@ -64,6 +65,9 @@ class RequestCostTest : public ::testing::Test {
     });
     source.Read(absl::MakeSpan(requests));
     done.wait();
+    std::promise<void> settled;  // the last answer is accounted for
+    engine_->Post([&settled] { settled.set_value(); });
+    settled.get_future().wait();
     return source.State().request_cost;
   }
 
