@@ -33,6 +33,12 @@ def test_missing_folder(tmp_path):
         f"cannot open the dataset folder {path}: No such file or directory")
 
 
+@pytest.mark.parametrize("path", ["", b"", "\0", "/data\0/train"])
+def test_no_path(path):
+    assert refusal(forebay.InvalidArgument, path) == (
+        f"the dataset {path!r} is no path")
+
+
 def test_file_instead_of_a_folder(tmp_path):
     path = tmp_path / "file"
     path.write_text("")

@@ -55,6 +55,8 @@ def path_of(dataset):
     except TypeError:
         raise errors.InvalidArgument(
             f"the dataset must be a path or a URI, not {dataset!r}") from None
+    if not uri or "\0" in os.fsdecode(uri):
+        raise errors.InvalidArgument(f"the dataset {dataset!r} is no path")
     if isinstance(uri, str):
         if uri.startswith("file://"):
             uri = _path_of_url(uri)
