@@ -175,16 +175,12 @@ std::vector<http::JobRequests> RemoteReads::requests() const {
 
 std::vector<std::pair<std::string, storage::SourceState>> RemoteReads::States()
     const {
-  http::RangedSource* buckets = nullptr;
-  http::RangedSource* web = nullptr;
-  {
-    base::MutexLock lock(&mutex_);
-    if (!buckets_.empty()) buckets = buckets_.back()->source.get();
-    web = http_source_.get();
-  }
+  base::MutexLock lock(&mutex_);
   std::vector<std::pair<std::string, storage::SourceState>> states;
-  if (buckets != nullptr) states.emplace_back("buckets", buckets->State());
-  if (web != nullptr) states.emplace_back("web", web->State());
+  if (!buckets_.empty())
+    states.emplace_back("buckets", buckets_.back()->source->State());
+  if (http_source_ != nullptr)
+    states.emplace_back("web", http_source_->State());
   return states;
 }
 
