@@ -6,6 +6,13 @@
 #include "proto/shm_layout.h"
 
 namespace forebay::client::core {
+namespace {
+
+// How long the daemon may take to end something: whoever interrupts a trainer
+// beside a daemon that stands still wants to leave. Hanging up ends it, too.
+constexpr std::int64_t kEndNanos = 2'000'000'000;
+
+}  // namespace
 
 Status RemoteLoader::Request(const OpenRequest& open_request,
                              std::shared_ptr<RemoteLoader>* out) {
@@ -73,8 +80,8 @@ Status RemoteLoader::StopEpoch() {
   wire::Session& session = subscription_->session();
   const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(request, wire::EncodeStopEpoch(request, id_), &reply));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
+      request, wire::EncodeStopEpoch(request, id_), &reply, {}, kEndNanos));
   const auto* stopped = std::get_if<wire::EpochStopped>(&reply.answer.kind);
   if (stopped == nullptr) return wire::MalformedAnswer("stop an epoch");
   Drain(stopped->published);
@@ -126,8 +133,8 @@ void RemoteLoader::Close() {
     wire::Session& session = subscription_->session();
     const std::uint64_t request = session.NextRequestId();
     wire::Reply reply;
-    const Status status =
-        session.Call(request, wire::EncodeCloseLoader(request, id_), &reply);
+    const Status status = session.Call(
+        request, wire::EncodeCloseLoader(request, id_), &reply, {}, kEndNanos);
     const auto* closed = std::get_if<wire::LoaderClosed>(&reply.answer.kind);
     if (status.ok() && closed != nullptr) Drain(closed->published);
   }

@@ -14,7 +14,6 @@
 namespace forebay::client::wire {
 namespace {
 
-constexpr std::int64_t kAnswerNanos = 30'000'000'000;
 constexpr std::int64_t kHelloNanos = 10'000'000'000;
 // The id of an answer to no request: the reason why the daemon hangs up.
 constexpr std::uint64_t kNoRequest = 0;
@@ -105,9 +104,10 @@ Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
 }
 
 Status Session::Call(std::uint64_t request_id, const std::string& request,
-                     Reply* reply, const std::vector<int>& fds) {
+                     Reply* reply, const std::vector<int>& fds,
+                     std::int64_t timeout_nanos) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, fds));
-  const Deadline deadline(kAnswerNanos);
+  const Deadline deadline(timeout_nanos);
   while (true) {
     Status status = Await(request_id, deadline.Remaining(), reply);
     if (status.code == FOREBAY_INTERRUPTED) continue;

@@ -42,6 +42,8 @@ Status ReadClassList(const proto::Fd& memory,
 // is malformed; both shut the session down. Else the daemon's error.
 class Session {
  public:
+  static constexpr std::int64_t kAnswerNanos = 30'000'000'000;
+
   // Connects (see ConnectToDaemon) and says hello.
   static Status Open(const std::string& runtime_dir, const std::string& job_key,
                      const std::string& job_name, double weight,
@@ -62,9 +64,10 @@ class Session {
                Reply* reply);
 
   // Sends and awaits; signals do not interrupt it. A daemon that is silent for
-  // 30 s counts as gone.
+  // `timeout_nanos` counts as gone.
   Status Call(std::uint64_t request_id, const std::string& request,
-              Reply* reply, const std::vector<int>& fds = {});
+              Reply* reply, const std::vector<int>& fds = {},
+              std::int64_t timeout_nanos = kAnswerNanos);
 
   // Whether the daemon has hung up. Never blocks, not even for other calls.
   bool IsLost() const;

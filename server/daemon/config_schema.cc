@@ -91,9 +91,9 @@ absl::Status CheckCacheMemory(std::string_view value) {
 
 // A share would be one of nothing: how large the disk is may change.
 absl::Status CheckDiskSize(std::string_view value) {
-  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  constexpr std::uint64_t kMin = std::uint64_t{64} << 20;
   const auto bytes = base::ParseByteSize(value, /*total=*/0);
-  if (bytes.ok() && *bytes >= kLeast) return absl::OkStatus();
+  if (bytes.ok() && *bytes >= kMin) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("is not a size of at least 64MiB, such as \"200GiB\": \"",
                    View(value), "\""));

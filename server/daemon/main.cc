@@ -1,10 +1,12 @@
 // forebayd: the daemon's command line.
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -61,6 +63,18 @@ void RaiseDescriptorLimit() {
     spdlog::warn("the limit of open files stays: {}", std::strerror(errno));
 }
 
+// The answer tells a client that protobuf cannot read its message: no warning.
+void LogProtobuf() {
+  google::protobuf::SetLogHandler([](google::protobuf::LogLevel level,
+                                     const char* /*file*/, int /*line*/,
+                                     const std::string& message) {
+    spdlog::log(level == google::protobuf::LOGLEVEL_FATAL
+                    ? spdlog::level::critical
+                    : spdlog::level::debug,
+                "protobuf: {}", message);
+  });
+}
+
 absl::Status Serve(const Flags& flags) {
   proto::Config config;
   if (!flags.config.empty()) {
@@ -71,6 +85,7 @@ absl::Status Serve(const Flags& flags) {
   }
   SetUpHeap(base::ReadCgroupLimits().cpus);
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
+  LogProtobuf();
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
   FOREBAY_RETURN_IF_ERROR(pipeline::LimitVectorTarget(config.cpu().simd()));
@@ -104,7 +119,13 @@ int Main(int argc, char** argv) {
   app.add_option("--exit-when-idle", flags.exit_when_idle,
                  "leave after so many seconds without a session (default: as "
                  "configured; 0: never)")
-      ->check(CLI::Range(0.0, 604800.0));
+      ->check(CLI::Range(0.0, 604800.0))
+      // CLI::Range lets NaN pass.
+      ->check([](const std::string& text) {
+        return std::isnan(std::strtod(text.c_str(), nullptr))
+                   ? text + " is not a number"
+                   : std::string();
+      });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -61,12 +61,12 @@ absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
   const auto& found = by_key.empty() ? by_name : by_key;
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("several jobs are called ", job, ": name one by its key"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "several jobs are called \"", job, "\": name one by its key"));
   }
   std::sort(seen.begin(), seen.end());
   return absl::NotFoundError(absl::StrCat(
-      "no job is called ", job,
+      "no job is called \"", job, "\"",
       seen.empty() ? ": there is none"
                    : absl::StrCat("; there is: ", absl::StrJoin(seen, ", "))));
 }

@@ -13,8 +13,8 @@ constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kLongestUri = 4096;
 constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
-constexpr double kLeastRead = 1000;  // bytes a second
-constexpr double kLeastCpus = 0.01;
+constexpr double kMinRead = 1000;  // bytes a second
+constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
 // False for NaN.
@@ -52,15 +52,15 @@ absl::Status CheckChange(const JobChange& change) {
   }
   constexpr double kNoCap = std::numeric_limits<double>::infinity();
   if (change.max_read.has_value() &&
-      !IsWithin(*change.max_read, kLeastRead, kNoCap)) {
+      !IsWithin(*change.max_read, kMinRead, kNoCap)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a job may be kept to ", kLeastRead,
+        absl::StrCat("a job may be kept to ", kMinRead,
                      " bytes a second and more, not to ", *change.max_read));
   }
   if (change.max_cpus.has_value() && *change.max_cpus != kNoCap &&
-      !IsWithin(*change.max_cpus, kLeastCpus, kMaxCpus)) {
+      !IsWithin(*change.max_cpus, kMinCpus, kMaxCpus)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a job may be kept to ", kLeastCpus, " to ", kMaxCpus,
+        absl::StrCat("a job may be kept to ", kMinCpus, " to ", kMaxCpus,
                      " CPUs, not to ", *change.max_cpus));
   }
   return absl::OkStatus();

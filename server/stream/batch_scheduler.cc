@@ -41,16 +41,16 @@ BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
                                         std::int64_t now_nanos) const {
   const Cursor& cursor = member.cursor();
   const std::uint32_t ready = member.Account().ready;
-  const std::uint32_t leases = batch_cache_->pool().Leases(member.holder());
+  const std::uint32_t leases = batch_cache_->pool().Leases(member.id());
   const std::uint32_t slots = member.terms().slots;
   const bool open = ready + missing.ahead < member.depth().target() &&
-                    leases + in_flight_->MadeFor(member.holder()) < slots;
+                    leases + in_flight_->MadeFor(member.id()) < slots;
   const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
   // No member gives way to one whose reads hang, or that a cap may hold up:
   // workers would idle meanwhile.
   const bool idles =
       member.capped || (!open && missing.hanging > 0 && missing.moving == 0);
-  return {.member = member.holder(),
+  return {.member = member.id(),
           .key = missing.key,
           .position = cursor.PositionOf(missing.key),
           .left = cursor.epochs()->samples() - missing.key.first_sample,
@@ -151,7 +151,7 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
     const std::int64_t nanos = member->NanosUntil(victim.key, now_nanos);
     if (nanos == cache::kNever) continue;
     readers.push_back({.nanos = nanos,
-                       .is_requester = member->holder() == request.member,
+                       .is_requester = member->id() == request.member,
                        .capped = member->capped});
   }
   const bool is_before = victim.key < request.key;

@@ -13,7 +13,7 @@ namespace {
 // is found that it could be a little more.
 constexpr double kLess = 0.9995;
 constexpr double kMore = 1.0002;
-constexpr double kLeastPart = 0.01;
+constexpr double kMinPart = 0.01;
 constexpr std::size_t kMinDecoded = 16;
 
 // Bytes that are taken by what is known of one variant, and of a member's
@@ -139,7 +139,7 @@ bool Coordinator::MakeRoomLocked() {
 }
 
 void Coordinator::AdaptLocked(double factor) {
-  part_ = std::clamp(part_ * factor, kLeastPart, 1.0);
+  part_ = std::clamp(part_ * factor, kMinPart, 1.0);
   if (variant_bytes_ == 0) return;
   const double fit = part_ * static_cast<double>(room_) / variant_bytes_;
   const auto most = static_cast<double>(order_.size());

@@ -54,7 +54,7 @@ std::uint32_t Depth::Floor() const {
   const std::int64_t in_the_making =
       period_nanos_ == 0 ? most_ : (made_nanos_ - 1) / period_nanos_ + 1;
   return static_cast<std::uint32_t>(std::min<std::int64_t>(
-      most_, std::max<std::int64_t>(kLeast, in_the_making + 1)));
+      most_, std::max<std::int64_t>(kMin, in_the_making + 1)));
 }
 
 }  // namespace forebay::stream

@@ -21,7 +21,7 @@ namespace forebay::stream {
 // the stream guards it. Never blocks; no errors.
 class Depth {
  public:
-  static constexpr std::uint32_t kLeast = 2;
+  static constexpr std::uint32_t kMin = 2;
 
   // `most` is the number of slots.
   explicit Depth(std::uint32_t most) : most_(most), target_(most) {}

@@ -8,10 +8,9 @@
 
 namespace forebay::stream {
 
-Member::Member(arena::MemberId holder, arena::Channel* channel,
-               const Terms& terms, const BatchOptions& batch,
-               const NextUseDeps& next_use_deps)
-    : holder_(holder),
+Member::Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
+               const BatchOptions& batch, const NextUseDeps& next_use_deps)
+    : id_(id),
       channel_(channel),
       terms_(terms),
       cursor_(batch),
@@ -80,7 +79,7 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   while (releases_.ok()) {
     const auto release = channel_->TakeRelease();
     if (!release.has_value()) break;
-    if (!pool.Release(release->slot, release->generation, holder_)) {
+    if (!pool.Release(release->slot, release->generation, id_)) {
       releases_ = absl::InvalidArgumentError(
           absl::StrCat("a release of slot ", release->slot,
                        " that the client does not hold"));
@@ -96,7 +95,7 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
 void Member::GiveBackUntaken(arena::SlotPool& pool) {
   for (const PublishedEntry& entry : untaken_) {
     if (!entry.batch) continue;
-    pool.Release(entry.slot, entry.generation, holder_);
+    pool.Release(entry.slot, entry.generation, id_);
     ++released_;
   }
   untaken_.clear();

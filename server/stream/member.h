@@ -43,10 +43,10 @@ class Member {
     std::shared_ptr<const dataset::Dataset> dataset;
   };
 
-  Member(arena::MemberId holder, arena::Channel* channel, const Terms& terms,
+  Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
          const BatchOptions& batch, const NextUseDeps& next_use_deps);
 
-  arena::MemberId holder() const { return holder_; }
+  arena::MemberId id() const { return id_; }
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
   // Says that it starts no more epochs and pays for no slots. Returns the slots
@@ -132,7 +132,7 @@ class Member {
     return std::min(INT64_MAX / 4, pace_.TimeOf(samples));
   }
 
-  const arena::MemberId holder_;
+  const arena::MemberId id_;
   arena::Channel* const channel_;
   Terms terms_;
   Cursor cursor_;

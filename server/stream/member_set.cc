@@ -16,14 +16,14 @@ Member& MemberSet::Join(arena::Channel* channel, const Member::Terms& terms) {
 
 void MemberSet::Remove(arena::MemberId member) {
   std::erase_if(members_, [&](const std::unique_ptr<Member>& m) {
-    return m->holder() == member;
+    return m->id() == member;
   });
 }
 
 Member* MemberSet::Find(arena::MemberId member) const {
   const auto found =
       std::find_if(members_.begin(), members_.end(),
-                   [&](const auto& m) { return m->holder() == member; });
+                   [&](const auto& m) { return m->id() == member; });
   return found == members_.end() ? nullptr : found->get();
 }
 
@@ -75,7 +75,7 @@ std::vector<schedule::Flow> MemberSet::CappedFlows(const BatchKey& key) const {
   if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};
   const std::vector<arena::MemberId> readers = ReadersOf(key);
   const auto comes = [&](const Member& member) {
-    return std::find(readers.begin(), readers.end(), member.holder()) !=
+    return std::find(readers.begin(), readers.end(), member.id()) !=
            readers.end();
   };
   for (const auto& member : members_) {
@@ -104,7 +104,7 @@ std::vector<arena::MemberId> MemberSet::ReadersOf(const BatchKey& key) const {
   for (const std::unique_ptr<Member>& member : members_) {
     const auto batches = member->cursor().BatchesUntil(key);
     if (batches.has_value() && *batches <= member->terms().slots)
-      readers.push_back(member->holder());
+      readers.push_back(member->id());
   }
   return readers;
 }

@@ -22,10 +22,10 @@ bool Publisher::PublishNext(Member& member, std::int64_t now_nanos) {
   const CompletedBatch* const next = batch_cache_->Find(key);
   if (member.cursor().SamplesOf(key) == 0 || next == nullptr ||
       !next->status.ok() ||
-      batch_cache_->pool().Leases(member.holder()) >= member.terms().slots ||
+      batch_cache_->pool().Leases(member.id()) >= member.terms().slots ||
       member.Account().ready >= member.depth().target())
     return false;
-  batch_cache_->pool().Lease(next->slot, member.holder());
+  batch_cache_->pool().Lease(next->slot, member.id());
   member.Publish(*next, batch_cache_->pool().generation(next->slot), now_nanos);
   last_ = key;
   return true;

@@ -78,7 +78,7 @@ absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
     batch_cache_.EndPay(slots);
     return opened;
   }
-  return members_.Join(channel, {.flow = flow, .slots = slots}).holder();
+  return members_.Join(channel, {.flow = flow, .slots = slots}).id();
 }
 
 void Stream::SetCapped(arena::MemberId member, bool capped) {
@@ -241,7 +241,7 @@ void Stream::RetireLocked(const Member& member) {
     if (heirs.empty()) return std::nullopt;
     return heirs.front();
   };
-  in_flight_.Retire(member.holder(), heir, batch_cache_.pool());
+  in_flight_.Retire(member.id(), heir, batch_cache_.pool());
   auto flows = members_.Flows();
   if (!flows.empty()) flows_ = std::move(flows);
 }
@@ -454,10 +454,8 @@ void Stream::ReadLocked(Plan* plan) {
   if (members_.Running() == 0 || !prefetcher_.HasRoom()) return;
   plan->requests.reserve(plan->requests.size() + in_flight_.waiting());
   const std::int64_t now = Now();
-  const auto find = [this](arena::MemberId holder)
-                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                          return members_.Find(holder);
-                        };
+  const auto find = [this](arena::MemberId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                        mutex_) { return members_.Find(id); };
   Payers payers;
   prefetcher_.Ask(now);
   while (auto read = prefetcher_.Next(in_flight_, find)) {

@@ -249,6 +249,38 @@ def test_interrupt_ends_cleanly(daemon, photos):
         assert (trainer.returncode, out, err) == (130, b"interrupted\n", b"")
 
 
+WAIT_IN_VAIN = """
+import forebay
+from forebay import transforms as T
+loader = forebay.DataLoader(sys.argv[1], batch_size=1, framework="numpy",
+                            transform=T.CenterCrop(64))
+try:
+    iterator = iter(loader)
+    next(iterator)
+    print("reads", flush=True)
+    input()
+    for batch in iterator:
+        pass
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_interrupt_beside_a_daemon_that_stands_still(daemon, photos):
+    """The trainer leaves, though nobody answers it."""
+    with trainer(WAIT_IN_VAIN, photos) as process:
+        expect_line(process, "reads")
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+            process.send_signal(signal.SIGINT)
+            # Other calls wait 30 s for an answer.
+            assert process.wait(20) == 130
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+
+
 def test_interrupt_while_waiting(daemon, photos):
     """A signal handler that raises ends the wait even while no batch comes."""
     class Rang(Exception):

@@ -108,8 +108,8 @@ def test_refuses_a_state_of_something_else(daemon, photos):
 
 EVERY_KEY = ("version", "dataset_version", "seed", "order", "epoch",
              "position")
-NUMBERS_THAT_ARE_NONE = (None, "3", 1.5, [3], {}, b"3", float("nan"), -1, 2**63,
-                         2**64, 10**100)
+NUMBERS_THAT_ARE_NONE = (None, True, "3", 1.5, [3], {}, b"3", float("nan"), -1,
+                         2**63, 2**64, 10**100)
 
 
 def damages(state):

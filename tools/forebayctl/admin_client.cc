@@ -35,6 +35,11 @@ absl::Status FromGrpc(const grpc::Status& status) {
       status.error_message().find("ocket") != std::string::npos) {
     return absl::UnavailableError("the daemon closed the connection");
   }
+  if (status.error_code() == grpc::StatusCode::INTERNAL &&
+      status.error_message().empty()) {
+    return absl::InvalidArgumentError(
+        "the daemon cannot read the request: its text is not UTF-8");
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());
 }
@@ -85,32 +90,15 @@ class GrpcAdminClient final : public AdminClient {
       : stub_(std::move(stub)) {}
 
   absl::StatusOr<proto::DaemonStatus> GetStatus() override {
-    grpc::ClientContext context;
-    SetDeadline(kCallTimeout, &context);
-    proto::DaemonStatus status;
-    const absl::Status result =
-        FromGrpc(stub_->GetStatus(&context, {}, &status));
-    if (!result.ok()) return result;
-    return status;
+    return Call(&proto::Admin::Stub::GetStatus, {});
   }
 
   absl::StatusOr<proto::JobList> ListJobs() override {
-    grpc::ClientContext context;
-    SetDeadline(kCallTimeout, &context);
-    proto::JobList list;
-    const absl::Status result = FromGrpc(stub_->ListJobs(&context, {}, &list));
-    if (!result.ok()) return result;
-    return list;
+    return Call(&proto::Admin::Stub::ListJobs, {});
   }
 
   absl::StatusOr<proto::CacheStatus> GetCache() override {
-    grpc::ClientContext context;
-    SetDeadline(kCallTimeout, &context);
-    proto::CacheStatus status;
-    const absl::Status result =
-        FromGrpc(stub_->GetCache(&context, {}, &status));
-    if (!result.ok()) return result;
-    return status;
+    return Call(&proto::Admin::Stub::GetCache, {});
   }
 
   absl::StatusOr<PeekedBatch> Peek(const std::string& job,
@@ -143,13 +131,24 @@ class GrpcAdminClient final : public AdminClient {
   }
 
   absl::Status SetJob(const proto::SetJobRequest& request) override {
-    grpc::ClientContext context;
-    SetDeadline(kCallTimeout, &context);
-    proto::SetJobResponse response;
-    return FromGrpc(stub_->SetJob(&context, request, &response));
+    return Call(&proto::Admin::Stub::SetJob, request).status();
   }
 
  private:
+  template <typename Request, typename Answer>
+  absl::StatusOr<Answer> Call(
+      grpc::Status (proto::Admin::Stub::*method)(grpc::ClientContext*,
+                                                 const Request&, Answer*),
+      const Request& request) {
+    grpc::ClientContext context;
+    SetDeadline(kCallTimeout, &context);
+    Answer answer;
+    const absl::Status result =
+        FromGrpc((*stub_.*method)(&context, request, &answer));
+    if (!result.ok()) return result;
+    return answer;
+  }
+
   static void SetDeadline(std::chrono::seconds timeout,
                           grpc::ClientContext* context) {
     context->set_deadline(std::chrono::system_clock::now() + timeout);

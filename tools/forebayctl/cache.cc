@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/show.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -73,7 +73,7 @@ void PrintVariants(const proto::CacheStatus& status) {
             << " s of CPU time; " << Reads(decoded.made()) << " made\n\n";
 }
 
-void Print(const proto::CacheStatus& status, std::size_t width) {
+void Print(const proto::CacheStatus& status) {
   std::cout << "memory    " << Size(status.used()) << " of "
             << Size(status.capacity()) << " ("
             << Share(status.used(), status.capacity()) << "), "
@@ -99,22 +99,13 @@ void Print(const proto::CacheStatus& status, std::size_t width) {
     AddRow(job.name(), job.traffic(), &table);
   }
   AddRow("all", status.total(), &table);
-  std::cout << table.Format(width);
+  std::cout << table.Format(TerminalWidth());
 }
 
 }  // namespace
 
 int RunCache(const Options& options) {
-  const auto client = AdminClient::Connect(options.runtime_dir);
-  if (!client.ok()) return Complain(client.status());
-  const auto status = (*client)->GetCache();
-  if (!status.ok()) return Complain(status.status());
-  if (options.json) {
-    std::cout << ToJson(*status);
-  } else {
-    Print(*status, TerminalWidth());
-  }
-  return kOk;
+  return Show(options, &AdminClient::GetCache, &Print);
 }
 
 }  // namespace forebay::ctl

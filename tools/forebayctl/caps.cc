@@ -24,8 +24,8 @@ constexpr std::pair<std::string_view, double> kUnits[] = {
     {"GiB/s", 1024.0 * 1024 * 1024},
     {"TiB/s", 1024.0 * 1024 * 1024 * 1024}};
 // The daemon's limits.
-constexpr double kLeastRead = 1000;
-constexpr double kLeastCpus = 0.01;
+constexpr double kMinRead = 1000;
+constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
 // Returns the number that the text begins with, and the rest.
@@ -47,7 +47,7 @@ absl::StatusOr<double> ParseReadCap(const std::string& text) {
   const auto parsed = NumberAndUnit(text);
   for (const auto& [unit, bytes] : kUnits) {
     if (!parsed.has_value() || parsed->second != unit) continue;
-    if (parsed->first * bytes >= kLeastRead) return parsed->first * bytes;
+    if (parsed->first * bytes >= kMinRead) return parsed->first * bytes;
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is less than 1KB/s"));
   }
@@ -66,16 +66,16 @@ absl::StatusOr<double> ParseCpuCap(const std::string& text) {
                      "\" is no number of CPUs: write one such as 2 or 0.5, or "
                      "none"));
   }
-  if (parsed->first >= kLeastCpus && parsed->first <= kMaxCpus)
+  if (parsed->first >= kMinCpus && parsed->first <= kMaxCpus)
     return parsed->first;
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is not from ", kLeastCpus, " to ", kMaxCpus, " CPUs"));
+      "\"", text, "\" is not from ", kMinCpus, " to ", kMaxCpus, " CPUs"));
 }
 
 std::string DescribeReadCap(double bytes_per_second) {
   return bytes_per_second == 0
              ? "as much as it can"
-             : absl::StrCat("at most ", Megabytes(bytes_per_second), " MB/s");
+             : absl::StrCat("at most ", Rate(bytes_per_second));
 }
 
 std::string DescribeCpuCap(double cpus) {

@@ -3,7 +3,9 @@
 #include <png.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -168,13 +170,25 @@ absl::Status WritePng(const Picture& picture, const std::string& path) {
   image.width = picture.width;
   image.height = picture.height;
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), /*convert_to_8_bit=*/0,
-                              picture.rgb.data(), /*row_stride=*/0,
-                              /*colormap=*/nullptr) == 0) {
+  // png_image_write_to_file would remove what it cannot write, devices too.
+  // png_image_write_to_file would remove what it cannot write: a device, too.
+  FILE* const file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) {
     return absl::UnavailableError(
-        absl::StrCat(path, " cannot be written: ", image.message));
+        absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
   }
-  return absl::OkStatus();
+  errno = 0;
+  const bool written =
+      png_image_write_to_stdio(&image, file, /*convert_to_8_bit=*/0,
+                               picture.rgb.data(), /*row_stride=*/0,
+                               /*colormap=*/nullptr) != 0;
+  const int error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      path, " cannot be written: ",
+      error != 0 || !closed ? std::strerror(error != 0 ? error : errno)
+                            : image.message));
 }
 
 }  // namespace forebay::ctl

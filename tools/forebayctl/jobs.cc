@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "tools/forebayctl/json.h"
 #include "tools/forebayctl/sharing.h"
+#include "tools/forebayctl/show.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -30,13 +30,17 @@ std::string Size(const proto::ReadTally& tally) {
 std::string Caps(const proto::Job& job) {
   std::vector<std::string> caps;
   if (const double read = job.max_read_bytes_per_second(); read != 0)
-    caps.push_back(absl::StrCat(Megabytes(read), " MB/s"));
+    caps.push_back(Rate(read));
   if (job.max_cpus() != 0)
     caps.push_back(absl::StrFormat("%g CPU", job.max_cpus()));
   return caps.empty() ? "-" : absl::StrJoin(caps, ", ");
 }
 
-void Print(const proto::JobList& list, std::size_t width) {
+void Print(const proto::JobList& list) {
+  if (list.jobs().empty()) {
+    std::cout << "no jobs\n";
+    return;
+  }
   TextTable table({{"JOB"},
                    {"WEIGHT", true, 4},
                    {"CAPS", false, 5},
@@ -109,24 +113,13 @@ void Print(const proto::JobList& list, std::size_t width) {
       first = false;
     }
   }
-  std::cout << table.Format(width);
+  std::cout << table.Format(TerminalWidth());
 }
 
 }  // namespace
 
 int RunJobs(const Options& options) {
-  const auto client = AdminClient::Connect(options.runtime_dir);
-  if (!client.ok()) return Complain(client.status());
-  const auto list = (*client)->ListJobs();
-  if (!list.ok()) return Complain(list.status());
-  if (options.json) {
-    std::cout << ToJson(*list);
-  } else if (list->jobs().empty()) {
-    std::cout << "no jobs\n";
-  } else {
-    Print(*list, TerminalWidth());
-  }
-  return kOk;
+  return Show(options, &AdminClient::ListJobs, &Print);
 }
 
 }  // namespace forebay::ctl

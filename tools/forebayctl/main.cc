@@ -1,11 +1,15 @@
 // forebayctl: shows what the daemon does, finds faults, and changes jobs.
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tools/forebayctl/caps.h"
 #include "tools/forebayctl/runtime_dir.h"
 #include "tools/forebayctl/verb.h"
@@ -24,6 +28,17 @@ struct CommandLine {
 double Parsed(const std::string& option, const absl::StatusOr<double>& value) {
   if (value.ok()) return *value;
   throw CLI::ValidationError(option, std::string(value.status().message()));
+}
+
+// CLI::Range lets NaN pass.
+std::string RefuseNan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr))
+             ? text + " is not a number"
+             : "";
+}
+
+std::string RefuseEmpty(const std::string& text) {
+  return text.empty() ? "is empty" : "";
 }
 
 void AddVerb(CLI::App* app, const std::string& name,
@@ -65,7 +80,8 @@ void Describe(CLI::App* app, CommandLine* line) {
   CLI::App* top = app->get_subcommand("top");
   top->add_option("--interval", options.interval_seconds,
                   "Seconds between two samples, 0.1 to 3600. Default 1")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(CLI::Range(0.1, 3600.0))
+      ->check(RefuseNan);
   top->add_flag("--once", options.once, "Print one sample and exit");
   CLI::App* set = app->get_subcommand("set");
   set->add_option("JOB", options.job, "The job's name or key")->required();
@@ -75,7 +91,8 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->add_option("--weight", options.weight,
                    "Its share of contended resources beside other jobs, 0.001 "
                    "to 1000")
-      ->check(CLI::Range(0.001, 1000.0));
+      ->check(CLI::Range(0.001, 1000.0))
+      ->check(RefuseNan);
   changes->add_option_function<std::string>(
       "--max-read",
       [&options](const std::string& text) {
@@ -95,10 +112,17 @@ void Describe(CLI::App* app, CommandLine* line) {
   peek->add_option("--loader", options.loader,
                    "The loader's name. Default: the first that runs");
   peek->add_option("-o,--output", options.output,
-                   "The PNG file to write. Default batch.png");
+                   "The PNG file to write. Default batch.png")
+      ->check(RefuseEmpty);
   peek->add_option("--count", options.count,
                    "Images to show at most, 1 to 4096. Default 64")
       ->check(CLI::Range(1, 4096));
+}
+
+// Ends the output: what was not written is a failure, as of a full disk.
+int Flush(int code) {
+  if (std::cout.flush()) return code;
+  return Complain(absl::UnavailableError("standard output cannot be written"));
 }
 
 // Returns the fault of a command line.
@@ -119,7 +143,7 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 throws for --help too.
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return Flush(app.exit(error));
     std::cerr << "forebayctl: " << Complaint(app, error)
               << " (see forebayctl --help)\n";
     return kUsage;
@@ -129,7 +153,9 @@ int Main(int argc, char** argv) {
         const char* value = std::getenv(name.c_str());
         return std::string(value == nullptr ? "" : value);
       });
-  return line.verb(line.options);
+  // Of a request that protobuf cannot read, the answer tells.
+  google::protobuf::SetLogHandler(nullptr);
+  return Flush(line.verb(line.options));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tools/forebayctl/json.h"
+#include "tools/forebayctl/show.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
 #include "tools/forebayctl/verb.h"
@@ -88,16 +88,7 @@ void Print(const proto::DaemonStatus& status) {
 }  // namespace
 
 int RunStatus(const Options& options) {
-  const auto client = AdminClient::Connect(options.runtime_dir);
-  if (!client.ok()) return Complain(client.status());
-  const auto status = (*client)->GetStatus();
-  if (!status.ok()) return Complain(status.status());
-  if (options.json) {
-    std::cout << ToJson(*status);
-  } else {
-    Print(*status);
-  }
-  return kOk;
+  return Show(options, &AdminClient::GetStatus, &Print);
 }
 
 }  // namespace forebay::ctl

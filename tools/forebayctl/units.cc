@@ -35,6 +35,12 @@ std::string Megabytes(double bytes_per_second) {
   return bytes_per_second == 0 ? "0" : ThreeDigits(bytes_per_second / 1e6);
 }
 
+std::string Rate(double bytes_per_second) {
+  return bytes_per_second < 1e6
+             ? absl::StrCat(ThreeDigits(bytes_per_second / 1e3), " KB/s")
+             : absl::StrCat(Megabytes(bytes_per_second), " MB/s");
+}
+
 std::string Count(double count) {
   if (count < 99.95 && count != std::floor(count)) {
     return absl::StrFormat("%.1f", count);

@@ -39,10 +39,14 @@ EPOCHS = 2 ** 63  # epochs are 0 to EPOCHS - 1
 ON_ERROR = {"raise": 1, "substitute": 2}
 
 
+def _all(kind, *names):
+    """Fields of one type."""
+    return [(name, kind) for name in names]
+
+
 class Padding(c.Structure):
     _fields_ = [
-        ("left", c.c_uint32), ("top", c.c_uint32),
-        ("right", c.c_uint32), ("bottom", c.c_uint32),
+        *_all(c.c_uint32, "left", "top", "right", "bottom"),
         ("fill", c.POINTER(c.c_double)), ("fill_count", c.c_size_t),
         ("mode", c.c_int),
     ]
@@ -55,24 +59,18 @@ class Range(c.Structure):
 class LoaderOptions(c.Structure):
     _fields_ = [
         ("size", c.c_size_t),
-        ("runtime_dir", c.c_char_p),
-        ("job_key", c.c_char_p),
-        ("job_name", c.c_char_p),
-        ("name", c.c_char_p),
+        *_all(c.c_char_p, "runtime_dir", "job_key", "job_name", "name"),
         ("weight", c.c_double),
-        ("uri", c.c_char_p),
-        ("root", c.c_char_p),
+        *_all(c.c_char_p, "uri", "root"),
         ("format", c.c_int),
         ("extra_roots", c.POINTER(c.c_char_p)),
         ("extra_root_count", c.c_size_t),
         ("order", c.c_int),
         ("seed", c.c_uint64),
-        ("rank", c.c_uint32),
-        ("world_size", c.c_uint32),
+        *_all(c.c_uint32, "rank", "world_size"),
         ("uneven", c.c_int),
         ("batch_size", c.c_uint32),
-        ("drop_last", c.c_int),
-        ("on_error", c.c_int),
+        *_all(c.c_int, "drop_last", "on_error"),
         ("depth", c.c_uint32),
         ("shards", c.POINTER(c.c_char_p)),
         ("shard_count", c.c_size_t),
@@ -88,8 +86,7 @@ class LoaderOptions(c.Structure):
 class Array(c.Structure):
     _fields_ = [
         ("name", c.c_char_p),
-        ("kind", c.c_int),
-        ("dtype", c.c_int),
+        *_all(c.c_int, "kind", "dtype"),
         ("rank", c.c_uint32),
         ("shape", c.c_uint64 * 6),
         ("data", c.c_void_p),
@@ -98,29 +95,23 @@ class Array(c.Structure):
 
 class LoaderInfo(c.Structure):
     _fields_ = [
-        ("dataset_size", c.c_uint64),
-        ("samples_per_epoch", c.c_uint64),
-        ("batches_per_epoch", c.c_uint64),
-        ("class_count", c.c_uint64),
-        ("slot_bytes", c.c_uint64),
+        *_all(c.c_uint64, "dataset_size", "samples_per_epoch",
+              "batches_per_epoch", "class_count", "slot_bytes"),
         ("dataset_version", c.c_uint8 * 16),
     ]
 
 
 class LoaderStats(c.Structure):
-    _fields_ = [
-        (name, c.c_uint64) for name in (
-            "samples_delivered", "batches_delivered", "bytes_delivered",
-            "bytes_read", "samples_decoded", "samples_substituted",
-            "cpu_nanos", "wait_nanos", "batches_copied", "batches_held")
-    ]
+    _fields_ = _all(
+        c.c_uint64, "samples_delivered", "batches_delivered",
+        "bytes_delivered", "bytes_read", "samples_decoded",
+        "samples_substituted", "cpu_nanos", "wait_nanos", "batches_copied",
+        "batches_held")
 
 
 class BatchInfo(c.Structure):
     _fields_ = [
-        ("sample_count", c.c_uint64),
-        ("epoch", c.c_uint64),
-        ("first_sample", c.c_uint64),
+        *_all(c.c_uint64, "sample_count", "epoch", "first_sample"),
         ("field_count", c.c_uint32),
         ("is_copy", c.c_int),
     ]
@@ -129,24 +120,17 @@ class BatchInfo(c.Structure):
 class FieldLayout(c.Structure):
     _fields_ = [
         ("name", c.c_char * 32),
-        ("kind", c.c_int),
-        ("dtype", c.c_int),
-        ("rank", c.c_uint32),
-        ("reserved", c.c_uint32),
+        *_all(c.c_int, "kind", "dtype"),
+        *_all(c.c_uint32, "rank", "reserved"),
         ("shape", c.c_uint64 * 6),
-        ("offset", c.c_uint64),
-        ("bytes", c.c_uint64),
-        ("row_splits_offset", c.c_uint64),
+        *_all(c.c_uint64, "offset", "bytes", "row_splits_offset"),
     ]
 
 
 class BatchView(c.Structure):
     _fields_ = [
-        ("batch", c.c_void_p),
-        ("data", c.c_void_p),
-        ("bytes", c.c_uint64),
-        ("layout", c.c_uint64),
-        ("next_sample", c.c_uint64),
+        *_all(c.c_void_p, "batch", "data"),
+        *_all(c.c_uint64, "bytes", "layout", "next_sample"),
         ("info", BatchInfo),
         ("iteration", c.c_uint64),
         ("fields", FieldLayout * 16),
@@ -155,8 +139,7 @@ class BatchView(c.Structure):
 
 class ReaderInfo(c.Structure):
     _fields_ = [
-        ("dataset_size", c.c_uint64),
-        ("class_count", c.c_uint64),
+        *_all(c.c_uint64, "dataset_size", "class_count"),
         ("field_count", c.c_uint32),
         ("dataset_version", c.c_uint8 * 16),
     ]
@@ -165,8 +148,7 @@ class ReaderInfo(c.Structure):
 class Field(c.Structure):
     _fields_ = [
         ("name", c.c_char_p),
-        ("kind", c.c_int),
-        ("dtype", c.c_int),
+        *_all(c.c_int, "kind", "dtype"),
         ("rank", c.c_uint32),
         ("shape", c.c_uint64 * 6),
         ("data", c.c_void_p),

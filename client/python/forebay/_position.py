@@ -108,13 +108,14 @@ def save(position: Position, dataset: DatasetInfo,
 
 
 def _number(state: Mapping[str, Any], key: str, largest: int) -> int:
+    value: Any = state.get(key)
     try:
-        number = operator.index(state[key])
-    except (KeyError, TypeError):
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
         number = -1
     if not 0 <= number <= largest:
         raise errors.StateError(
-            f"the state is damaged: its {key} is {reprlib.repr(state.get(key))}, "
+            f"the state is damaged: its {key} is {reprlib.repr(value)}, "
             f"not a whole number from 0 to {largest}")
     return number
 
@@ -134,7 +135,7 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
         raise errors.StateError(
             f"a state is a dict, not {reprlib.repr(state)}")
     version = state.get("version")
-    if not isinstance(version, int) or version != _VERSION:
+    if type(version) is not int or version != _VERSION:
         raise errors.StateError(
             f"the state has version {reprlib.repr(version)}; this package "
             f"reads version {_VERSION}")

@@ -67,6 +67,7 @@ mkdir "$root"/dev/{pts,shm}
 mount -t devpts devpts "$root/dev/pts"
 mount -t tmpfs tmpfs "$root/dev/shm"
 for device in null zero full random urandom tty; do
+  [[ -e "/dev/$device" ]] || continue
   touch "$root/dev/$device"
   mount --bind "/dev/$device" "$root/dev/$device"
 done

@@ -110,7 +110,7 @@ TEST_F(RegistryTest, ANameThatSeveralHaveIsRefused) {
   const absl::Status status = registry_.Change("resnet", {.weight = 4});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
-            "several jobs are called resnet: name one by its key");
+            "several jobs are called \"resnet\": name one by its key");
   EXPECT_EQ(registry_.Peek("resnet", "").status(), status);
   ASSERT_TRUE(registry_.Change("k2", {.weight = 4}).ok());
   EXPECT_EQ(WeightOf("k1"), 1);
@@ -119,12 +119,13 @@ TEST_F(RegistryTest, ANameThatSeveralHaveIsRefused) {
 
 TEST_F(RegistryTest, SaysWhichJobsThereAre) {
   EXPECT_EQ(registry_.Change("bert", {.weight = 4}).message(),
-            "no job is called bert: there is none");
+            "no job is called \"bert\": there is none");
   const auto first = Attach("k1", "resnet");
   const auto second = Attach("k2", "gpt");
   const absl::Status status = registry_.Change("bert", {.weight = 4});
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(), "no job is called bert; there is: gpt, resnet");
+  EXPECT_EQ(status.message(),
+            "no job is called \"bert\"; there is: gpt, resnet");
   EXPECT_EQ(registry_.Peek("bert", "").status(), status);
   EXPECT_EQ(registry_.Peek("gpt", "").status().message(),
             "no loader of job gpt runs now: there is none");

@@ -144,7 +144,7 @@ class ReadRequestBuilderTest : public ::testing::Test {
                               stream_spec.dataset->size());
     const auto epochs = EpochPair::Of(stream_spec.sampler, 3);
     in_flight.Begin({3, 0}, std::min<std::uint64_t>(epochs->samples(), 10),
-                    epochs, sponsor.holder(), 0, nullptr);
+                    epochs, sponsor.id(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
     while (PendingSample* const pending = in_flight.Next(/*capped=*/true)) {
       if (substituted_ == requests.size())

@@ -42,6 +42,7 @@ TEST(CapsTest, ReadsCpus) {
 
 TEST(CapsTest, SaysThemInWords) {
   EXPECT_EQ(DescribeReadCap(200e6), "at most 200 MB/s");
+  EXPECT_EQ(DescribeReadCap(1000), "at most 1.00 KB/s");
   EXPECT_EQ(DescribeReadCap(0), "as much as it can");
   EXPECT_EQ(DescribeCpuCap(1), "at most 1 CPU");
   EXPECT_EQ(DescribeCpuCap(0.5), "at most 0.5 CPUs");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <png.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -181,9 +182,21 @@ TEST(ContactSheetTest, WritesAPng) {
   ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0);
   EXPECT_EQ(rgb, picture.rgb);
 
-  const absl::Status status = WritePng(picture, "/nonexistent/sheet.png");
-  EXPECT_NE(std::string(status.message()).find("/nonexistent/sheet.png"),
-            std::string::npos);
+  EXPECT_EQ(WritePng(picture, "/nonexistent/sheet.png").message(),
+            "/nonexistent/sheet.png cannot be written: No such file or "
+            "directory");
+}
+
+TEST(ContactSheetTest, APngThatCannotBeWrittenRemovesNothing) {
+  Picture picture;
+  picture.width = picture.height = 1;
+  picture.rgb.assign(3, 0);
+  // Not the device itself: it would be gone if this failed.
+  const std::string path = testing::TempDir() + "full.png";
+  ASSERT_EQ(symlink("/dev/full", path.c_str()), 0);
+  EXPECT_EQ(WritePng(picture, path).message(),
+            path + " cannot be written: No space left on device");
+  EXPECT_EQ(unlink(path.c_str()), 0);
 }
 
 }  // namespace

@@ -182,9 +182,29 @@ TEST_F(ForebayctlTest, Set) {
   const Outcome json = Run("--json set resnet --weight 4");
   EXPECT_EQ(json.code, 0);
   EXPECT_NE(json.out.find("\"weight\": 4"), std::string::npos) << json.out;
+  for (const std::string nan :
+       {"set resnet --weight nan", "top --once --interval nan"}) {
+    const Outcome refused = Run(nan);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("nan is not a number"), std::string::npos);
+  }
+  const Outcome unreadable = Run("set '\xff' --weight 1");
+  EXPECT_EQ(unreadable.code, 1);
+  EXPECT_EQ(unreadable.err,
+            "forebayctl: the daemon cannot read the request: its text is "
+            "not UTF-8\n");
   const Outcome unknown = Run("set bert --weight 1");
   EXPECT_EQ(unknown.code, 1);
   EXPECT_EQ(unknown.err, "forebayctl: no job is called so; there is: resnet\n");
+}
+
+TEST_F(ForebayctlTest, OutputThatIsLostIsAFailure) {
+  StartDaemon();
+  for (const std::string arguments : {"status", "--help", "jobs --json"}) {
+    const Outcome outcome = Run(arguments + " >/dev/full");
+    EXPECT_EQ(outcome.code, 1) << arguments;
+    EXPECT_EQ(outcome.err, "forebayctl: standard output cannot be written\n");
+  }
 }
 
 TEST_F(ForebayctlTest, JobsAndQueues) {

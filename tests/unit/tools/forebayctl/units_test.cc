@@ -22,6 +22,13 @@ TEST(UnitsTest, Megabytes) {
   EXPECT_EQ(Megabytes(1'234'000'000), "1234");
 }
 
+TEST(UnitsTest, Rate) {
+  EXPECT_EQ(Rate(1000), "1.00 KB/s");
+  EXPECT_EQ(Rate(250'000), "250 KB/s");
+  EXPECT_EQ(Rate(1'000'000), "1.00 MB/s");
+  EXPECT_EQ(Rate(1'234'000'000), "1234 MB/s");
+}
+
 TEST(UnitsTest, Count) {
   EXPECT_EQ(Count(0), "0");
   EXPECT_EQ(Count(9.5), "9.5");
