@@ -13,10 +13,12 @@
 #include "client/base/deadline.h"
 #include "client/core/reader.h"
 
-namespace abi = forebay::client::abi;
-using abi::Guard;
 using forebay::client::Nanos;
 using forebay::client::Status;
+using forebay::client::abi::Complete;
+using forebay::client::abi::DatasetOf;
+using forebay::client::abi::Guard;
+using forebay::client::abi::SpecOf;
 using forebay::client::core::Reader;
 using forebay::client::wire::ReaderOpened;
 
@@ -44,11 +46,10 @@ forebay_status forebay_reader_create(const forebay_loader_options* options,
                                      const forebay_pipeline* pipeline,
                                      int decode, forebay_reader** out) {
   return Guard(options != nullptr && out != nullptr, [&] {
-    const forebay_loader_options all = abi::Complete(*options);
+    const forebay_loader_options all = Complete(*options);
     auto handle = std::make_unique<forebay_reader>();
-    Status status =
-        Reader::Create(all, abi::DatasetOf(all), abi::SpecOf(pipeline),
-                       decode != 0, &handle->reader);
+    Status status = Reader::Create(all, DatasetOf(all), SpecOf(pipeline),
+                                   decode != 0, &handle->reader);
     if (status.ok()) *out = handle.release();
     return status;
   });

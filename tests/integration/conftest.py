@@ -29,6 +29,11 @@ PER_CLASS = 16
 WIDTH, HEIGHT = 96, 72
 
 
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "alone: measures the machine: no other test runs meanwhile")
+
+
 @pytest.fixture
 def daemon(tmp_path):
     """A daemon of the test's own."""

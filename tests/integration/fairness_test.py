@@ -12,6 +12,8 @@ import pytest
 from daemons import serving
 from trouble import FOREBAYCTL, ctl, until
 
+pytestmark = pytest.mark.alone
+
 # With so little CPU, a trainer's batches in flight and ready take a second to
 # make. Even on a busy machine it can take them within that time.
 CPU_LIMIT = 0.05

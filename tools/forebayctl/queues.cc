@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tools/forebayctl/json.h"
 #include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/sharing.h"
 #include "tools/forebayctl/text_table.h"
@@ -79,14 +78,9 @@ void Print(const Observation& seen, std::size_t width) {
 }  // namespace
 
 int RunQueues(const Options& options) {
+  if (options.json) return RunJobs(options);
   const auto client = AdminClient::Connect(options.runtime_dir);
   if (!client.ok()) return Complain(client.status());
-  if (options.json) {
-    const auto list = (*client)->ListJobs();
-    if (!list.ok()) return Complain(list.status());
-    std::cout << ToJson(*list);
-    return kOk;
-  }
   const auto seen = Observe(client->get(), kSeconds);
   if (!seen.ok()) return Complain(seen.status());
   if (seen->list.jobs().empty()) {

@@ -10,7 +10,8 @@ import sys
 import junit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PYTEST_FOLDERS = ("tests/integration", "tests/crash", "tests/unit/client",
+# The longest first: workers take files in this order.
+PYTEST_FOLDERS = ("tests/crash", "tests/integration", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
 # Driven by coverage where no sanitizer is asked for: clang's are part of that.
@@ -125,10 +126,9 @@ def python_tests(names):
 
 
 def run_pytest(paths):
-    """Runs Python tests; the list of their cases."""
-    results = ROOT / ".cache" / "pytest.xml"
-    results.parent.mkdir(exist_ok=True)
-    results.unlink(missing_ok=True)
+    """Runs Python tests; the list of their cases. Most of them wait for disks and
+    other processes, so that files run side by side. Those marked `alone` measure
+    the machine."""
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                PYTHONPATH=str(ROOT / "client" / "python"))
     for name, (_, path) in PROGRAMS.items():
@@ -138,8 +138,19 @@ def run_pytest(paths):
         env["FOREBAY_WHEEL"] = str(ROOT / "bazel-bin" / path)
         subprocess.run(["bazel", "build", "--noshow_progress",
                         "--config=portable", label], cwd=ROOT)
+    workers = min(len(os.sched_getaffinity(0)), len(paths))
+    return (_pytest(paths, env, ["-m", "not alone", "-n", str(workers),
+                                 "--dist", "loadfile"])
+            + _pytest(paths, env, ["-m", "alone"]))
+
+
+def _pytest(paths, env, options):
+    results = ROOT / ".cache" / "pytest.xml"
+    results.parent.mkdir(exist_ok=True)
+    results.unlink(missing_ok=True)
     command = ["/usr/bin/python3", "-m", "pytest", "-q", "-ra",
-               "-p", "no:cacheprovider", f"--junit-xml={results}", *paths]
+               "-p", "no:cacheprovider", f"--junit-xml={results}", *options,
+               *paths]
     code = subprocess.run(command, cwd=ROOT, env=env,
                           stdin=subprocess.DEVNULL).returncode
     cases = junit.cases(results, "pytest") if results.exists() else []

@@ -70,7 +70,9 @@ def job_name() -> str:
     key = job_key()
     if key == os.environ.get("FOREBAY_JOB") or key.startswith("slurm-"):
         return key
-    script = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+    script = os.path.basename(sys.argv[0] if sys.argv else "")
+    if script[:1] in ("", "-"):  # of python -c: an option to forebayctl
+        script = "python"
     alone = key.endswith(_start_time())
     return f"{script}-{os.getpid()}" if alone else script
 

@@ -24,8 +24,9 @@ def test_a_process_of_its_own_is_called_by_script_and_number():
     assert _job.job_name() == f"train.py-{os.getpid()}"
 
 
-def test_an_interactive_process_has_a_name_too(alone):
-    alone.setattr("sys.argv", [""])
+@pytest.mark.parametrize("program", ["", "-c", "-"])
+def test_a_process_without_a_script_has_a_name_too(alone, program):
+    alone.setattr("sys.argv", [program])
     assert _job.job_name() == f"python-{os.getpid()}"
 
 

@@ -15,7 +15,7 @@ namespace forebay::sampler {
 namespace {
 
 // Of the positions of each sample in two epochs.
-double Spearman(const Order& first, const Order& second) {
+double Spearman(const SampleList& first, const SampleList& second) {
   const auto size = static_cast<double>(first.size());
   std::vector<double> position(first.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -39,10 +39,10 @@ double HighestSpearman(const Simulation& simulation) {
   return highest;
 }
 
-void ExpectPermutation(const Order& order, std::uint64_t size) {
-  Order sorted = order;
+void ExpectPermutation(const SampleList& order, std::uint64_t size) {
+  SampleList sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  Order all(size);
+  SampleList all(size);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(sorted, all);
 }
@@ -76,7 +76,7 @@ TEST(CoordinatedOrderTest, FourReadersDecodeMostSamplesOnce) {
     ExpectShares(simulation, seed, 0.30);
     for (const auto& epochs : simulation.orders()) {
       ASSERT_EQ(epochs.size(), 4u);
-      for (const Order& order : epochs) ExpectPermutation(order, kSize);
+      for (const SampleList& order : epochs) ExpectPermutation(order, kSize);
     }
   }
 }
@@ -107,7 +107,7 @@ TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
   while (order.Left(stopped) > 50) order.Done(order.Next(stopped));
   const auto first = order.Join();
   const auto second = order.Join();
-  std::vector<Order> epochs;
+  std::vector<SampleList> epochs;
   int decodes = 0;
   for (int epoch = 0; epoch < 3; ++epoch) {
     order.StartEpoch(first, SampleSet(order.size()));
@@ -178,7 +178,7 @@ TEST(CoordinatedOrderTest, EachEpochIsUniformlyRandomForEachReader) {
     simulation.Run();
     int epoch = 0;
     for (const auto& epochs : simulation.orders()) {
-      for (const Order& order : epochs) {
+      for (const SampleList& order : epochs) {
         const auto at = std::find(order.begin(), order.end(), 5);
         ++places[epoch][at - order.begin()];
         if (at + 1 != order.end()) ++behind[epoch][*(at + 1)];

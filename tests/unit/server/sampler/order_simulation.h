@@ -10,7 +10,7 @@
 
 namespace forebay::sampler {
 
-using Order = std::vector<std::uint64_t>;
+using SampleList = std::vector<std::uint64_t>;
 
 // Readers at paces of their own, in simulated time, each a batch at a time. A
 // sample that is not decoded when it is asked for is decoded then. Others find
@@ -55,8 +55,8 @@ class Simulation {
     return static_cast<double>(decodes_) / static_cast<double>(delivered_);
   }
   // Of each member, of each epoch.
-  std::vector<std::vector<Order>> orders() const {
-    std::vector<std::vector<Order>> orders;
+  std::vector<std::vector<SampleList>> orders() const {
+    std::vector<std::vector<SampleList>> orders;
     for (const Member& member : members_) orders.push_back(member.orders);
     return orders;
   }
@@ -68,9 +68,9 @@ class Simulation {
     int done = 0;
     bool joined = false;
     CoordinatedOrder::Member number = 0;
-    Order batch;    // in the making
-    Order decoded;  // of these
-    std::vector<Order> orders;
+    SampleList batch;    // in the making
+    SampleList decoded;  // of these
+    std::vector<SampleList> orders;
   };
 
   void Step(Member& member) {
