@@ -138,7 +138,7 @@ def run_pytest(paths):
         env["FOREBAY_WHEEL"] = str(ROOT / "bazel-bin" / path)
         subprocess.run(["bazel", "build", "--noshow_progress",
                         "--config=portable", label], cwd=ROOT)
-    workers = min(len(os.sched_getaffinity(0)), len(paths))
+    workers = min(len(os.sched_getaffinity(0)) + 1, len(paths))
     return (_pytest(paths, env, ["-m", "not alone", "-n", str(workers),
                                  "--dist", "loadfile"])
             + _pytest(paths, env, ["-m", "alone"]))
