@@ -63,7 +63,8 @@ void RaiseDescriptorLimit() {
     spdlog::warn("the limit of open files stays: {}", std::strerror(errno));
 }
 
-// The answer tells a client that protobuf cannot read its message: no warning.
+// Protobuf reports each message that it cannot read. Its sender is answered, so
+// that the log needs it for debugging alone.
 void LogProtobuf() {
   google::protobuf::SetLogHandler([](google::protobuf::LogLevel level,
                                      const char* /*file*/, int /*line*/,

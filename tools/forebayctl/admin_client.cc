@@ -35,6 +35,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
       status.error_message().find("ocket") != std::string::npos) {
     return absl::UnavailableError("the daemon closed the connection");
   }
+  // gRPC's answer to a message that protobuf cannot read.
   if (status.error_code() == grpc::StatusCode::INTERNAL &&
       status.error_message().empty()) {
     return absl::InvalidArgumentError(

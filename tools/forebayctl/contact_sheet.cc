@@ -170,7 +170,6 @@ absl::Status WritePng(const Picture& picture, const std::string& path) {
   image.width = picture.width;
   image.height = picture.height;
   image.format = PNG_FORMAT_RGB;
-  // png_image_write_to_file would remove what it cannot write, devices too.
   // png_image_write_to_file would remove what it cannot write: a device, too.
   FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) {
@@ -182,13 +181,11 @@ absl::Status WritePng(const Picture& picture, const std::string& path) {
       png_image_write_to_stdio(&image, file, /*convert_to_8_bit=*/0,
                                picture.rgb.data(), /*row_stride=*/0,
                                /*colormap=*/nullptr) != 0;
-  const int error = errno;
   const bool closed = std::fclose(file) == 0;
   if (written && closed) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      path, " cannot be written: ",
-      error != 0 || !closed ? std::strerror(error != 0 ? error : errno)
-                            : image.message));
+  return absl::UnavailableError(
+      absl::StrCat(path, " cannot be written: ",
+                   errno == 0 ? image.message : std::strerror(errno)));
 }
 
 }  // namespace forebay::ctl
