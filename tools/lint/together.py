@@ -9,7 +9,7 @@ not, clang-tidy checks its units one by one, and only these findings count.
 import collections
 import re
 
-MOST_IN_BUNCH = 16
+MOST_IN_BUNCH = 32
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
 # Lines that belong to no namespace.
 OUTSIDE = re.compile(r'^int main\(|^BENCHMARK_MAIN\(|^extern "C"',
