@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,22 +66,25 @@ class RawDataset final : public dataset::FakeDataset {
   }
 };
 
-// Calls `submitted` after each task.
-class TellingExecutor final : public executor::Executor {
+// Requests `stop` once so many tasks have come. A worker that submits one may
+// still be here when a read has returned.
+class StoppingExecutor final : public executor::Executor {
  public:
-  explicit TellingExecutor(executor::Executor* inner) : inner_(inner) {}
+  explicit StoppingExecutor(executor::Executor* inner) : inner_(inner) {}
 
   int workers() const override { return inner_->workers(); }
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand& demand, Task task) override {
     inner_->SubmitFor(flows, demand, std::move(task));
-    submitted();
+    if (++tasks_ == stop_at) stop.request_stop();
   }
 
-  std::function<void()> submitted = [] {};
+  std::atomic<std::size_t> stop_at = 0;
+  std::stop_source stop;
 
  private:
   executor::Executor* const inner_;
+  std::atomic<std::size_t> tasks_ = 0;
 };
 
 // Has sample i under its number, and holds back the reads of "9".
@@ -132,7 +136,7 @@ class SampleReaderTest : public testing::Test {
                    .pipeline = nullptr},
         FetchDeps{
             .source = &source_,
-            .executor = &telling_,
+            .executor = &stopping_,
             .workspaces = &workspaces_,
             .shared_workspace = &shared_,
             .budget = &budget_,
@@ -170,11 +174,21 @@ class SampleReaderTest : public testing::Test {
                        found.bytes);
   }
 
+  // A worker may still have it when a read has returned.
+  pipeline::SharedWorkspace::Loan BorrowShared() {
+    while (true) {
+      const auto back = std::make_shared<std::promise<void>>();
+      auto loan = shared_.Borrow([back] { back->set_value(); });
+      if (loan != nullptr) return loan;
+      back->get_future().wait();
+    }
+  }
+
   base::MemoryBudget budget_{64 << 20};
   RawSource source_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   pipeline::SharedWorkspace shared_{{.scratch_bytes = kSharedBytes}};
-  TellingExecutor telling_{&executor_};
+  StoppingExecutor stopping_{&executor_};
   executor::ThreadPoolExecutor executor_{2, {}};
   int changes_ = 0;
   std::uint8_t* window_ = nullptr;
@@ -288,7 +302,7 @@ TEST_F(SampleReaderTest, ReturnsThoughALargeImageWaitsForItsTurn) {
   ShrinkWorkspaces();
   const auto reader = Open(true);
   Fetch(*reader, {90});
-  auto loan = shared_.Borrow([] {});
+  auto loan = BorrowShared();
   std::stop_source stop;
   std::thread stopper([&stop] { stop.request_stop(); });
   EXPECT_TRUE(
@@ -301,19 +315,15 @@ TEST_F(SampleReaderTest, ReturnsThoughALargeImageWaitsForItsTurn) {
 
 TEST_F(SampleReaderTest, LargeImagesThatNobodyWaitsForAreNotMade) {
   ShrinkWorkspaces();
-  const auto reader = Open(true);
-  Fetch(*reader, {90});
   std::vector<std::uint64_t> samples;
   for (std::uint64_t i = 60; i < 100; ++i) samples.push_back(i);
-  auto loan = shared_.Borrow([] {});
-  std::stop_source stop;
-  std::atomic<std::size_t> tasks = 0;
-  telling_.submitted = [&] {
-    // The last is that of a large image.
-    if (++tasks > samples.size()) stop.request_stop();
-  };
-  EXPECT_TRUE(
-      absl::IsCancelled(reader->Fetch(samples, stop.get_token()).status()));
+  // A large image makes two tasks; the last is that of one.
+  stopping_.stop_at = 2 + samples.size() + 1;
+  const auto reader = Open(true);
+  Fetch(*reader, {90});
+  auto loan = BorrowShared();
+  EXPECT_TRUE(absl::IsCancelled(
+      reader->Fetch(samples, stopping_.stop.get_token()).status()));
   loan.reset();
   // Made after whatever was left of those.
   EXPECT_TRUE(Fetch(*reader, {90}).failed.empty());
