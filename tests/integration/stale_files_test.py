@@ -114,7 +114,7 @@ def test_what_is_kept_of_a_file_goes_with_the_file(folder, photos, change,
     content, number = shorter_than(folder / CHANGED, photos)
     with open_loader(folder, transform=crop) as loader:
         before, _ = contents(loader)
-        contents(loader)  # decoded forms are kept by now
+        contents(loader)  # decoded variants are kept by now
         change(folder / CHANGED, content)
         after, ids = contents(loader)
         kept, _ = contents(loader)

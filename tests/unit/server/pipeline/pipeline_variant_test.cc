@@ -82,14 +82,14 @@ std::vector<std::string> Specs() {
   };
 }
 
-TEST(PipelineFormTest, MakesTheSameFromEveryKindOfImage) {
+TEST(PipelineVariantTest, MakesTheSameFromEveryKindOfImage) {
   Workspace workspace{WorkspaceLimits()};
   const auto images = decode::GoldenImages();
   for (const std::string& text : Specs()) {
     const auto pipeline = Make(text);
     Bytes plain(pipeline->output().bytes);
     Bytes kept(plain.size());
-    Bytes from_form(plain.size());
+    Bytes from_variant(plain.size());
     for (const decode::GoldenImage& image : images) {
       SCOPED_TRACE(image.name + " " + text);
       const Bytes file = decode::GoldenFile(image.name);
@@ -109,15 +109,15 @@ TEST(PipelineFormTest, MakesTheSameFromEveryKindOfImage) {
             pipeline->Run(file, key, workspace, absl::MakeSpan(plain)).ok());
         ASSERT_TRUE(pipeline
                         ->RunFromVariant(target.variant(), key, workspace,
-                                         absl::MakeSpan(from_form))
+                                         absl::MakeSpan(from_variant))
                         .ok());
-        ASSERT_EQ(plain, from_form);
+        ASSERT_EQ(plain, from_variant);
       }
     }
   }
 }
 
-TEST(PipelineFormTest, ServesEveryPipelineThatBeginsSo) {
+TEST(PipelineVariantTest, ServesEveryPipelineThatBeginsSo) {
   const auto variant = [](const std::string& text) {
     return Make(text)->variant();
   };
@@ -142,7 +142,7 @@ TEST(PipelineFormTest, ServesEveryPipelineThatBeginsSo) {
             resized);
 }
 
-TEST(PipelineFormTest, GoesOnAsEverWhereThereIsNoRoom) {
+TEST(PipelineVariantTest, GoesOnAsEverWhereThereIsNoRoom) {
   Workspace workspace{WorkspaceLimits()};
   const Bytes file = decode::GoldenFile("420.jpg");
   for (const std::string& text : Specs()) {
@@ -162,7 +162,7 @@ TEST(PipelineFormTest, GoesOnAsEverWhereThereIsNoRoom) {
   }
 }
 
-TEST(PipelineFormTest, DamageThatASampleDoesNotShowIsNoErrorOfIt) {
+TEST(PipelineVariantTest, DamageThatASampleDoesNotShowIsNoErrorOfIt) {
   // Its last rows are cut out, where the crop does not come.
   Bytes file = decode::GoldenFile("filtered.png");
   const std::size_t end = file.size() - 12;

@@ -47,7 +47,7 @@ with forebay.DataLoader(uri, batch_size=batch_size, shuffle=True, seed=seed,
 @pytest.fixture(scope="module")
 def images(tmp_path_factory, photos):
     """Images of every kind, and photographs."""
-    folder = tmp_path_factory.mktemp("forms")
+    folder = tmp_path_factory.mktemp("variants")
     for kind in ("jpg", "png"):
         (folder / kind).mkdir()
         for path in GOLDEN.glob(f"*.{kind}"):
@@ -103,13 +103,13 @@ def test_batches_are_the_same_decoded_once_or_each_time(tmp_path, images):
     assert int(cache["decoded"]["made"]) == 0
     for name in ("roomy", "tight"):
         assert found[name][0] == digests
-        forms = found[name][2]["decoded"]
-        assert int(forms["entries"]) <= int(forms["made"])
+        variants = found[name][2]["decoded"]
+        assert int(variants["entries"]) <= int(variants["made"])
         # Each sample was either decoded or a hit.
-        assert (found[name][1] + int(forms["hits"]) ==
+        assert (found[name][1] + int(variants["hits"]) ==
                 len(KINDS) * EPOCHS * samples)
         assert int(found[name][2]["used"]) <= int(found[name][2]["capacity"])
     # The measured costs decide how many variants are kept; the first few are
     # always tried.
-    forms = found["roomy"][2]["decoded"]
-    assert int(forms["made"]) > 0 and int(forms["hits"]) > 0
+    variants = found["roomy"][2]["decoded"]
+    assert int(variants["made"]) > 0 and int(variants["hits"]) > 0
