@@ -1,6 +1,7 @@
 #include "server/pipeline/pipeline.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "server/pipeline/prefix.h"
 #include "server/pipeline/program.h"
 #include "server/pipeline/sample_view.h"
+#include "server/pipeline/tail.h"
 #include "server/pipeline/tensor_writer.h"
 #include "server/pipeline/variant_writer.h"
 #include "server/pipeline/workspace_parts.h"
@@ -19,8 +21,10 @@ namespace {
 
 class CompiledPipeline final : public Pipeline {
  public:
-  explicit CompiledPipeline(Program program)
-      : program_(std::move(program)), prefix_(PrefixOf(program_)) {
+  // The prefix is that of the whole program, so that pipelines share variants
+  // whatever part of them runs here.
+  CompiledPipeline(Program program, Prefix prefix, std::optional<Tail> tail)
+      : program_(std::move(program)), prefix_(prefix), tail_(tail) {
     const auto channels = static_cast<std::uint64_t>(program_.channels);
     const auto height = static_cast<std::uint64_t>(program_.extent.height);
     const auto width = static_cast<std::uint64_t>(program_.extent.width);
@@ -32,6 +36,10 @@ class CompiledPipeline final : public Pipeline {
   }
 
   const TensorType& output() const override { return output_; }
+
+  const Tail* tail() const override {
+    return tail_.has_value() ? &*tail_ : nullptr;
+  }
 
   absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
                    Workspace& workspace,
@@ -108,15 +116,19 @@ class CompiledPipeline final : public Pipeline {
 
   const Program program_;
   const Prefix prefix_;
+  const std::optional<Tail> tail_;
   TensorType output_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
-    const proto::PipelineSpec& spec) {
+    const proto::PipelineSpec& spec, Part part) {
   FOREBAY_ASSIGN_OR_RETURN(Program program, MakeProgram(spec));
-  return std::make_unique<CompiledPipeline>(std::move(program));
+  const Prefix prefix = PrefixOf(program);
+  std::optional<Tail> tail;
+  if (part == Part::kBeforeTail) tail = CutTail(&program);
+  return std::make_unique<CompiledPipeline>(std::move(program), prefix, tail);
 }
 
 }  // namespace forebay::pipeline

@@ -17,6 +17,8 @@ class PipelineSpec;
 
 namespace forebay::pipeline {
 
+struct Tail;
+
 // Keys all of a sample's random draws.
 struct SampleKey {
   std::uint64_t seed = 0;
@@ -29,6 +31,14 @@ struct TensorType {
   proto::DType dtype = proto::DType::kUint8;
   std::vector<std::uint64_t> shape;  // without the batch dimension
   std::uint64_t bytes = 0;
+};
+
+// The part of a pipeline that runs here.
+enum class Part {
+  kWhole,
+  // All but the tail (tail.h): the output is uint8, channels last. A pipeline
+  // that cannot be cut runs as a whole.
+  kBeforeTail,
 };
 
 // Takes the variant that a pipeline makes of an image. Called on the thread
@@ -55,9 +65,11 @@ class Pipeline {
   virtual ~Pipeline() = default;
 
   static absl::StatusOr<std::unique_ptr<Pipeline>> Create(
-      const proto::PipelineSpec& spec);
+      const proto::PipelineSpec& spec, Part part = Part::kWhole);
 
   virtual const TensorType& output() const = 0;
+  // The part that is left to do. Null if nothing is.
+  virtual const Tail* tail() const = 0;
 
   // Fills `out` (output().bytes long) from `encoded`, the bytes of an image
   // file. Equal inputs give equal bytes on every CPU. Errors: DATA_LOSS

@@ -59,6 +59,7 @@ class NumberedDataset final : public dataset::FakeDataset {
 class FakePipeline : public pipeline::Pipeline {
  public:
   const pipeline::TensorType& output() const override { return output_; }
+  const pipeline::Tail* tail() const override { return nullptr; }
   absl::Status Run(absl::Span<const std::uint8_t> encoded,
                    const pipeline::SampleKey& key, pipeline::Workspace&,
                    absl::Span<std::uint8_t> out) const override {

@@ -44,6 +44,7 @@ class LargePipeline final : public pipeline::Pipeline {
   }
 
   const pipeline::TensorType& output() const override { return fake_.output(); }
+  const pipeline::Tail* tail() const override { return nullptr; }
   absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
                    Workspace& workspace,
                    absl::Span<std::uint8_t> out) const override {
