@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "cuda/driver_words.h"
+
 namespace forebay::cuda {
 namespace {
 
@@ -14,18 +16,6 @@ namespace {
 template <std::size_t kSize>
 void Write(const std::string& text, char (&field)[kSize]) {
   std::snprintf(field, kSize, "%s", text.c_str());
-}
-
-std::string InDriversWords(const DriverApi& api, CUresult code) {
-  const char* name = nullptr;
-  const char* text = nullptr;
-  if (api.error_name(code, &name) != CUDA_SUCCESS || name == nullptr) {
-    return "error " + std::to_string(code);
-  }
-  if (api.error_string(code, &text) != CUDA_SUCCESS || text == nullptr) {
-    return name;
-  }
-  return std::string(name) + ": " + text;
 }
 
 std::string FormatUuid(const CUuuid& uuid) {
@@ -98,7 +88,7 @@ bool DescribeHost(const DriverApi& api, const std::string& sys,
                   std::int32_t capacity, std::string* why) {
   *host = {};
   const auto fail = [&](const std::string& what, CUresult code) {
-    *why = what + " (" + InDriversWords(api, code) + ")";
+    *why = what + " (" + DriverWords(api, code) + ")";
     return false;
   };
   CUresult code = api.init(0);

@@ -2,8 +2,12 @@
 #define FOREBAY_CUDA_DEVICE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "absl/status/statusor.h"
+#include "cuda/gpu.h"
 
 namespace forebay::cuda {
 
@@ -34,13 +38,19 @@ struct Inventory {
 // The way to the host's GPUs. That there is no GPU, no driver or no support for
 // them is an inventory like any other, not an error.
 //
-// Thread-safe. The caller owns it. inventory() is as it was when the driver was
-// opened, lives as long as the driver, and does not block. No errors.
+// Thread-safe. The caller owns it; it outlives the GPUs that it has opened.
+// inventory() is as it was when the driver was opened, lives as long as the
+// driver, and does not block. Open blocks for the GPU: a context takes tenths
+// of a second. Errors of Open: NOT_FOUND (no such GPU), UNAVAILABLE (another
+// process has it for itself), RESOURCE_EXHAUSTED (its memory is spent),
+// INTERNAL (the driver's), DATA_LOSS (it is lost to this process).
 class Driver {
  public:
   virtual ~Driver() = default;
 
   virtual const Inventory& inventory() const = 0;
+  // Takes memory of the GPU for a context, until the result is destroyed.
+  virtual absl::StatusOr<std::unique_ptr<Gpu>> Open(int ordinal) = 0;
 };
 
 }  // namespace forebay::cuda

@@ -33,17 +33,11 @@ bool LoadDriverApi(const char* library, DriverApi* api, std::string* why) {
   const auto find = [&](const char* symbol, auto* function) {
     return Find(handle, symbol, function, why);
   };
-  return find(FOREBAY_SYMBOL(cuInit), &api->init) &&
-         find(FOREBAY_SYMBOL(cuGetErrorName), &api->error_name) &&
-         find(FOREBAY_SYMBOL(cuGetErrorString), &api->error_string) &&
-         find(FOREBAY_SYMBOL(cuDriverGetVersion), &api->driver_version) &&
-         find(FOREBAY_SYMBOL(cuDeviceGetCount), &api->device_count) &&
-         find(FOREBAY_SYMBOL(cuDeviceGet), &api->device) &&
-         find(FOREBAY_SYMBOL(cuDeviceGetName), &api->name) &&
-         find(FOREBAY_SYMBOL(cuDeviceGetUuid), &api->uuid) &&
-         find(FOREBAY_SYMBOL(cuDeviceTotalMem), &api->total_memory) &&
-         find(FOREBAY_SYMBOL(cuDeviceGetAttribute), &api->attribute) &&
-         find(FOREBAY_SYMBOL(cuDeviceGetPCIBusId), &api->pci_address);
+#define FOREBAY_FIND(name, function) \
+  if (!find(FOREBAY_SYMBOL(function), &api->name)) return false;
+  FOREBAY_DRIVER_FUNCTIONS(FOREBAY_FIND)
+#undef FOREBAY_FIND
+  return true;
 }
 
 }  // namespace forebay::cuda

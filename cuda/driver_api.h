@@ -7,6 +7,61 @@
 
 namespace forebay::cuda {
 
+// X(name, function) for each function of the driver that we call.
+#define FOREBAY_DRIVER_FUNCTIONS(X)                           \
+  X(init, cuInit)                                             \
+  X(error_name, cuGetErrorName)                               \
+  X(error_string, cuGetErrorString)                           \
+  X(driver_version, cuDriverGetVersion)                       \
+  X(device_count, cuDeviceGetCount)                           \
+  X(device, cuDeviceGet)                                      \
+  X(name, cuDeviceGetName)                                    \
+  X(uuid, cuDeviceGetUuid)                                    \
+  X(total_memory, cuDeviceTotalMem)                           \
+  X(attribute, cuDeviceGetAttribute)                          \
+  X(pci_address, cuDeviceGetPCIBusId)                         \
+  X(retain_context, cuDevicePrimaryCtxRetain)                 \
+  X(release_context, cuDevicePrimaryCtxRelease)               \
+  X(push_context, cuCtxPushCurrent)                           \
+  X(pop_context, cuCtxPopCurrent)                             \
+  X(current_context, cuCtxGetCurrent)                         \
+  X(set_limit, cuCtxSetLimit)                                 \
+  X(synchronize_context, cuCtxSynchronize)                    \
+  X(granularity, cuMemGetAllocationGranularity)               \
+  X(create_memory, cuMemCreate)                               \
+  X(release_memory, cuMemRelease)                             \
+  X(export_memory, cuMemExportToShareableHandle)              \
+  X(import_memory, cuMemImportFromShareableHandle)            \
+  X(reserve_address, cuMemAddressReserve)                     \
+  X(free_address, cuMemAddressFree)                           \
+  X(map_memory, cuMemMap)                                     \
+  X(unmap_memory, cuMemUnmap)                                 \
+  X(set_access, cuMemSetAccess)                               \
+  X(allocate, cuMemAlloc)                                     \
+  X(free, cuMemFree)                                          \
+  X(memory_info, cuMemGetInfo)                                \
+  X(register_host, cuMemHostRegister)                         \
+  X(unregister_host, cuMemHostUnregister)                     \
+  X(copy_to_device, cuMemcpyHtoDAsync)                        \
+  X(copy_to_host, cuMemcpyDtoHAsync)                          \
+  X(create_stream, cuStreamCreateWithPriority)                \
+  X(destroy_stream, cuStreamDestroy)                          \
+  X(query_stream, cuStreamQuery)                              \
+  X(synchronize_stream, cuStreamSynchronize)                  \
+  X(wait_event, cuStreamWaitEvent)                            \
+  X(is_capturing, cuStreamIsCapturing)                        \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode) \
+  X(launch_host_function, cuLaunchHostFunc)                   \
+  X(create_event, cuEventCreate)                              \
+  X(destroy_event, cuEventDestroy)                            \
+  X(record_event, cuEventRecord)                              \
+  X(query_event, cuEventQuery)                                \
+  X(synchronize_event, cuEventSynchronize)                    \
+  X(load_module, cuModuleLoadData)                            \
+  X(unload_module, cuModuleUnload)                            \
+  X(function, cuModuleGetFunction)                            \
+  X(launch, cuLaunchKernel)
+
 // The entry points of NVIDIA's driver library that we use, found at run time.
 //
 // The driver's API and not the runtime's (cudart): cudart 13.0 refuses every
@@ -14,17 +69,9 @@ namespace forebay::cuda {
 // points are in each since 470 (CUDA 11.4). By dlopen and not by the linker: so
 // a host without a driver can be told from a broken installation, in words.
 struct DriverApi {
-  decltype(&cuInit) init = nullptr;
-  decltype(&cuGetErrorName) error_name = nullptr;
-  decltype(&cuGetErrorString) error_string = nullptr;
-  decltype(&cuDriverGetVersion) driver_version = nullptr;
-  decltype(&cuDeviceGetCount) device_count = nullptr;
-  decltype(&cuDeviceGet) device = nullptr;
-  decltype(&cuDeviceGetName) name = nullptr;
-  decltype(&cuDeviceGetUuid) uuid = nullptr;
-  decltype(&cuDeviceTotalMem) total_memory = nullptr;
-  decltype(&cuDeviceGetAttribute) attribute = nullptr;
-  decltype(&cuDeviceGetPCIBusId) pci_address = nullptr;
+#define FOREBAY_DECLARE(name, function) decltype(&function) name = nullptr;
+  FOREBAY_DRIVER_FUNCTIONS(FOREBAY_DECLARE)
+#undef FOREBAY_DECLARE
 };
 
 // The library of every NVIDIA driver for Linux.

@@ -1,9 +1,13 @@
 #include "cuda/fake_driver.h"
 
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cuda/fake_gpu.h"
 
 namespace forebay::cuda {
 
@@ -21,6 +25,12 @@ FakeDriver::FakeDriver(int devices) {
     device.numa_node = i / 2;
     inventory_.devices.push_back(std::move(device));
   }
+}
+
+absl::StatusOr<std::unique_ptr<Gpu>> FakeDriver::Open(int ordinal) {
+  if (ordinal < 0 || ordinal >= std::ssize(inventory_.devices))
+    return absl::NotFoundError(absl::StrCat("there is no GPU ", ordinal));
+  return std::make_unique<FakeGpu>(inventory_.devices[ordinal].memory_bytes);
 }
 
 }  // namespace forebay::cuda

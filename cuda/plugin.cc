@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/elf_image.h"
 #include "cuda/plugin_abi.h"
+#include "cuda/plugin_gpu.h"
 
 namespace forebay::cuda {
 namespace {
@@ -37,13 +38,23 @@ std::string Text(const char (&field)[kSize]) {
 
 class PluginDriver final : public Driver {
  public:
-  PluginDriver(Library library, Inventory inventory)
-      : library_(std::move(library)), inventory_(std::move(inventory)) {}
+  PluginDriver(Library library, const Plugin& plugin, Inventory inventory)
+      : library_(std::move(library)),
+        plugin_(plugin),
+        inventory_(std::move(inventory)) {}
 
   const Inventory& inventory() const override { return inventory_; }
 
+  absl::StatusOr<std::unique_ptr<Gpu>> Open(int ordinal) override {
+    if (ordinal < 0 || ordinal >= std::ssize(inventory_.devices)) {
+      return absl::NotFoundError(absl::StrCat("there is no GPU ", ordinal));
+    }
+    return OpenPluginGpu(plugin_.gpu, ordinal);
+  }
+
  private:
   const Library library_;
+  const Plugin& plugin_;
   const Inventory inventory_;
 };
 
@@ -126,7 +137,7 @@ absl::StatusOr<std::unique_ptr<Driver>> OpenPlugin(const std::string& path) {
   if (!plugin.ok()) return plugin.status();
   absl::StatusOr<Inventory> inventory = Describe(path, **plugin);
   if (!inventory.ok()) return inventory.status();
-  return std::make_unique<PluginDriver>(std::move(library),
+  return std::make_unique<PluginDriver>(std::move(library), **plugin,
                                         *std::move(inventory));
 }
 

@@ -1,18 +1,31 @@
 """NVIDIA's CUDA toolkit as it is installed: for `--config=cuda` alone."""
 
 _BUILD = """
+USERS = [
+    "@forebay//cuda:__subpackages__",
+    "@forebay//tests:__subpackages__",
+]
+
 cc_library(
     name = "driver_api",
     hdrs = ["include/cuda.h"],
     includes = ["include"],
-    visibility = ["//cuda:__pkg__", "//tests:__subpackages__"],
+    visibility = USERS,
 )
+
+exports_files(["nvcc", "bin2c"], visibility = ["//visibility:public"])
 """
+
+def _program(repository, folder, name):
+    # By its own path: it finds its parts from there.
+    repository.file(name, "#!/bin/sh\nexec '%s/bin/%s' \"$@\"\n" % (folder, name))
 
 def _cuda_toolkit_impl(repository):
     folder = repository.os.environ.get("CUDA_HOME", "/usr/local/cuda")
     header = folder + "/include/cuda.h"
-    repository.file("BUILD.bazel", _BUILD.replace("//", "@forebay//"))
+    repository.file("BUILD.bazel", _BUILD)
+    _program(repository, folder, "nvcc")
+    _program(repository, folder, "bin2c")
     if repository.path(header).exists:
         repository.symlink(header, "include/cuda.h")
     else:
@@ -22,7 +35,7 @@ def _cuda_toolkit_impl(repository):
             "#error There is no %s: set CUDA_HOME to where CUDA is.\n" % header,
         )
 
-# $CUDA_HOME, else /usr/local/cuda. Its headers are all that is used.
+# $CUDA_HOME, else /usr/local/cuda. Used are a header, nvcc and bin2c.
 cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
     configure = True,

@@ -18,10 +18,11 @@ BANNED = [
     (r"\babsl::(Mutex|CondVar|MutexLock|Notification|BlockingCounter)\b", CC,
      (), "base/mutex.h: ThreadSanitizer misjudges Abseil's"),
     (r"\bstd::(recursive_|shared_|timed_)?mutex\b|\bstd::condition_variable",
-     CC, ("server/base/mutex.h", "client/", "tests/"),
+     CC, ("server/base/mutex.h", "client/", "cuda/", "tests/"),
      "base/mutex.h, which the thread-safety analysis knows"),
     (r"\b(sleep_for|sleep_until|usleep|nanosleep|absl::SleepFor)\b|"
-     r"(?<![\w:.>])sleep\(", CC, ("tests/bench/", "tools/forebayctl/observe.cc"),
+     r"(?<![\w:.>])sleep\(", CC,
+     ("tests/bench/", "tests/device/fake_libcuda/", "tools/forebayctl/observe.cc"),
      "wait for what happens, not for time"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now|"
      r"\bclock_gettime\(|\bgettimeofday\(|\babsl::Now\(", CC,

@@ -14,6 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTEST_FOLDERS = ("tests/crash", "tests/integration", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
+# The kernels' compiler: where it is, what needs it is built and tested, too.
+NVCC = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
+                    "bin", "nvcc")
 # Driven by coverage where no sanitizer is asked for: clang's are part of that.
 FUZZ = "//tests/fuzz"
 PROGRAMS = {
@@ -71,24 +74,28 @@ def _fits(name, label):
     return name in label or name.rstrip("/") in path or path in name
 
 
-def run_bazel(labels, config):
+def run_bazel(labels, options):
     """Runs C++ tests; the list of their cases."""
     events = ROOT / ".cache" / "bazel_events.json"
     events.parent.mkdir(exist_ok=True)
     events.unlink(missing_ok=True)
     command = ["bazel", "test", "--keep_going", "--noshow_progress",
                "--test_summary=none", f"--build_event_json_file={events}",
-               *config, "--", *labels]
+               *options, "--", *labels]
     subprocess.run(command, cwd=ROOT)
     return junit.bazel_cases(labels, events)
+
+
+def _options(config):
+    return [f"--config={config}"] if config else []
 
 
 def run_tests(labels, config):
     """Runs C++ tests, fuzz targets in the build that suits them."""
     by_coverage = [label for label in labels
-                   if not config and label.startswith(FUZZ)]
+                   if config not in SANITIZERS and label.startswith(FUZZ)]
     others = [label for label in labels if label not in by_coverage]
-    cases = run_bazel(others, config) if others else []
+    cases = run_bazel(others, _options(config)) if others else []
     if by_coverage:
         cases += run_bazel(by_coverage, ["--config=fuzz"])
     return cases
@@ -99,13 +106,13 @@ def build_all(config):
     # A library that is asked for by name is compiled twice, once of them for
     # shared libraries. So only those are that nothing else is made of.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
-    elsewhere = "" if config else f" except {FUZZ}/..."
+    elsewhere = "" if config in SANITIZERS else f" except {FUZZ}/..."
     labels = _query(f"let used = {used} in "
                     '(($used + (kind("cc_library rule", //...) '
                     'except deps($used))) except attr(tags, "manual", //...))'
                     + elsewhere)
-    command = ["bazel", "build", "--noshow_progress", "--keep_going", *config,
-               "--", *labels]
+    command = ["bazel", "build", "--noshow_progress", "--keep_going",
+               *_options(config), "--", *labels]
     if subprocess.run(command, cwd=ROOT).returncode == 0:
         return []
     return [junit.Case("bazel build //...", junit.FAILED,
@@ -166,14 +173,13 @@ def main():
                         help="a sanitizer: C++ tests only")
     parser.add_argument("name", nargs="*")
     args = parser.parse_args()
-    config = [f"--config={args.config}"] if args.config else []
+    config = args.config or ("cuda" if NVCC.exists() else None)
 
     cases = [] if args.name else build_all(config)
-    labels = bazel_targets(args.name, args.config)
+    labels = bazel_targets(args.name, config)
     if labels:
         cases += run_tests(labels, config)
-    paths = ([] if args.config in SANITIZERS
-             else python_tests(args.name))
+    paths = [] if config in SANITIZERS else python_tests(args.name)
     if paths:
         if args.name:
             wanted = [label for label, _ in PROGRAMS.values()]

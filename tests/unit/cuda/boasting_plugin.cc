@@ -13,7 +13,8 @@ std::int32_t Describe(PluginHost* host, PluginDevice*, std::int32_t capacity,
   return 0;
 }
 
-constexpr Plugin kPlugin = {.version = kPluginVersion, .describe = &Describe};
+constexpr Plugin kPlugin = {
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -1,16 +1,16 @@
 #include "cuda/describe_host.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "cuda/driver_api.h"
-#include "tests/unit/cuda/fake_libcuda.h"
+#include "tests/device/scripted_gpus.h"
 
 namespace forebay::cuda {
 namespace {
@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr char kFake[] = "tests/unit/cuda/fake_libcuda.so";
+constexpr char kFake[] = "tests/device/fake_libcuda/libcuda.so.1";
 
 TEST(DriverApiTest, SaysThatThereIsNoDriver) {
   DriverApi api;
@@ -39,14 +39,6 @@ TEST(DriverApiTest, SaysThatADriverIsTooOld) {
 class DescribeHostTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string why;
-    ASSERT_TRUE(LoadDriverApi(kFake, &api_, &why)) << why;
-    void* const library = dlopen(kFake, RTLD_NOW | RTLD_NOLOAD);
-    ASSERT_NE(library, nullptr);
-    driver_ = reinterpret_cast<FakeLibcuda* (*)()>(
-        dlsym(library, "forebay_fake_libcuda"))();
-    dlclose(library);
-    *driver_ = {};
     sys_ = testing::TempDir() + "sys";
     std::filesystem::remove_all(sys_);
     Write("/module/nvidia/version", "535.183.01\n");
@@ -60,72 +52,102 @@ class DescribeHostTest : public ::testing::Test {
     std::ofstream(path) << content;
   }
 
-  bool Describe() {
-    return DescribeHost(api_, sys_, &host_, devices_.data(),
-                        static_cast<int>(devices_.size()), &why_);
+  // Describes a host that is as the script says, and calls `check(succeeded)`.
+  void Describe(const std::string& script,
+                const std::function<void(bool)>& check) {
+    device_tests::WithGpus(script, [&] {
+      DriverApi api;
+      ASSERT_TRUE(LoadDriverApi(kFake, &api, &why_)) << why_;
+      check(DescribeHost(api, sys_, &host_, devices_.data(),
+                         static_cast<int>(devices_.size()), &why_));
+    });
   }
 
-  DriverApi api_;
-  FakeLibcuda* driver_ = nullptr;
   std::string sys_;
   PluginHost host_ = {};
   std::vector<PluginDevice> devices_ = std::vector<PluginDevice>(4);
   std::string why_;
 };
 
+constexpr char kTwo[] =
+    R"({"driver_version": 12040,
+        "gpus": [{"name": "Fake 0"},
+                 {"name": "Fake 1", "memory": 17179869184, "minor": 6}]})";
+
 TEST_F(DescribeHostTest, DescribesEveryDevice) {
-  ASSERT_TRUE(Describe()) << why_;
-  EXPECT_STREQ(host_.driver_version, "535.183.01");
-  EXPECT_EQ(host_.cuda_version, 12040);
-  ASSERT_EQ(host_.device_count, 2);
-  EXPECT_STREQ(devices_[1].name, "Fake 1");
-  EXPECT_STREQ(devices_[1].uuid, "f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfe65");
-  EXPECT_STREQ(devices_[1].pci_address, "0000:0d:00.0");
-  EXPECT_EQ(devices_[1].memory_bytes, std::uint64_t{16} << 30);
-  EXPECT_EQ(devices_[1].compute_major, 8);
-  EXPECT_EQ(devices_[1].compute_minor, 6);
-  EXPECT_EQ(devices_[1].numa_node, 1);
-  EXPECT_EQ(devices_[0].numa_node, -1);
-  EXPECT_STREQ(devices_[0].name, "Fake 0");
+  Describe(kTwo, [&](bool succeeded) {
+    ASSERT_TRUE(succeeded) << why_;
+    EXPECT_STREQ(host_.driver_version, "535.183.01");
+    EXPECT_EQ(host_.cuda_version, 12040);
+    ASSERT_EQ(host_.device_count, 2);
+    EXPECT_STREQ(devices_[1].name, "Fake 1");
+    EXPECT_STREQ(devices_[1].uuid, "f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfe01");
+    EXPECT_STREQ(devices_[1].pci_address, "0000:0d:00.0");
+    EXPECT_EQ(devices_[1].memory_bytes, std::uint64_t{16} << 30);
+    EXPECT_EQ(devices_[1].compute_major, 8);
+    EXPECT_EQ(devices_[1].compute_minor, 6);
+    EXPECT_EQ(devices_[1].numa_node, 1);
+    EXPECT_EQ(devices_[0].numa_node, -1);
+    EXPECT_STREQ(devices_[0].name, "Fake 0");
+  });
 }
 
 TEST_F(DescribeHostTest, WhatTheKernelDoesNotTellStaysUnknown) {
   std::filesystem::remove_all(sys_);
-  ASSERT_TRUE(Describe()) << why_;
-  EXPECT_STREQ(host_.driver_version, "");
-  EXPECT_EQ(devices_[1].numa_node, -1);
+  Describe(kTwo, [&](bool succeeded) {
+    ASSERT_TRUE(succeeded) << why_;
+    EXPECT_STREQ(host_.driver_version, "");
+    EXPECT_EQ(devices_[1].numa_node, -1);
+  });
 }
 
 TEST_F(DescribeHostTest, WritesNoFurtherThanItMay) {
-  driver_->devices = 5;
-  devices_.resize(5);
-  devices_[4].numa_node = 77;
-  ASSERT_TRUE(DescribeHost(api_, sys_, &host_, devices_.data(), 4, &why_));
-  EXPECT_EQ(host_.device_count, 5);
-  EXPECT_EQ(devices_[4].numa_node, 77);
+  devices_.resize(2);
+  devices_[1].numa_node = 77;
+  device_tests::WithGpus(R"({"gpus": [{}, {}, {}, {}, {}]})", [&] {
+    DriverApi api;
+    ASSERT_TRUE(LoadDriverApi(kFake, &api, &why_)) << why_;
+    ASSERT_TRUE(DescribeHost(api, sys_, &host_, devices_.data(), 1, &why_));
+    EXPECT_EQ(host_.device_count, 5);
+    EXPECT_EQ(devices_[1].numa_node, 77);
+  });
 }
 
 TEST_F(DescribeHostTest, HandsOnTheDriversOwnWords) {
-  driver_->init_result = CUDA_ERROR_NO_DEVICE;
-  EXPECT_FALSE(Describe());
-  EXPECT_EQ(why_,
-            "the NVIDIA driver finds no GPU (CUDA_ERROR_NO_DEVICE: no "
-            "CUDA-capable device is detected)");
-  driver_->init_result = CUDA_ERROR_SYSTEM_NOT_READY;  // a name, and no text
-  EXPECT_FALSE(Describe());
-  EXPECT_EQ(why_,
-            "the NVIDIA driver does not work (CUDA_ERROR_SYSTEM_NOT_READY)");
-  driver_->init_result = CUDA_SUCCESS;
-  driver_->count_result = CUDA_ERROR_UNKNOWN;  // newer than the driver's names
-  EXPECT_FALSE(Describe());
-  EXPECT_EQ(why_, "the NVIDIA driver does not work (error 999)");
+  Describe(R"({"gpus": []})", [&](bool succeeded) {
+    EXPECT_FALSE(succeeded);
+    EXPECT_EQ(why_,
+              "the NVIDIA driver finds no GPU (CUDA_ERROR_NO_DEVICE: no "
+              "CUDA-capable device is detected)");
+  });
+  Describe(R"({"faults": [{"call": "cuInit",
+                           "error": "CUDA_ERROR_SYSTEM_NOT_READY"}]})",
+           [&](bool succeeded) {
+             EXPECT_FALSE(succeeded);
+             EXPECT_EQ(why_,
+                       "the NVIDIA driver does not work "
+                       "(CUDA_ERROR_SYSTEM_NOT_READY: system not yet "
+                       "initialized)");
+           });
+  // Newer than the driver's names.
+  Describe(R"({"faults": [{"call": "cuDeviceGetCount", "error": 12345}]})",
+           [&](bool succeeded) {
+             EXPECT_FALSE(succeeded);
+             EXPECT_EQ(why_, "the NVIDIA driver does not work (error 12345)");
+           });
 }
 
 TEST_F(DescribeHostTest, NamesTheDeviceThatFails) {
-  driver_->memory_result = CUDA_ERROR_NO_DEVICE;
-  EXPECT_FALSE(Describe());
-  EXPECT_THAT(why_, AllOf(StartsWith("the NVIDIA driver cannot describe GPU 1"),
-                          HasSubstr("CUDA_ERROR_NO_DEVICE")));
+  Describe(R"({"gpus": [{}, {}],
+               "faults": [{"call": "cuDeviceTotalMem", "first": 2,
+                           "error": "CUDA_ERROR_NO_DEVICE"}]})",
+           [&](bool succeeded) {
+             EXPECT_FALSE(succeeded);
+             EXPECT_THAT(
+                 why_,
+                 AllOf(StartsWith("the NVIDIA driver cannot describe GPU 1"),
+                       HasSubstr("CUDA_ERROR_NO_DEVICE")));
+           });
 }
 
 }  // namespace

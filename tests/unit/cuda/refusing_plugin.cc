@@ -14,7 +14,8 @@ std::int32_t Describe(PluginHost*, PluginDevice*, std::int32_t, char* why,
   return 1;
 }
 
-constexpr Plugin kPlugin = {.version = kPluginVersion, .describe = &Describe};
+constexpr Plugin kPlugin = {
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -12,7 +12,8 @@ std::int32_t Describe(PluginHost*, PluginDevice*, std::int32_t, char*,
   return -1;
 }
 
-constexpr Plugin kPlugin = {.version = kPluginVersion, .describe = &Describe};
+constexpr Plugin kPlugin = {
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -16,7 +16,8 @@ std::int32_t Describe(PluginHost* host, PluginDevice* devices, std::int32_t,
   return 0;
 }
 
-constexpr Plugin kPlugin = {.version = kPluginVersion, .describe = &Describe};
+constexpr Plugin kPlugin = {
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -1,0 +1,18 @@
+#ifndef FOREBAY_CUDA_PLUGIN_GPU_H_
+#define FOREBAY_CUDA_PLUGIN_GPU_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "cuda/gpu.h"
+#include "cuda/plugin_abi.h"
+
+namespace forebay::cuda {
+
+// Opens a GPU by a plug-in that outlives the result. As Driver::Open.
+absl::StatusOr<std::unique_ptr<Gpu>> OpenPluginGpu(const PluginGpuCalls& calls,
+                                                   int ordinal);
+
+}  // namespace forebay::cuda
+
+#endif  // FOREBAY_CUDA_PLUGIN_GPU_H_

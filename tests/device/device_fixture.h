@@ -1,0 +1,73 @@
+#ifndef FOREBAY_TESTS_DEVICE_DEVICE_FIXTURE_H_
+#define FOREBAY_TESTS_DEVICE_DEVICE_FIXTURE_H_
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cuda/driver_api.h"
+
+namespace forebay::device_tests {
+
+// The driver under test: the host's, or the fake one beside the test.
+const cuda::DriverApi& Api();
+
+// Where the driver comes from: $FOREBAY_DRIVER_LIBRARY, else the fake.
+std::string DriverLibrary();
+
+// The driver's word for a result, for messages.
+std::string NameOf(CUresult result);
+
+#define FOREBAY_EXPECT_CUDA(expected, call)                 \
+  do {                                                      \
+    const CUresult forebay_result = (call);                 \
+    EXPECT_EQ(forebay_result, expected)                     \
+        << ::forebay::device_tests::NameOf(forebay_result); \
+  } while (false)
+
+#define FOREBAY_ASSERT_CUDA(call)                           \
+  do {                                                      \
+    const CUresult forebay_result = (call);                 \
+    ASSERT_EQ(forebay_result, CUDA_SUCCESS)                 \
+        << ::forebay::device_tests::NameOf(forebay_result); \
+  } while (false)
+
+// A test in the context of the first GPU.
+class DeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // Pinned memory that GPUs can be given.
+  CUmemAllocationProp Exportable() const;
+  std::size_t Granularity() const;
+  std::size_t FreeMemory() const;
+  // Copies, and waits.
+  void Write(CUdeviceptr address, const std::vector<unsigned char>& bytes);
+  std::vector<unsigned char> Read(CUdeviceptr address, std::size_t bytes);
+
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+};
+
+// Bytes that tell a place from another.
+std::vector<unsigned char> Numbers(std::size_t count, unsigned first = 0);
+
+// A piece of a GPU's memory that this process uses.
+struct MappedMemory {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+};
+
+// Gives the GPU an address of a handle's memory.
+MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,
+                       std::size_t bytes);
+void Unmap(const MappedMemory& memory);
+
+}  // namespace forebay::device_tests
+
+#endif  // FOREBAY_TESTS_DEVICE_DEVICE_FIXTURE_H_

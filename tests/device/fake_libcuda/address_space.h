@@ -1,0 +1,96 @@
+#ifndef FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_ADDRESS_SPACE_H_
+#define FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_ADDRESS_SPACE_H_
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tests/device/fake_libcuda/gpu_memory.h"
+
+namespace forebay::fake_libcuda {
+
+// The GPU's way to a piece of memory: a second mapping, at an address that the
+// program never learns. Mapped as long as somebody has it.
+class Window {
+ public:
+  // Null: it cannot be mapped.
+  static std::shared_ptr<Window> Open(std::shared_ptr<GpuMemory> memory);
+  ~Window();
+
+  const GpuMemory& memory() const { return *memory_; }
+  char* data() const { return data_; }
+
+ private:
+  Window(std::shared_ptr<GpuMemory> memory, char* data);
+
+  const std::shared_ptr<GpuMemory> memory_;
+  char* const data_;
+};
+
+// Memory that an operation has found, which stays mapped meanwhile.
+struct Found {
+  std::shared_ptr<Window> window;
+  char* data = nullptr;  // null: an illegal address
+};
+
+// The addresses of a process that belong to GPUs: no CPU may touch them. And
+// those of the host that GPUs know.
+//
+// Thread-safe. Never blocks for long. Errors: as the driver's functions of the
+// same names.
+class AddressSpace {
+ public:
+  explicit AddressSpace(std::size_t granularity) : granularity_(granularity) {}
+
+  CUresult Reserve(std::size_t bytes, std::size_t alignment, CUdeviceptr* out);
+  CUresult Free(CUdeviceptr address, std::size_t bytes);
+  CUresult Map(CUdeviceptr address, std::size_t bytes,
+               std::shared_ptr<GpuMemory> memory);
+  CUresult Unmap(CUdeviceptr address, std::size_t bytes);
+  // Lets the GPU use what is mapped there.
+  CUresult SetAccess(CUdeviceptr address, std::size_t bytes,
+                     const std::string& uuid, CUmemAccess_flags access);
+
+  // Returns the memory that the GPU sees at an address.
+  Found Find(CUdeviceptr address, std::size_t bytes, const std::string& uuid,
+             bool writes) const;
+  // The GPU whose memory is mapped there; empty: none.
+  std::string GpuAt(CUdeviceptr address) const;
+
+  CUresult RegisterHost(void* address, std::size_t bytes);
+  CUresult UnregisterHost(void* address);
+  bool IsRegistered(const void* address, std::size_t bytes) const;
+  void UnregisterAll();
+
+ private:
+  struct Mapping {
+    std::size_t bytes = 0;
+    std::shared_ptr<Window> window;
+    std::map<std::string, CUmemAccess_flags> access;  // by the GPU's UUID
+  };
+  struct Reservation {
+    std::size_t bytes = 0;
+    void* base = nullptr;  // of the whole mapping, which is larger
+    std::size_t base_bytes = 0;
+  };
+
+  bool IsReservedLocked(CUdeviceptr address, std::size_t bytes) const;
+  bool IsMappedLocked(CUdeviceptr address, std::size_t bytes) const;
+
+  const std::size_t granularity_;
+  mutable std::mutex mutex_;
+  // Both by address; guarded by mutex_.
+  std::map<CUdeviceptr, Reservation> reservations_;
+  std::map<CUdeviceptr, Mapping> mappings_;
+  std::map<std::uintptr_t, std::size_t>
+      registered_;  // bytes; guarded by mutex_
+};
+
+}  // namespace forebay::fake_libcuda
+
+#endif  // FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_ADDRESS_SPACE_H_

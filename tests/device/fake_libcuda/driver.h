@@ -1,0 +1,156 @@
+#ifndef FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_DRIVER_H_
+#define FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_DRIVER_H_
+
+#include <cuda.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/device/fake_libcuda/address_space.h"
+#include "tests/device/fake_libcuda/gpu_memory.h"
+#include "tests/device/fake_libcuda/handle_table.h"
+#include "tests/device/fake_libcuda/kernels.h"
+#include "tests/device/fake_libcuda/script.h"
+#include "tests/device/fake_libcuda/stream.h"
+
+namespace forebay::fake_libcuda {
+
+// A GPU's context in this process. What it costs is memory of the GPU.
+struct Context {
+  CUdevice device = 0;
+  const GpuScript* gpu = nullptr;
+  std::shared_ptr<GpuMemory> cost;
+  std::shared_ptr<Stream> default_stream;
+  std::atomic<bool> is_destroyed{false};
+};
+
+struct StreamObject {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> queue;
+  std::atomic<bool> captures{false};
+};
+
+struct EventObject {
+  std::shared_ptr<Context> context;
+  std::mutex mutex;
+  // Of the last record; null: none. Guarded by mutex.
+  std::shared_ptr<Stream> queue;
+  std::uint64_t operation = 0;
+};
+
+struct ModuleObject {
+  std::shared_ptr<Context> context;
+};
+
+struct FunctionObject {
+  std::shared_ptr<Context> context;
+  const Kernel* kernel = nullptr;
+};
+
+// An allocation by cuMemAlloc.
+struct PlainMemory {
+  std::shared_ptr<Context> context;
+  std::size_t bytes = 0;
+};
+
+// The driver in this process.
+//
+// Thread-safe. Lives until the process has ended: threads of streams go on when
+// main has returned. Errors: the driver's.
+class Driver {
+ public:
+  static Driver& Get();
+
+  const Script& script() const { return script_; }
+  StickyError& error() { return error_; }
+  AddressSpace& space() { return space_; }
+
+  // Begins every function: fails as the script says, in a forked
+  // child, in a host function, after a sticky error.
+  CUresult Enter(const char* call);
+  CUresult Init();
+  // The fault that the script has for this call; counts it.
+  std::optional<FaultScript> TakeFault(std::string_view call);
+  // An operation's fault: stalls, or returns its error.
+  CUresult Suffer(std::string_view operation);
+  // Null: there is no such GPU.
+  const GpuScript* FindGpu(CUdevice device) const;
+  // Adds a line to the log: this process, and what it did to which GPU.
+  void Log(const char* what, const std::string& uuid, std::uint64_t bytes);
+  std::shared_ptr<Stream> StartStream();
+
+  CUresult Retain(CUdevice device, CUcontext* out);
+  CUresult Release(CUdevice device);
+  bool IsActive(CUdevice device);
+  // The calling thread's context. Null: it has none, or a destroyed one.
+  std::shared_ptr<Context> Current() const;
+  // A stream that the current context may use: null stands for its default.
+  CUresult FindStream(CUstream handle, std::shared_ptr<StreamObject>* out);
+
+  // A call that a stream's capture in another thread does not survive.
+  CUresult CheckCapture();
+  std::atomic<int> captures{0};
+
+  HandleTable<CUcontext, Context> contexts;
+  HandleTable<CUstream, StreamObject> streams;
+  HandleTable<CUevent, EventObject> events;
+  HandleTable<CUmodule, ModuleObject> modules;
+  HandleTable<CUfunction, FunctionObject> functions;
+  HandleTable<CUmemGenericAllocationHandle, GpuMemory> memories;
+  HandleTable<CUdeviceptr, PlainMemory> plain;
+
+ private:
+  struct Primary {
+    unsigned retained = 0;
+    CUcontext handle = nullptr;
+  };
+
+  Driver();
+  void DestroyLocked(Primary& primary);
+
+  const Script script_;
+  StickyError error_;
+  AddressSpace space_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  pid_t initialized_in_ = 0;
+  std::map<CUdevice, Primary> primaries_;
+  std::map<std::string, std::uint64_t, std::less<>> calls_;
+  std::uint64_t streams_started_ = 0;
+};
+
+// The contexts of the calling thread; the last is current.
+std::vector<CUcontext>& ThreadContexts();
+// How its calls bear with captures.
+CUstreamCaptureMode& ThreadCaptureMode();
+
+// Runs `body(driver)` as the driver's function `call`.
+template <typename Body>
+CUresult Call(const char* call, Body body) {
+  Driver& driver = Driver::Get();
+  const CUresult entered = driver.Enter(call);
+  return entered == CUDA_SUCCESS ? body(driver) : entered;
+}
+
+// The same, in the current context: `body(driver, context)`.
+template <typename Body>
+CUresult CallInContext(const char* call, Body body) {
+  return Call(call, [&](Driver& driver) {
+    const std::shared_ptr<Context> context = driver.Current();
+    return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT
+                              : body(driver, context);
+  });
+}
+
+}  // namespace forebay::fake_libcuda
+
+#endif  // FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_DRIVER_H_

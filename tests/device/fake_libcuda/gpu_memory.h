@@ -1,0 +1,65 @@
+#ifndef FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_GPU_MEMORY_H_
+#define FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_GPU_MEMORY_H_
+
+#include <cuda.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/fd.h"
+
+namespace forebay::fake_libcuda {
+
+// A piece of a GPU's memory says this of itself, in the name of its memfd.
+struct Label {
+  std::string uuid;  // the GPU's
+  std::string kind;  // "memory", or "context"
+  std::uint64_t bytes = 0;
+};
+
+// Nothing: the descriptor is no GPU's memory.
+std::optional<Label> ReadLabel(int fd);
+
+// A piece of a GPU's memory: a memfd, so that it lives until the last process
+// has closed and unmapped it, however that process ends.
+class GpuMemory {
+ public:
+  // Memory of an allocation is full of what nobody has written.
+  static std::shared_ptr<GpuMemory> Make(Label label);
+  // Takes what another process has exported; null: `fd` is no such thing.
+  static std::shared_ptr<GpuMemory> Import(proto::Fd fd);
+
+  const Label& label() const { return label_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  GpuMemory(proto::Fd fd, Label label);
+
+  const proto::Fd fd_;
+  const Label label_;
+};
+
+// A piece that is alive on the host, and a process that has it.
+struct LivePiece {
+  std::uint64_t inode = 0;
+  pid_t process = 0;
+  Label label;
+};
+
+// All pieces of all processes whose files this one may look at: what is on its
+// way in a socket is not seen. Blocks for /proc.
+std::vector<LivePiece> LivePieces();
+
+// Bytes that are in use of a GPU's memory, on the whole host.
+std::uint64_t BytesAlive(const std::string& uuid);
+
+// Whether another process has a context on the GPU.
+bool HasForeignContext(const std::string& uuid);
+
+}  // namespace forebay::fake_libcuda
+
+#endif  // FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_GPU_MEMORY_H_

@@ -1,0 +1,33 @@
+#ifndef FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_KERNELS_H_
+#define FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_KERNELS_H_
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/device/fake_libcuda/address_space.h"
+
+namespace forebay::fake_libcuda {
+
+// A kernel of Forebay's, compiled for the CPU from the header that the GPU's is
+// made of. Its argument is one struct.
+struct Kernel {
+  const char* name;
+  std::size_t argument_bytes;
+  // Runs it with `threads` threads in all. ILLEGAL_ADDRESS: it would touch what
+  // is not mapped.
+  CUresult (*run)(const std::vector<unsigned char>& argument,
+                  std::uint64_t threads, const AddressSpace& space,
+                  const std::string& uuid);
+};
+
+// Null: there is none of this name.
+const Kernel* FindKernel(std::string_view name);
+
+}  // namespace forebay::fake_libcuda
+
+#endif  // FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_KERNELS_H_

@@ -1,0 +1,55 @@
+#ifndef FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_SCRIPT_H_
+#define FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_SCRIPT_H_
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace forebay::fake_libcuda {
+
+// A GPU of the host.
+struct GpuScript {
+  std::string uuid;  // 8-4-4-4-12 hexadecimal digits
+  std::string name = "Fake GPU";
+  std::uint64_t memory = std::uint64_t{4} << 30;  // bytes
+  int major = 8;
+  int minor = 0;
+  int compute_mode = CU_COMPUTEMODE_DEFAULT;
+  std::string pci_address;
+};
+
+// A failure of a driver function, or of what a stream does: "copy", "kernel",
+// "host function".
+struct FaultScript {
+  std::string call;
+  std::uint64_t first = 1;  // the call that fails first, from 1
+  std::uint64_t times = 1;  // 0: all from then on
+  CUresult error = CUDA_ERROR_UNKNOWN;
+  bool sticky = false;  // every later call of the process fails so, too
+  bool stall = false;   // instead of failing, it never ends
+  // Unless empty, the fault waits for this file, and so do the counts above.
+  std::string once;
+};
+
+// The environment's words: $FOREBAY_FAKE_CUDA is the path of a JSON file with
+// these names; CUDA_VISIBLE_DEVICES chooses among the GPUs, as for the driver.
+struct Script {
+  int driver_version = 13000;
+  std::vector<GpuScript> gpus;  // those that are visible; one by default
+  std::uint64_t granularity = std::uint64_t{2} << 20;
+  std::uint64_t context_bytes = std::uint64_t{64} << 20;
+  bool mps = false;  // several processes may use a GPU in exclusive mode
+  std::uint64_t seed = 1;
+  std::uint32_t delay_micros = 0;  // the longest pause before each operation
+  std::string log;  // each copy and kernel adds a line to this file
+  std::vector<FaultScript> faults;
+};
+
+// Ends the process, saying why, if the file is malformed. Blocks for file I/O.
+Script ReadScript();
+
+}  // namespace forebay::fake_libcuda
+
+#endif  // FOREBAY_TESTS_DEVICE_FAKE_LIBCUDA_SCRIPT_H_

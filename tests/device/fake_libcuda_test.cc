@@ -1,0 +1,281 @@
+// The fake driver's script: a GPU that fails, stalls, is old, or is taken.
+#include <cuda.h>
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/device/device_fixture.h"
+#include "tests/device/scripted_gpus.h"
+
+namespace forebay::device_tests {
+namespace {
+
+using ::testing::Each;
+
+// A context of the first GPU, and what a trainer makes first.
+struct Session {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+};
+
+CUresult Open(Session* session) {
+  CUresult result = Api().init(0);
+  if (result == CUDA_SUCCESS)
+    result = Api().retain_context(&session->context, 0);
+  if (result == CUDA_SUCCESS) result = Api().push_context(session->context);
+  if (result == CUDA_SUCCESS)
+    result = Api().create_stream(&session->stream, CU_STREAM_NON_BLOCKING, 0);
+  if (result == CUDA_SUCCESS)
+    result = Api().create_event(&session->event, CU_EVENT_DISABLE_TIMING);
+  return result;
+}
+
+// Runs `test(session)` in a process whose driver reads the script.
+void InSession(const std::string& script,
+               const std::function<void(Session&)>& test) {
+  WithGpus(script, [&] {
+    Session session;
+    FOREBAY_ASSERT_CUDA(Open(&session));
+    test(session);
+  });
+}
+
+std::vector<unsigned char> ReadBack(const Session& session, CUdeviceptr address,
+                                    std::size_t bytes) {
+  std::vector<unsigned char> read(bytes);
+  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().copy_to_host(read.data(), address,
+                                                       bytes, session.stream));
+  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().synchronize_stream(session.stream));
+  return read;
+}
+
+TEST(FakeLibcudaTest, ACallFailsAsOftenAsTheScriptSays) {
+  InSession(R"({"faults": [{"call": "cuMemAlloc", "first": 2, "times": 2,
+                      "error": "CUDA_ERROR_OUT_OF_MEMORY"}]})",
+            [](Session&) {
+              CUdeviceptr address = 0;
+              FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().allocate(&address, 10));
+              FOREBAY_EXPECT_CUDA(CUDA_ERROR_OUT_OF_MEMORY,
+                                  Api().allocate(&address, 10));
+              FOREBAY_EXPECT_CUDA(CUDA_ERROR_OUT_OF_MEMORY,
+                                  Api().allocate(&address, 10));
+              FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().allocate(&address, 10));
+            });
+}
+
+TEST(FakeLibcudaTest, AnErrorOfACopyEndsAllUseOfTheGpu) {
+  InSession(R"({"faults": [{"call": "copy", "first": 2,
+                      "error": "CUDA_ERROR_ECC_UNCORRECTABLE"}]})",
+            [](Session& session) {
+              const char byte = 1;
+              CUdeviceptr address = 0;
+              FOREBAY_ASSERT_CUDA(Api().allocate(&address, 1));
+              FOREBAY_EXPECT_CUDA(
+                  CUDA_SUCCESS,
+                  Api().copy_to_device(address, &byte, 1, session.stream));
+              FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
+                                  Api().synchronize_stream(session.stream));
+              FOREBAY_EXPECT_CUDA(
+                  CUDA_SUCCESS,
+                  Api().copy_to_device(address, &byte, 1, session.stream));
+              FOREBAY_EXPECT_CUDA(CUDA_ERROR_ECC_UNCORRECTABLE,
+                                  Api().synchronize_stream(session.stream));
+              FOREBAY_EXPECT_CUDA(CUDA_ERROR_ECC_UNCORRECTABLE,
+                                  Api().allocate(&address, 1));
+            });
+}
+
+TEST(FakeLibcudaTest, ACopyToAnAddressOfNobodyIsIllegal) {
+  InSession("{}", [](Session& session) {
+    CUdeviceptr address = 0;
+    FOREBAY_ASSERT_CUDA(
+        Api().reserve_address(&address, std::size_t{2} << 20, 0, 0, 0));
+    const char byte = 1;
+    FOREBAY_EXPECT_CUDA(
+        CUDA_SUCCESS, Api().copy_to_device(address, &byte, 1, session.stream));
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS,
+                        Api().synchronize_stream(session.stream));
+  });
+}
+
+TEST(FakeLibcudaTest, ACopyThatNeverEndsKeepsItsEventBusy) {
+  InSession(
+      R"({"faults": [{"call": "copy", "stall": true}]})", [](Session& session) {
+        const char byte = 1;
+        CUdeviceptr address = 0;
+        FOREBAY_ASSERT_CUDA(Api().allocate(&address, 1));
+        FOREBAY_ASSERT_CUDA(
+            Api().copy_to_device(address, &byte, 1, session.stream));
+        FOREBAY_ASSERT_CUDA(Api().record_event(session.event, session.stream));
+        FOREBAY_EXPECT_CUDA(CUDA_ERROR_NOT_READY,
+                            Api().query_event(session.event));
+      });
+}
+
+TEST(FakeLibcudaTest, NoCpuTouchesTheMemoryOfAGpu) {
+  InSession("{}", [](Session&) {
+    CUdeviceptr address = 0;
+    FOREBAY_ASSERT_CUDA(Api().allocate(&address, 1));
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGSEGV, SIG_DFL);
+      _exit(*reinterpret_cast<volatile char*>(address));
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
+  });
+}
+
+TEST(FakeLibcudaTest, FreshMemoryIsNotZero) {
+  InSession("{}", [](Session& session) {
+    CUdeviceptr address = 0;
+    FOREBAY_ASSERT_CUDA(Api().allocate(&address, 1000));
+    EXPECT_THAT(ReadBack(session, address, 1000), Each(0xA5));
+  });
+}
+
+TEST(FakeLibcudaTest, AHandleIsReleasedOnce) {
+  InSession("{}", [](Session&) {
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemGenericAllocationHandle handle = 0;
+    FOREBAY_ASSERT_CUDA(
+        Api().create_memory(&handle, std::size_t{2} << 20, &properties, 0));
+    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().release_memory(handle));
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Api().release_memory(handle));
+  });
+}
+
+TEST(FakeLibcudaTest, WhatBelongsToADestroyedContextIsUseless) {
+  InSession("{}", [](Session& session) {
+    FOREBAY_ASSERT_CUDA(Api().release_context(0));
+    CUdeviceptr address = 0;
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_INVALID_CONTEXT,
+                        Api().allocate(&address, 1));
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                        Api().query_event(session.event));
+  });
+}
+
+// Wants a context while another process has one.
+CUresult OpenBesideAnother(const std::string& script) {
+  CUresult result = CUDA_ERROR_UNKNOWN;
+  int told[2], ends[2], answer[2];
+  EXPECT_EQ(pipe(told) + pipe(ends) + pipe(answer), 0);
+  WithGpus(script, [&] {
+    const pid_t other = fork();
+    Session session;
+    if (other == 0) {
+      // The answer of the one that is second would hide a failure of the first.
+      const char opened = Open(&session) == CUDA_SUCCESS ? 'y' : 'n';
+      EXPECT_EQ(write(told[1], &opened, 1), 1);
+      char nothing;
+      EXPECT_EQ(read(ends[0], &nothing, 1), 1);
+      _exit(0);
+    }
+    char opened = 'n';
+    ASSERT_EQ(read(told[0], &opened, 1), 1);
+    EXPECT_EQ(opened, 'y');
+    const CUresult second = Open(&session);
+    EXPECT_EQ(write(answer[1], &second, sizeof(second)),
+              ssize_t{sizeof(second)});
+    EXPECT_EQ(write(ends[1], "e", 1), 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(other, &status, 0), other);
+  });
+  EXPECT_EQ(read(answer[0], &result, sizeof(result)), ssize_t{sizeof(result)});
+  for (const int fd :
+       {told[0], told[1], ends[0], ends[1], answer[0], answer[1]}) {
+    close(fd);
+  }
+  return result;
+}
+
+TEST(FakeLibcudaTest, AnExclusiveGpuServesOneProcessUnlessThereIsMps) {
+  EXPECT_EQ(
+      OpenBesideAnother(R"({"gpus": [{"compute_mode": "exclusive_process"}]})"),
+      CUDA_ERROR_DEVICE_UNAVAILABLE);
+  EXPECT_EQ(
+      OpenBesideAnother(
+          R"({"mps": true, "gpus": [{"compute_mode": "exclusive_process"}]})"),
+      CUDA_SUCCESS);
+}
+
+TEST(FakeLibcudaTest, MemoryOfOthersCounts) {
+  EXPECT_EQ(
+      OpenBesideAnother(
+          R"({"gpus": [{"memory": 100000000}], "context_bytes": 60000000})"),
+      CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST(FakeLibcudaTest, ACaptureForbidsOtherThreadsToAsk) {
+  InSession("{}", [](Session& session) {
+    void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
+    ASSERT_NE(library, nullptr);
+    const auto begin = reinterpret_cast<decltype(&cuStreamBeginCapture)>(
+        dlsym(library, "cuStreamBeginCapture_v2"));
+    ASSERT_NE(begin, nullptr);
+    FOREBAY_ASSERT_CUDA(begin(session.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    std::thread([&] {
+      FOREBAY_EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                          Api().query_event(session.event));
+      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().exchange_capture_mode(&mode));
+      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().query_event(session.event));
+    }).join();
+  });
+}
+
+TEST(FakeLibcudaTest, VisibleDevicesChooseAndOrderGpus) {
+  setenv("CUDA_VISIBLE_DEVICES", "GPU-bbbb,0,7,1", 1);
+  WithGpus(R"({"gpus": [{"uuid": "aaaaaaaa-0000-0000-0000-000000000000"},
+                        {"uuid": "bbbbbbbb-0000-0000-0000-000000000000"}]})",
+           [] {
+             FOREBAY_ASSERT_CUDA(Api().init(0));
+             int count = 0;
+             FOREBAY_ASSERT_CUDA(Api().device_count(&count));
+             EXPECT_EQ(count, 2);
+             CUuuid uuid = {};
+             FOREBAY_ASSERT_CUDA(Api().uuid(&uuid, 0));
+             EXPECT_EQ(static_cast<unsigned char>(uuid.bytes[0]), 0xBB);
+           });
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST(FakeLibcudaTest, TheLogNamesEachCopy) {
+  const std::string log = testing::TempDir() + "copies";
+  unlink(log.c_str());
+  InSession(R"({"log": ")" + log + R"(", "gpus": [{"uuid": "u"}]})",
+            [](Session& session) {
+              CUdeviceptr address = 0;
+              FOREBAY_ASSERT_CUDA(Api().allocate(&address, 100));
+              const char bytes[7] = {};
+              FOREBAY_ASSERT_CUDA(
+                  Api().copy_to_device(address, bytes, 7, session.stream));
+              FOREBAY_ASSERT_CUDA(Api().synchronize_stream(session.stream));
+            });
+  std::ifstream file(log);
+  std::string process, what, uuid;
+  std::uint64_t count = 0;
+  file >> process >> what >> uuid >> count;
+  EXPECT_EQ(what + " " + uuid, "copy u");
+  EXPECT_EQ(count, 7u);
+}
+
+}  // namespace
+}  // namespace forebay::device_tests

@@ -1,0 +1,12 @@
+// The plug-in keeps the contract of cuda::Gpu, on a GPU or on the fake.
+#include "tests/conformance/cuda/gpu_conformance.h"
+#include "tests/device/plugin_on_driver.h"
+
+namespace forebay::cuda {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Plugin, GpuConformanceTest,
+                         testing::Values(&device_tests::OpenPluginOnDriver));
+
+}  // namespace
+}  // namespace forebay::cuda
