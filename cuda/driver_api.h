@@ -44,6 +44,7 @@ namespace forebay::cuda {
   X(unregister_host, cuMemHostUnregister)                     \
   X(copy_to_device, cuMemcpyHtoDAsync)                        \
   X(copy_to_host, cuMemcpyDtoHAsync)                          \
+  X(copy_on_device, cuMemcpyDtoDAsync)                        \
   X(create_stream, cuStreamCreateWithPriority)                \
   X(destroy_stream, cuStreamDestroy)                          \
   X(query_stream, cuStreamQuery)                              \

@@ -3,7 +3,6 @@
 
 #include <cuda.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -44,23 +43,20 @@ class GpuContext {
                     std::string* why);
 
  private:
-  class Entered;
   // Recorded after a copy; goes back to `spare_` with its last user.
   using Event = std::shared_ptr<CUevent_st>;
 
   GpuContext(const DriverApi& api, CUdevice device, CUcontext context)
       : api_(api), device_(device), context_(context) {}
 
-  PluginResult Tell(const char* what, CUresult error, std::string* why) const;
   CUresult Prepare();
-  CUresult Map(CUmemGenericAllocationHandle handle, PluginMemory* memory);
   CUresult TakeEvent(Event* out);
 
   const DriverApi api_;
   const CUdevice device_;
   const CUcontext context_;
   CUstream stream_ = nullptr;
-  std::size_t granularity_ = 0;
+  std::uint64_t granularity_ = 0;
 
   std::mutex mutex_;
   // Guarded by mutex_.

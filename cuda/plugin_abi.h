@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-// The interface of the daemon and libforebay_cuda.so: plain data and one entry
-// point in C. Neither allocates for the other or throws, so that each may have
-// a C++ library of its own.
+// The interface of libforebay_cuda.so, and of the daemon and the client library
+// that load it: plain data and one entry point in C. Neither side allocates for
+// the other or throws, so that each may have a C++ library of its own.
 namespace forebay::cuda {
 
 // Goes up with every change of what stands below.
@@ -78,6 +78,67 @@ struct PluginGpuCalls {
                        std::uint64_t bytes, PluginWords why);
 };
 
+// A GPU that a trainer uses, known to the plug-in alone.
+struct PluginTrainerGpu;
+
+// How uint8 images become a trainer's elements: see cuda/kernels/tail.h.
+struct PluginTail {
+  std::uint32_t element_bytes;   // 1, 2 or 4
+  std::uint32_t planar;          // 1: (images, colors, pixels); 0: colors last
+  std::uint32_t colors;          // 1 or 3
+  std::uint32_t reserved;        // 0
+  std::uint32_t table[3 * 256];  // the element of each color's value
+};
+
+// A trainer's use of memory that the daemon has exported. `stream` is a
+// CUstream of the trainer's in the device's primary context, which is the one
+// of PyTorch; null: the legacy default stream. Work is queued there, and no
+// call waits for it; one that queues may wait for room in the stream.
+//
+// Thread-safe; not for a forked child. No call disturbs a global capture by
+// another thread. The caller holds no lock while it calls `poll` that a `call`
+// of its own takes.
+struct PluginTrainerCalls {
+  // Retains the primary context of CUDA's device `ordinal` of this process, and
+  // loads the kernels there. Blocks for the driver. Context and kernels stay
+  // until the process ends; the plug-in stays loaded as long.
+  PluginResult (*open)(std::int32_t ordinal, PluginTrainerGpu** gpu,
+                       PluginWords why);
+  // Queued calls come nevertheless.
+  void (*close)(PluginTrainerGpu* gpu);
+  // 0: the GPU is older than the kernels, or the driver cannot load them.
+  std::int32_t (*has_tail)(const PluginTrainerGpu* gpu);
+  // Maps the memory behind a descriptor, which stays the caller's: for reading
+  // only, if the driver can do that. Blocks for the driver.
+  PluginResult (*import_memory)(PluginTrainerGpu* gpu, std::int32_t fd,
+                                std::uint64_t bytes, std::uint64_t* address,
+                                PluginWords why);
+  // Nothing that is queued uses the memory any more.
+  void (*unimport)(PluginTrainerGpu* gpu, std::uint64_t address,
+                   std::uint64_t bytes);
+  // Makes elements at `to`, aligned to 16 bytes, of pixels at `from`, aligned
+  // to 4.
+  PluginResult (*run_tail)(PluginTrainerGpu* gpu, void* stream,
+                           const PluginTail* tail, std::uint64_t from,
+                           std::uint64_t to, std::uint64_t images,
+                           std::uint64_t image_pixels, PluginWords why);
+  PluginResult (*copy)(PluginTrainerGpu* gpu, void* stream, std::uint64_t from,
+                       std::uint64_t to, std::uint64_t bytes, PluginWords why);
+  // Calls `call(argument)` once, from a thread of the driver's, after all that
+  // `stream` has queued: the stream itself does not wait for it. `call` neither
+  // uses CUDA nor this table. Not kOk: it is never called.
+  PluginResult (*call_after)(PluginTrainerGpu* gpu, void* stream,
+                             void (*call)(void*), void* argument,
+                             PluginWords why);
+  // kLost: the context is lost to an error. Whatever call_after has queued and
+  // was not called yet is never called: the caller does now what those should
+  // have done. kFailed: the driver does not tell; ask again.
+  PluginResult (*poll)(PluginTrainerGpu* gpu, PluginWords why);
+  // 1: what is queued now would become part of a CUDA graph, or spoil one.
+  PluginResult (*is_capturing)(PluginTrainerGpu* gpu, void* stream,
+                               std::int32_t* captures, PluginWords why);
+};
+
 struct Plugin {
   std::uint32_t version;  // kPluginVersion; first in every version
 
@@ -89,7 +150,9 @@ struct Plugin {
                            std::int32_t capacity, char* why,
                            std::size_t why_size);
 
-  PluginGpuCalls gpu;  // after describe has succeeded
+  // After describe has succeeded.
+  PluginGpuCalls gpu;          // the daemon's half
+  PluginTrainerCalls trainer;  // the client library's
 };
 
 // The type of forebay_cuda_plugin(). Its result is never freed.
@@ -98,6 +161,7 @@ using PluginEntry = const Plugin*();
 static_assert(std::is_trivial_v<PluginDevice> && sizeof(PluginDevice) == 376);
 static_assert(std::is_trivial_v<PluginHost> && sizeof(PluginHost) == 72);
 static_assert(std::is_trivial_v<PluginMemory> && sizeof(PluginMemory) == 24);
+static_assert(std::is_trivial_v<PluginTail> && sizeof(PluginTail) == 3088);
 static_assert(std::is_trivial_v<Plugin> && offsetof(Plugin, version) == 0);
 
 }  // namespace forebay::cuda

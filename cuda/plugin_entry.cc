@@ -9,6 +9,7 @@
 #include "cuda/driver_api.h"
 #include "cuda/gpu_context.h"
 #include "cuda/plugin_abi.h"
+#include "cuda/trainer_gpu.h"
 
 namespace forebay::cuda {
 namespace {
@@ -96,6 +97,84 @@ PluginResult Read(PluginGpu* gpu, std::uint64_t from, void* to,
   });
 }
 
+TrainerGpu* TrainerOf(PluginTrainerGpu* gpu) {
+  return reinterpret_cast<TrainerGpu*>(gpu);
+}
+
+PluginResult OpenTrainer(std::int32_t ordinal, PluginTrainerGpu** gpu,
+                         PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    DriverApi api;
+    if (!LoadDriverApi(kDriverLibrary, &api, why)) return PluginResult::kFailed;
+    TrainerGpu* trainer = nullptr;
+    const PluginResult result = TrainerGpu::Open(api, ordinal, &trainer, why);
+    *gpu = reinterpret_cast<PluginTrainerGpu*>(trainer);
+    return result;
+  });
+}
+
+// It serves others, and calls that are pending.
+void CloseTrainer(PluginTrainerGpu*) {}
+
+std::int32_t HasTail(const PluginTrainerGpu* gpu) {
+  return reinterpret_cast<const TrainerGpu*>(gpu)->has_tail() ? 1 : 0;
+}
+
+PluginResult ImportMemory(PluginTrainerGpu* gpu, std::int32_t fd,
+                          std::uint64_t bytes, std::uint64_t* address,
+                          PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->Import(fd, bytes, address, why);
+  });
+}
+
+void Unimport(PluginTrainerGpu* gpu, std::uint64_t address,
+              std::uint64_t bytes) {
+  TrainerOf(gpu)->Unimport(address, bytes);
+}
+
+PluginResult RunTail(PluginTrainerGpu* gpu, void* stream,
+                     const PluginTail* tail, std::uint64_t from,
+                     std::uint64_t to, std::uint64_t images,
+                     std::uint64_t image_pixels, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->RunTail(static_cast<CUstream>(stream), *tail, from,
+                                   to, images, image_pixels, why);
+  });
+}
+
+PluginResult Copy(PluginTrainerGpu* gpu, void* stream, std::uint64_t from,
+                  std::uint64_t to, std::uint64_t bytes, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->Copy(static_cast<CUstream>(stream), from, to, bytes,
+                                why);
+  });
+}
+
+PluginResult CallAfter(PluginTrainerGpu* gpu, void* stream, void (*call)(void*),
+                       void* argument, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->CallAfter(static_cast<CUstream>(stream), call,
+                                     argument, why);
+  });
+}
+
+PluginResult Poll(PluginTrainerGpu* gpu, PluginWords words) {
+  return Answer(words,
+                [&](std::string* why) { return TrainerOf(gpu)->Poll(why); });
+}
+
+PluginResult IsCapturing(PluginTrainerGpu* gpu, void* stream,
+                         std::int32_t* captures, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    bool found = false;
+    const PluginResult result =
+        TrainerOf(gpu)->IsCapturing(static_cast<CUstream>(stream), &found, why);
+    *captures = found ? 1 : 0;
+    return result;
+  });
+}
+
 constexpr Plugin kPlugin = {.version = kPluginVersion,
                             .describe = &Describe,
                             .gpu = {.open = &OpenGpu,
@@ -106,7 +185,17 @@ constexpr Plugin kPlugin = {.version = kPluginVersion,
                                     .unregister_host = &UnregisterHost,
                                     .start_copy = &StartCopy,
                                     .wait = &Wait,
-                                    .read = &Read}};
+                                    .read = &Read},
+                            .trainer = {.open = &OpenTrainer,
+                                        .close = &CloseTrainer,
+                                        .has_tail = &HasTail,
+                                        .import_memory = &ImportMemory,
+                                        .unimport = &Unimport,
+                                        .run_tail = &RunTail,
+                                        .copy = &Copy,
+                                        .call_after = &CallAfter,
+                                        .poll = &Poll,
+                                        .is_capturing = &IsCapturing}};
 
 }  // namespace
 }  // namespace forebay::cuda

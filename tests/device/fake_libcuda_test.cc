@@ -223,21 +223,59 @@ TEST(FakeLibcudaTest, MemoryOfOthersCounts) {
       CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+TEST(FakeLibcudaTest, AWriteToReadOnlyMemoryIsIllegal) {
+  InSession("{}", [](Session& session) {
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemGenericAllocationHandle handle = 0;
+    constexpr std::size_t kBytes = std::size_t{2} << 20;
+    FOREBAY_ASSERT_CUDA(Api().create_memory(&handle, kBytes, &properties, 0));
+    const MappedMemory memory = MapMemory(0, handle, kBytes);
+    CUmemAccessDesc access = {};
+    access.location = properties.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    FOREBAY_ASSERT_CUDA(
+        Api().set_access(memory.address, memory.bytes, &access, 1));
+    CUdeviceptr other = 0;
+    FOREBAY_ASSERT_CUDA(Api().allocate(&other, 8));
+    FOREBAY_ASSERT_CUDA(
+        Api().copy_on_device(other, memory.address, 8, session.stream));
+    FOREBAY_ASSERT_CUDA(Api().synchronize_stream(session.stream));
+    FOREBAY_ASSERT_CUDA(
+        Api().copy_on_device(memory.address, other, 8, session.stream));
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS,
+                        Api().synchronize_stream(session.stream));
+    FOREBAY_EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS, Api().allocate(&other, 8));
+  });
+}
+
+// A function of the driver that Forebay does not call.
+template <typename Function>
+Function* Find(const char* symbol) {
+  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
+  return reinterpret_cast<Function*>(dlsym(library, symbol));
+}
+
 TEST(FakeLibcudaTest, ACaptureForbidsOtherThreadsToAsk) {
   InSession("{}", [](Session& session) {
-    void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
-    ASSERT_NE(library, nullptr);
-    const auto begin = reinterpret_cast<decltype(&cuStreamBeginCapture)>(
-        dlsym(library, "cuStreamBeginCapture_v2"));
-    ASSERT_NE(begin, nullptr);
-    FOREBAY_ASSERT_CUDA(begin(session.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    std::thread([&] {
-      FOREBAY_EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                          Api().query_event(session.event));
-      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().exchange_capture_mode(&mode));
-      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().query_event(session.event));
-    }).join();
+    auto* const begin =
+        Find<decltype(cuStreamBeginCapture)>("cuStreamBeginCapture_v2");
+    auto* const end = Find<decltype(cuStreamEndCapture)>("cuStreamEndCapture");
+    for (const bool is_relaxed : {true, false}) {
+      FOREBAY_ASSERT_CUDA(begin(session.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+      std::thread([&] {
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        if (is_relaxed) Api().exchange_capture_mode(&mode);
+        FOREBAY_EXPECT_CUDA(
+            is_relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+            Api().query_event(session.event));
+      }).join();
+      CUgraph graph = nullptr;
+      FOREBAY_EXPECT_CUDA(
+          is_relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          end(session.stream, &graph));
+    }
   });
 }
 

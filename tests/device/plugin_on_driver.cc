@@ -3,20 +3,51 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "cuda/plugin.h"
 #include "tests/device/device_fixture.h"
 
 namespace forebay::device_tests {
+namespace {
 
-std::unique_ptr<cuda::Driver> OpenPluginOnDriver() {
-  // A library that is loaded is found by its own name, libcuda.so.1.
+constexpr char kPlugin[] = "cuda/libforebay_cuda.so";
+
+// A library that is loaded is found by its own name, libcuda.so.1.
+void LoadDriver() {
   EXPECT_NE(dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL), nullptr)
       << dlerror();
-  auto driver = cuda::OpenPlugin("cuda/libforebay_cuda.so");
+}
+
+const cuda::Plugin* LoadTable() {
+  LoadDriver();
+  void* const library = dlopen(kPlugin, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  auto* const entry =
+      reinterpret_cast<cuda::PluginEntry*>(dlsym(library, cuda::kPluginSymbol));
+  const cuda::Plugin* const plugin = entry == nullptr ? nullptr : entry();
+  cuda::PluginHost host = {};
+  char why[1024] = {};
+  const bool works = plugin != nullptr &&
+                     plugin->describe(&host, nullptr, 0, why, sizeof(why)) == 0;
+  EXPECT_TRUE(works) << why;
+  return works ? plugin : nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<cuda::Driver> OpenPluginOnDriver() {
+  LoadDriver();
+  auto driver = cuda::OpenPlugin(kPlugin);
   EXPECT_TRUE(driver.ok()) << driver.status();
   return driver.ok() ? *std::move(driver) : nullptr;
+}
+
+const cuda::Plugin& PluginOnDriver() {
+  static const cuda::Plugin* const plugin = LoadTable();
+  if (plugin == nullptr) std::abort();
+  return *plugin;
 }
 
 }  // namespace forebay::device_tests

@@ -19,7 +19,7 @@ ORDER = [
     ["server/sample"],
     ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
      "server/arena"],
-    ["server/storage", "server/executor"],
+    ["server/storage", "server/executor", "server/device"],
     ["server/schedule"],
     ["server/base"],
     ["cuda"],
@@ -32,7 +32,7 @@ CLIENT_ORDER = [
     ["client"],
     ["client/abi"],
     ["client/core"],
-    ["client/wire", "client/shm"],
+    ["client/wire", "client/shm", "client/device"],
     ["client/base"],
 ]
 CLIENT_RANK = {room: rank for rank, rooms in enumerate(CLIENT_ORDER)
@@ -43,6 +43,9 @@ BESIDE = {
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "deploy", "proto", "server/daemon", "tools"},
 }
+# The plug-in's table is plain data, and the client's half of it has one user.
+PLUGIN_TABLE = re.compile(r"cuda/plugin_abi(\.h)?$")
+PLUGIN_USER = "client/device"
 # Anybody below them may use these, so that no list could be shorter.
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
                    "tools/bazel/portable", "tools/bazel/rules_cc",
@@ -70,8 +73,9 @@ def room_of(path):
     return None
 
 
-def objection(user, used):
-    """Returns why the room `user` may not use `used`; None if it may."""
+def objection(user, used, path=""):
+    """Returns why the room `user` may not use `path` of the room `used`; None
+    if it may."""
     if user == used or used in (None, "tools/bazel"):
         return None
     if user in (None, "tests"):
@@ -80,6 +84,8 @@ def objection(user, used):
         return "only tests use tests"
     if user in CLIENT_RANK and used in CLIENT_RANK:
         return None if used == "client" else _against(CLIENT_RANK, user, used)
+    if user == PLUGIN_USER and PLUGIN_TABLE.match(path):
+        return None
     beside = BESIDE.get("client" if user in CLIENT_RANK else user)
     if beside is not None:
         return None if used in beside else f"{user}/ never sees {used}/"
@@ -105,7 +111,7 @@ def check_includes(path):
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
         used = room_of(found.group(1)) if found else None
-        why = objection(user, used) if used else None
+        why = objection(user, used, found.group(1)) if used else None
         if user in PURE and used == "server/base" and \
                 found.group(1) not in PURE_BASE:
             why = f"{user} is pure"
@@ -146,7 +152,7 @@ def check_build(path):
     for call, argument, label, line in labels(path):
         if argument not in EXPORTS:
             used = room_of_label(label)
-            why = objection(user, used) if used else None
+            why = objection(user, used, _path_of(label)) if used else None
             if why:
                 yield f"{path}:{line}: depends on {label}: {why}"
         elif call != "cc_binary":  # every package may run it
@@ -159,7 +165,11 @@ def room_of_label(label):
     """Returns the room of an absolute label, or None if it is in none."""
     if not label.startswith("//"):
         return None
-    return room_of(label[2:].replace(":", "/"))
+    return room_of(_path_of(label))
+
+
+def _path_of(label):
+    return label[2:].replace(":", "/")
 
 
 def _visibility_objection(package, label):
@@ -168,6 +178,8 @@ def _visibility_objection(package, label):
     if label in ("//visibility:public", "//server:__subpackages__"):
         return "name the rooms that use the target"
     viewer = room_of_label(label)
+    if viewer == PLUGIN_USER and package == "cuda":
+        return None  # its own BUILD file may name nothing but the table
     return objection(viewer, room_of(package)) if viewer else None
 
 

@@ -166,9 +166,15 @@ CUresult Driver::FindStream(CUstream handle,
 }
 
 CUresult Driver::CheckCapture() {
-  if (captures == 0 || ThreadCaptureMode() == CU_STREAM_CAPTURE_MODE_RELAXED)
+  if (ThreadCaptureMode() == CU_STREAM_CAPTURE_MODE_RELAXED)
     return CUDA_SUCCESS;
-  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  CUresult result = CUDA_SUCCESS;
+  for (const auto& stream : streams.All()) {
+    if (!stream->captures_globally) continue;
+    stream->capture_is_spoilt = true;
+    result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return result;
 }
 
 std::vector<CUcontext>& ThreadContexts() {

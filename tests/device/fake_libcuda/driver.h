@@ -36,7 +36,11 @@ struct Context {
 struct StreamObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> queue;
+  // Whether it is captured, so that nothing runs, and whether other threads
+  // have to beware of that.
   std::atomic<bool> captures{false};
+  std::atomic<bool> captures_globally{false};
+  std::atomic<bool> capture_is_spoilt{false};
 };
 
 struct EventObject {
@@ -96,9 +100,9 @@ class Driver {
   // A stream that the current context may use: null stands for its default.
   CUresult FindStream(CUstream handle, std::shared_ptr<StreamObject>* out);
 
-  // A call that a stream's capture in another thread does not survive.
+  // A call that a global capture of a stream does not survive: it spoils the
+  // capture, and fails, unless the thread is relaxed.
   CUresult CheckCapture();
-  std::atomic<int> captures{0};
 
   HandleTable<CUcontext, Context> contexts;
   HandleTable<CUstream, StreamObject> streams;
@@ -148,6 +152,15 @@ CUresult CallInContext(const char* call, Body body) {
     const std::shared_ptr<Context> context = driver.Current();
     return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT
                               : body(driver, context);
+  });
+}
+
+// The same, as a call that captures do not survive.
+template <typename Body>
+CUresult CallBesideNoCapture(const char* call, Body body) {
+  return Call(call, [&](Driver& driver) {
+    const CUresult allowed = driver.CheckCapture();
+    return allowed == CUDA_SUCCESS ? body(driver) : allowed;
   });
 }
 

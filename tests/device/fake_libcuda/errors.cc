@@ -43,6 +43,7 @@ constexpr ErrorWords kErrors[] = {
                   "mapped"),
     FOREBAY_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
                   "pointer does not correspond to a registered memory region"),
+    FOREBAY_ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
     FOREBAY_ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
     FOREBAY_ERROR(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
     FOREBAY_ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
@@ -56,6 +57,9 @@ constexpr ErrorWords kErrors[] = {
                   "operation not permitted when stream is capturing"),
     FOREBAY_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                   "operation failed due to a previous error during capture"),
+    FOREBAY_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                  "operation would make the legacy stream depend on a "
+                  "capturing blocking stream"),
     FOREBAY_ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 };
 

@@ -32,6 +32,8 @@ extern "C" {
 CUresult CUDAAPI cuModuleLoadData(CUmodule* module, const void* image) {
   return CallInContext(
       "cuModuleLoadData", [&](Driver& driver, const auto& context) {
+        const CUresult allowed = driver.CheckCapture();
+        if (allowed != CUDA_SUCCESS) return allowed;
         std::uint32_t magic;
         std::memcpy(&magic, image, sizeof(magic));
         if (magic != kFatBinary) return CUDA_ERROR_INVALID_IMAGE;
@@ -82,7 +84,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_x,
       return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<StreamObject> object;
     const CUresult found = driver.FindStream(stream, &object);
-    if (found != CUDA_SUCCESS) return found;
+    if (found != CUDA_SUCCESS || object->captures) return found;
     const Kernel& kernel = *function->kernel;
     const auto* const first = static_cast<const unsigned char*>(arguments[0]);
     const std::vector<unsigned char> argument(first,

@@ -19,7 +19,7 @@ CUresult RunTail(const std::vector<unsigned char>& argument,
   TailArguments arguments;
   std::memcpy(&arguments, argument.data(), sizeof(arguments));
   const std::uint64_t values =
-      arguments.images * arguments.image_pixels * cuda::kernels::kTailColors;
+      arguments.images * arguments.image_pixels * arguments.colors;
   const Found in = space.Find(Address(arguments.pixels), values, uuid, false);
   const Found out = space.Find(Address(arguments.elements),
                                values * arguments.element_bytes, uuid, true);

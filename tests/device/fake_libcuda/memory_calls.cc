@@ -64,6 +64,7 @@ CUresult FreePlain(Driver& driver, const std::shared_ptr<Context>& context,
 }  // namespace forebay::fake_libcuda
 
 using forebay::fake_libcuda::Call;
+using forebay::fake_libcuda::CallBesideNoCapture;
 using forebay::fake_libcuda::CallInContext;
 using forebay::fake_libcuda::Driver;
 using forebay::fake_libcuda::FreePlain;
@@ -89,7 +90,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* handle,
                              std::size_t bytes,
                              const CUmemAllocationProp* properties,
                              unsigned long long flags) {
-  return Call("cuMemCreate", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemCreate", [&](Driver& driver) {
     if (!IsPlaced(properties) || flags != 0 || bytes == 0 ||
         bytes % driver.script().granularity != 0) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -104,7 +105,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* handle,
 }
 
 CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return Call("cuMemRelease", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemRelease", [&](Driver& driver) {
     return driver.memories.Remove(handle) == nullptr ? CUDA_ERROR_INVALID_VALUE
                                                      : CUDA_SUCCESS;
   });
@@ -126,33 +127,34 @@ CUresult CUDAAPI cuMemExportToShareableHandle(
 CUresult CUDAAPI cuMemImportFromShareableHandle(
     CUmemGenericAllocationHandle* handle, void* shareable,
     CUmemAllocationHandleType type) {
-  return Call("cuMemImportFromShareableHandle", [&](Driver& driver) {
-    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-      return CUDA_ERROR_INVALID_VALUE;
-    const auto fd =
-        static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
-    std::shared_ptr<GpuMemory> memory =
-        GpuMemory::Import(forebay::proto::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)));
-    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    bool is_visible = false;
-    for (const GpuScript& gpu : driver.script().gpus)
-      is_visible |= gpu.uuid == memory->label().uuid;
-    if (!is_visible) return CUDA_ERROR_INVALID_DEVICE;
-    *handle = driver.memories.Add(std::move(memory));
-    return CUDA_SUCCESS;
-  });
+  return CallBesideNoCapture(
+      "cuMemImportFromShareableHandle", [&](Driver& driver) {
+        if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+          return CUDA_ERROR_INVALID_VALUE;
+        const auto fd =
+            static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+        std::shared_ptr<GpuMemory> memory = GpuMemory::Import(
+            forebay::proto::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0)));
+        if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        bool is_visible = false;
+        for (const GpuScript& gpu : driver.script().gpus)
+          is_visible |= gpu.uuid == memory->label().uuid;
+        if (!is_visible) return CUDA_ERROR_INVALID_DEVICE;
+        *handle = driver.memories.Add(std::move(memory));
+        return CUDA_SUCCESS;
+      });
 }
 
 CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes,
                                      std::size_t alignment, CUdeviceptr,
                                      unsigned long long) {
-  return Call("cuMemAddressReserve", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemAddressReserve", [&](Driver& driver) {
     return driver.space().Reserve(bytes, alignment, address);
   });
 }
 
 CUresult CUDAAPI cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
-  return Call("cuMemAddressFree", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemAddressFree", [&](Driver& driver) {
     return driver.space().Free(address, bytes);
   });
 }
@@ -161,7 +163,7 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr address, std::size_t bytes,
                           std::size_t offset,
                           CUmemGenericAllocationHandle handle,
                           unsigned long long) {
-  return Call("cuMemMap", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemMap", [&](Driver& driver) {
     std::shared_ptr<GpuMemory> memory = driver.memories.Find(handle);
     return memory == nullptr || offset != 0
                ? CUDA_ERROR_INVALID_VALUE
@@ -170,7 +172,7 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr address, std::size_t bytes,
 }
 
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
-  return Call("cuMemUnmap", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemUnmap", [&](Driver& driver) {
     return driver.space().Unmap(address, bytes);
   });
 }
@@ -178,7 +180,7 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
 CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
                                 const CUmemAccessDesc* access,
                                 std::size_t count) {
-  return Call("cuMemSetAccess", [&](Driver& driver) {
+  return CallBesideNoCapture("cuMemSetAccess", [&](Driver& driver) {
     for (std::size_t i = 0; i < count; ++i) {
       const GpuScript* const gpu = driver.FindGpu(access[i].location.id);
       if (gpu == nullptr) return CUDA_ERROR_INVALID_DEVICE;

@@ -20,8 +20,8 @@ struct GpuScript {
   std::string pci_address;
 };
 
-// A failure of a driver function, or of what a stream does: "copy", "kernel",
-// "host function".
+// A failure of a driver function, or of what a stream does: "copy", "copy
+// back", "copy within", "kernel", "host function".
 struct FaultScript {
   std::string call;
   std::uint64_t first = 1;  // the call that fails first, from 1

@@ -18,12 +18,13 @@ namespace {
 // sees it.
 constexpr unsigned char kUnordered = 0x5A;
 
-// Queues an operation on a stream of the current context.
+// Queues an operation on a stream of the current context. A stream that is
+// captured would keep it for a graph.
 CUresult Queue(const char* call, CUstream stream, Stream::Operation operation) {
   return Call(call, [&](Driver& driver) {
     std::shared_ptr<StreamObject> object;
     const CUresult found = driver.FindStream(stream, &object);
-    if (found != CUDA_SUCCESS) return found;
+    if (found != CUDA_SUCCESS || object->captures) return found;
     object->queue->Enqueue(std::move(operation));
     return CUDA_SUCCESS;
   });
@@ -67,8 +68,25 @@ CUresult CopyFromGpu(void* target, CUdeviceptr source, std::size_t bytes,
   return CUDA_SUCCESS;
 }
 
+CUresult CopyWithinGpu(CUdeviceptr target, CUdeviceptr source,
+                       std::size_t bytes, const std::string& uuid) {
+  Driver& driver = Driver::Get();
+  const Found from = driver.space().Find(source, bytes, uuid, false);
+  const Found to = driver.space().Find(target, bytes, uuid, true);
+  if (from.data == nullptr || to.data == nullptr)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::memset(to.data, kUnordered, bytes);
+  const CUresult suffered = driver.Suffer("copy within");
+  if (suffered != CUDA_SUCCESS) return suffered;
+  std::memcpy(to.data, from.data, bytes);
+  driver.Log("copy_within", uuid, bytes);
+  return CUDA_SUCCESS;
+}
+
 CUresult MakeStream(const char* call, CUstream* out) {
   return CallInContext(call, [&](Driver& driver, const auto& context) {
+    const CUresult allowed = driver.CheckCapture();
+    if (allowed != CUDA_SUCCESS) return allowed;
     auto object = std::make_shared<StreamObject>();
     object->context = context;
     object->queue = driver.StartStream();
@@ -101,6 +119,7 @@ using forebay::fake_libcuda::Call;
 using forebay::fake_libcuda::CallInContext;
 using forebay::fake_libcuda::CopyFromGpu;
 using forebay::fake_libcuda::CopyToGpu;
+using forebay::fake_libcuda::CopyWithinGpu;
 using forebay::fake_libcuda::CurrentUuid;
 using forebay::fake_libcuda::Driver;
 using forebay::fake_libcuda::EventObject;
@@ -175,7 +194,8 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream,
     const std::shared_ptr<StreamObject> object = driver.streams.Find(stream);
     if (object == nullptr || object->captures.exchange(true))
       return CUDA_ERROR_ILLEGAL_STATE;
-    if (mode == CU_STREAM_CAPTURE_MODE_GLOBAL) ++driver.captures;
+    object->capture_is_spoilt = false;
+    object->captures_globally = mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
     return CUDA_SUCCESS;
   });
 }
@@ -185,9 +205,10 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     const std::shared_ptr<StreamObject> object = driver.streams.Find(stream);
     if (object == nullptr || !object->captures.exchange(false))
       return CUDA_ERROR_ILLEGAL_STATE;
-    if (driver.captures > 0) --driver.captures;
+    object->captures_globally = false;
     *graph = nullptr;
-    return CUDA_SUCCESS;
+    return object->capture_is_spoilt ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                                     : CUDA_SUCCESS;
   });
 }
 
@@ -197,8 +218,11 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream stream,
     std::shared_ptr<StreamObject> object;
     const CUresult found = driver.FindStream(stream, &object);
     if (found != CUDA_SUCCESS) return found;
-    *status = object->captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                               : CU_STREAM_CAPTURE_STATUS_NONE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (object->captures) {
+      *status = object->capture_is_spoilt ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                          : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    }
     return CUDA_SUCCESS;
   });
 }
@@ -213,6 +237,8 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int) {
   return CallInContext("cuEventCreate",
                        [&](Driver& driver, const auto& context) {
+                         const CUresult allowed = driver.CheckCapture();
+                         if (allowed != CUDA_SUCCESS) return allowed;
                          auto object = std::make_shared<EventObject>();
                          object->context = context;
                          *event = driver.events.Add(std::move(object));
@@ -282,6 +308,13 @@ CUresult CUDAAPI cuMemcpyDtoHAsync(void* target, CUdeviceptr source,
       });
   return queued != CUDA_SUCCESS || pinned ? queued
                                           : cuStreamSynchronize(stream);
+}
+
+CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source,
+                                   std::size_t bytes, CUstream stream) {
+  return Queue("cuMemcpyDtoDAsync", stream, [=, uuid = CurrentUuid()] {
+    return CopyWithinGpu(target, source, bytes, uuid);
+  });
 }
 
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function,

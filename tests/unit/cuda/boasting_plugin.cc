@@ -14,7 +14,7 @@ std::int32_t Describe(PluginHost* host, PluginDevice*, std::int32_t capacity,
 }
 
 constexpr Plugin kPlugin = {
-    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}, .trainer = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

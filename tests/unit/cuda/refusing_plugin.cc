@@ -15,7 +15,7 @@ std::int32_t Describe(PluginHost*, PluginDevice*, std::int32_t, char* why,
 }
 
 constexpr Plugin kPlugin = {
-    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}, .trainer = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

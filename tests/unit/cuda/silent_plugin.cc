@@ -13,7 +13,7 @@ std::int32_t Describe(PluginHost*, PluginDevice*, std::int32_t, char*,
 }
 
 constexpr Plugin kPlugin = {
-    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}, .trainer = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -17,7 +17,7 @@ std::int32_t Describe(PluginHost* host, PluginDevice* devices, std::int32_t,
 }
 
 constexpr Plugin kPlugin = {
-    .version = kPluginVersion, .describe = &Describe, .gpu = {}};
+    .version = kPluginVersion, .describe = &Describe, .gpu = {}, .trainer = {}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -1,0 +1,159 @@
+#include "client/device/gpu.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "client/device/plugin.h"
+
+namespace forebay::client::device {
+namespace {
+
+// Several times what a host can hold.
+constexpr std::int32_t kMaxDevices = 256;
+constexpr std::size_t kWhyBytes = 1024;
+
+forebay_status CodeOf(cuda::PluginResult result) {
+  switch (result) {
+    case cuda::PluginResult::kOk:
+      return FOREBAY_OK;
+    case cuda::PluginResult::kNoMemory:
+      return FOREBAY_RESOURCE_EXHAUSTED;
+    case cuda::PluginResult::kUnavailable:
+      return FOREBAY_FAILED_PRECONDITION;
+    default:
+      return FOREBAY_INTERNAL;
+  }
+}
+
+Status Forked() {
+  return Status(FOREBAY_FORKED,
+                "the GPU belongs to the parent of this process: CUDA does not "
+                "work in a forked child");
+}
+
+// Finds the UUID of a device of this process.
+Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
+  cuda::PluginHost host = {};
+  std::vector<cuda::PluginDevice> devices(kMaxDevices);
+  char why[kWhyBytes] = {};
+  if (plugin.describe(&host, devices.data(), kMaxDevices, why, sizeof why) !=
+      0) {
+    why[sizeof why - 1] = '\0';
+    return Status(FOREBAY_UNIMPLEMENTED, why);
+  }
+  if (ordinal < 0 || ordinal >= std::min(host.device_count, kMaxDevices)) {
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "there is no cuda:" + std::to_string(ordinal) +
+                      ": this process sees " +
+                      std::to_string(host.device_count) + " of them");
+  }
+  const char(&text)[64] = devices[static_cast<std::size_t>(ordinal)].uuid;
+  uuid->assign(text, strnlen(text, sizeof text));
+  return Status();
+}
+
+}  // namespace
+
+// Calls the plug-in with room for its words: `call(words)`.
+template <typename Call>
+Status Gpu::Ask(Call call) const {
+  if (IsForked()) return Forked();
+  char why[kWhyBytes] = {};
+  const cuda::PluginResult result =
+      call(cuda::PluginWords{.text = why, .size = sizeof why});
+  if (result == cuda::PluginResult::kOk) return Status();
+  why[sizeof why - 1] = '\0';
+  return Status(CodeOf(result), why);
+}
+
+Gpu::Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid)
+    : calls_(calls), uuid_(std::move(uuid)), process_(getpid()) {}
+
+bool Gpu::IsForked() const { return getpid() != process_; }
+
+Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
+  const cuda::Plugin* plugin = nullptr;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(LoadPlugin(&plugin));
+  return Open(*plugin, ordinal, out);
+}
+
+Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
+                 std::shared_ptr<Gpu>* out) {
+  std::string uuid;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(FindUuid(plugin, ordinal, &uuid));
+  std::shared_ptr<Gpu> gpu(new Gpu(plugin.trainer, std::move(uuid)));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu->Ask([&](cuda::PluginWords why) {
+    return plugin.trainer.open(ordinal, &gpu->gpu_, why);
+  }));
+  *out = std::move(gpu);
+  return Status();
+}
+
+Gpu::~Gpu() {
+  if (gpu_ != nullptr && !IsForked()) calls_.close(gpu_);
+}
+
+bool Gpu::has_tail() const { return calls_.has_tail(gpu_) != 0; }
+
+Status Gpu::Import(int fd, std::uint64_t bytes,
+                   std::unique_ptr<ImportedMemory>* out) {
+  std::uint64_t address = 0;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Ask([&](cuda::PluginWords why) {
+    return calls_.import_memory(gpu_, fd, bytes, &address, why);
+  }));
+  out->reset(new ImportedMemory(shared_from_this(), address, bytes));
+  return Status();
+}
+
+Status Gpu::RunTail(void* stream, const cuda::PluginTail& tail,
+                    std::uint64_t from, std::uint64_t to, std::uint64_t images,
+                    std::uint64_t image_pixels) {
+  return Ask([&](cuda::PluginWords why) {
+    return calls_.run_tail(gpu_, stream, &tail, from, to, images, image_pixels,
+                           why);
+  });
+}
+
+Status Gpu::Copy(void* stream, std::uint64_t from, std::uint64_t to,
+                 std::uint64_t bytes) {
+  return Ask([&](cuda::PluginWords why) {
+    return calls_.copy(gpu_, stream, from, to, bytes, why);
+  });
+}
+
+Status Gpu::CallAfter(void* stream, void (*call)(void*), void* argument) {
+  return Ask([&](cuda::PluginWords why) {
+    return calls_.call_after(gpu_, stream, call, argument, why);
+  });
+}
+
+Status Gpu::Poll() {
+  return Ask([&](cuda::PluginWords why) {
+    const cuda::PluginResult result = calls_.poll(gpu_, why);
+    if (result == cuda::PluginResult::kLost) lost_ = true;
+    return result;
+  });
+}
+
+Status Gpu::IsCapturing(void* stream, bool* captures) {
+  std::int32_t found = 0;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Ask([&](cuda::PluginWords why) {
+    return calls_.is_capturing(gpu_, stream, &found, why);
+  }));
+  *captures = found != 0;
+  return Status();
+}
+
+ImportedMemory::ImportedMemory(std::shared_ptr<Gpu> gpu, std::uint64_t address,
+                               std::uint64_t bytes)
+    : gpu_(std::move(gpu)), address_(address), bytes_(bytes) {}
+
+ImportedMemory::~ImportedMemory() {
+  if (!gpu_->IsForked()) gpu_->calls_.unimport(gpu_->gpu_, address_, bytes_);
+}
+
+}  // namespace forebay::client::device

@@ -1,0 +1,322 @@
+#include "cuda/trainer_gpu.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "cuda/driver_result.h"
+#include "cuda/driver_words.h"
+#include "cuda/entered_context.h"
+#include "cuda/kernels/image.h"
+#include "cuda/kernels/tail.h"
+#include "cuda/memory_mapping.h"
+
+namespace forebay::cuda {
+namespace {
+
+// As many as run at once on most GPUs; each has a table to load.
+constexpr std::uint32_t kBlocksPerMultiprocessor = 8;
+
+// Returns the elements that a tail makes; 0 if there are more than any GPU has
+// room for.
+std::uint64_t ElementCount(const PluginTail& tail, std::uint64_t images,
+                           std::uint64_t image_pixels) {
+  std::uint64_t count = 0;
+  if (__builtin_mul_overflow(images, image_pixels, &count) ||
+      __builtin_mul_overflow(count, tail.colors, &count) ||
+      count > kMaxMemory / 4) {
+    return 0;
+  }
+  return count;
+}
+
+// A kernel that touches what it should not ends all use of the GPU.
+bool IsPlausible(const PluginTail& tail, std::uint64_t from, std::uint64_t to) {
+  return (tail.element_bytes == 1 || tail.element_bytes == 2 ||
+          tail.element_bytes == 4) &&
+         (tail.colors == 1 || tail.colors == 3) && from % 4 == 0 &&
+         to % 16 == 0;
+}
+
+// Returns how many threads have something to do.
+std::uint64_t UsefulThreads(const PluginTail& tail, std::uint64_t images,
+                            std::uint64_t image_pixels) {
+  const bool by_four = tail.colors == 1 || image_pixels % 4 == 0;
+  const std::uint64_t pixels = images * image_pixels;
+  return by_four ? (pixels + 3) / 4 : pixels;
+}
+
+}  // namespace
+
+// The beginning and the end of a call from outside: the driver works for this
+// context, whatever the thread's own is, and whoever captures streams.
+class TrainerGpu::Use {
+ public:
+  explicit Use(const TrainerGpu& gpu)
+      : relaxed_(gpu.api_), entered_(gpu.api_, gpu.context_) {}
+
+  CUresult result() const { return entered_.result(); }
+
+ private:
+  const RelaxedCapture relaxed_;
+  const EnteredContext entered_;
+};
+
+struct TrainerGpu::PendingCall {
+  TrainerGpu* gpu;
+  void (*call)(void*);
+  void* argument;
+};
+
+struct TrainerGpu::Release {
+  void operator()(TrainerGpu* gpu) const { delete gpu; }
+};
+
+PluginResult TrainerGpu::Open(const DriverApi& api, std::int32_t ordinal,
+                              TrainerGpu** out, std::string* why) {
+  struct Table {
+    std::mutex mutex;
+    std::map<std::int32_t, TrainerGpu*> gpus;  // guarded by mutex
+  };
+  // Never destroyed: the driver makes calls while the process exits.
+  static auto* const table = new Table;
+  const std::lock_guard lock(table->mutex);
+  TrainerGpu*& known = table->gpus[ordinal];
+  if (known == nullptr || known->Poll(why) != PluginResult::kOk) {
+    const RelaxedCapture relaxed(api);
+    CUdevice device = 0;
+    CUcontext context = nullptr;
+    CUresult error = api.device(&device, ordinal);
+    if (error == CUDA_SUCCESS) error = api.retain_context(&context, device);
+    if (error == CUDA_SUCCESS) {
+      std::unique_ptr<TrainerGpu, Release> gpu(
+          new TrainerGpu(api, device, context));
+      error = gpu->Prepare();
+      // One that is lost stays for those who have it.
+      if (error == CUDA_SUCCESS) known = gpu.release();
+    }
+    if (error != CUDA_SUCCESS)
+      return Explain(api, "the driver gives no context", error, why);
+  }
+  *out = known;
+  return PluginResult::kOk;
+}
+
+CUresult TrainerGpu::Prepare() {
+  const Use use(*this);
+  int multiprocessors = 0;
+  CUresult error = use.result();
+  const auto then = [&error](auto function, auto... arguments) {
+    if (error == CUDA_SUCCESS) error = function(arguments...);
+  };
+  then(&FindGranularity, api_, device_, &granularity_);
+  then(api_.attribute, &multiprocessors,
+       CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_);
+  // It is not to wait for the legacy default stream.
+  then(api_.create_stream, &stream_, CU_STREAM_NON_BLOCKING, 0);
+  then(api_.create_event, &reached_, CU_EVENT_DISABLE_TIMING);
+  if (error != CUDA_SUCCESS) return error;
+  most_blocks_ = kBlocksPerMultiprocessor *
+                 static_cast<std::uint32_t>(std::max(multiprocessors, 1));
+  return LoadTail();
+}
+
+CUresult TrainerGpu::LoadTail() {
+  CUresult error = api_.load_module(&module_, kernels::kImage);
+  if (error == CUDA_SUCCESS)
+    error = api_.function(&tail_, module_, kernels::kTailName);
+  if (error == CUDA_SUCCESS) return error;
+  const PluginResult result = ResultOf(error);
+  if (result == PluginResult::kLost || result == PluginResult::kNoMemory)
+    return error;
+  // A GPU older than the kernels, or a driver: the trainer does without.
+  tail_ = nullptr;
+  tail_absence_ = DriverWords(api_, error);
+  return CUDA_SUCCESS;
+}
+
+TrainerGpu::~TrainerGpu() {
+  {
+    const Use use(*this);
+    if (module_ != nullptr) api_.unload_module(module_);
+    if (reached_ != nullptr) api_.destroy_event(reached_);
+    if (stream_ != nullptr) api_.destroy_stream(stream_);
+  }
+  api_.release_context(device_);
+}
+
+PluginResult TrainerGpu::Import(std::int32_t fd, std::uint64_t bytes,
+                                std::uint64_t* address, std::string* why) {
+  if (fd < 0 || bytes == 0 || bytes >= kMaxMemory) {
+    *why = "there is no memory of the daemon's to import";
+    return PluginResult::kFailed;
+  }
+  const Use use(*this);
+  const std::uint64_t rounded = RoundUp(bytes, granularity_);
+  std::uint64_t mapped = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS) {
+    error =
+        api_.import_memory(&handle, reinterpret_cast<void*>(std::intptr_t{fd}),
+                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  }
+  if (error == CUDA_SUCCESS) {
+    // Other trainers read the same memory.
+    error = MapMemory(
+        api_, device_, handle, rounded,
+        {CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+        &mapped);
+    const CUresult released = api_.release_memory(handle);
+    if (error == CUDA_SUCCESS && released != CUDA_SUCCESS) {
+      UnmapMemory(api_, mapped, rounded);
+      error = released;
+    }
+  }
+  if (error == CUDA_SUCCESS) *address = mapped;
+  return Explain(api_, "the daemon's memory of the GPU cannot be imported",
+                 error, why);
+}
+
+void TrainerGpu::Unimport(std::uint64_t address, std::uint64_t bytes) {
+  const Use use(*this);
+  UnmapMemory(api_, address, RoundUp(bytes, granularity_));
+}
+
+PluginResult TrainerGpu::RunTail(CUstream stream, const PluginTail& tail,
+                                 std::uint64_t from, std::uint64_t to,
+                                 std::uint64_t images,
+                                 std::uint64_t image_pixels, std::string* why) {
+  if (tail_ == nullptr) {
+    *why = "this GPU cannot run the kernels (" + tail_absence_ + ")";
+    return PluginResult::kFailed;
+  }
+  if (images == 0 || image_pixels == 0) return PluginResult::kOk;
+  if (!IsPlausible(tail, from, to) ||
+      ElementCount(tail, images, image_pixels) == 0) {
+    *why = "no kernel makes such a tensor";
+    return PluginResult::kFailed;
+  }
+  kernels::TailArguments arguments = {};
+  arguments.pixels = reinterpret_cast<const std::uint8_t*>(from);
+  arguments.elements = reinterpret_cast<void*>(to);
+  arguments.images = images;
+  arguments.image_pixels = image_pixels;
+  arguments.element_bytes = tail.element_bytes;
+  arguments.planar = tail.planar;
+  arguments.colors = tail.colors;
+  static_assert(sizeof(arguments.table) == sizeof(tail.table));
+  std::memcpy(arguments.table, tail.table, sizeof(arguments.table));
+  void* values[] = {&arguments};
+  const std::uint64_t blocks =
+      (UsefulThreads(tail, images, image_pixels) + kernels::kTailThreads - 1) /
+      kernels::kTailThreads;
+  const auto grid =
+      static_cast<unsigned>(std::min<std::uint64_t>(blocks, most_blocks_));
+  const Use use(*this);
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS) {
+    error = api_.launch(tail_, grid, 1, 1, kernels::kTailThreads, 1, 1, 0,
+                        stream, values, nullptr);
+  }
+  return Explain(api_, "the GPU takes no kernel", error, why);
+}
+
+PluginResult TrainerGpu::Copy(CUstream stream, std::uint64_t from,
+                              std::uint64_t to, std::uint64_t bytes,
+                              std::string* why) {
+  if (bytes == 0) return PluginResult::kOk;
+  const Use use(*this);
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS)
+    error = api_.copy_on_device(to, from, bytes, stream);
+  return Explain(api_, "a copy within the GPU failed", error, why);
+}
+
+CUresult TrainerGpu::FindCapture(CUstream stream, bool* captures) const {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult error = api_.is_capturing(stream, &status);
+  // The legacy default stream, while one that waits for it is captured: work
+  // there would end the capture.
+  const bool spoils = error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  *captures = spoils || status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return spoils ? CUDA_SUCCESS : error;
+}
+
+PluginResult TrainerGpu::IsCapturing(CUstream stream, bool* captures,
+                                     std::string* why) {
+  const Use use(*this);
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS) error = FindCapture(stream, captures);
+  return Explain(api_, "the driver does not know the stream", error, why);
+}
+
+PluginResult TrainerGpu::CallAfter(CUstream stream, void (*call)(void*),
+                                   void* argument, std::string* why) {
+  if (lost_.load(std::memory_order_acquire)) {
+    *why = loss_;
+    return PluginResult::kLost;
+  }
+  const Use use(*this);
+  bool captures = false;
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS) error = FindCapture(stream, &captures);
+  if (captures) {
+    // The event would draw our own stream into the graph.
+    *why = "a stream that is captured into a CUDA graph calls nobody";
+    return PluginResult::kFailed;
+  }
+  auto pending =
+      std::make_unique<PendingCall>(PendingCall{this, call, argument});
+  if (error == CUDA_SUCCESS) error = Queue(stream, pending.get());
+  // It goes with its call. Those of a lost context stay: the driver has them.
+  if (error == CUDA_SUCCESS) static_cast<void>(pending.release());
+  return Explain(api_, "the GPU takes no call", error, why);
+}
+
+CUresult TrainerGpu::Queue(CUstream stream, PendingCall* pending) {
+  // One event will do: who waits for it waits for its last record, however
+  // often it is recorded thereafter.
+  const std::lock_guard lock(queue_mutex_);
+  CUresult error = api_.record_event(reached_, stream);
+  if (error == CUDA_SUCCESS) error = api_.wait_event(stream_, reached_, 0);
+  if (error == CUDA_SUCCESS)
+    error = api_.launch_host_function(stream_, &Run, pending);
+  return error;
+}
+
+void TrainerGpu::Run(void* pending) {
+  const std::unique_ptr<PendingCall> call(static_cast<PendingCall*>(pending));
+  const std::lock_guard lock(call->gpu->run_mutex_);
+  // NVIDIA's driver calls nobody after an error, but this call may have begun
+  // when Poll heard of it.
+  if (!call->gpu->lost_) call->call(call->argument);
+}
+
+PluginResult TrainerGpu::Poll(std::string* why) {
+  CUresult error = CUDA_SUCCESS;
+  if (!lost_.load(std::memory_order_acquire)) {
+    const Use use(*this);
+    error = use.result();
+    if (error == CUDA_SUCCESS) error = api_.query_stream(stream_);
+    if (error == CUDA_SUCCESS || error == CUDA_ERROR_NOT_READY)
+      return PluginResult::kOk;
+    std::string reason;
+    Explain(api_, "the GPU is lost to this process", error, &reason);
+    // Our own stream is unknown to a driver whose context was reset; an unknown
+    // error is that of a GPU which has left the bus.
+    if (!IsLoss(error) && error != CUDA_ERROR_INVALID_CONTEXT &&
+        error != CUDA_ERROR_INVALID_HANDLE && error != CUDA_ERROR_UNKNOWN) {
+      return Explain(api_, "the driver does not tell of the GPU", error, why);
+    }
+    const std::lock_guard lock(run_mutex_);
+    if (!lost_) loss_ = std::move(reason);
+    lost_.store(true, std::memory_order_release);
+  }
+  *why = loss_;
+  return PluginResult::kLost;
+}
+
+}  // namespace forebay::cuda

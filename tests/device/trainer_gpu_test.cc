@@ -1,0 +1,383 @@
+// The plug-in's trainer half, on a GPU or on the fake.
+#include <cuda.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/wire/packet_socket.h"
+#include "proto/fd.h"
+#include "tests/device/device_fixture.h"
+#include "tests/device/expected_elements.h"
+#include "tests/device/scripted_gpus.h"
+#include "tests/device/trainer_fixture.h"
+
+namespace forebay::device_tests {
+namespace {
+
+// Streams dawdle, each in its own way.
+constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
+
+cuda::PluginTail MakeTail(const ElementForm& form) {
+  cuda::PluginTail tail = {};
+  tail.element_bytes = form.element_bytes;
+  tail.planar = form.planar;
+  tail.colors = form.colors;
+  for (std::uint32_t i = 0; i < std::size(tail.table); ++i)
+    tail.table[i] = 0x9E3779B1u * (i + 1);
+  return tail;
+}
+
+// Runs a tail of what the daemon has exported, and looks at what it makes.
+void ExpectTail(const Trainer& trainer, const ElementForm& form,
+                std::uint64_t images) {
+  const std::vector<unsigned char> pixels =
+      Numbers(images * form.image_pixels * form.colors, 7);
+  const Exported memory = Export(pixels);
+  const std::uint64_t from = trainer.Import(memory);
+  const std::size_t made = pixels.size() * form.element_bytes;
+  const std::uint64_t to = trainer.Allocate(made);
+  const cuda::PluginTail tail = MakeTail(form);
+  Words why;
+  FOREBAY_EXPECT_OK(
+      why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail,
+                                    from, to, images, form.image_pixels, why));
+  EXPECT_EQ(trainer.Read(to, made), ExpectedElements(form, tail.table, pixels))
+      << form.image_pixels << " " << form.element_bytes << " " << form.planar
+      << " " << form.colors;
+  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().free(to));
+  trainer.calls().unimport(trainer.gpu(), from, memory.bytes);
+}
+
+TEST(TrainerGpuTest, TheTailMakesTheElementsOfTheTable) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    EXPECT_EQ(trainer.calls().has_tail(trainer.gpu()), 1);
+    for (const std::uint32_t bytes : {1, 2, 4}) {
+      for (const std::uint32_t planar : {0, 1}) {
+        for (const std::uint32_t colors : {1, 3}) {
+          for (const std::uint64_t pixels : {1, 63, 64}) {
+            ExpectTail(trainer, {pixels, bytes, planar, colors}, 5);
+          }
+        }
+      }
+    }
+    // More than the grid has threads.
+    ExpectTail(trainer, {224 * 223, 4, 1, 3}, 3);
+    ExpectTail(trainer, {223 * 223, 2, 1, 3}, 3);
+  });
+}
+
+TEST(TrainerGpuTest, NothingIsMadeOfNothing) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    const cuda::PluginTail tail = MakeTail({});
+    Words why;
+    FOREBAY_EXPECT_OK(
+        why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail, 0,
+                                      0, 0, 100, why));
+    FOREBAY_EXPECT_OK(
+        why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail, 0,
+                                      0, 100, 0, why));
+    FOREBAY_EXPECT_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
+                                                0, 0, 0, why));
+    trainer.Finish();
+  });
+}
+
+TEST(TrainerGpuTest, RefusesATailThatWouldEndAllUseOfTheGpu) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    const std::uint64_t memory = trainer.Allocate(1000);
+    const auto run = [&](const cuda::PluginTail& tail, std::uint64_t from,
+                         std::uint64_t to, std::uint64_t images) {
+      Words why;
+      return trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail,
+                                      from, to, images, 8, why);
+    };
+    const cuda::PluginTail good = MakeTail({});
+    cuda::PluginTail odd = good;
+    odd.element_bytes = 3;
+    EXPECT_EQ(run(odd, memory, memory, 1), cuda::PluginResult::kFailed);
+    odd = good;
+    odd.colors = 2;
+    EXPECT_EQ(run(odd, memory, memory, 1), cuda::PluginResult::kFailed);
+    EXPECT_EQ(run(good, memory + 1, memory, 1), cuda::PluginResult::kFailed);
+    EXPECT_EQ(run(good, memory, memory + 8, 1), cuda::PluginResult::kFailed);
+    EXPECT_EQ(run(good, memory, memory, ~std::uint64_t{0} / 4),
+              cuda::PluginResult::kFailed);
+    EXPECT_EQ(run(good, memory, memory, 1), cuda::PluginResult::kOk);
+    trainer.Finish();
+  });
+}
+
+TEST(TrainerGpuTest, CopiesWithinTheGpu) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    const std::uint64_t from = trainer.Import(Export(Numbers(5000)));
+    const std::uint64_t to = trainer.Allocate(5000);
+    Words why;
+    FOREBAY_EXPECT_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
+                                                from, to, 5000, why));
+    EXPECT_EQ(trainer.Read(to, 5000), Numbers(5000));
+    // The legacy default stream.
+    trainer.Write(to, std::vector<unsigned char>(5000));
+    FOREBAY_EXPECT_OK(
+        why, trainer.calls().copy(trainer.gpu(), nullptr, from, to, 5000, why));
+    trainer.Finish();
+    EXPECT_EQ(trainer.Read(to, 5000), Numbers(5000));
+  });
+}
+
+TEST(TrainerGpuTest, ACallComesOnceAndAfterWhatTheStreamHadQueued) {
+  WithGpus(kDelays, [] {
+    const Trainer trainer;
+    std::atomic<int> steps{0}, calls{0};
+    std::vector<int> seen(20, -1);
+    std::function<void()> step = [&] { ++steps; };
+    std::vector<std::function<void()>> after(seen.size());
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      trainer.QueueOnHost(&step);
+      after[i] = [&, i] {
+        seen[i] = steps;
+        ++calls;
+      };
+      Words why;
+      FOREBAY_EXPECT_OK(why, trainer.CallAfter(&after[i], why));
+    }
+    trainer.Finish();
+    EXPECT_EQ(calls, std::ssize(seen));
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      EXPECT_GE(seen[i], static_cast<int>(i) + 1);
+    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+  });
+}
+
+TEST(TrainerGpuTest, ACallWaitsForTheStreamButTheStreamDoesNotWaitForIt) {
+  WithGpus(kDelays, [] {
+    const Trainer trainer;
+    std::promise<void> stream_may_go, call_may_go;
+    std::atomic<bool> gone{false}, early{false}, called{false};
+    std::function<void()> gate = [&] {
+      stream_may_go.get_future().wait();
+      gone = true;
+    };
+    std::function<void()> call = [&] {
+      early = !gone;
+      call_may_go.get_future().wait();
+      called = true;
+    };
+    trainer.QueueOnHost(&gate);
+    Words why;
+    FOREBAY_EXPECT_OK(why, trainer.CallAfter(&call, why));
+    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+    EXPECT_FALSE(called);
+    stream_may_go.set_value();
+    // A call that runs holds up nothing but those after it.
+    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
+                        Api().synchronize_stream(trainer.stream()));
+    EXPECT_FALSE(called);
+    call_may_go.set_value();
+    trainer.Finish();
+    EXPECT_TRUE(called);
+    EXPECT_FALSE(early);
+  });
+}
+
+TEST(TrainerGpuTest, CallsComeAlsoAfterTheGpuWasClosed) {
+  WithGpus(kDelays, [] {
+    const Trainer other;
+    std::promise<void> stream_may_go;
+    std::atomic<int> calls{0};
+    std::function<void()> gate = [&] { stream_may_go.get_future().wait(); };
+    std::function<void()> call = [&] { ++calls; };
+    other.QueueOnHost(&gate);
+    Words why;
+    cuda::PluginTrainerGpu* gpu = nullptr;
+    FOREBAY_EXPECT_OK(why, other.calls().open(0, &gpu, why));
+    const auto count = [](void* function) {
+      (*static_cast<std::function<void()>*>(function))();
+    };
+    FOREBAY_EXPECT_OK(
+        why, other.calls().call_after(gpu, other.stream(), count, &call, why));
+    other.calls().close(gpu);
+    EXPECT_EQ(calls, 0);
+    stream_may_go.set_value();
+    other.Finish();
+    EXPECT_EQ(calls, 1);
+  });
+}
+
+TEST(TrainerGpuTest, ImportedMemoryIsGivenBack) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    Export(Numbers(1));  // the daemon's half has what it needs for good
+    const std::size_t before = trainer.FreeMemory();
+    for (int i = 0; i < 3; ++i) {
+      Exported memory = Export(Numbers(5 << 20));
+      const std::uint64_t address = trainer.Import(memory);
+      memory.fd.Close();
+      EXPECT_LE(trainer.FreeMemory(), before - memory.bytes);
+      EXPECT_EQ(trainer.Read(address, 100), Numbers(100));
+      trainer.calls().unimport(trainer.gpu(), address, memory.bytes);
+      EXPECT_EQ(trainer.FreeMemory(), before);
+    }
+  });
+}
+
+TEST(TrainerGpuTest, ImportsOnlyWhatIsMemoryOfTheGpu) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    const Exported memory = Export(Numbers(1000));
+    const auto import = [&](int fd, std::uint64_t bytes) {
+      Words why;
+      std::uint64_t address = 0;
+      return trainer.calls().import_memory(trainer.gpu(), fd, bytes, &address,
+                                           why);
+    };
+    EXPECT_EQ(import(memory.fd.get(), 0), cuda::PluginResult::kFailed);
+    EXPECT_EQ(import(memory.fd.get(), std::uint64_t{1} << 48),
+              cuda::PluginResult::kFailed);
+    EXPECT_EQ(import(memory.fd.get(), memory.bytes * 4),
+              cuda::PluginResult::kFailed);
+    EXPECT_EQ(import(-1, memory.bytes), cuda::PluginResult::kFailed);
+    EXPECT_NE(import(STDERR_FILENO, memory.bytes), cuda::PluginResult::kOk);
+    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+    // Fewer bytes than the granularity are meant by it.
+    EXPECT_EQ(import(memory.fd.get(), 1000), cuda::PluginResult::kOk);
+  });
+}
+
+TEST(TrainerGpuTest, MemoryOutlivesTheProcessThatExportedIt) {
+  WithGpus("{}", [] {
+    int sockets[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    const pid_t daemon = fork();
+    if (daemon == 0) {
+      const Exported memory = Export(Numbers(64 * 3));
+      EXPECT_TRUE(
+          client::wire::SendPacket(sockets[1], "m", {memory.fd.get()}).ok());
+      while (true) pause();
+    }
+    std::string text;
+    std::vector<proto::Fd> fds;
+    ASSERT_TRUE(
+        client::wire::ReceivePacket(sockets[0], 10'000'000'000, &text, &fds)
+            .ok());
+    ASSERT_EQ(fds.size(), 1);
+    Exported memory = {.fd = std::move(fds[0]), .bytes = 64 * 3};
+    const Trainer trainer;
+    const std::uint64_t from = trainer.Import(memory);
+    memory.fd.Close();
+    kill(daemon, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+    const ElementForm form = {.image_pixels = 64, .element_bytes = 4};
+    const cuda::PluginTail tail = MakeTail(form);
+    const std::uint64_t to = trainer.Allocate(64 * 3 * 4);
+    Words why;
+    FOREBAY_EXPECT_OK(
+        why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail,
+                                      from, to, 1, 64, why));
+    EXPECT_EQ(trainer.Read(to, 64 * 3 * 4),
+              ExpectedElements(form, tail.table, Numbers(64 * 3)));
+  });
+}
+
+// The driver's functions on captures, which Forebay itself does not call.
+template <typename Function>
+Function* Find(const char* symbol) {
+  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
+  return reinterpret_cast<Function*>(dlsym(library, symbol));
+}
+
+void BeginCapture(CUstream stream) {
+  FOREBAY_ASSERT_CUDA(Find<decltype(cuStreamBeginCapture)>(
+      "cuStreamBeginCapture_v2")(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
+void EndCapture(CUstream stream) {
+  CUgraph graph = nullptr;
+  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Find<decltype(cuStreamEndCapture)>(
+                                        "cuStreamEndCapture")(stream, &graph));
+}
+
+TEST(TrainerGpuTest, ACaptureByAnotherThreadIsNotBroken) {
+  WithGpus(kDelays, [] {
+    // A context, and memory, that are there before.
+    const Trainer trainer;
+    const Exported memory = Export(Numbers(64 * 3));
+    const std::uint64_t to = trainer.Allocate(64 * 3);
+    CUstream captured = nullptr;
+    FOREBAY_ASSERT_CUDA(
+        Api().create_stream(&captured, CU_STREAM_NON_BLOCKING, 0));
+    BeginCapture(captured);
+    std::atomic<int> calls{0};
+    std::function<void()> call = [&] { ++calls; };
+    std::thread([&] {
+      Words why;
+      cuda::PluginTrainerGpu* gpu = nullptr;
+      FOREBAY_EXPECT_OK(why, trainer.calls().open(0, &gpu, why));
+      const std::uint64_t from = trainer.Import(memory);
+      const cuda::PluginTail tail = MakeTail({});
+      FOREBAY_EXPECT_OK(
+          why, trainer.calls().run_tail(gpu, trainer.stream(), &tail, from, to,
+                                        1, 64, why));
+      FOREBAY_EXPECT_OK(
+          why, trainer.calls().copy(gpu, trainer.stream(), from, to, 64, why));
+      FOREBAY_EXPECT_OK(why, trainer.CallAfter(&call, why));
+      while (calls == 0) {
+        ASSERT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+        std::this_thread::yield();
+      }
+      trainer.calls().unimport(gpu, from, memory.bytes);
+      // The thread is as strict as before.
+      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().exchange_capture_mode(&mode));
+      EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    }).join();
+    EndCapture(captured);
+    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().destroy_stream(captured));
+  });
+}
+
+TEST(TrainerGpuTest, AStreamThatIsCapturedSaysSoAndTakesNoCall) {
+  WithGpus("{}", [] {
+    const Trainer trainer;
+    const auto captures = [&] {
+      Words why;
+      std::int32_t found = -1;
+      FOREBAY_EXPECT_OK(why, trainer.calls().is_capturing(
+                                 trainer.gpu(), trainer.stream(), &found, why));
+      return found;
+    };
+    EXPECT_EQ(captures(), 0);
+    BeginCapture(trainer.stream());
+    EXPECT_EQ(captures(), 1);
+    bool called = false;
+    std::function<void()> call = [&] { called = true; };
+    Words why;
+    EXPECT_EQ(trainer.CallAfter(&call, why), cuda::PluginResult::kFailed);
+    EXPECT_EQ(why.said(),
+              "a stream that is captured into a CUDA graph calls nobody");
+    EndCapture(trainer.stream());
+    EXPECT_EQ(captures(), 0);
+    trainer.Finish();
+    EXPECT_FALSE(called);
+  });
+}
+
+}  // namespace
+}  // namespace forebay::device_tests

@@ -1,0 +1,12 @@
+// A library that loads the plug-in.
+#include <string>
+
+#include "client/device/plugin.h"
+
+// Returns why the plug-in was not loaded; empty: it was.
+extern "C" const char* forebay_test_load_plugin() {
+  static std::string message;
+  const forebay::cuda::Plugin* plugin = nullptr;
+  message = forebay::client::device::LoadPlugin(&plugin).message;
+  return message.c_str();
+}
