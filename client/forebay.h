@@ -378,6 +378,10 @@ typedef struct forebay_loader_options {
   /* The dataset to read, instead of the one that uri and the options that go
    * with it describe; NULL: that one. The library does not keep the pointer. */
   const forebay_dataset* dataset;
+
+  /* CUDA's number, in this process, of the GPU on which the images, labels and
+   * arrays of batches lie: see forebay_batch_put. Default -1: on the host. */
+  int32_t device;
 } forebay_loader_options;
 
 /* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
@@ -441,6 +445,10 @@ forebay_loader_get_stats(forebay_loader* loader, forebay_loader_stats* out);
  * Any thread. */
 FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
 
+/* Why batches lie on the host although the options ask for a GPU: one clause,
+ * "" if they lie where they should. Valid as long as the loader. */
+FOREBAY_EXPORT const char* forebay_loader_refusal(const forebay_loader* loader);
+
 /* Ends production and returns all memory to the daemon except batches still
  * held, which stay valid. A forebay_loader_next that another thread is in
  * returns FOREBAY_FAILED_PRECONDITION. A second call does nothing. */
@@ -470,6 +478,28 @@ FOREBAY_EXPORT forebay_status forebay_batch_field(const forebay_batch* batch,
                                                   uint32_t index,
                                                   forebay_field* out);
 
+typedef enum forebay_place FOREBAY_INT {
+  FOREBAY_HOST = 0,
+  /* On the GPU of the loader's options: forebay_field's `data` is NULL. */
+  FOREBAY_DEVICE = 1
+} forebay_place;
+
+/* Where the data of field `index` lie. FOREBAY_HOST if there is no such field.
+ */
+FOREBAY_EXPORT forebay_place forebay_batch_place(const forebay_batch* batch,
+                                                 uint32_t index);
+
+/* Makes the data of a field that lies on the GPU at `to`, in the type and shape
+ * that forebay_batch_field tells: memory of that GPU, aligned to 16 bytes, with
+ * room for its bytes. Queues that on `stream`, a CUstream of the GPU's primary
+ * context (NULL: the legacy default stream), and does not wait for it. The
+ * batch may be released at once: its lease ends when the stream has got there.
+ * At most two batches may be held that are not released.
+ * FOREBAY_FAILED_PRECONDITION if the stream is captured into a CUDA graph. */
+FOREBAY_EXPORT forebay_status forebay_batch_put(forebay_batch* batch,
+                                                uint32_t index, void* to,
+                                                void* stream);
+
 /* Adds an owner; each calls forebay_batch_release once. Any thread. */
 FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
 
@@ -485,7 +515,7 @@ typedef struct forebay_field_layout {
   forebay_field_kind kind;
   forebay_dtype dtype;
   uint32_t rank;
-  uint32_t reserved;
+  forebay_place place; /* on a GPU, the offset says nothing */
   uint64_t shape[6];
   uint64_t offset;
   uint64_t bytes;

@@ -4,7 +4,8 @@
 // The layout of a slot: a header page that describes the batch, then the
 // fields' data. A slot is written by the daemon alone and describes itself, so
 // that any client of the same kLayoutVersion can read it without asking.
-// Offsets count from the slot's first byte.
+// Offsets count from the slot's first byte. A slot for trainers on a GPU has a
+// device part, too: memory of that GPU, with the data of some of the fields.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,12 @@ enum class FieldKind : std::uint32_t {
   kArray = 7,
 };
 
+// Where a field's data lies.
+enum class Place : std::uint32_t {
+  kHost = 0,    // in the slot's memfd
+  kDevice = 1,  // in the slot's device part
+};
+
 constexpr std::uint64_t SizeOf(DType dtype) {
   switch (dtype) {
     case DType::kUint8:
@@ -88,10 +95,10 @@ struct FieldLayout {
   FieldKind kind;
   DType dtype;
   std::uint32_t rank;  // dimensions in use, the batch's included
-  std::uint32_t reserved;
+  Place place;         // of the data; row splits always lie on the host
   std::uint64_t shape[kMaxRank];  // shape[0] counts samples, or elements where
                                   // row splits are used
-  std::uint64_t offset;           // bytes
+  std::uint64_t offset;           // bytes, from the start of its place
   std::uint64_t bytes;            // of data
   // Where samples + 1 int64 row splits lie, for a field of varying length; 0:
   // each sample has the same shape.

@@ -191,6 +191,7 @@ void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
   defaults.on_error = FOREBAY_RAISE;
   defaults.sharing = FOREBAY_ELASTIC;
   defaults.reattach_seconds = client::core::DefaultReattachSeconds();
+  defaults.device = -1;
   memset(options, 0, size);
   memcpy(options, &defaults, std::min(size, sizeof defaults));
 }
@@ -309,6 +310,10 @@ forebay_status forebay_loader_get_stats(forebay_loader* loader,
                [&] { return loader->loader->GetStats(out); });
 }
 
+const char* forebay_loader_refusal(const forebay_loader* loader) {
+  return loader == nullptr ? "" : loader->loader->refusal();
+}
+
 void forebay_loader_close(forebay_loader* loader) {
   Guard(true, [&] {
     if (loader != nullptr) loader->loader->Close();
@@ -345,12 +350,26 @@ forebay_status forebay_batch_field(const forebay_batch* batch, uint32_t index,
     out->dtype = static_cast<forebay_dtype>(field.dtype);
     out->rank = field.rank;
     std::copy_n(field.shape, field.rank, out->shape);
-    out->data = batch->data + field.offset;
+    if (field.place == forebay::proto::Place::kHost)
+      out->data = batch->data + field.offset;
     out->bytes = field.bytes;
     if (field.row_splits_offset != 0)
       out->row_splits = reinterpret_cast<const int64_t*>(
           batch->data + field.row_splits_offset);
     return Status();
+  });
+}
+
+forebay_place forebay_batch_place(const forebay_batch* batch, uint32_t index) {
+  return batch == nullptr || index >= batch->header.field_count
+             ? FOREBAY_HOST
+             : static_cast<forebay_place>(batch->header.fields[index].place);
+}
+
+forebay_status forebay_batch_put(forebay_batch* batch, uint32_t index, void* to,
+                                 void* stream) {
+  return Guard(batch != nullptr && to != nullptr, [&] {
+    return client::core::Subscription::Put(*batch, index, to, stream);
   });
 }
 

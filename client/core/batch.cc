@@ -30,14 +30,24 @@ std::uint64_t SplitBytes(const proto::FieldLayout& field,
              : (header.sample_count + 1) * sizeof(std::int64_t);
 }
 
-bool Fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t slot_bytes) {
-  return offset >= proto::kSlotHeaderBytes &&
-         offset % proto::kFieldAlignment == 0 && offset <= slot_bytes &&
-         bytes <= slot_bytes - offset;
-}
+// Where fields may lie.
+struct Room {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  bool Has(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset >= begin && offset % proto::kFieldAlignment == 0 &&
+           offset <= end && bytes <= end - offset;
+  }
+};
+
+struct Rooms {
+  Room host;
+  Room device;
+};
 
 Status CheckField(const proto::FieldLayout& field,
-                  const proto::BatchHeader& header, std::uint64_t slot_bytes) {
+                  const proto::BatchHeader& header, const Rooms& rooms) {
   if (memchr(field.name, '\0', sizeof field.name) == nullptr)
     return Malformed("a field's name has no end");
   if (field.rank < 1 || field.rank > proto::kMaxRank)
@@ -48,13 +58,17 @@ Status CheckField(const proto::FieldLayout& field,
     if (__builtin_mul_overflow(bytes, field.shape[i], &bytes))
       return Malformed("a field's shape");
   }
-  if (bytes != field.bytes || !Fits(field.offset, field.bytes, slot_bytes))
+  const bool on_device = field.place == proto::Place::kDevice;
+  if (!on_device && field.place != proto::Place::kHost)
     return Malformed("a field's place");
+  const Room& room = on_device ? rooms.device : rooms.host;
+  if (bytes != field.bytes || !room.Has(field.offset, field.bytes))
+    return Malformed("a field's offset");
   if (field.row_splits_offset == 0) {
     if (field.shape[0] != header.sample_count)
       return Malformed("a field's number of samples");
-  } else if (!Fits(field.row_splits_offset, SplitBytes(field, header),
-                   slot_bytes)) {
+  } else if (on_device || !rooms.host.Has(field.row_splits_offset,
+                                          SplitBytes(field, header))) {
     return Malformed("a field's row splits");
   }
   return Status();
@@ -62,8 +76,8 @@ Status CheckField(const proto::FieldLayout& field,
 
 }  // namespace
 
-Status ReadHeader(const shm::SlotMapping& slot, const proto::ReadyEntry& entry,
-                  proto::BatchHeader* header) {
+Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
+                  const proto::ReadyEntry& entry, proto::BatchHeader* header) {
   memcpy(header, slot.data(), offsetof(proto::BatchHeader, fields));
   if (header->magic != proto::kBatchMagic ||
       header->version != proto::kLayoutVersion)
@@ -77,9 +91,12 @@ Status ReadHeader(const shm::SlotMapping& slot, const proto::ReadyEntry& entry,
   // Reads no more than needed of what another core has written.
   memcpy(header->fields, slot.data() + offsetof(proto::BatchHeader, fields),
          header->field_count * sizeof header->fields[0]);
+  const Rooms rooms = {
+      .host = {.begin = proto::kSlotHeaderBytes, .end = slot.bytes()},
+      .device = {.begin = 0, .end = device_bytes}};
   for (std::uint32_t i = 0; i < header->field_count; ++i)
     FOREBAY_CLIENT_RETURN_IF_ERROR(
-        CheckField(header->fields[i], *header, slot.bytes()));
+        CheckField(header->fields[i], *header, rooms));
   return Status();
 }
 
@@ -87,7 +104,8 @@ Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
   for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
     const proto::FieldLayout& field = batch.header.fields[i];
     if (field.kind != proto::FieldKind::kSampleId) continue;
-    if (field.dtype != proto::DType::kInt64 ||
+    if (field.place != proto::Place::kHost ||
+        field.dtype != proto::DType::kInt64 ||
         field.bytes != batch.header.sample_count * sizeof **ids)
       return Malformed("its samples' numbers");
     *ids = reinterpret_cast<const std::int64_t*>(batch.data + field.offset);

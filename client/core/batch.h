@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "client/base/status.h"
+#include "client/device/gpu.h"
 #include "client/shm/slot_map.h"
 #include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
@@ -26,18 +28,26 @@ struct forebay_batch {
   std::uint64_t copy_bytes = 0;
   // The sample after the batch's last, in this rank's epoch.
   std::uint64_t next_sample = 0;
-  // A checked copy, as a stray write may change the slot's own header.
+  // A checked copy, as a stray write may change the slot's own header. Images
+  // on a GPU are described as they will be.
   forebay::proto::BatchHeader header{};
+
+  // Of a batch on a GPU:
+  std::shared_ptr<forebay::client::device::ImportedMemory> part;
+  std::vector<void*> streams;  // that use the part; the subscription guards it
+  // Once released: of these, those that may still do so.
+  std::atomic<std::uint32_t> awaited{0};
 
   ~forebay_batch();
 };
 
 namespace forebay::client::core {
 
-// Copies the header out of a slot. Checks every number in it against the entry
-// that announced it and the slot's size. INTERNAL if one is wrong.
-Status ReadHeader(const shm::SlotMapping& slot, const proto::ReadyEntry& entry,
-                  proto::BatchHeader* header);
+// Copies the header out of a slot, whose device part has so many bytes. Checks
+// every number in it against the entry that announced it and the slot's size.
+// INTERNAL if one is wrong.
+Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
+                  const proto::ReadyEntry& entry, proto::BatchHeader* header);
 
 // Finds the numbers of the batch's samples, in their order. They live as long
 // as the batch; the user may overwrite them. INTERNAL if it has none.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "client/base/fork_handlers.h"
 #include "client/core/batch.h"
@@ -244,6 +243,7 @@ Status Loader::WaitLocked(const Deadline& deadline, std::uint64_t iteration,
   if (interrupted_) return away_;
   shm::Rings& rings = remote_->subscription().rings();
   while (true) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(remote_->subscription().CheckDevice());
     switch (rings.Wait(std::min(kSliceNanos, deadline.Remaining()))) {
       case shm::WaitResult::kReady:
         return TakeLocked(out);

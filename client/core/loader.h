@@ -58,6 +58,12 @@ class Loader {
   bool IsAttached();
   Status StopEpoch();
   Status GetStats(forebay_loader_stats* out);
+  // See forebay_loader_refusal.
+  const char* refusal() const {
+    const std::string& own = open_request_->refusal();
+    return own.empty() && open_.load() ? opened_.placement.refusal.c_str()
+                                       : own.c_str();
+  }
   void Close();
 
  private:

@@ -35,14 +35,27 @@ Status OpenRequest::Create(const forebay_loader_options& options,
   request->job_key_ = options.job_key;
   if (options.job_name != nullptr) request->job_name_ = options.job_name;
   request->weight_ = options.weight;
-  request->spec_ =
-      wire::EncodeLoaderSpec(options, request->dataset_.spec(), pipeline);
+  FOREBAY_CLIENT_RETURN_IF_ERROR(request->OpenGpu(options.device));
+  wire::Placement placement;
+  if (request->gpu_ != nullptr)
+    placement = {.gpu_uuid = request->gpu_->uuid(),
+                 .finished = !request->gpu_->has_tail()};
+  request->spec_ = wire::EncodeLoaderSpec(options, request->dataset_.spec(),
+                                          pipeline, placement);
   if (request->spec_.size() > kMaxInlineSpec) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         wire::SealedMemory(request->spec_, &request->spec_memory_));
     request->spec_.clear();
   }
   *out = std::move(request);
+  return Status();
+}
+
+Status OpenRequest::OpenGpu(std::int32_t device) {
+  if (device < 0) return Status();
+  Status opened = device::Gpu::Open(device, &gpu_);
+  if (opened.code != FOREBAY_UNIMPLEMENTED) return opened;
+  refusal_ = opened.message;
   return Status();
 }
 

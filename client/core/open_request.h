@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/base/status.h"
+#include "client/device/gpu.h"
 #include "client/forebay.h"
 #include "client/wire/dataset.h"
 #include "client/wire/session.h"
@@ -25,12 +26,16 @@ class OpenRequest {
   // Reads the options, which need not outlive the call. `dataset`: null for the
   // one that the options describe. Determines the socket's directory once: a
   // client of the machine's daemon must not go to another one while that is
-  // away. INVALID_ARGUMENT, or why a folder cannot be opened.
+  // away. INVALID_ARGUMENT, or why a folder or the GPU cannot be opened.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        const std::string& pipeline,
                        std::unique_ptr<const OpenRequest>* out);
 
+  // The GPU on which batches are to lie; null: on the host.
+  const std::shared_ptr<device::Gpu>& gpu() const { return gpu_; }
+  // Why there is none although the options name one; else empty.
+  const std::string& refusal() const { return refusal_; }
   // The dataset's name for people.
   const std::string& uri() const { return dataset_.uri(); }
 
@@ -46,10 +51,14 @@ class OpenRequest {
  private:
   OpenRequest() = default;
 
+  // Where there is no plug-in, or no driver for it, batches lie on the host.
+  Status OpenGpu(std::int32_t device);
   Status Connect(std::unique_ptr<wire::Session>* session) const;
   Status Send(wire::Session& session, std::uint64_t request,
               const std::string& message) const;
 
+  std::shared_ptr<device::Gpu> gpu_;
+  std::string refusal_;
   wire::Dataset dataset_;
   std::string runtime_dir_;
   std::string job_key_;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/core/image_tail.h"
 #include "proto/shm_layout.h"
 
 namespace forebay::client::core {
@@ -20,7 +21,8 @@ Status RemoteLoader::Request(const OpenRequest& open_request,
   std::uint64_t request;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       open_request.SendOpenLoader(&session, &request));
-  *out = std::make_shared<RemoteLoader>(std::move(session), request);
+  *out = std::make_shared<RemoteLoader>(std::move(session), request,
+                                        open_request.gpu());
   return Status();
 }
 
@@ -36,10 +38,26 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   FOREBAY_CLIENT_RETURN_IF_ERROR(subscription_->rings().Map(
       std::move(reply.fds[0]), std::move(reply.fds[1]),
       std::move(reply.fds[2])));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Place(*answer));
   if (answer->classes_in_memfd) *class_list = std::move(reply.fds[3]);
   *opened = std::move(*answer);
   id_ = opened->loader_id;
   is_open_.store(true);
+  return Status();
+}
+
+Status RemoteLoader::Place(const wire::LoaderOpened& opened) {
+  if (gpu_ == nullptr) return Status();
+  const wire::LoaderPlacement& placement = opened.placement;
+  if (!opened.has_placement)
+    return Status(FOREBAY_FAILED_PRECONDITION,
+                  "the daemon is too old for batches on a GPU: upgrade it");
+  if (placement.gpu_uuid.empty()) return Status();
+  if (placement.gpu_uuid != gpu_->uuid())
+    return wire::MalformedAnswer("open a loader");
+  ImageTail tail;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(ImageTail::Create(placement.tail, &tail));
+  subscription_->LieOn(gpu_, tail, placement.device_bytes);
   return Status();
 }
 
@@ -66,8 +84,8 @@ Status RemoteLoader::StartEpoch(const EpochPosition& position,
                              position.next_sample(), !lists.empty()),
       &reply, lists));
   const auto* answer = std::get_if<wire::EpochStarted>(&reply.answer.kind);
-  if (answer == nullptr || answer->slot_count != reply.fds.size() ||
-      answer->slot_count > proto::kMaxSlots) {
+  if (answer == nullptr || answer->slot_count > proto::kMaxSlots ||
+      answer->slot_count * subscription_->parts() != reply.fds.size()) {
     session.Shutdown();
     return wire::MalformedAnswer("start an epoch");
   }
@@ -97,7 +115,7 @@ Status RemoteLoader::FetchSlot(std::uint32_t slot) {
         request, wire::EncodeGetSlots(request, id_, subscription_->slots()),
         &reply));
     if (!std::holds_alternative<wire::Slots>(reply.answer.kind) ||
-        reply.fds.empty())
+        reply.fds.empty() || reply.fds.size() % subscription_->parts() != 0)
       return Status(FOREBAY_INTERNAL,
                     "the daemon published a slot that it does not have");
     FOREBAY_CLIENT_RETURN_IF_ERROR(subscription_->AddSlots(reply.fds));

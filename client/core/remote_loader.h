@@ -10,6 +10,7 @@
 #include "client/core/epoch_position.h"
 #include "client/core/open_request.h"
 #include "client/core/subscription.h"
+#include "client/device/gpu.h"
 #include "client/forebay.h"
 #include "client/wire/session.h"
 #include "client/wire/session_codec.h"
@@ -29,9 +30,12 @@ class RemoteLoader {
   static Status Request(const OpenRequest& open_request,
                         std::shared_ptr<RemoteLoader>* out);
   // `request`: the id of the request to open the loader, sent on `session`.
-  RemoteLoader(std::unique_ptr<wire::Session> session, std::uint64_t request)
+  // `gpu`: on which batches are to lie; null: on the host.
+  RemoteLoader(std::unique_ptr<wire::Session> session, std::uint64_t request,
+               std::shared_ptr<device::Gpu> gpu)
       : subscription_(Subscription::Create(std::move(session))),
-        request_(request) {}
+        request_(request),
+        gpu_(std::move(gpu)) {}
 
   Subscription& subscription() { return *subscription_; }
   // Whether the daemon has hung up.
@@ -41,7 +45,8 @@ class RemoteLoader {
 
   // Waits until the daemon has opened the loader, at most `timeout_nanos`, and
   // maps the rings. After TIMEOUT and INTERRUPTED, call again. `class_list`: a
-  // memfd with the classes, if they are not in the answer.
+  // memfd with the classes, if they are not in the answer. FAILED_PRECONDITION
+  // if the daemon knows no GPUs, but batches are to lie on one.
   Status Open(std::int64_t timeout_nanos, wire::LoaderOpened* opened,
               proto::Fd* class_list);
 
@@ -61,11 +66,13 @@ class RemoteLoader {
 
  private:
   Status CheckOpen() const;
+  Status Place(const wire::LoaderOpened& opened);
   // Takes and releases every entry before number `published`.
   void Drain(std::uint64_t published);
 
   const std::shared_ptr<Subscription> subscription_;
   const std::uint64_t request_;
+  const std::shared_ptr<device::Gpu> gpu_;
   std::uint64_t id_ = 0;  // written before is_open_
   std::atomic<bool> is_open_{false};
 };

@@ -1,5 +1,11 @@
 #include "client/core/subscription.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
 #include <utility>
 
 namespace forebay::client::core {
@@ -14,17 +20,50 @@ std::shared_ptr<Subscription> Subscription::Create(
 
 Subscription::~Subscription() { ForkHandlers::Remove(this); }
 
+void Subscription::LieOn(std::shared_ptr<device::Gpu> gpu,
+                         const ImageTail& tail, std::uint64_t device_bytes) {
+  gpu_ = std::move(gpu);
+  tail_ = tail;
+  device_bytes_ = device_bytes;
+}
+
+Status Subscription::Import(const std::vector<proto::Fd>& fds,
+                            std::vector<proto::Fd>* hosts, Parts* parts) {
+  for (size_t i = 0; i < fds.size(); ++i) {
+    if (i % 2 == 0) {
+      hosts->emplace_back(fcntl(fds[i].get(), F_DUPFD_CLOEXEC, 0));
+      if (!hosts->back()) return ErrnoStatus(errno, "cannot take a slot");
+      continue;
+    }
+    std::unique_ptr<device::ImportedMemory> part;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        gpu_->Import(fds[i].get(), device_bytes_, &part));
+    parts->push_back(std::move(part));
+  }
+  return Status();
+}
+
 Status Subscription::AttachSlots(const std::vector<proto::Fd>& fds,
                                  std::uint64_t slot_bytes,
                                  std::uint64_t lease_quota) {
+  std::vector<proto::Fd> hosts;
+  Parts parts;
+  if (gpu_ != nullptr)
+    FOREBAY_CLIENT_RETURN_IF_ERROR(Import(fds, &hosts, &parts));
   const std::lock_guard lock(mutex_);
   lease_quota_ = lease_quota;
-  return slots_.Attach(fds, slot_bytes);
+  parts_.swap(parts);
+  return slots_.Attach(gpu_ != nullptr ? hosts : fds, slot_bytes);
 }
 
 Status Subscription::AddSlots(const std::vector<proto::Fd>& fds) {
+  std::vector<proto::Fd> hosts;
+  Parts parts;
+  if (gpu_ != nullptr)
+    FOREBAY_CLIENT_RETURN_IF_ERROR(Import(fds, &hosts, &parts));
   const std::lock_guard lock(mutex_);
-  return slots_.Add(fds);
+  parts_.insert(parts_.end(), parts.begin(), parts.end());
+  return slots_.Add(gpu_ != nullptr ? hosts : fds);
 }
 
 std::uint32_t Subscription::slots() const {
@@ -33,7 +72,9 @@ std::uint32_t Subscription::slots() const {
 }
 
 void Subscription::DetachSlots() {
+  Parts parts;
   const std::lock_guard lock(mutex_);
+  parts_.swap(parts);
   slots_.Detach();
 }
 
@@ -44,7 +85,7 @@ Status Subscription::Lease(const proto::ReadyEntry& entry,
   bool copied;
   {
     const std::lock_guard lock(mutex_);
-    copied = held_.size() >= lease_quota_;
+    copied = gpu_ == nullptr && held_.size() >= lease_quota_;
     taken = TakeLocked(entry, batch.get());
   }
   if (!taken.ok()) {
@@ -70,8 +111,11 @@ Status Subscription::TakeLocked(const proto::ReadyEntry& entry,
   if (batch->mapping == nullptr)
     return Status(FOREBAY_INTERNAL,
                   "the daemon published a slot that it did not send");
+  if (gpu_ != nullptr) batch->part = parts_[entry.slot];
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      ReadHeader(*batch->mapping, entry, &batch->header));
+      ReadHeader(*batch->mapping, batch->part == nullptr ? 0 : device_bytes_,
+                 entry, &batch->header));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(tail_.Describe(&batch->header));
   batch->mapping->Watch();
   batch->data = batch->mapping->data();
   batch->lease = {.slot = entry.slot, .generation = entry.generation};
@@ -88,12 +132,127 @@ void Subscription::Discard(const proto::ReadyEntry& entry) {
   rings_.Notify();
 }
 
+Status Subscription::Put(forebay_batch& batch, std::uint32_t index, void* to,
+                         void* stream) {
+  if (index >= batch.header.field_count)
+    return Status(FOREBAY_INVALID_ARGUMENT, "the batch has no such field");
+  const proto::FieldLayout& field = batch.header.fields[index];
+  if (field.place != proto::Place::kDevice)
+    return Status(FOREBAY_INVALID_ARGUMENT, "the field lies on the host");
+  Subscription& subscription = *batch.subscription;
+  device::Gpu& gpu = *subscription.gpu_;
+  bool captures = false;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu.IsCapturing(stream, &captures));
+  if (captures)
+    return Status(FOREBAY_FAILED_PRECONDITION,
+                  "a CUDA graph captures the stream: take batches outside of "
+                  "the capture");
+  {
+    // First, so that the lease waits even for what is queued in part.
+    const std::lock_guard lock(subscription.mutex_);
+    if (std::find(batch.streams.begin(), batch.streams.end(), stream) ==
+        batch.streams.end())
+      batch.streams.push_back(stream);
+  }
+  return subscription.tail_.Run(gpu, stream, field,
+                                batch.part->address() + field.offset,
+                                reinterpret_cast<std::uintptr_t>(to));
+}
+
 void Subscription::Release(forebay_batch* batch) {
   // Keeps the subscription alive while EndLease locks it.
-  const std::shared_ptr<Subscription> subscription =
-      std::move(batch->subscription);
+  const std::shared_ptr<Subscription> subscription = batch->subscription;
+  if (!batch->streams.empty() && !subscription->forked_.load()) {
+    subscription->ReleaseAfterStreams(batch);
+    return;
+  }
   if (batch->mapping != nullptr) subscription->EndLease(batch);
   delete batch;
+}
+
+void Subscription::ReleaseAfterStreams(forebay_batch* batch) {
+  const std::vector<void*> streams = batch->streams;
+  batch->awaited = static_cast<std::uint32_t>(streams.size());
+  bool ending;
+  {
+    const std::lock_guard lock(mutex_);
+    ++awaiting_;
+    ending = ending_;
+  }
+  for (void* const stream : streams) CallAfter({batch, stream});
+  // Nobody else would free it.
+  if (ending) AwaitStreams();
+}
+
+void Subscription::CallAfter(const Awaited& awaited) {
+  if (gpu_->CallAfter(awaited.stream, OnStreamDone, awaited.batch).ok()) return;
+  const std::lock_guard lock(mutex_);
+  owed_.push_back(awaited);
+}
+
+void Subscription::OnStreamDone(void* argument) {
+  auto* const batch = static_cast<forebay_batch*>(argument);
+  if (batch->awaited.fetch_sub(1) > 1) return;
+  const std::shared_ptr<Subscription> subscription = batch->subscription;
+  subscription->EndLease(batch);
+  const std::lock_guard lock(subscription->mutex_);
+  --subscription->awaiting_;
+  subscription->done_.push_back(batch);
+  subscription->stream_done_.notify_all();
+}
+
+void Subscription::Collect() {
+  std::vector<Awaited> owed;
+  std::vector<forebay_batch*> done;
+  {
+    const std::lock_guard lock(mutex_);
+    owed_.swap(owed);
+    done_.swap(done);
+  }
+  for (const forebay_batch* const batch : done) delete batch;
+  for (const Awaited& awaited : owed) CallAfter(awaited);
+}
+
+void Subscription::ReleaseLost() {
+  std::vector<forebay_batch*> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    owed_.clear();
+    for (forebay_batch* const batch : held_)
+      if (batch->awaited.exchange(0) > 0) lost.push_back(batch);
+    awaiting_ -= lost.size();
+  }
+  for (forebay_batch* const batch : lost) {
+    EndLease(batch);
+    delete batch;
+  }
+}
+
+Status Subscription::CheckDevice() {
+  if (gpu_ == nullptr) return Status();
+  Collect();
+  Status polled = gpu_->Poll();
+  if (gpu_->is_lost()) ReleaseLost();
+  if (!polled.ok()) return polled;
+  const std::lock_guard lock(mutex_);
+  if (held_.size() < awaiting_ + std::max<std::uint64_t>(lease_quota_, 1))
+    return Status();
+  return Status(FOREBAY_RESOURCE_EXHAUSTED,
+                std::to_string(lease_quota_) +
+                    " batches on the GPU are held: release them first, once "
+                    "their fields are put elsewhere");
+}
+
+void Subscription::AwaitStreams() {
+  constexpr std::chrono::seconds kLongest(2);
+  if (gpu_ == nullptr) return;
+  Collect();
+  if (!gpu_->Poll().ok() && gpu_->is_lost()) ReleaseLost();
+  {
+    std::unique_lock lock(mutex_);
+    stream_done_.wait_for(lock, kLongest, [this] { return awaiting_ == 0; });
+  }
+  Collect();
 }
 
 void Subscription::EndLease(forebay_batch* batch) {
@@ -116,8 +275,11 @@ void Subscription::EndLease(forebay_batch* batch) {
 }
 
 void Subscription::EndWithLastLease() {
+  AwaitStreams();
+  Parts parts;
   const std::lock_guard lock(mutex_);
   ending_ = true;
+  parts_.swap(parts);
   slots_.Detach();
   if (rings_.mapped()) rings_.Leave();
   if (held_.empty()) session_->Shutdown();

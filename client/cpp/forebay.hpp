@@ -66,6 +66,13 @@ class Batch {
     Check(forebay_batch_field(handle_.get(), index, &field));
     return field;
   }
+  forebay_place place(std::uint32_t index) const {
+    return forebay_batch_place(handle_.get(), index);
+  }
+  // See forebay_batch_put.
+  void Put(std::uint32_t index, void* to, void* stream) {
+    Check(forebay_batch_put(handle_.get(), index, to, stream));
+  }
   forebay_field field(std::string_view name) const {
     const std::uint32_t count = info().field_count;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -135,6 +142,9 @@ class Loader {
     Check(status);
     return Batch(batch);
   }
+  // Why batches lie on the host although the options ask for a GPU; "" if they
+  // lie where they should.
+  std::string refusal() const { return forebay_loader_refusal(handle_.get()); }
   void StopEpoch() { Check(forebay_loader_stop_epoch(handle_.get())); }
   forebay_loader_stats stats() {
     forebay_loader_stats stats;

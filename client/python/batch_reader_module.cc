@@ -87,6 +87,8 @@ PyObject* ReadMemory(PyObject* self, PyObject* args) {
 PyMemberDef memory_members[] = {
     {"layout", T_ULONGLONG, offsetof(Memory, layout), READONLY,
      "Grows when the fields differ from those of the batch before."},
+    {"batch", T_ULONGLONG, offsetof(Memory, batch), READONLY,
+     "The address of the batch."},
     {"next_sample", T_ULONGLONG, offsetof(Memory, next_sample), READONLY,
      "The sample after the batch's last, in this rank's epoch."},
     {nullptr, 0, 0, 0, nullptr},

@@ -15,7 +15,9 @@ enum class SpecTag : Tag {
   kBatch = 4,
   kName = 5,
   kSharing = 6,
+  kPlacement = 7,
 };
+enum class PlacementTag : Tag { kGpuUuid = 1, kFinished = 2 };
 enum class SamplerTag : Tag {
   kOrder = 1,
   kSeed = 2,
@@ -53,7 +55,8 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
 
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
                              std::string_view dataset,
-                             std::string_view pipeline) {
+                             std::string_view pipeline,
+                             const Placement& placement) {
   std::string bytes;
   SpecBuilder spec(bytes);
   spec.add_message(SpecTag::kDataset, dataset.data(), dataset.size());
@@ -62,6 +65,11 @@ std::string EncodeLoaderSpec(const forebay_loader_options& options,
   WriteBatch(spec, options);
   if (options.name != nullptr) spec.add_string(SpecTag::kName, options.name);
   spec.add_enum(SpecTag::kSharing, options.sharing);
+  if (!placement.gpu_uuid.empty()) {
+    protozero::pbf_builder<PlacementTag> gpu(spec, SpecTag::kPlacement);
+    gpu.add_string(PlacementTag::kGpuUuid, placement.gpu_uuid);
+    gpu.add_bool(PlacementTag::kFinished, placement.finished);
+  }
   return bytes;
 }
 

@@ -8,11 +8,18 @@
 
 namespace forebay::client::wire {
 
+// The GPU on which batches are to lie.
+struct Placement {
+  std::string gpu_uuid;   // empty: none
+  bool finished = false;  // whether images come finished
+};
+
 // A serialized proto.LoaderSpec; `dataset` and `pipeline` are a serialized
 // proto.DatasetSpec and proto.PipelineSpec.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
                              std::string_view dataset,
-                             std::string_view pipeline);
+                             std::string_view pipeline,
+                             const Placement& placement);
 
 }  // namespace forebay::client::wire
 

@@ -4,6 +4,7 @@
 #include <protozero/pbf_builder.hpp>
 #include <protozero/pbf_message.hpp>
 
+#include "client/wire/wire_types.h"
 #include "proto/shm_layout.h"
 #include "proto/version.h"
 
@@ -89,17 +90,6 @@ void AddSpec(protozero::pbf_builder<BodyTag>& body, std::string_view spec) {
     body.add_message(BodyTag::kSpec, spec.data(), spec.size());
 }
 
-// True if the current field is number `tag` and a varint, as scalars are.
-bool IsVarint(const Reader& reader, Tag tag) {
-  return reader.tag() == tag &&
-         reader.wire_type() == protozero::pbf_wire_type::varint;
-}
-
-bool IsBytes(const Reader& reader, Tag tag) {
-  return reader.tag() == tag &&
-         reader.wire_type() == protozero::pbf_wire_type::length_delimited;
-}
-
 ErrorAnswer ReadError(Reader reader) {
   ErrorAnswer error;
   while (reader.next()) {
@@ -162,6 +152,9 @@ LoaderOpened ReadLoaderOpened(Reader reader) {
       opened.classes_in_memfd = reader.get_uint64() != 0;  // get_bool overreads
     } else if (IsVarint(reader, 8)) {
       opened.slot_bytes = reader.get_uint64();
+    } else if (IsBytes(reader, 9)) {
+      opened.has_placement = true;
+      opened.placement = ReadPlacement(reader.get_message());
     } else {
       reader.skip();
     }

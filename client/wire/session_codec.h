@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/base/status.h"
+#include "client/wire/placement_codec.h"
 
 namespace forebay::client::wire {
 
@@ -55,6 +56,8 @@ struct LoaderOpened {
   std::vector<std::string> classes;
   bool classes_in_memfd = false;
   std::uint64_t slot_bytes = 0;
+  bool has_placement = false;
+  LoaderPlacement placement;
 };
 
 struct EpochStarted {

@@ -31,6 +31,17 @@ struct RemoteRequestsInfo {
   std::uint64_t bytes = 0;
 };
 
+// A GPU that loaders have their batches on: see admin.proto.
+struct GpuUse {
+  int ordinal = 0;
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t slot_limit = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t waiting_bytes = 0;
+  std::string fault;
+};
+
 // The daemon as a whole, at one moment.
 struct DaemonInfo {
   std::string version;
@@ -49,6 +60,7 @@ struct DaemonInfo {
   std::uint32_t sessions = 0;        // connected trainers
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
+  std::vector<GpuUse> gpu_uses;      // of these, those that are open
   LocalReadsInfo local_reads;
   // By name: see admin.proto.
   std::vector<std::pair<std::string, storage::SourceState>> sources;

@@ -65,6 +65,7 @@ void FillQueues(const stream::StreamSnapshot& in, proto::LoaderQueues* out) {
   out->set_depth(in.depth);
   out->set_window_bytes(in.prefetch.window);
   out->set_slots_kept(in.slot_counts.kept);
+  out->set_slots_copying(in.slots_copying);
 }
 
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
@@ -76,6 +77,8 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_position(in.stream.taken.position);
   out->set_samples_per_epoch(in.samples_per_epoch);
   out->set_running(in.running());
+  if (in.gpu.has_value()) out->set_gpu(static_cast<std::uint32_t>(*in.gpu));
+  out->set_gpu_refusal(ValidUtf8(in.gpu_refusal));
   FillCounters(in, out->mutable_counters());
   FillQueues(in.stream, out->mutable_queues());
   proto::LoaderSharing* const sharing = out->mutable_sharing();
@@ -102,6 +105,15 @@ void Fill(const cuda::Inventory& in, proto::Gpus* out) {
   out->set_absence(ValidUtf8(in.absence));
   out->set_driver_version(ValidUtf8(in.driver_version));
   out->set_cuda_version(ValidUtf8(in.cuda_version));
+}
+
+void Fill(const GpuUse& in, proto::GpuUse* out) {
+  out->set_slot_bytes(in.slot_bytes);
+  out->set_slot_limit(in.slot_limit);
+  out->set_copies(in.copies);
+  out->set_copied_bytes(in.copied_bytes);
+  out->set_waiting_bytes(in.waiting_bytes);
+  out->set_fault(ValidUtf8(in.fault));
 }
 
 void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
@@ -183,6 +195,11 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_simd_target(info.simd_target);
   status.set_read_cpu_nanos(info.read_cpu_nanos);
   Fill(info.gpus, status.mutable_gpus());
+  for (const GpuUse& use : info.gpu_uses) {
+    if (use.ordinal < status.gpus().devices_size())
+      Fill(use,
+           status.mutable_gpus()->mutable_devices(use.ordinal)->mutable_use());
+  }
   Fill(info.local_reads, status.mutable_local_reads());
   for (const auto& [name, state] : info.sources) {
     proto::Source& source = *status.add_sources();

@@ -1,41 +1,10 @@
 #include "server/arena/slot_pool.h"
 
 #include <algorithm>
-#include <future>
-#include <utility>
 
 #include "server/base/check.h"
-#include "server/base/status.h"
 
 namespace forebay::arena {
-
-absl::StatusOr<std::vector<SharedMemory>> SlotPool::MakeMemory(
-    std::uint32_t slots, std::uint64_t slot_bytes) {
-  // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
-  // waits for its first batch. So all slots are made at once, or one after the
-  // other where the system has no threads left.
-  std::vector<std::future<absl::StatusOr<SharedMemory>>> making;
-  making.reserve(slots);
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    making.push_back(
-        std::async(std::launch::async | std::launch::deferred, [slot_bytes] {
-          return SharedMemory::Create("forebay-slot", slot_bytes,
-                                      ClientAccess::kRead);
-        }));
-  }
-  std::vector<SharedMemory> made;
-  made.reserve(slots);
-  for (auto& memory : making) {
-    FOREBAY_ASSIGN_OR_RETURN(auto created, memory.get());
-    made.push_back(std::move(created));
-  }
-  return made;
-}
-
-void SlotPool::Add(std::vector<SharedMemory> memory) {
-  for (SharedMemory& one : memory)
-    slots_.push_back(Slot{.memory = std::move(one), .holders = {}});
-}
 
 bool SlotPool::RemoveLast() {
   if (slots_.empty() || slots_.back().state != State::kFree) return false;

@@ -3,11 +3,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
-
-#include "absl/status/statusor.h"
-#include "server/arena/shared_memory.h"
 
 namespace forebay::arena {
 
@@ -26,32 +22,20 @@ struct SlotCounts {
 // it, again and again. The record is the daemon's own: it checks what clients
 // say, and ends a dead client's leases.
 //
-// Not thread-safe: the stream guards it. Any thread may write into a slot's
-// memory while it is filling. Owns the memory; the caller of MakeMemory has
-// reserved it. Only MakeMemory blocks, and fails, as SharedMemory does.
+// Not thread-safe: the stream guards it, and the slots' memory. Never blocks;
+// no errors.
 class SlotPool {
  public:
-  // Makes memory for so many slots, for Add.
-  static absl::StatusOr<std::vector<SharedMemory>> MakeMemory(
-      std::uint32_t slots, std::uint64_t slot_bytes);
-
-  explicit SlotPool(std::uint64_t slot_bytes) : slot_bytes_(slot_bytes) {}
-
   std::uint32_t slots() const {
     return static_cast<std::uint32_t>(slots_.size());
-  }
-  std::uint64_t slot_bytes() const { return slot_bytes_; }
-  int fd(std::uint32_t slot) const { return slots_[slot].memory.fd(); }
-  std::uint8_t* data(std::uint32_t slot) const {
-    return slots_[slot].memory.data();
   }
   std::uint32_t generation(std::uint32_t slot) const {
     return slots_[slot].generation;
   }
   SlotCounts Counts() const;
 
-  // Adds slots, which are free.
-  void Add(std::vector<SharedMemory> memory);
+  // Adds so many slots, which are free.
+  void Add(std::uint32_t slots) { slots_.resize(slots_.size() + slots); }
   // Removes the slot of the highest number. Returns false if there is none, or
   // it is not free.
   bool RemoveLast();
@@ -82,7 +66,6 @@ class SlotPool {
  private:
   enum class State { kFree, kFilling, kFinished };
   struct Slot {
-    SharedMemory memory;
     State state = State::kFree;
     std::uint32_t generation = 0;
     std::vector<MemberId> holders;
@@ -91,7 +74,6 @@ class SlotPool {
   static bool EndLease(Slot& slot, MemberId member);
 
   std::vector<Slot> slots_;
-  std::uint64_t slot_bytes_;
 };
 
 }  // namespace forebay::arena

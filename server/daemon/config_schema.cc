@@ -189,6 +189,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
   } else if (key == "index.directory" || key == "cache.directory") {
     FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
+  } else if (key == "cuda.memory") {
+    if (value != "auto") return CheckSize(value);
   } else if (key == "cuda.plugin") {
     if (value != "auto" && value != "none" && !value.starts_with('/')) {
       return absl::InvalidArgumentError(

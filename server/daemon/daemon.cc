@@ -49,6 +49,17 @@ admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of) {
           .bytes = all.bytes};
 }
 
+admin::GpuUse UseOf(device::Device& device) {
+  const device::CopyCounters counters = device.copier().counters();
+  return {.ordinal = device.info().ordinal,
+          .slot_bytes = device.budget().used(),
+          .slot_limit = device.budget().limit(),
+          .copies = counters.copies,
+          .copied_bytes = counters.bytes,
+          .waiting_bytes = counters.waiting_bytes,
+          .fault = std::string(device.copier().health().message())};
+}
+
 std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * kNanosPerSecond);
 }
@@ -124,6 +135,14 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       gpus_([plugin = config.cuda().plugin()] {
         return OpenGpuDriver(plugin, ProgramFolder());
       }),
+      devices_(
+          [this](const std::stop_token& stop) {
+            return gpus_.AwaitDriver(stop);
+          },
+          [this](const cuda::DeviceInfo& gpu) {
+            return SlotMemoryOf(config_.cuda().memory(), gpu.memory_bytes);
+          },
+          base::Clock::Monotonic()),
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
@@ -204,14 +223,16 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                              [this](const dataset::Dataset& dataset) {
                                catalog_.MarkStale(dataset);
                              }},
-      job::Registry::Shares{.reads = &read_shares_, .cpus = &executor_});
+      job::Registry::Shares{
+          .reads = &read_shares_, .cpus = &executor_, .devices = &devices_});
   return absl::OkStatus();
 }
 
-// Workers ask the source for more, and its readers call the workers: both stop
-// first, and go last.
+// Workers ask the source for more, and its readers call the workers, as do
+// copies that end: all stop first, and go last.
 Daemon::~Daemon() {
   executor_.Stop();
+  devices_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();
   if (coalesced_ != nullptr) coalesced_->Stop();
 }
@@ -261,10 +282,19 @@ void Daemon::Tick() {
     spdlog::info("nobody has been here for {} s", idle_seconds);
     Stop();
   }
+  if (devices_.lost() && sessions_->sessions() == 0) {
+    spdlog::warn(
+        "a GPU is lost to this process, which leaves: a new one can "
+        "open it");
+    failed_ = true;
+    Stop();
+  }
   sessions_->Tick();
   disk_tier_->Tick();
   sessions_->RunAside([this] {
-    registry_->ReclaimIdle(Nanos(config_.session().idle_seconds()));
+    const std::int64_t idle = Nanos(config_.session().idle_seconds());
+    registry_->ReclaimIdle(idle);
+    devices_.CloseIdle(idle);
   });
 }
 
@@ -290,6 +320,8 @@ admin::DaemonInfo Daemon::Info() const {
   info.sessions = sessions_->sessions();
   info.simd_target = std::string(pipeline::VectorTarget());
   info.gpus = gpus_.inventory();
+  for (const auto& device : devices_.open())
+    info.gpu_uses.push_back(UseOf(*device));
   info.local_reads = {.io_uring = local_reads_.io_uring(),
                       .threads = config_.storage().local_threads(),
                       .refusal = local_reads_.refusal()};

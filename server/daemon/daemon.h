@@ -20,6 +20,7 @@
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
+#include "server/device/device_directory.h"
 #include "server/executor/thread_pool_executor.h"
 #include "server/job/registry.h"
 #include "server/pipeline/shared_workspace.h"
@@ -48,6 +49,8 @@ class Daemon {
   // session.exit_when_idle_seconds.
   void Run();
   void Stop() { loop_->Stop(); }
+  // Whether it stopped because it cannot go on, so that another should start.
+  bool failed() const { return failed_; }
 
  private:
   // The configured limits, in figures of this host.
@@ -79,6 +82,7 @@ class Daemon {
   const ServiceManager service_manager_;
   const std::vector<std::string> warnings_;  // of the configuration
   const Gpus gpus_;
+  device::DeviceDirectory devices_;
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;
@@ -109,6 +113,7 @@ class Daemon {
   std::unique_ptr<admin::AdminServer> admin_;
 
   std::int64_t busy_at_nanos_;  // when there was a session last
+  bool failed_ = false;
 };
 
 }  // namespace forebay::daemon

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/no_driver.h"
 #include "cuda/plugin.h"
+#include "server/base/byte_size.h"
+#include "server/base/clock.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -50,6 +53,7 @@ Gpus::Gpus(std::function<std::unique_ptr<cuda::Driver>()> open)
         std::unique_ptr<cuda::Driver> driver = open();
         base::MutexLock lock(&mutex_);
         driver_ = std::move(driver);
+        changed_.NotifyAll();
       }) {
   pthread_setname_np(thread_.native_handle(), "forebay-gpu");
 }
@@ -62,6 +66,28 @@ cuda::Inventory Gpus::inventory() const {
   cuda::Inventory unknown;
   unknown.absence = "their driver has not answered yet";
   return unknown;
+}
+
+absl::StatusOr<cuda::Driver*> Gpus::AwaitDriver(
+    const std::stop_token& stop) const {
+  // A driver that wakes many GPUs takes some seconds.
+  constexpr std::int64_t kLongNanos = 60'000'000'000;
+  const base::Clock& clock = *base::Clock::Monotonic();
+  const std::int64_t until = clock.NowNanos() + kLongNanos;
+  const std::stop_callback wake(stop, [this] {
+    base::MutexLock lock(&mutex_);
+    changed_.NotifyAll();
+  });
+  base::MutexLock lock(&mutex_);
+  while (driver_ == nullptr) {
+    const std::int64_t left = until - clock.NowNanos();
+    if (stop.stop_requested())
+      return absl::CancelledError("interrupted while GPUs are looked for");
+    if (left <= 0)
+      return absl::InternalError("the GPUs' driver does not answer");
+    changed_.WaitFor(&mutex_, std::chrono::nanoseconds(left));
+  }
+  return driver_.get();
 }
 
 std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
@@ -86,6 +112,13 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
   }
   spdlog::log(level, "no GPU: {}", why);
   return std::make_unique<cuda::NoDriver>(std::move(why));
+}
+
+std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total) {
+  // Little beside what trainers need, and room for many batches of uint8.
+  constexpr std::uint64_t kShare = 32;
+  if (setting == "auto") return total / kShare;
+  return base::ParseByteSize(setting, total).value_or(total / kShare);
 }
 
 std::string ProgramFolder() {

@@ -1,12 +1,15 @@
 #ifndef FOREBAY_SERVER_DAEMON_GPUS_H_
 #define FOREBAY_SERVER_DAEMON_GPUS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "cuda/device.h"
 #include "server/base/mutex.h"
 
@@ -15,8 +18,8 @@ namespace forebay::daemon {
 // The host's GPUs. A thread of its own opens their driver: that may take
 // seconds, and hang for a sick GPU, which must keep no trainer waiting.
 //
-// Thread-safe. Owns the driver. inventory() does not block; destruction waits
-// until the driver is open. No errors: see cuda::Driver.
+// Thread-safe. Owns the driver. inventory() does not block; AwaitDriver and
+// destruction wait until the driver is open. Errors: AwaitDriver's.
 class Gpus {
  public:
   explicit Gpus(std::function<std::unique_ptr<cuda::Driver>()> open);
@@ -24,9 +27,13 @@ class Gpus {
 
   // Returns none until the driver is open, and says so in `absence`.
   cuda::Inventory inventory() const;
+  // Waits until the driver is open. CANCELLED: `stop` came first. INTERNAL: it
+  // takes too long.
+  absl::StatusOr<cuda::Driver*> AwaitDriver(const std::stop_token& stop) const;
 
  private:
   mutable base::Mutex mutex_;
+  mutable base::CondVar changed_;
   std::unique_ptr<cuda::Driver> driver_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
@@ -37,6 +44,10 @@ class Gpus {
 // cuda::OpenPlugin does.
 std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
                                             const std::string& folder);
+
+// Returns the bytes of a GPU of `total` that cuda.memory allows slots to take.
+// The setting was checked.
+std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total);
 
 // Returns the folder of this process's program; empty: unknown.
 std::string ProgramFolder();

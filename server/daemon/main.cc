@@ -98,7 +98,8 @@ absl::Status Serve(const Flags& flags) {
       Daemon::Create(config, flags.config, std::move(runtime_dir)));
   FOREBAY_RETURN_IF_ERROR(daemon->StopWhenReadable(signals.get()));
   daemon->Run();
-  return absl::OkStatus();
+  return daemon->failed() ? absl::InternalError("a GPU is lost to this process")
+                          : absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {

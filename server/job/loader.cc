@@ -26,32 +26,32 @@ proto::LoaderSpec WithoutDataset(proto::LoaderSpec spec) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
-    const proto::LoaderSpec& spec,
-    std::shared_ptr<const dataset::Dataset> dataset, base::MemoryBudget* budget,
-    std::shared_ptr<stream::Stream> stream, JobId job) {
+    const proto::LoaderSpec& spec, Origin origin, base::MemoryBudget* budget,
+    JobId job) {
   FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
       const arena::MemberId member,
-      stream->Join(channel.get(), job, spec.batch().depth()));
-  return std::shared_ptr<Loader>(new Loader(spec, std::move(dataset), budget,
-                                            std::move(channel),
-                                            std::move(stream), member));
+      origin.stream->Join(channel.get(), job, spec.batch().depth(),
+                          origin.placement.device));
+  return std::shared_ptr<Loader>(
+      new Loader(spec, std::move(origin), budget, std::move(channel), member));
 }
 
-Loader::Loader(proto::LoaderSpec spec,
-               std::shared_ptr<const dataset::Dataset> dataset,
+Loader::Loader(proto::LoaderSpec spec, Origin origin,
                base::MemoryBudget* budget,
-               std::unique_ptr<arena::Channel> channel,
-               std::shared_ptr<stream::Stream> stream, arena::MemberId member)
+               std::unique_ptr<arena::Channel> channel, arena::MemberId member)
     : uri_(NameOf(spec.dataset())),
       spec_(WithoutDataset(std::move(spec))),
-      dataset_(std::move(dataset)),
+      origin_(std::move(origin)),
       budget_(budget),
       channel_(std::move(channel)),
-      stream_(std::move(stream)),
       member_(member) {}
 
-Loader::~Loader() { stream_->Forfeit(member_); }
+Loader::~Loader() { origin_.stream->Forfeit(member_); }
+
+const pipeline::Tail* Loader::tail() const {
+  return origin_.pipeline == nullptr ? nullptr : origin_.pipeline->tail();
+}
 
 absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
     std::uint64_t epoch, std::uint64_t first_sample, const base::Fd& list) {
@@ -68,53 +68,58 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
     (is_coordinated ? start.seen : start.samples) = std::move(samples);
   }
   base::MutexLock lock(&control_);
-  return stream_->Start(member_, start);
+  return origin_.stream->Start(member_, start);
 }
 
 std::uint32_t Loader::StopEpoch() {
   base::MutexLock lock(&control_);
-  stream_->Stop(member_);
+  origin_.stream->Stop(member_);
   return channel_->published();
 }
 
 void Loader::Close() {
   base::MutexLock lock(&control_);
-  stream_->Close(member_);
+  origin_.stream->Close(member_);
 }
 
 absl::Status Loader::TakeReleases() {
   channel_->ClearEvent();
-  return stream_->TakeReleases(member_);
+  return origin_.stream->TakeReleases(member_);
 }
 
 void Loader::Rest(std::int64_t idle_nanos) {
-  stream_->Rest();
-  stream_->Reclaim(idle_nanos);
+  origin_.stream->Rest();
+  origin_.stream->Reclaim(idle_nanos);
 }
 
-bool Loader::HasLeases() { return stream_->Holds(member_); }
+bool Loader::HasLeases() { return origin_.stream->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
+  const device::Device* const device = placement().device.get();
   return {.name = spec_.name(),
           .uri = uri_,
-          .dataset_size = dataset_->size(),
+          .dataset_size = dataset().size(),
           .batch_size = spec_.batch().batch_size(),
-          .samples_per_epoch = stream_->samples_per_epoch(),
-          .stream = stream_->Snapshot(member_),
-          .client = channel_->client_report()};
+          .samples_per_epoch = origin_.stream->samples_per_epoch(),
+          .stream = origin_.stream->Snapshot(member_),
+          .client = channel_->client_report(),
+          .gpu = device == nullptr ? std::nullopt
+                                   : std::optional(device->info().ordinal),
+          .gpu_refusal = placement().refusal};
 }
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {
   PeekedBatch batch;
-  FOREBAY_ASSIGN_OR_RETURN(stream::SlotCopy copy, stream_->Peek());
+  FOREBAY_ASSIGN_OR_RETURN(stream::SlotCopy copy, origin_.stream->Peek());
   batch.slot = std::move(copy.bytes);
   batch.reservation = std::move(copy.reservation);
   FOREBAY_ASSIGN_OR_RETURN(
       base::MemoryReservation names,
-      budget_->Reserve(2 * BytesOf(dataset_->classes()), "names of classes"));
+      budget_->Reserve(2 * BytesOf(dataset().classes()), "names of classes"));
   batch.reservation.Add(std::move(names));
-  batch.pipeline = spec_.pipeline();
-  batch.classes = dataset_->classes();
+  batch.pipeline =
+      tail() == nullptr ? spec_.pipeline() : WithoutTail(spec_.pipeline());
+  batch.classes = dataset().classes();
   return batch;
 }
 

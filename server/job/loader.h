@@ -13,7 +13,9 @@
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/dataset/dataset.h"
+#include "server/job/placement.h"
 #include "server/job/snapshot.h"
+#include "server/pipeline/pipeline.h"
 #include "server/stream/stream.h"
 
 namespace forebay::job {
@@ -27,28 +29,39 @@ namespace forebay::job {
 // TakeReleases' (a client that breaks the contract).
 class Loader {
  public:
-  // `dataset` is the stream's. The budget outlives the loader.
+  // Its origin: the stream's dataset and pipeline (null without images).
+  struct Origin {
+    std::shared_ptr<const dataset::Dataset> dataset;
+    std::shared_ptr<const pipeline::Pipeline> pipeline;
+    Placement placement;
+    std::shared_ptr<stream::Stream> stream;
+  };
+
+  // The budget outlives the loader.
   static absl::StatusOr<std::shared_ptr<Loader>> Create(
-      const proto::LoaderSpec& spec,
-      std::shared_ptr<const dataset::Dataset> dataset,
-      base::MemoryBudget* budget, std::shared_ptr<stream::Stream> stream,
+      const proto::LoaderSpec& spec, Origin origin, base::MemoryBudget* budget,
       JobId job);
   // Ends the member and its leases.
   ~Loader();
 
   const std::string& name() const { return spec_.name(); }
-  const dataset::Dataset& dataset() const { return *dataset_; }
+  const dataset::Dataset& dataset() const { return *origin_.dataset; }
   const arena::Channel& channel() const { return *channel_; }
-  std::uint64_t slot_bytes() const { return stream_->slot_bytes(); }
+  const stream::SlotSize& slot_size() const {
+    return origin_.stream->slot_size();
+  }
+  const Placement& placement() const { return origin_.placement; }
+  // The work that is left for the trainer to do on images. Null: none.
+  const pipeline::Tail* tail() const;
   std::uint64_t samples_per_epoch() const {
-    return stream_->samples_per_epoch();
+    return origin_.stream->samples_per_epoch();
   }
   std::uint64_t batches_per_epoch() const {
-    return stream_->batches_per_epoch();
+    return origin_.stream->batches_per_epoch();
   }
 
   // The stream, whose members other loaders may be too.
-  const stream::Stream* stream() const { return stream_.get(); }
+  const stream::Stream* stream() const { return origin_.stream.get(); }
 
   // Returns descriptors of the slots, in order; slots may be added during the
   // epoch. `list` is a descriptor of sealed memory, or invalid if there is
@@ -59,7 +72,7 @@ class Loader {
       const base::Fd& list = base::Fd());
   // Returns descriptors of the slots from number `first` on.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const {
-    return stream_->SlotsFrom(first);
+    return origin_.stream->SlotsFrom(member_, first);
   }
   // Ends production. Returns how many ready entries were published in all.
   std::uint32_t StopEpoch();
@@ -67,7 +80,7 @@ class Loader {
   void Close();
 
   // Says whether the job has a cap. It has none until this is called.
-  void SetCapped(bool capped) { stream_->SetCapped(member_, capped); }
+  void SetCapped(bool capped) { origin_.stream->SetCapped(member_, capped); }
 
   // To be called when channel().event_fd() is readable.
   absl::Status TakeReleases();
@@ -83,17 +96,14 @@ class Loader {
   absl::StatusOr<PeekedBatch> Peek() const;
 
  private:
-  Loader(proto::LoaderSpec spec,
-         std::shared_ptr<const dataset::Dataset> dataset,
-         base::MemoryBudget* budget, std::unique_ptr<arena::Channel> channel,
-         std::shared_ptr<stream::Stream> stream, arena::MemberId member);
+  Loader(proto::LoaderSpec spec, Origin origin, base::MemoryBudget* budget,
+         std::unique_ptr<arena::Channel> channel, arena::MemberId member);
 
   const std::string uri_;         // for people
   const proto::LoaderSpec spec_;  // without its dataset, which may be long
-  const std::shared_ptr<const dataset::Dataset> dataset_;
+  const Origin origin_;
   base::MemoryBudget* const budget_;
   const std::unique_ptr<arena::Channel> channel_;
-  const std::shared_ptr<stream::Stream> stream_;
   const arena::MemberId member_;
 
   base::Mutex control_;  // held while an epoch starts or stops

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/job/placement.h"
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/random_ops.h"
@@ -79,6 +80,17 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   return types;
 }
 
+absl::Status CheckForDevice(const dataset::Dataset& dataset,
+                            const std::vector<stream::FieldType>& fields) {
+  const auto varies = [](const stream::FieldType& type) {
+    return type.varies();
+  };
+  if (!std::all_of(fields.begin(), fields.end(), varies))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      dataset.uri(), ": has texts and bytes alone, which no GPU holds"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
@@ -87,8 +99,13 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
   // Cheap checks come before the scan.
-  absl::StatusOr<PipelinePtr> compiled =
-      pipeline::Pipeline::Create(spec.pipeline());
+  FOREBAY_ASSIGN_OR_RETURN(Placement placement, PlaceFor(spec, devices_, stop));
+  if (placement.device == nullptr) spec.clear_placement();
+  absl::StatusOr<PipelinePtr> compiled = pipeline::Pipeline::Create(
+      spec.pipeline(),
+      placement.device == nullptr || spec.placement().finished()
+          ? pipeline::Part::kWhole
+          : pipeline::Part::kBeforeTail);
   if (!spec.pipeline().ops().empty()) {
     FOREBAY_RETURN_IF_ERROR(compiled.status());
   }
@@ -106,11 +123,16 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   FOREBAY_ASSIGN_OR_RETURN(
       std::vector<stream::FieldType> fields,
       TypesOf(*dataset, pipeline.get(), *deps_.source, job.id(), stop));
+  if (placement.device != nullptr)
+    FOREBAY_RETURN_IF_ERROR(CheckForDevice(*dataset, fields));
   if (spec.name().empty()) spec.set_name(job.NextLoaderName());
   stream::StreamSpec stream_spec{.dataset = dataset,
                                  .sampler = sampler,
-                                 .pipeline = std::move(pipeline),
+                                 .pipeline = pipeline,
                                  .fields = std::move(fields),
+                                 .place = placement.device == nullptr
+                                              ? proto::Place::kHost
+                                              : proto::Place::kDevice,
                                  .batch = BatchOptionsOf(spec.batch()),
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
@@ -118,10 +140,13 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
     FOREBAY_RETURN_IF_ERROR(JoinOrder(job.uid(), &stream_spec));
   FOREBAY_ASSIGN_OR_RETURN(auto stream,
                            StreamFor(job.uid(), spec, std::move(stream_spec)));
-  FOREBAY_ASSIGN_OR_RETURN(
-      std::shared_ptr<Loader> loader,
-      Loader::Create(spec, std::move(dataset), deps_.budget, std::move(stream),
-                     job.id()));
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Loader> loader,
+                           Loader::Create(spec,
+                                          {.dataset = std::move(dataset),
+                                           .pipeline = std::move(pipeline),
+                                           .placement = std::move(placement),
+                                           .stream = std::move(stream)},
+                                          deps_.budget, job.id()));
   job.AddLoader(loader);
   return loader;
 }

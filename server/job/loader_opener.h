@@ -17,6 +17,7 @@
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/dataset_inputs.h"
+#include "server/device/device_directory.h"
 #include "server/fetch/sample_reader.h"
 #include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
@@ -29,15 +30,20 @@ namespace forebay::job {
 // Opens loaders, and readers of single samples, for jobs. Gives each part of a
 // spec to the room that checks it. Loaders that may share a stream join one.
 //
-// Thread-safe. The catalog and all of `deps` outlive it and what it opens;
-// loaders and readers belong to the caller. Both Open methods block while the
-// dataset is scanned, but not for long once `stop` is requested. Errors:
-// INVALID_ARGUMENT names the part of the spec that is wrong; RESOURCE_EXHAUSTED
-// says what has no memory; CANCELLED: stopped; else the dataset room's.
+// Thread-safe. The catalog, all of `deps` and the devices outlive it and what
+// it opens; loaders and readers belong to the caller. Both Open methods block
+// while the dataset is scanned, but not for long once `stop` is requested.
+// Errors: INVALID_ARGUMENT names the part of the spec that is wrong;
+// RESOURCE_EXHAUSTED says what has no memory; CANCELLED: stopped; else the
+// dataset room's.
 class LoaderOpener {
  public:
-  LoaderOpener(dataset::Catalog* catalog, stream::StreamDeps deps)
-      : deps_(std::move(deps)), datasets_(catalog, deps_.budget) {}
+  // `devices`: null if no GPU is served.
+  LoaderOpener(dataset::Catalog* catalog, stream::StreamDeps deps,
+               device::DeviceDirectory* devices = nullptr)
+      : deps_(std::move(deps)),
+        devices_(devices),
+        datasets_(catalog, deps_.budget) {}
 
   // Opens a loader and adds it to `job`. An error adds none.
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
@@ -69,6 +75,7 @@ class LoaderOpener {
       stream::StreamSpec stream_spec);
 
   const stream::StreamDeps deps_;
+  device::DeviceDirectory* const devices_;
   dataset::composed::Composer datasets_;
   CoordinatorDirectory coordinators_;
   StreamDirectory streams_;

@@ -33,6 +33,7 @@ void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   if (!job->RemoveProcess(pid)) return;
   shares_.cpus->Forget(job->id());
   shares_.reads->Forget(job->id());
+  if (shares_.devices != nullptr) shares_.devices->Forget(job->id());
   jobs_.erase({job->uid(), job->key()});
 }
 
@@ -46,6 +47,7 @@ std::vector<std::shared_ptr<Job>> Registry::Jobs() const {
 void Registry::ApplyWeight(const Job& job, double weight) {
   shares_.cpus->SetWeight(job.id(), weight);
   shares_.reads->SetWeight(job.id(), weight);
+  if (shares_.devices != nullptr) shares_.devices->SetWeight(job.id(), weight);
 }
 
 absl::StatusOr<std::shared_ptr<Job>> Registry::FindLocked(
@@ -103,7 +105,7 @@ std::uint64_t Registry::SlotBytes() const {
   for (const std::shared_ptr<Job>& job : Jobs()) {
     for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
       if (counted.insert(loader->stream()).second)
-        bytes += loader->slot_bytes() * loader->Snapshot().stream.slots;
+        bytes += loader->slot_size().host * loader->Snapshot().stream.slots;
     }
   }
   return bytes;

@@ -17,6 +17,7 @@
 #include "server/base/mutex.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/dataset_inputs.h"
+#include "server/device/device_directory.h"
 #include "server/fetch/sample_reader.h"
 #include "server/job/control.h"
 #include "server/job/job.h"
@@ -71,11 +72,15 @@ class Registry final : public Introspection, public Control {
   struct Shares {
     schedule::JobShares* reads = nullptr;
     schedule::JobShares* cpus = nullptr;
+    // Also of copies to them. Null: no GPU is served.
+    device::DeviceDirectory* devices = nullptr;
   };
 
   Registry(dataset::Catalog* catalog, stream::StreamDeps deps,
            const Shares& shares)
-      : deps_(std::move(deps)), shares_(shares), opener_(catalog, deps_) {}
+      : deps_(std::move(deps)),
+        shares_(shares),
+        opener_(catalog, deps_, shares.devices) {}
 
   // A job is known by uid and key. Its weight is that of the last attachment,
   // unless Change has set it.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct LoaderSnapshot {
   std::uint64_t samples_per_epoch = 0;
   stream::StreamSnapshot stream;
   arena::ClientReport client;  // unchecked
+  // The GPU on which its batches lie, by its number here; none: on the host.
+  std::optional<int> gpu;
+  std::string gpu_refusal;  // why none, although it asked for one
 
   // Whether an epoch is under way, or batches of one are still to be taken.
   bool running() const { return stream.running || stream.taken.ready > 0; }

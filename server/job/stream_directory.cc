@@ -31,6 +31,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   proto::LoaderSpec shaping = spec;
   shaping.clear_name();
   shaping.mutable_batch()->clear_depth();
+  // One decode serves all GPUs.
+  if (shaping.has_placement()) shaping.mutable_placement()->clear_gpu_uuid();
   shaping.mutable_dataset()->clear_uri();
   // The key is kept, and this may be long: its digest is enough, beside the
   // version.

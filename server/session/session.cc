@@ -16,6 +16,7 @@
 #include "server/base/working_memory.h"
 #include "server/session/dataset_inputs.h"
 #include "server/session/message_size.h"
+#include "server/session/placement_message.h"
 #include "server/session/spec_memfd.h"
 
 namespace forebay::session {
@@ -24,7 +25,7 @@ namespace {
 constexpr std::size_t kMaxLoaders = 256;
 // Class names up to this size travel in the message; the rest of it needs some
 // room.
-constexpr std::size_t kMaxInlineClasses = kMaxMessage - 4096;
+constexpr std::size_t kMaxInlineClasses = kMaxMessage - 8192;
 // Error texts up to these lengths fit a message, alone and with others.
 constexpr std::size_t kMaxError = kMaxMessage / 2;
 constexpr std::size_t kMaxSampleError = 2048;
@@ -205,6 +206,7 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const auto inputs = TakeDatasetInputs(spec.dataset(), absl::MakeSpan(fds),
                                         remote_, interruption_.get_token());
+  const bool wants_gpu = spec.has_placement();
   auto opening = inputs.ok() ? attachment->OpenLoader(std::move(spec), *inputs,
                                                       interruption_.get_token())
                              : inputs.status();
@@ -220,7 +222,8 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
       Describe(loader->dataset(), registry_->budget(), opened, opened_fds));
   opened.set_samples_per_epoch(loader->samples_per_epoch());
   opened.set_batches_per_epoch(loader->batches_per_epoch());
-  opened.set_slot_bytes(loader->slot_bytes());
+  opened.set_slot_bytes(loader->slot_size().host);
+  if (wants_gpu) DescribePlacement(*loader, *opened.mutable_placement());
   base::MutexLock lock(&mutex_);
   opened.set_loader_id(++last_loader_);
   open_[last_loader_] = loader;
@@ -305,8 +308,9 @@ absl::Status Session::StartEpoch(const proto::StartEpoch& request,
   FOREBAY_ASSIGN_OR_RETURN(
       slot_fds, loader->StartEpoch(request.epoch(), request.first_sample(),
                                    request.listed() ? fds[0] : no_list));
-  started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size()));
-  started.set_slot_bytes(loader->slot_bytes());
+  const std::size_t parts = loader->placement().device == nullptr ? 1 : 2;
+  started.set_slot_count(static_cast<std::uint32_t>(slot_fds.size() / parts));
+  started.set_slot_bytes(loader->slot_size().host);
   started.set_lease_quota(stream::kLeaseQuota);
   return absl::OkStatus();
 }

@@ -10,9 +10,12 @@
 #include "absl/status/status.h"
 #include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
+#include "server/device/device.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/batch_layout.h"
 #include "server/stream/epoch_pair.h"
+#include "server/stream/staging_pool.h"
 
 namespace forebay::stream {
 
@@ -55,9 +58,16 @@ struct BatchKey {
 // too few.
 using Position = unsigned __int128;
 
-// A batch in flight. The stream guards it, but for the slot's memory and the
-// samples. A sample that was handed out, and its part of the memory, belong to
-// the one read or task that it was handed to.
+// A copy of a batch on a GPU: its status counts once it is done.
+struct BatchCopy {
+  const device::Device* device = nullptr;  // null: its memory is gone
+  absl::Status status;
+};
+
+// A batch in flight: its samples are made, and then it is copied to the GPUs of
+// its members, if it has any. The stream guards it, but for the slot's memory
+// and the samples. A sample that was handed out, and its part of the memory,
+// belong to the one read or task that it was handed to.
 struct Batch {
   BatchKey key;
   std::shared_ptr<const EpochPair> epochs;
@@ -67,7 +77,11 @@ struct Batch {
   // Whether all members that come to it have caps, which then hold it up.
   bool capped = false;
   std::uint32_t slot = 0;
-  std::uint8_t* data = nullptr;        // the slot's memory
+  BatchMemory memory;
+  StagingPool::Lease staging;          // its device part
+  std::vector<BatchCopy> copies;       // of that, to GPUs
+  std::uint32_t copying = 0;           // of these, that are not done
+  std::uint64_t bytes = 0;             // of data, once it is complete
   std::vector<PendingSample> samples;  // never resized
   std::uint32_t handed_out = 0;        // samples that were requested
   std::uint32_t remaining = 0;         // samples that are not finished
@@ -82,7 +96,8 @@ struct Batch {
   // Whether all that is left of the batch has waited for reads for long.
   bool HangsAt(std::int64_t now_nanos) const {
     constexpr std::int64_t kLongNanos = 100'000'000;
-    return to_decode == 0 && now_nanos - moved_at_nanos > kLongNanos;
+    return to_decode == 0 && copying == 0 &&
+           now_nanos - moved_at_nanos > kLongNanos;
   }
 };
 

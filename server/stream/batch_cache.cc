@@ -10,17 +10,25 @@
 #include "server/cache/next_use.h"
 
 namespace forebay::stream {
+namespace {
 
-BatchCache::BatchCache(base::MemoryBudget* budget, std::uint64_t slot_bytes)
-    : budget_(budget), pool_(slot_bytes) {}
+// Of no epoch that there is.
+constexpr std::uint64_t kHidden = UINT64_MAX;
+
+}  // namespace
+
+const absl::Status& CompletedBatch::StatusOn(
+    const device::Device* device) const {
+  if (!status.ok() || device == nullptr) return status;
+  const auto copy = std::find_if(
+      copies.begin(), copies.end(),
+      [&](const BatchCopy& other) { return other.device == device; });
+  FOREBAY_CHECK(copy != copies.end());
+  return copy->status;
+}
 
 absl::Status BatchCache::Pay(std::uint32_t slots) {
-  const std::uint64_t needed = (paid_ + slots) * pool_.slot_bytes();
-  if (needed > room_.bytes()) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        auto more, budget_->Reserve(needed - room_.bytes(), "batches"));
-    room_.Add(std::move(more));
-  }
+  FOREBAY_RETURN_IF_ERROR(memory_.Reserve(paid_ + slots));
   paid_ += slots;
   return absl::OkStatus();
 }
@@ -32,31 +40,31 @@ void BatchCache::EndPay(std::uint32_t slots) {
 }
 
 void BatchCache::Settle() {
-  const std::uint64_t slots = std::max(paid_, pool_.slots() + growing_);
-  room_.ShrinkTo(std::min(room_.bytes(), slots * pool_.slot_bytes()));
+  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_));
 }
 
 bool BatchCache::Grow(bool spare) {
   const std::uint32_t slots = pool_.slots() + growing_;
   if (stunted_ || slots >= proto::kMaxSlots) return false;
-  if ((slots + 1) * pool_.slot_bytes() > room_.bytes()) {
+  if (slots + 1 > memory_.reserved()) {
     if (!spare) return false;
     // However often this is asked, half of what was free is left.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
-    const std::uint64_t free = budget_->limit() - budget_->used();
-    if ((unpaid + 1) * pool_.slot_bytes() > free) return false;
-    auto more = budget_->ReserveSpare(pool_.slot_bytes());
-    if (!more.has_value()) return false;
-    room_.Add(*std::move(more));
+    if (!memory_.ReserveSpare(unpaid)) return false;
   }
   ++growing_;
   return true;
 }
 
-void BatchCache::Grown(std::vector<arena::SharedMemory> memory) {
-  FOREBAY_CHECK(memory.size() <= growing_);
-  growing_ -= static_cast<std::uint32_t>(memory.size());
-  pool_.Add(std::move(memory));
+void BatchCache::Grown(std::vector<SlotParts> slots) {
+  const auto count = static_cast<std::uint32_t>(slots.size());
+  FOREBAY_CHECK(count <= growing_);
+  growing_ -= count;
+  if (memory_.Add(std::move(slots))) {
+    pool_.Add(count);
+  } else {
+    Settle();
+  }
 }
 
 void BatchCache::NotGrown() {
@@ -64,6 +72,13 @@ void BatchCache::NotGrown() {
   --growing_;
   stunted_ = true;
   Settle();
+}
+
+void BatchCache::AddFirst(std::vector<SlotParts> slots) {
+  if (pool_.slots() > 0) return;
+  const auto count = static_cast<std::uint32_t>(slots.size());
+  FOREBAY_CHECK(memory_.Add(std::move(slots)));
+  pool_.Add(count);
 }
 
 const CompletedBatch* BatchCache::Victim(const NextUse& next_use) const {
@@ -109,23 +124,47 @@ void BatchCache::DropFailures(
 }
 
 void BatchCache::Forget(std::uint64_t epoch) {
-  // Of no epoch that there is.
-  BatchKey key = {UINT64_MAX, 0};
-  while (completed_.count(key) != 0) ++key.first_sample;
-  for (auto kept = completed_.lower_bound({epoch, 0});
-       kept != completed_.end() && kept->first.epoch == epoch;) {
-    auto node = completed_.extract(kept++);
-    if (!node.mapped().status.ok()) {
-      --failures_;
-      continue;
-    }
-    node.key() = node.mapped().key = key;
-    completed_.insert(std::move(node));
-    ++key.first_sample;
+  for (auto batch = completed_.lower_bound({epoch, 0});
+       batch != completed_.end() && batch->first.epoch == epoch;)
+    batch = Hide(batch);
+}
+
+void BatchCache::ForgetUnlessOn(const device::Device* device) {
+  const auto lies_there = [device](const BatchCopy& copy) {
+    return copy.device == device && copy.status.ok();
+  };
+  for (auto batch = completed_.begin();
+       batch != completed_.end() && batch->first.epoch != kHidden;) {
+    const auto& copies = batch->second.copies;
+    batch = std::any_of(copies.begin(), copies.end(), lies_there)
+                ? std::next(batch)
+                : Hide(batch);
   }
 }
 
-void BatchCache::Trim() {
+void BatchCache::ForgetCopiesOn(const device::Device* device) {
+  for (auto& [key, batch] : completed_) {
+    for (BatchCopy& copy : batch.copies)
+      if (copy.device == device) copy.device = nullptr;
+  }
+}
+
+BatchCache::Completed::iterator BatchCache::Hide(Completed::iterator batch) {
+  const auto next = std::next(batch);
+  auto node = completed_.extract(batch);
+  if (!node.mapped().status.ok()) {
+    --failures_;
+    return next;
+  }
+  BatchKey key = {kHidden, 0};
+  while (completed_.count(key) != 0) ++key.first_sample;
+  node.key() = node.mapped().key = key;
+  completed_.insert(std::move(node));
+  return next;
+}
+
+std::vector<SlotParts> BatchCache::Trim() {
+  std::vector<SlotParts> removed;
   while (pool_.slots() > paid_) {
     const std::uint32_t last = pool_.slots() - 1;
     const auto kept = std::find_if(
@@ -137,18 +176,21 @@ void BatchCache::Trim() {
       Evict(kept->second);
     }
     if (!pool_.RemoveLast()) break;
+    removed.push_back(memory_.RemoveLast());
   }
   Settle();
+  return removed;
 }
 
-arena::SlotPool BatchCache::Clear() {
+std::vector<SlotParts> BatchCache::Clear() {
   FOREBAY_CHECK(growing_ == 0);
   completed_.clear();
   failures_ = 0;
-  arena::SlotPool cleared =
-      std::exchange(pool_, arena::SlotPool(pool_.slot_bytes()));
+  pool_ = arena::SlotPool();
+  std::vector<SlotParts> removed;
+  while (memory_.slots() > 0) removed.push_back(memory_.RemoveLast());
   Settle();
-  return cleared;
+  return removed;
 }
 
 }  // namespace forebay::stream

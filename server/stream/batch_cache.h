@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/arena/shared_memory.h"
 #include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
+#include "server/device/device.h"
 #include "server/stream/batch.h"
+#include "server/stream/slot_memory.h"
 
 namespace forebay::stream {
 
@@ -24,6 +25,10 @@ struct CompletedBatch {
   std::uint64_t bytes = 0;
   std::int64_t made_nanos = 0;  // from its first request to its completion
   absl::Status status = absl::OkStatus();
+  std::vector<BatchCopy> copies = {};
+
+  // Whether a member may read it: one on that GPU, or, if null, on the host.
+  const absl::Status& StatusOn(const device::Device* device) const;
 };
 
 // Owns the slots of a stream, and caches completed batches in them for members
@@ -34,17 +39,21 @@ struct CompletedBatch {
 // again is left for others. The caller makes them, since that takes a while.
 //
 // Not thread-safe: the stream guards it. The budget outlives it. Owns the
-// slots. Never blocks, but where memory is unmapped (Trim, and the destruction
-// of what Clear returns). Errors: Pay.
+// slots. Never blocks, but where the caller destroys the memory that Trim and
+// Clear return. Errors: Pay.
 class BatchCache {
  public:
   // When a batch is wanted: nanoseconds, or cache::kNever.
   using NextUse = std::function<std::int64_t(const BatchKey&)>;
 
-  BatchCache(base::MemoryBudget* budget, std::uint64_t slot_bytes);
+  BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size)
+      : memory_(budget, slot_size) {}
 
   arena::SlotPool& pool() { return pool_; }
   const arena::SlotPool& pool() const { return pool_; }
+  // For GPUs and for looking; slots are added and removed here.
+  SlotMemory& memory() { return memory_; }
+  const SlotMemory& memory() const { return memory_; }
 
   // Reserves memory for so many slots of a member, or ends that.
   // RESOURCE_EXHAUSTED.
@@ -55,9 +64,12 @@ class BatchCache {
   // `spare`, the budget has some to spare, which Grow then reserves. The caller
   // answers each true with Grown or, for want of memory, NotGrown.
   bool Grow(bool spare);
-  void Grown(std::vector<arena::SharedMemory> memory);
+  // Drops slots that lack a part on a GPU that was attached meanwhile.
+  void Grown(std::vector<SlotParts> slots);
   void NotGrown();
   std::uint32_t growing() const { return growing_; }
+  // Adds slots if there are none.
+  void AddFirst(std::vector<SlotParts> slots);
   // Allows new tries after NotGrown.
   void TryAgain() { stunted_ = false; }
 
@@ -76,28 +88,33 @@ class BatchCache {
   // Hides the epoch's batches from Find: its order may be another one now.
   // Their slots can be evicted, those of leased batches once the leases end.
   void Forget(std::uint64_t epoch);
+  // Hides the batches that do not lie on the GPU likewise.
+  void ForgetUnlessOn(const device::Device* device);
+  // Says that the memory of that GPU is gone.
+  void ForgetCopiesOn(const device::Device* device);
   // Drops the failures that `wanted` returns false for.
   void DropFailures(const std::function<bool(const BatchKey&)>& wanted);
 
   // Gives back the last slots beyond those that members pay for, if they are
   // free or hold cached batches. Only while no member has an epoch under way.
-  void Trim();
-  // Hands over all slots, which are free or hold cached batches. The caller
-  // destroys them.
-  arena::SlotPool Clear();
+  std::vector<SlotParts> Trim();
+  // Gives back all slots, which are free or hold cached batches.
+  std::vector<SlotParts> Clear();
 
  private:
   // Gives back reserved memory that neither slots nor members need.
   void Settle();
+  using Completed = std::map<BatchKey, CompletedBatch>;
+  // Gives the batch the key of none that there is, or drops a failure.
+  Completed::iterator Hide(Completed::iterator batch);
 
-  base::MemoryBudget* const budget_;
+  SlotMemory memory_;
   arena::SlotPool pool_;
-  std::map<BatchKey, CompletedBatch> completed_;
+  Completed completed_;
   std::size_t failures_ = 0;  // of these
   std::uint32_t paid_ = 0;
   std::uint32_t growing_ = 0;
   bool stunted_ = false;  // the last slot could not be made
-  base::MemoryReservation room_;
 };
 
 }  // namespace forebay::stream

@@ -26,7 +26,7 @@ constexpr std::uint64_t WholePages(std::uint64_t bytes) {
 }
 
 // The row splits of a field that varies. While a batch is made, the one behind
-// a sample's place is the sample's length.
+// a sample's own is the sample's length.
 class RowSplits {
  public:
   RowSplits(std::uint8_t* slot, const FieldLayout& field)
@@ -75,86 +75,95 @@ absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
 }
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
-                         std::uint32_t batch_size) {
+                         std::uint32_t batch_size, proto::Place place) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
-  for (const FieldType& type : types) places_.push_back(Put(type, batch_size));
+  for (const FieldType& type : types) {
+    ranges_.push_back(
+        Put(type, batch_size, type.varies() ? proto::Place::kHost : place));
+  }
   FieldType id{.name = "sample_id",
                .kind = proto::FieldKind::kSampleId,
                .value = {.dtype = proto::DType::kInt64,
                          .shape = {},
                          .bytes = sizeof(std::int64_t)}};
-  places_.push_back(Put(id, batch_size));
-  slot_bytes_ = WholePages(slot_bytes_);
+  ranges_.push_back(Put(id, batch_size, proto::Place::kHost));
+  slot_size_.host = WholePages(slot_size_.host);
 }
 
-// Behind all that is there.
+// Behind all that is in its place.
 BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
-                                         std::uint32_t batch_size) {
+                                         std::uint32_t batch_size,
+                                         proto::Place place) {
   const std::vector<std::uint64_t>& shape = type.value.shape;
   FOREBAY_CHECK(shape.size() + 1 <= proto::kMaxRank &&
                 type.name.size() < proto::kMaxFieldName);
-  FieldRange place;
-  place.bytes_each = type.value.bytes;
-  FieldLayout& field = place.layout;
+  FieldRange range;
+  range.bytes_each = type.value.bytes;
+  FieldLayout& field = range.layout;
   field = {};
+  std::uint64_t& end =
+      place == proto::Place::kHost ? slot_size_.host : slot_size_.device;
   type.name.copy(field.name, sizeof(field.name) - 1);
   field.kind = type.kind;
   field.dtype = type.value.dtype;
-  field.offset = slot_bytes_;
-  field.bytes = place.bytes_each * batch_size;
-  slot_bytes_ += Aligned(field.bytes);
+  field.place = place;
+  field.offset = end;
+  field.bytes = range.bytes_each * batch_size;
+  end += Aligned(field.bytes);
   if (type.varies()) {
     field.rank = 1;
     field.shape[0] = field.bytes;
-    field.row_splits_offset = slot_bytes_;
-    slot_bytes_ += Aligned((batch_size + std::uint64_t{1}) * 8);
+    field.row_splits_offset = end;
+    end += Aligned((batch_size + std::uint64_t{1}) * 8);
   } else {
     field.rank = static_cast<std::uint32_t>(shape.size()) + 1;
     field.shape[0] = batch_size;
     std::copy(shape.begin(), shape.end(), field.shape + 1);
   }
-  return place;
+  return range;
 }
 
-absl::Span<std::uint8_t> BatchLayout::Room(std::uint8_t* slot,
+absl::Span<std::uint8_t> BatchLayout::Room(const BatchMemory& slot,
                                            std::size_t field,
-                                           std::uint32_t place) const {
-  const FieldRange& found = places_[field];
-  return {slot + found.layout.offset + place * found.bytes_each,
+                                           std::uint32_t row) const {
+  const FieldRange& found = ranges_[field];
+  std::uint8_t* const part =
+      found.layout.place == proto::Place::kHost ? slot.host : slot.device;
+  return {part + found.layout.offset + row * found.bytes_each,
           found.bytes_each};
 }
 
-void BatchLayout::SetElements(std::uint8_t* slot, std::size_t field,
-                              std::uint32_t place,
+void BatchLayout::SetElements(const BatchMemory& slot, std::size_t field,
+                              std::uint32_t row,
                               absl::Span<const std::uint8_t> elements) const {
-  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+  const absl::Span<std::uint8_t> room = Room(slot, field, row);
   FOREBAY_CHECK(room.size() == elements.size());
   std::copy(elements.begin(), elements.end(), room.begin());
 }
 
-void BatchLayout::SetInteger(std::uint8_t* slot, std::size_t field,
-                             std::uint32_t place, std::int64_t value) const {
-  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+void BatchLayout::SetInteger(const BatchMemory& slot, std::size_t field,
+                             std::uint32_t row, std::int64_t value) const {
+  const absl::Span<std::uint8_t> room = Room(slot, field, row);
   FOREBAY_CHECK(room.size() == sizeof(value));
   std::memcpy(room.data(), &value, sizeof(value));
 }
 
-void BatchLayout::SetBytes(std::uint8_t* slot, std::size_t field,
-                           std::uint32_t place,
+void BatchLayout::SetBytes(const BatchMemory& slot, std::size_t field,
+                           std::uint32_t row,
                            absl::Span<const std::uint8_t> bytes) const {
-  const absl::Span<std::uint8_t> room = Room(slot, field, place);
+  const absl::Span<std::uint8_t> room = Room(slot, field, row);
   FOREBAY_CHECK(bytes.size() <= room.size());
   std::copy(bytes.begin(), bytes.end(), room.begin());
-  RowSplits(slot, places_[field].layout)
-      .Set(place + std::uint64_t{1}, static_cast<std::int64_t>(bytes.size()));
+  RowSplits(slot.host, ranges_[field].layout)
+      .Set(row + std::uint64_t{1}, static_cast<std::int64_t>(bytes.size()));
 }
 
-void BatchLayout::SetSampleId(std::uint8_t* slot, std::uint32_t place,
+void BatchLayout::SetSampleId(const BatchMemory& slot, std::uint32_t row,
                               std::int64_t id) const {
-  SetInteger(slot, places_.size() - 1, place, id);
+  SetInteger(slot, ranges_.size() - 1, row, id);
 }
 
-std::uint64_t BatchLayout::Complete(std::uint8_t* slot,
+std::uint64_t BatchLayout::Complete(const BatchMemory& slot,
                                     const Batch& batch) const {
   proto::BatchHeader header = {};
   header.magic = proto::kBatchMagic;
@@ -164,18 +173,18 @@ std::uint64_t BatchLayout::Complete(std::uint8_t* slot,
   header.epoch = batch.epoch;
   header.first_sample = batch.first_sample;
   std::uint64_t bytes = 0;
-  for (const FieldRange& place : places_) {
+  for (const FieldRange& range : ranges_) {
     FieldLayout& field = header.fields[header.field_count++];
-    field = place.layout;
+    field = range.layout;
     if (field.row_splits_offset != 0) {
-      CloseUp(slot, place.bytes_each, batch.sample_count, field);
+      CloseUp(slot.host, range.bytes_each, batch.sample_count, field);
     } else {
-      field.bytes = place.bytes_each * batch.sample_count;
+      field.bytes = range.bytes_each * batch.sample_count;
       field.shape[0] = batch.sample_count;
     }
     bytes += field.bytes;
   }
-  std::memcpy(slot, &header, sizeof(header));
+  std::memcpy(slot.host, &header, sizeof(header));
   return bytes;
 }
 

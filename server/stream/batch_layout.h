@@ -8,14 +8,22 @@
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/stream/field_type.h"
+#include "server/stream/slot_size.h"
 
 namespace forebay::stream {
 
+// The memory of a batch while it is made.
+struct BatchMemory {
+  std::uint8_t* host = nullptr;
+  std::uint8_t* device = nullptr;  // to be copied to GPUs; null: there is none
+};
+
 // Says where each sample of a batch goes in its slot: the dataset's fields in
-// their order, then "sample_id" as int64. While a batch is in flight, a field
-// that varies has room for the longest value at each sample; Complete closes up
-// what was not needed. Immutable and thread-safe; never blocks. Errors:
-// CheckSize.
+// their order, then "sample_id" as int64. For members on GPUs, all fields of
+// numbers but the last lie in the slot's device part. While a batch is in
+// flight, a field that varies has room for the longest value at each sample;
+// Complete closes up what was not needed. Immutable and thread-safe; never
+// blocks. Errors: CheckSize.
 class BatchLayout {
  public:
   // RESOURCE_EXHAUSTED: so many samples are larger than any memory.
@@ -24,23 +32,25 @@ class BatchLayout {
 
   // `batch_size` is that of a full batch, which CheckSize accepted. A smaller
   // last batch uses the same offsets.
-  BatchLayout(const std::vector<FieldType>& types, std::uint32_t batch_size);
+  BatchLayout(const std::vector<FieldType>& types, std::uint32_t batch_size,
+              proto::Place place = proto::Place::kHost);
 
-  std::uint64_t slot_bytes() const { return slot_bytes_; }
+  const SlotSize& slot_size() const { return slot_size_; }
 
   // The memory of field number `field`, which does not vary, of sample number
-  // `place` of the batch.
-  absl::Span<std::uint8_t> Room(std::uint8_t* slot, std::size_t field,
-                                std::uint32_t place) const;
+  // `row` of the batch.
+  absl::Span<std::uint8_t> Room(const BatchMemory& slot, std::size_t field,
+                                std::uint32_t row) const;
   // Writes all elements of an array.
-  void SetElements(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+  void SetElements(const BatchMemory& slot, std::size_t field,
+                   std::uint32_t row,
                    absl::Span<const std::uint8_t> elements) const;
-  void SetInteger(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+  void SetInteger(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                   std::int64_t value) const;
   // Writes a field that varies; `bytes` are no more than its longest value.
-  void SetBytes(std::uint8_t* slot, std::size_t field, std::uint32_t place,
+  void SetBytes(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                 absl::Span<const std::uint8_t> bytes) const;
-  void SetSampleId(std::uint8_t* slot, std::uint32_t place,
+  void SetSampleId(const BatchMemory& slot, std::uint32_t row,
                    std::int64_t id) const;
 
   struct Batch {
@@ -51,7 +61,7 @@ class BatchLayout {
   };
   // Closes up the fields that vary and writes the header, once all samples are
   // filled. Returns the bytes of the data.
-  std::uint64_t Complete(std::uint8_t* slot, const Batch& batch) const;
+  std::uint64_t Complete(const BatchMemory& slot, const Batch& batch) const;
 
  private:
   // A field of a full batch whose every value is of the longest.
@@ -60,10 +70,11 @@ class BatchLayout {
     std::uint64_t bytes_each = 0;  // one sample's
   };
 
-  FieldRange Put(const FieldType& type, std::uint32_t batch_size);
+  FieldRange Put(const FieldType& type, std::uint32_t batch_size,
+                 proto::Place place);
 
-  std::vector<FieldRange> places_;  // the last is "sample_id"
-  std::uint64_t slot_bytes_ = proto::kSlotHeaderBytes;
+  std::vector<FieldRange> ranges_;  // the last is "sample_id"
+  SlotSize slot_size_{.host = proto::kSlotHeaderBytes, .device = 0};
 };
 
 }  // namespace forebay::stream

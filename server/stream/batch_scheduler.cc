@@ -98,7 +98,11 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
   const Cursor& cursor = members_->Find(request.member)->cursor();
   Batch* const batch = in_flight_->Begin(
       request.key, cursor.SamplesOf(request.key), cursor.epochs(),
-      request.member, slot, batch_cache_->pool().data(slot));
+      request.member, slot, batch_cache_->memory().host(slot).data());
+  if (staging_->bytes() > 0) {
+    batch->staging = staging_->Take();
+    batch->memory.device = batch->staging.data();
+  }
   batch->moved_at_nanos = now_nanos;
   // Members that soon come to the batch share its cost.
   batch->payers = members_->ReadersOf(request.key);
@@ -115,6 +119,8 @@ const CompletedBatch* BatchScheduler::Victim(std::int64_t now_nanos) const {
 
 std::optional<std::uint32_t> BatchScheduler::SlotFor(
     const BatchRequest& request, std::int64_t now_nanos, bool* grows) {
+  // It comes back with a batch that is made now.
+  if (staging_->bytes() > 0 && !staging_->HasFree()) return std::nullopt;
   if (batch_cache_->pool().Counts().free == 0) {
     const CompletedBatch* const victim = Victim(now_nanos);
     if (victim == nullptr) {

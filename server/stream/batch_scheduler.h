@@ -12,6 +12,7 @@
 #include "server/stream/member.h"
 #include "server/stream/member_set.h"
 #include "server/stream/sharing_mode.h"
+#include "server/stream/staging_pool.h"
 
 namespace forebay::stream {
 
@@ -24,10 +25,12 @@ namespace forebay::stream {
 class BatchScheduler {
  public:
   BatchScheduler(SharingMode sharing_mode, MemberSet* members,
-                 BatchCache* batch_cache, InFlightBatches* in_flight)
+                 BatchCache* batch_cache, StagingPool* staging,
+                 InFlightBatches* in_flight)
       : sharing_mode_(sharing_mode),
         members_(members),
         batch_cache_(batch_cache),
+        staging_(staging),
         in_flight_(in_flight) {}
 
   // Begins the batches that members request, as long as there are slots.
@@ -70,6 +73,7 @@ class BatchScheduler {
   const SharingMode sharing_mode_;
   MemberSet* const members_;
   BatchCache* const batch_cache_;
+  StagingPool* const staging_;
   InFlightBatches* const in_flight_;
 };
 

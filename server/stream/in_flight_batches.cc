@@ -31,14 +31,14 @@ InFlightBatches::InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
 Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
                               std::shared_ptr<const EpochPair> epochs,
                               arena::MemberId sponsor, std::uint32_t slot,
-                              std::uint8_t* data) {
+                              std::uint8_t* host) {
   FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
   auto batch = std::make_unique<Batch>();
   batch->key = key;
   batch->sponsor = sponsor;
   batch->payers = {sponsor};
   batch->slot = slot;
-  batch->data = data;
+  batch->memory.host = host;
   batch->remaining = static_cast<std::uint32_t>(samples);
   batch->samples.resize(samples);
   for (std::uint64_t i = 0; i < samples; ++i) {
@@ -74,6 +74,12 @@ std::uint32_t InFlightBatches::MadeFor(arena::MemberId sponsor) const {
   return static_cast<std::uint32_t>(
       std::count_if(batches_.begin(), batches_.end(), is_its) +
       std::count_if(abandoned_.begin(), abandoned_.end(), is_its));
+}
+
+std::uint32_t InFlightBatches::Copying() const {
+  return static_cast<std::uint32_t>(
+      std::count_if(batches_.begin(), batches_.end(),
+                    [](const auto& batch) { return batch->copying > 0; }));
 }
 
 std::size_t InFlightBatches::waiting() const {
@@ -132,9 +138,9 @@ bool InFlightBatches::Substitute(PendingSample& pending,
   return true;
 }
 
-std::unique_ptr<Batch> InFlightBatches::Finish(const PendingSample& pending,
-                                               const absl::Status& status,
-                                               arena::SlotPool& pool) {
+Batch* InFlightBatches::Finish(const PendingSample& pending,
+                               const absl::Status& status,
+                               arena::SlotPool& pool) {
   Batch& batch = *pending.batch;
   if (!status.ok() &&
       (batch.status.ok() || pending.index < batch.failed_place)) {
@@ -142,18 +148,40 @@ std::unique_ptr<Batch> InFlightBatches::Finish(const PendingSample& pending,
     batch.failed_place = pending.index;
   }
   if (--batch.remaining > 0) return nullptr;
-  const auto is_it = [&](const std::unique_ptr<Batch>& other) {
-    return other.get() == &batch;
-  };
-  if (batch.abandoned) {
-    pool.Abandon(batch.slot);
-    std::erase_if(abandoned_, is_it);
-    return nullptr;
+  if (!batch.abandoned) return &batch;
+  EndIfIdle(&batch, pool);
+  return nullptr;
+}
+
+bool InFlightBatches::FinishCopy(Batch* batch, arena::SlotPool& pool) {
+  --batch->copying;
+  if (!batch->abandoned) return true;
+  EndIfIdle(batch, pool);
+  return false;
+}
+
+void InFlightBatches::ForgetCopiesOn(const device::Device* device) {
+  for (const std::unique_ptr<Batch>& batch : batches_) {
+    for (BatchCopy& copy : batch->copies)
+      if (copy.device == device) copy.device = nullptr;
   }
-  const auto found = std::find_if(batches_.begin(), batches_.end(), is_it);
-  std::unique_ptr<Batch> complete = std::move(*found);
+}
+
+std::unique_ptr<Batch> InFlightBatches::Remove(const Batch* batch) {
+  const auto found =
+      std::find_if(batches_.begin(), batches_.end(),
+                   [&](const auto& other) { return other.get() == batch; });
+  FOREBAY_CHECK(found != batches_.end());
+  std::unique_ptr<Batch> removed = std::move(*found);
   batches_.erase(found);
-  return complete;
+  return removed;
+}
+
+void InFlightBatches::EndIfIdle(const Batch* abandoned, arena::SlotPool& pool) {
+  if (abandoned->remaining + abandoned->copying > 0) return;
+  pool.Abandon(abandoned->slot);
+  std::erase_if(abandoned_,
+                [&](const auto& other) { return other.get() == abandoned; });
 }
 
 void InFlightBatches::Retire(
@@ -184,11 +212,8 @@ void InFlightBatches::Abandon(std::unique_ptr<Batch> batch,
       }));
   const auto count = static_cast<std::uint32_t>(batch->samples.size());
   batch->remaining -= count - std::exchange(batch->handed_out, count);
-  if (batch->remaining == 0) {
-    pool.Abandon(batch->slot);
-  } else {
-    abandoned_.push_back(std::move(batch));
-  }
+  abandoned_.push_back(std::move(batch));
+  EndIfIdle(abandoned_.back().get(), pool);
 }
 
 }  // namespace forebay::stream

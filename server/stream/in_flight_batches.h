@@ -15,8 +15,8 @@
 namespace forebay::stream {
 
 // The batches in flight, in the order in which they were begun: their samples
-// are handed out in that order. A batch leaves when all of its samples are
-// done.
+// are handed out in that order. A batch is complete when all of its samples are
+// done; then the caller removes it, perhaps after it was copied.
 //
 // A batch that no member wants any more is abandoned: samples that were not
 // handed out are dropped, the others finish in vain, and the last one frees the
@@ -31,11 +31,11 @@ class InFlightBatches {
                   std::uint64_t dataset_size);
 
   // Begins the batch of `key`, which has so many samples (at least one), in a
-  // slot that was taken for it. It is booked to its sponsor, until the caller
-  // adds others.
+  // slot that was taken for it, whose host part is `host`. It is booked to its
+  // sponsor, until the caller adds others.
   Batch* Begin(const BatchKey& key, std::uint64_t samples,
                std::shared_ptr<const EpochPair> epochs, arena::MemberId sponsor,
-               std::uint32_t slot, std::uint8_t* data);
+               std::uint32_t slot, std::uint8_t* host);
 
   // Returns null if the batch of that key is not in flight.
   const Batch* Find(const BatchKey& key) const;
@@ -47,6 +47,8 @@ class InFlightBatches {
 
   const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
 
+  // Counts the batches that are being copied to GPUs.
+  std::uint32_t Copying() const;
   // Counts the samples that were not handed out.
   std::size_t waiting() const;
   // Hands out the sample to be read next; with `capped`, also of a batch that
@@ -57,12 +59,17 @@ class InFlightBatches {
   // its bytes are corrupt and corrupt samples are to be substituted. Else
   // returns false.
   bool Substitute(PendingSample& pending, const absl::Status& status);
-  // Finishes a sample that was handed out, well or not. Returns its batch,
-  // which leaves, if that is complete. The status of a batch is that of its
-  // first sample that failed.
-  std::unique_ptr<Batch> Finish(const PendingSample& pending,
-                                const absl::Status& status,
-                                arena::SlotPool& pool);
+  // Finishes a sample that was handed out, well or not. Returns its batch if
+  // that is complete, else null. The status of a batch is that of its first
+  // sample that failed.
+  Batch* Finish(const PendingSample& pending, const absl::Status& status,
+                arena::SlotPool& pool);
+  // Finishes a copy of a complete batch. Returns false if it was abandoned.
+  bool FinishCopy(Batch* batch, arena::SlotPool& pool);
+  // Says that the memory of that GPU is gone.
+  void ForgetCopiesOn(const device::Device* device);
+  // Removes a complete batch that is not being copied.
+  std::unique_ptr<Batch> Remove(const Batch* batch);
 
   // Ends a member's sponsorship: each of its batches goes to the heir that
   // `heir` names, or is abandoned.
@@ -74,6 +81,8 @@ class InFlightBatches {
 
  private:
   void Abandon(std::unique_ptr<Batch> batch, arena::SlotPool& pool);
+  // Frees the slot of an abandoned batch if nothing writes or reads it.
+  void EndIfIdle(const Batch* abandoned, arena::SlotPool& pool);
 
   const BatchOptions batch_;
   const std::uint64_t seed_;
@@ -81,7 +90,8 @@ class InFlightBatches {
 
   std::deque<std::unique_ptr<Batch>> batches_;
   std::deque<PendingSample*> put_back_;
-  std::vector<std::unique_ptr<Batch>> abandoned_;  // with samples to finish
+  std::vector<std::unique_ptr<Batch>>
+      abandoned_;  // with samples or copies to finish
 };
 
 }  // namespace forebay::stream

@@ -13,6 +13,7 @@
 #include "server/arena/slot_pool.h"
 #include "server/cache/next_use_registry.h"
 #include "server/dataset/dataset.h"
+#include "server/device/device.h"
 #include "server/schedule/flow.h"
 #include "server/stream/batch_cache.h"
 #include "server/stream/cursor.h"
@@ -36,6 +37,8 @@ class Member {
     schedule::Flow flow = 0;  // pays for its part of the work
     // Slots that it pays for: the most batches that it holds or has in flight.
     std::uint32_t slots = 0;
+    // Where its batches lie; null: on the host.
+    std::shared_ptr<device::Device> device = nullptr;
   };
   // The registry of its next use, and the dataset that it reads.
   struct NextUseDeps {
@@ -49,6 +52,7 @@ class Member {
   arena::MemberId id() const { return id_; }
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
+  const device::Device* device() const { return terms_.device.get(); }
   // Says that it starts no more epochs and pays for no slots. Returns the slots
   // that it paid for.
   std::uint32_t EndPaying() { return std::exchange(terms_.slots, 0); }

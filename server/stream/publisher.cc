@@ -21,7 +21,7 @@ bool Publisher::PublishNext(Member& member, std::int64_t now_nanos) {
   const BatchKey key = member.cursor().next();
   const CompletedBatch* const next = batch_cache_->Find(key);
   if (member.cursor().SamplesOf(key) == 0 || next == nullptr ||
-      !next->status.ok() ||
+      !next->StatusOn(member.device()).ok() ||
       batch_cache_->pool().Leases(member.id()) >= member.terms().slots ||
       member.Account().ready >= member.depth().target())
     return false;
@@ -38,8 +38,8 @@ bool Publisher::CloseIfOver(Member& member) {
     return true;
   }
   const CompletedBatch* const next = batch_cache_->Find(key);
-  if (next == nullptr || next->status.ok()) return false;
-  member.Close(next->status);
+  if (next == nullptr || next->StatusOn(member.device()).ok()) return false;
+  member.Close(next->StatusOn(member.device()));
   return true;
 }
 

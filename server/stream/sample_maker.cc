@@ -45,7 +45,7 @@ class SampleMaker::Row final : public sample::FieldTarget {
 
  private:
   const BatchLayout& layout() const { return *maker_->layout_; }
-  std::uint8_t* slot() const { return pending_->batch->data; }
+  const BatchMemory& slot() const { return pending_->batch->memory; }
 
   const SampleMaker* const maker_;
   const PendingSample* const pending_;
@@ -56,7 +56,7 @@ class SampleMaker::Row final : public sample::FieldTarget {
 absl::Status SampleMaker::Make(const PendingSample& pending,
                                absl::Span<const std::uint8_t> read,
                                pipeline::Workspace& workspace) const {
-  layout_->SetSampleId(pending.batch->data, pending.index,
+  layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, row);

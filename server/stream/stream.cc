@@ -8,13 +8,16 @@
 #include "server/stream/stream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
 #include "server/base/clock.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
+#include "server/stream/batch_upload.h"
 
 namespace forebay::stream {
 namespace {
@@ -24,12 +27,25 @@ constexpr arena::MemberId kPeeker = 0;
 // Descriptors that go with one message: the kernel takes 253.
 constexpr std::uint32_t kMaxDescriptors = 250;
 
+// Makes a copy of a slot look as if all of it lay on the host: its device part
+// stands behind its `host_bytes`.
+void JoinParts(std::uint64_t host_bytes, std::uint8_t* slot) {
+  proto::BatchHeader header;
+  std::memcpy(&header, slot, sizeof(header));
+  for (proto::FieldLayout& field : header.fields) {
+    if (field.place == proto::Place::kHost) continue;
+    field.place = proto::Place::kHost;
+    field.offset += host_bytes;
+  }
+  std::memcpy(slot, &header, sizeof(header));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
   FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size));
-  const BatchLayout layout(spec.fields, spec.batch.size);
+  const BatchLayout layout(spec.fields, spec.batch.size, spec.place);
   FOREBAY_ASSIGN_OR_RETURN(auto read_window,
                            ReserveReadWindow(deps.budget, *spec.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
@@ -48,11 +64,13 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
                   std::move(read_window)),
-      batch_cache_(deps_.budget, layout_.slot_bytes()),
+      batch_cache_(deps_.budget, layout_.slot_size()),
+      staging_(deps_.budget, layout_.slot_size().device),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
       in_flight_(spec_.batch, spec_.seed, spec_.dataset->size()),
-      scheduler_(sharing_mode, &members_, &batch_cache_, &in_flight_),
+      scheduler_(sharing_mode, &members_, &batch_cache_, &staging_,
+                 &in_flight_),
       publisher_(&members_, &batch_cache_),
       decode_queues_(deps_.executor->workers()) {}
 
@@ -70,15 +88,27 @@ std::uint64_t Stream::batches_per_epoch() const {
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
                                              schedule::Flow flow,
-                                             std::uint32_t depth) {
-  const std::uint32_t slots = SlotsFor(depth);
+                                             std::uint32_t depth,
+                                             DevicePtr device) {
+  const bool on_device = layout_.slot_size().device > 0;
+  FOREBAY_CHECK(on_device == (device != nullptr));
+  const Member::Terms terms = {
+      .flow = flow, .slots = SlotsFor(depth), .device = std::move(device)};
   base::MutexLock lock(&mutex_);
-  FOREBAY_RETURN_IF_ERROR(batch_cache_.Pay(slots));
-  if (absl::Status opened = prefetcher_.Open(); !opened.ok()) {
-    batch_cache_.EndPay(slots);
-    return opened;
+  absl::Status joined = batch_cache_.Pay(terms.slots);
+  if (!joined.ok()) return joined;
+  joined = staging_.Pay(terms.slots);
+  if (joined.ok()) {
+    if (on_device) joined = batch_cache_.memory().Join(terms.device);
+    if (joined.ok()) {
+      joined = prefetcher_.Open();
+      if (joined.ok()) return members_.Join(channel, terms).id();
+      if (on_device) batch_cache_.memory().Leave(terms.device.get());
+    }
+    staging_.EndPay(terms.slots);
   }
-  return members_.Join(channel, {.flow = flow, .slots = slots}).id();
+  batch_cache_.EndPay(terms.slots);
+  return joined;
 }
 
 void Stream::SetCapped(arena::MemberId member, bool capped) {
@@ -90,30 +120,54 @@ void Stream::SetCapped(arena::MemberId member, bool capped) {
 
 void Stream::Forfeit(arena::MemberId member) {
   Stop(member);
+  Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Member* const m = members_.Find(member);
     if (m == nullptr) return false;
-    const std::uint32_t slots = m->terms().slots;
+    const Member::Terms terms = m->terms();
     batch_cache_.pool().ReleaseAll(member);
     members_.Remove(member);
-    batch_cache_.EndPay(slots);
+    batch_cache_.EndPay(terms.slots);
+    staging_.EndPay(terms.slots);
+    if (terms.device != nullptr)
+      freed.device_parts = LeaveDeviceLocked(terms.device.get());
     // Reads that a cap holds up may keep the stream alive for long.
-    CloseIfNobodyPaysLocked();
+    CloseIfNobodyPaysLocked(&freed);
     return true;
   });
 }
 
-void Stream::Close(arena::MemberId member) {
-  Stop(member);
-  base::MutexLock lock(&mutex_);
-  Member* const m = members_.Find(member);
-  if (m != nullptr) batch_cache_.EndPay(m->EndPaying());
-  CloseIfNobodyPaysLocked();
+std::vector<DevicePart> Stream::LeaveDeviceLocked(
+    const device::Device* device) {
+  std::vector<DevicePart> parts = batch_cache_.memory().Leave(device);
+  if (!parts.empty()) {
+    batch_cache_.ForgetCopiesOn(device);
+    in_flight_.ForgetCopiesOn(device);
+  }
+  return parts;
 }
 
-void Stream::CloseIfNobodyPaysLocked() {
+void Stream::Close(arena::MemberId member) {
+  Stop(member);
+  Freed freed;
+  base::MutexLock lock(&mutex_);
+  Member* const m = members_.Find(member);
+  if (m != nullptr) {
+    const std::uint32_t slots = m->EndPaying();
+    batch_cache_.EndPay(slots);
+    staging_.EndPay(slots);
+  }
+  CloseIfNobodyPaysLocked(&freed);
+}
+
+void Stream::TrimLocked(Freed* freed) {
+  freed->slots = batch_cache_.Trim();
+  freed->staging = staging_.Trim(/*all=*/false);
+}
+
+void Stream::CloseIfNobodyPaysLocked(Freed* freed) {
   if (members_.AnyPaying()) return;
-  batch_cache_.Trim();
+  TrimLocked(freed);
   prefetcher_.Close();
 }
 
@@ -125,18 +179,61 @@ bool Stream::Holds(arena::MemberId member) {
 }
 
 absl::Status Stream::MakeSlots(std::uint32_t slots) {
+  std::vector<DevicePtr> devices;
   {
     base::MutexLock lock(&mutex_);
     used_at_nanos_ = Now();
     if (batch_cache_.pool().slots() > 0) return absl::OkStatus();
+    devices = batch_cache_.memory().attached();
   }
   // Several members may do this at once: only the first one's slots count.
-  FOREBAY_ASSIGN_OR_RETURN(auto memory,
-                           arena::SlotPool::MakeMemory(slots, slot_bytes()));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::vector<SlotParts> made,
+      SlotMemory::Make(slots, layout_.slot_size(), devices));
   base::MutexLock lock(&mutex_);
-  if (batch_cache_.pool().slots() == 0)
-    batch_cache_.pool().Add(std::move(memory));
+  batch_cache_.AddFirst(std::move(made));
   return absl::OkStatus();
+}
+
+absl::Status Stream::PrepareDevice(const DevicePtr& device) {
+  std::uint32_t missing;
+  {
+    base::MutexLock lock(&mutex_);
+    missing = staging_.missing();
+  }
+  std::vector<StagingPool::Memory> staging;
+  while (staging.size() < missing) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        StagingPool::Memory memory,
+        device::StagingMemory::Create(device->gpu(), device->info().numa_node,
+                                      layout_.slot_size().device));
+    staging.push_back(std::move(memory));
+  }
+  {
+    base::MutexLock lock(&mutex_);
+    staging_.Add(&staging);
+  }
+  return AttachDevice(device);
+}
+
+absl::Status Stream::AttachDevice(const DevicePtr& device) {
+  for (;;) {
+    std::uint32_t slots;
+    {
+      base::MutexLock lock(&mutex_);
+      batch_cache_.ForgetUnlessOn(device.get());
+      if (batch_cache_.memory().IsAttached(device.get()))
+        return absl::OkStatus();
+      slots = batch_cache_.pool().slots();
+    }
+    FOREBAY_ASSIGN_OR_RETURN(
+        std::vector<DevicePart> parts,
+        SlotMemory::MakeParts(slots, layout_.slot_size(), *device));
+    base::MutexLock lock(&mutex_);
+    // Slots may have come or gone meanwhile.
+    if (batch_cache_.pool().slots() == slots)
+      batch_cache_.memory().Attach(device.get(), std::move(parts));
+  }
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
@@ -154,26 +251,29 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     FOREBAY_ASSIGN_OR_RETURN(
         seen, spec_.order_member->Check(start.first_sample, start.seen.get()));
   }
-  std::uint32_t slots;
+  Member::Terms terms;
   {
     base::MutexLock lock(&mutex_);
     Member* const m = members_.Find(member);
     if (m == nullptr || m->cursor().running())
       return absl::FailedPreconditionError("an epoch is under way");
-    slots = m->terms().slots;
+    terms = m->terms();
     m->Account();
     // Room for a batch of each slot and a closing entry.
-    if (m->untaken() + slots + 1 > proto::kReadyCapacity) {
+    if (m->untaken() + terms.slots + 1 > proto::kReadyCapacity) {
       return absl::FailedPreconditionError(
           "a member takes nothing of what is published");
     }
   }
-  FOREBAY_RETURN_IF_ERROR(MakeSlots(slots));
+  FOREBAY_RETURN_IF_ERROR(MakeSlots(terms.slots));
+  if (terms.device != nullptr)
+    FOREBAY_RETURN_IF_ERROR(PrepareDevice(terms.device));
   absl::StatusOr<std::vector<base::Fd>> fds;
+  Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Slots that no member pays for can go while no client maps them.
-    if (members_.Running() == 0) batch_cache_.Trim();
-    fds = SlotsFromLocked(0);
+    if (members_.Running() == 0) TrimLocked(&freed);
+    fds = SlotsFromLocked(terms.device.get(), 0);
     if (!fds.ok()) return false;
     // From here on, nothing fails.
     if (seen.has_value())
@@ -206,19 +306,28 @@ std::shared_ptr<const EpochPair> Stream::EpochsLocked(const EpochStart& start) {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
-    std::uint32_t first) const {
+    arena::MemberId member, std::uint32_t first) const {
   base::MutexLock lock(&mutex_);
-  return SlotsFromLocked(first);
+  const Member* const m = members_.Find(member);
+  if (m == nullptr) return std::vector<base::Fd>();
+  return SlotsFromLocked(m->device(), first);
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
-    std::uint32_t first) const {
+    const device::Device* device, std::uint32_t first) const {
   std::vector<base::Fd> fds;
-  const arena::SlotPool& pool = batch_cache_.pool();
+  const SlotMemory& memory = batch_cache_.memory();
+  const std::size_t each = device == nullptr ? 1 : 2;
+  if (device != nullptr && !memory.IsAttached(device)) return fds;
   for (std::uint32_t slot = first;
-       slot < pool.slots() && fds.size() < kMaxDescriptors; ++slot) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(pool.fd(slot)));
+       slot < memory.slots() && fds.size() + each <= kMaxDescriptors; ++slot) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd,
+                             base::Duplicate(memory.host(slot).fd()));
     fds.push_back(std::move(fd));
+    if (device == nullptr) continue;
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd part,
+                             base::Duplicate(memory.part(device, slot)->fd()));
+    fds.push_back(std::move(part));
   }
   return fds;
 }
@@ -247,24 +356,25 @@ void Stream::RetireLocked(const Member& member) {
 }
 
 void Stream::Rest() {
+  Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     prefetcher_.Rest();
     batch_cache_.TryAgain();
-    CloseIfNobodyPaysLocked();
+    CloseIfNobodyPaysLocked(&freed);
     return true;
   });
 }
 
 bool Stream::Reclaim(std::int64_t idle_nanos) {
-  // Destroyed after the mutex is released, since unmapping takes milliseconds.
-  std::optional<arena::SlotPool> reclaimed;
+  Freed freed;
   base::MutexLock lock(&mutex_);
   const arena::SlotCounts counts = batch_cache_.pool().Counts();
   if (batch_cache_.pool().slots() == 0) return true;
   if (members_.Running() > 0 || Now() - used_at_nanos_ < idle_nanos ||
       counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
-  reclaimed = batch_cache_.Clear();
+  freed.slots = batch_cache_.Clear();
+  freed.staging = staging_.Trim(/*all=*/true);
   for (const auto& member : members_) member->Rest();
   return true;
 }
@@ -285,6 +395,7 @@ StreamSnapshot Stream::Snapshot(arena::MemberId member) {
   StreamSnapshot snapshot;
   snapshot.prefetch = prefetcher_.Snapshot();
   snapshot.samples_to_decode = samples_to_decode_;
+  snapshot.slots_copying = in_flight_.Copying();
   snapshot.slots = batch_cache_.pool().slots();
   snapshot.slot_counts = batch_cache_.pool().Counts();
   Member* const m = members_.Find(member);
@@ -301,27 +412,45 @@ StreamSnapshot Stream::Snapshot(arena::MemberId member) {
 }
 
 absl::StatusOr<SlotCopy> Stream::Peek() {
+  const SlotSize& size = slot_size();
   SlotCopy copy;
-  FOREBAY_ASSIGN_OR_RETURN(copy.reservation,
-                           deps_.budget->Reserve(slot_bytes(), "a peek"));
-  const std::uint8_t* data;
+  FOREBAY_ASSIGN_OR_RETURN(
+      copy.reservation,
+      deps_.budget->Reserve(size.host + size.device, "a peek"));
+  const std::uint8_t* host;
+  DevicePtr device;
+  DevicePart part;
   std::uint32_t slot;
   std::uint32_t generation;
   {
     base::MutexLock lock(&mutex_);
     const CompletedBatch* const last = batch_cache_.Find(publisher_.last());
-    if (last == nullptr || !last->status.ok())
+    for (const DevicePtr& on : batch_cache_.memory().attached()) {
+      if (last == nullptr || !last->StatusOn(on.get()).ok()) continue;
+      device = on;
+      part = batch_cache_.memory().part(on.get(), last->slot);
+    }
+    if (last == nullptr || !last->status.ok() ||
+        (size.device > 0 && device == nullptr))
       return absl::UnavailableError("no batch to see just now: try again");
     slot = last->slot;
     batch_cache_.pool().Lease(slot, kPeeker);
-    data = batch_cache_.pool().data(slot);
+    host = batch_cache_.memory().host(slot).data();
     generation = batch_cache_.pool().generation(slot);
   }
-  copy.bytes.assign(data, data + slot_bytes());
+  absl::Status read;
+  copy.bytes.assign(host, host + size.host);
+  if (device != nullptr) {
+    copy.bytes.resize(size.host + size.device);
+    read = device->gpu()->Read(*part, 0, copy.bytes.data() + size.host,
+                               size.device);
+    JoinParts(size.host, copy.bytes.data());
+  }
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     batch_cache_.pool().Release(slot, generation, kPeeker);
     return true;
   });
+  if (!read.ok()) return read;
   return copy;
 }
 
@@ -391,10 +520,15 @@ void Stream::Execute(Plan plan) {
 }
 
 void Stream::MakeSlot() {
-  auto memory = arena::SlotPool::MakeMemory(1, slot_bytes());
+  std::vector<DevicePtr> devices;
+  {
+    base::MutexLock lock(&mutex_);
+    devices = batch_cache_.memory().attached();
+  }
+  auto made = SlotMemory::Make(1, slot_size(), devices);
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (memory.ok()) {
-      batch_cache_.Grown(*std::move(memory));
+    if (made.ok()) {
+      batch_cache_.Grown(*std::move(made));
     } else {
       batch_cache_.NotGrown();
     }
@@ -665,27 +799,70 @@ void Stream::FinishSampleLocked(const ReadSample& sample,
     ++ProductionOfLocked(*sample.pending)->samples_substituted;
     return;
   }
-  const auto batch =
+  Batch* const batch =
       in_flight_.Finish(*sample.pending, sample.status, batch_cache_.pool());
-  if (batch != nullptr) StoreLocked(*batch);
+  if (batch != nullptr) CompleteLocked(*batch);
 }
 
-void Stream::StoreLocked(const Batch& batch) {
-  CompletedBatch completed{.key = batch.key,
-                           .slot = batch.slot,
-                           .samples = batch.samples.size(),
-                           .bytes = 0,
-                           .made_nanos = Now() - batch.asked_at_nanos,
-                           .status = batch.status};
+// --- From pixels to completed batches.
+
+void Stream::CompleteLocked(Batch& batch) {
   if (!batch.status.ok()) {
-    batch_cache_.pool().Abandon(batch.slot);
-  } else {
-    completed.bytes = layout_.Complete(
-        batch.data, {.generation = batch_cache_.pool().generation(batch.slot),
+    StoreLocked(batch);
+    return;
+  }
+  batch.bytes = layout_.Complete(
+      batch.memory, {.generation = batch_cache_.pool().generation(batch.slot),
                      .sample_count = batch.samples.size(),
                      .epoch = batch.key.epoch,
                      .first_sample = batch.key.first_sample});
+  UploadOrStoreLocked(batch);
+}
+
+void Stream::UploadOrStoreLocked(Batch& batch) {
+  if (slot_size().device == 0) {
+    StoreLocked(batch);
+    return;
   }
+  const Member* const sponsor = members_.Find(batch.sponsor);
+  const std::uint64_t urgency =
+      sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
+  const auto done = [self = shared_from_this(), &batch](
+                        std::size_t copy, const absl::Status& status) {
+    self->OnCopied(&batch, copy, status);
+  };
+  if (!StartCopies(batch, urgency, batch_cache_.memory(), done))
+    StoreLocked(batch);
+}
+
+void Stream::OnCopied(Batch* batch, std::size_t copy,
+                      const absl::Status& status) {
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    batch->copies[copy].status = status;
+    batch->moved_at_nanos = Now();
+    // A copy that was given up may still read its memory.
+    if (!status.ok()) batch->staging.Discard();
+    if (!in_flight_.FinishCopy(batch, batch_cache_.pool())) return true;
+    // A GPU may have been attached meanwhile.
+    if (batch->copying == 0) UploadOrStoreLocked(*batch);
+    return true;
+  });
+}
+
+void Stream::StoreLocked(Batch& batch) {
+  const auto failed = [](const BatchCopy& copy) { return !copy.status.ok(); };
+  if (batch.status.ok() && !batch.copies.empty() &&
+      std::all_of(batch.copies.begin(), batch.copies.end(), failed))
+    batch.status = batch.copies.front().status;
+  CompletedBatch completed{.key = batch.key,
+                           .slot = batch.slot,
+                           .samples = batch.samples.size(),
+                           .bytes = batch.bytes,
+                           .made_nanos = Now() - batch.asked_at_nanos,
+                           .status = batch.status,
+                           .copies = std::move(batch.copies)};
+  if (!batch.status.ok()) batch_cache_.pool().Abandon(batch.slot);
+  in_flight_.Remove(&batch);
   batch_cache_.Put(std::move(completed));
 }
 

@@ -30,7 +30,9 @@
 #include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
 #include "server/stream/sharing_mode.h"
+#include "server/stream/slot_memory.h"
 #include "server/stream/slot_reservation.h"
+#include "server/stream/staging_pool.h"
 #include "server/stream/stream_snapshot.h"
 #include "server/stream/stream_spec.h"
 
@@ -77,17 +79,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
       StreamSpec spec, StreamDeps deps,
       SharingMode sharing_mode = SharingMode::kElastic);
 
-  std::uint64_t slot_bytes() const { return layout_.slot_bytes(); }
+  const SlotSize& slot_size() const { return layout_.slot_size(); }
   std::uint64_t samples_per_epoch() const;
   std::uint64_t batches_per_epoch() const;
 
   // Adds a member, which may start epochs and takes its batches from `channel`.
   // Its part of the work is charged to `flow`; the stream prepares `depth`
-  // batches ahead for it (0: the default). RESOURCE_EXHAUSTED: there is no
-  // memory for its slots.
+  // batches ahead for it (0: the default). `device`: where they lie, if the
+  // spec's place is a GPU. RESOURCE_EXHAUSTED: there is no memory for its
+  // slots.
   absl::StatusOr<arena::MemberId> Join(arena::Channel* channel,
                                        schedule::Flow flow,
-                                       std::uint32_t depth = 0);
+                                       std::uint32_t depth = 0,
+                                       DevicePtr device = nullptr);
   // Says whether the member's job has a cap of reading or of CPU time; at first
   // it has none. Caps hold up only batches that all their readers have caps on.
   void SetCapped(arena::MemberId member, bool capped);
@@ -105,13 +109,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // SlotsFrom(0). FAILED_PRECONDITION: the member has an epoch under way, or
   // takes no published batches. INVALID_ARGUMENT: no epoch has that number, or
   // a list does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
-  // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. An error
-  // starts nothing.
+  // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. Those of
+  // device::Device. An error starts nothing.
   absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
                                               const EpochStart& start);
   // Returns descriptors of the slots from number `first` on, in order, as many
-  // as one message takes. RESOURCE_EXHAUSTED: no descriptors are left.
-  absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const;
+  // as one message takes. For a member on a GPU, that of the device part
+  // follows each. RESOURCE_EXHAUSTED: no descriptors are left.
+  absl::StatusOr<std::vector<base::Fd>> SlotsFrom(arena::MemberId member,
+                                                  std::uint32_t first) const;
   // Ends the member's epoch, if one is under way: publishes no more of it.
   void Stop(arena::MemberId member);
   // Gives back memory that the stream does not need just now, and polls for
@@ -126,8 +132,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::Status TakeReleases(arena::MemberId member);
 
   StreamSnapshot Snapshot(arena::MemberId member);
-  // Copies the slot that was published last. UNAVAILABLE: there is none just
-  // now. RESOURCE_EXHAUSTED: there is no memory for the copy.
+  // Copies the slot that was published last; what lies on a GPU stands behind
+  // the rest. UNAVAILABLE: there is none just now. RESOURCE_EXHAUSTED: there is
+  // no memory for the copy. Those of cuda::Gpu.
   absl::StatusOr<SlotCopy> Peek();
 
  private:
@@ -152,8 +159,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Makes so many slots if there are none.
   absl::Status MakeSlots(std::uint32_t slots);
+  // Gives each slot a part on the GPU, and makes the staging memory that is
+  // missing.
+  absl::Status PrepareDevice(const DevicePtr& device);
+  absl::Status AttachDevice(const DevicePtr& device);
+  std::vector<DevicePart> LeaveDeviceLocked(const device::Device* device)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
-      std::uint32_t first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      const device::Device* device, std::uint32_t first) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const EpochPair> EpochsLocked(const EpochStart& start)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the member's part in the batches in flight: they go on for others that
@@ -185,7 +199,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void SetPayers(const Payers& payers, storage::ReadRequest* request);
   void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CloseIfNobodyPaysLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Memory that was given back: its destruction may take milliseconds, or wait
+  // for a GPU. Destroyed without the mutex.
+  struct Freed {
+    std::vector<SlotParts> slots;
+    std::vector<DevicePart> device_parts;
+    std::vector<StagingPool::Memory> staging;
+  };
+  void TrimLocked(Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CloseIfNobodyPaysLocked(Freed* freed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The position in the epoch up to which the member's samples were requested.
   std::uint64_t AskedForLocked(const Member& member) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -215,7 +238,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void StoreLocked(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The samples of the batch are done: completes it.
+  void CompleteLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Copies the batch to the GPUs that lack it; else stores it.
+  void UploadOrStoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnCopied(Batch* batch, std::size_t copy, const absl::Status& status);
+  void StoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StreamSpec spec_;
   const StreamDeps deps_;
@@ -226,6 +254,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   mutable base::Mutex mutex_;
   Prefetcher prefetcher_ ABSL_GUARDED_BY(mutex_);
   BatchCache batch_cache_ ABSL_GUARDED_BY(mutex_);
+  StagingPool staging_ ABSL_GUARDED_BY(mutex_);
   MemberSet members_ ABSL_GUARDED_BY(mutex_);
   InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
   BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);

@@ -43,7 +43,8 @@ struct StreamSnapshot {
   std::uint32_t depth = 0;   // batches that may be in flight or ready
   PrefetchSnapshot prefetch;
   std::uint32_t samples_to_decode = 0;
-  Production made;  // for the member
+  std::uint32_t slots_copying = 0;  // of slot_counts.filling
+  Production made;                  // for the member
   MemberCounters taken;
   std::uint32_t members = 0;  // that have an epoch under way
   Sharing sharing;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "proto/shm_layout.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/next_use_registry.h"
@@ -31,6 +32,8 @@ struct StreamSpec {
   sampler::Sampler sampler;
   std::shared_ptr<const pipeline::Pipeline> pipeline;  // null without an image
   std::vector<FieldType> fields;                       // the dataset's
+  // Where fields of numbers lie; members are on GPUs if they lie there.
+  proto::Place place = proto::Place::kHost;
   BatchOptions batch;
   std::uint64_t seed = 0;
   // The loader's membership in a coordinated order, which its sampler draws

@@ -30,10 +30,9 @@ constexpr std::uint32_t kSlots = 4;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   auto channel = Channel::Create();
-  auto memory = SlotPool::MakeMemory(kSlots, 4096);
-  Require(channel.ok() && memory.ok());
-  SlotPool pool(4096);
-  pool.Add(*std::move(memory));
+  Require(channel.ok());
+  SlotPool pool;
+  pool.Add(kSlots);
   for (std::uint32_t i = 0; i < kSlots; ++i) {
     const auto slot = pool.Take();
     pool.Finish(*slot);

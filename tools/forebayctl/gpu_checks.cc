@@ -38,6 +38,13 @@ std::vector<Finding> CheckGpus(const proto::DaemonStatus& status) {
   for (const proto::Gpu& gpu : gpus.devices()) {
     findings.push_back(
         {Level::kOk, absl::StrCat("GPU ", gpu.ordinal()), Describe(gpu)});
+    if (!gpu.use().fault().empty()) {
+      findings.push_back(
+          {Level::kProblem, absl::StrCat("GPU ", gpu.ordinal()),
+           absl::StrCat("It is lost to the daemon: ", gpu.use().fault(),
+                        ". Loaders with batches on GPUs are refused until the "
+                        "daemon is restarted.")});
+    }
   }
   return findings;
 }

@@ -23,6 +23,14 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
+// Where its batches lie.
+std::string Place(const proto::Loader& loader) {
+  if (loader.has_gpu()) return absl::StrCat("GPU ", loader.gpu());
+  return loader.gpu_refusal().empty()
+             ? "host"
+             : absl::StrCat("host: ", loader.gpu_refusal());
+}
+
 std::string Size(const proto::ReadTally& tally) {
   return Bytes(static_cast<double>(tally.bytes()));
 }
@@ -46,6 +54,7 @@ void Print(const proto::JobList& list) {
                    {"CAPS", false, 5},
                    {"LOADER"},
                    {"DATASET", false, 1},
+                   {"PLACE", false, 4},
                    {"SAMPLES", true, 5},
                    {"BATCH", true, 6},
                    {"EPOCH", true},
@@ -80,6 +89,7 @@ void Print(const proto::JobList& list) {
                     "",
                     "",
                     "",
+                    "",
                     Size(job.traffic().memory()),
                     Size(job.traffic().shared()),
                     Size(job.traffic().disk()),
@@ -95,6 +105,7 @@ void Print(const proto::JobList& list) {
                     first ? caps : "",
                     loader.name(),
                     loader.uri(),
+                    Place(loader),
                     Count(static_cast<double>(loader.dataset_size())),
                     absl::StrCat(loader.batch_size()),
                     absl::StrCat(loader.epoch()),

@@ -22,6 +22,19 @@ void AddLine(const std::string& name, const std::string& value) {
             << Printable(value) << "\n";
 }
 
+std::string Describe(const proto::GpuUse& use) {
+  const auto bytes = [](std::uint64_t count) {
+    return Bytes(static_cast<double>(count));
+  };
+  std::string text = absl::StrCat(
+      bytes(use.slot_bytes()), " of ", bytes(use.slot_limit()),
+      " in batches; copied ", Count(static_cast<double>(use.copies())),
+      " batches, ", bytes(use.copied_bytes()), ", ", bytes(use.waiting_bytes()),
+      " wait");
+  if (!use.fault().empty()) absl::StrAppend(&text, "; lost: ", use.fault());
+  return text;
+}
+
 std::string DescribeGpus(const proto::Gpus& gpus) {
   if (gpus.devices().empty()) return "none";
   std::string text;
@@ -80,6 +93,10 @@ void Print(const proto::DaemonStatus& status) {
   if (status.has_remote_requests())
     AddLine("network", Describe(status.remote_requests()));
   AddLine("GPUs", DescribeGpus(status.gpus()));
+  for (const proto::Gpu& gpu : status.gpus().devices()) {
+    if (gpu.has_use())
+      AddLine(absl::StrCat("GPU ", gpu.ordinal()), Describe(gpu.use()));
+  }
   for (const std::string& warning : status.warnings()) {
     AddLine("warning", warning);
   }

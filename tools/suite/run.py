@@ -28,8 +28,20 @@ PROGRAMS = {
     "FOREBAY_READ_BUCKET": ("//tests/cloud:read_bucket",
                             "tests/cloud/read_bucket"),
 }
+# Of these, those that need CUDA's toolkit.
+CUDA_PROGRAMS = {
+    "FOREBAY_CUDA_PLUGIN": ("//cuda:libforebay_cuda.so",
+                            "cuda/libforebay_cuda.so"),
+    "FOREBAY_FAKE_LIBCUDA": ("//tests/device/fake_libcuda:libcuda.so.1",
+                             "tests/device/fake_libcuda/libcuda.so.1"),
+}
 # Linked for other hosts, with an option of its own.
 WHEEL = ("//deploy/wheel:dist", "deploy/wheel/dist")
+
+
+def programs():
+    """The programs that Python tests run, by the variables that they read."""
+    return {**PROGRAMS, **(CUDA_PROGRAMS if NVCC.exists() else {})}
 
 
 def tags_left_out(config):
@@ -138,7 +150,7 @@ def run_pytest(paths):
     the machine."""
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                PYTHONPATH=str(ROOT / "client" / "python"))
-    for name, (_, path) in PROGRAMS.items():
+    for name, (_, path) in programs().items():
         env[name] = str(ROOT / "bazel-bin" / path)
     if any("wheel" in path for path in paths):
         label, path = WHEEL
@@ -182,9 +194,9 @@ def main():
     paths = [] if config in SANITIZERS else python_tests(args.name)
     if paths:
         if args.name:
-            wanted = [label for label, _ in PROGRAMS.values()]
-            subprocess.run(["bazel", "build", "--noshow_progress", *wanted],
-                           cwd=ROOT)
+            wanted = [label for label, _ in programs().values()]
+            subprocess.run(["bazel", "build", "--noshow_progress",
+                            *_options(config), *wanted], cwd=ROOT)
         cases += run_pytest(paths)
     return junit.report(cases)
 

@@ -188,16 +188,22 @@ class Wrapper:
     used by several threads, each with a view of its own.
     """
 
-    def __init__(self, framework):
-        """`framework`: "torch" or "numpy"."""
+    def __init__(self, framework, device=None):
+        """
+        Args:
+          framework: "torch" or "numpy".
+          device: a _device.TorchDevice for images, labels and arrays; None leaves
+            them on the host.
+        """
         self._maker = _framework(framework)
+        self._device = device
         self._formats = {}
 
     def wrap(self, memory, view):
         """The batch in `memory`, which a batch reader read and a View describes.
 
-        Images and arrays are the leased memory itself, writable. All else is
-        copied, so that holding it keeps no batch alive.
+        On the host, images and arrays are the leased memory itself, writable. All
+        else is copied, so that holding it keeps no batch alive.
 
         Returns:
           A named tuple of arrays and lists, with the attribute `sample_ids`.
@@ -228,11 +234,19 @@ class Wrapper:
             found = self._formats[key] = self._new_format(fields)
         return found
 
+    def _number_maker(self, index, field, shape):
+        """A maker of images, labels or arrays."""
+        if field.place == _native.ON_DEVICE:
+            return self._device.putter(index, field.dtype, shape)
+        copied = field.kind not in (_native.IMAGE, _native.ARRAY)
+        make = self._maker(field.dtype, shape, copied)
+        return make if self._device is None else self._device.copier(make)
+
     def _new_format(self, fields):
         names: List[str] = []
         makers, ids, make_ids, images = [], None, None, None
         numbers = fields[-1]  # of the samples
-        for field in fields:
+        for index, field in enumerate(fields):
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:
                 ids = field.offset, field.bytes
@@ -246,8 +260,7 @@ class Wrapper:
                     field.kind, names[-1], numbers.shape[0],
                     field.row_splits_offset, numbers.offset), field.offset))
                 continue
-            copied = field.kind not in (_native.IMAGE, _native.ARRAY)
-            makers.append((self._maker(field.dtype, shape, copied),
+            makers.append((self._number_maker(index, field, shape),
                            field.offset))
         return _Format(_tuple_type(_identifiers(names), images), makers, ids,
                        make_ids)

@@ -77,8 +77,8 @@ class CtypesBatchReader:
 
         Memory is a writable buffer; the lease ends with it. Its attribute `layout`
         grows when the fields differ from those of the batch before; `next_sample`
-        is the sample after its last, in this rank's epoch. Its method
-        `read(offset, length)` copies bytes.
+        is the sample after its last, in this rank's epoch; `batch` is the native
+        batch's address. Its method `read(offset, length)` copies bytes.
         """
         if self.pending is None:
             # Not null: a batch that was read, and is not pending yet.

@@ -30,6 +30,7 @@ _EXCEPTIONS = {
 DTYPE_NAMES = dict(enumerate((
     "uint8", "float16", "bfloat16", "float32", "int64", "float64", "int32",
     "int16", "int8", "bool", "uint16", "uint32", "uint64"), 1))
+ON_DEVICE = 1  # a field's place
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
@@ -80,6 +81,7 @@ class LoaderOptions(c.Structure):
         ("sharing", c.c_int),
         ("reattach_seconds", c.c_double),
         ("dataset", c.c_void_p),
+        ("device", c.c_int32),
     ]
 
 
@@ -121,7 +123,7 @@ class FieldLayout(c.Structure):
     _fields_ = [
         ("name", c.c_char * 32),
         *_all(c.c_int, "kind", "dtype"),
-        *_all(c.c_uint32, "rank", "reserved"),
+        *_all(c.c_uint32, "rank", "place"),
         ("shape", c.c_uint64 * 6),
         *_all(c.c_uint64, "offset", "bytes", "row_splits_offset"),
     ]
@@ -202,8 +204,10 @@ _PROTOTYPES = {
     "forebay_loader_is_attached": (_INT, [_PTR]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
     "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
+    "forebay_loader_refusal": (c.c_char_p, [_PTR]),
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
+    "forebay_batch_put": (_INT, [_PTR, _U32, _PTR, _PTR]),
     "forebay_batch_release": (None, [_PTR]),
     "forebay_dataset_from_place":
         (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),

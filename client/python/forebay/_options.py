@@ -147,12 +147,8 @@ def _check_extra_roots(extra_roots, dataset):
     return roots
 
 
-def check_unsupported(device, order, shuffle):
-    """Refuses what this version cannot do, and unknown values."""
-    if str(device) != "cpu":
-        raise errors.Unsupported(
-            f"device={str(device)!r}: this version delivers to the CPU only; "
-            'use device="cpu" and copy batches to the GPU')
+def check_order(order, shuffle):
+    """Refuses unknown values."""
     _choice(order, "order", {"exact": 0, "coordinated": 0})
     if shuffle not in (True, False, None, "block"):
         raise errors.InvalidArgument(
@@ -176,10 +172,11 @@ def _check_coordinated(shuffle, listed, world_size):
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
-          extra_roots, listed=False, coordinated=False):
+          extra_roots, device=None, listed=False, coordinated=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
+      device: the number of the GPU on which batches lie; None: on the host.
       listed: whether each epoch comes with a list of its samples. Order, rank,
         world size and pad then have no effect.
       coordinated: whether the daemon picks the order.
@@ -216,6 +213,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "drop_last": bool(drop_last),
         "on_error": _choice(on_error, "on_error", _native.ON_ERROR),
         "sharing": _choice(sharing, "sharing", _native.SHARING),
+        "device": -1 if device is None else device,
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields, extra_roots),
     }

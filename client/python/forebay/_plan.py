@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from . import (_batch, _job, _options, _sampling, _torch_arguments, _torch_data,
-               _translate, errors)
+from . import (_batch, _device, _job, _options, _sampling, _torch_arguments,
+               _torch_data, _translate, errors)
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
 from ._source import Folder
@@ -19,6 +19,7 @@ class Plan(NamedTuple):
       options: dict of fields of _native.LoaderOptions.
       transform: for the daemon, or None.
       framework: "torch" or "numpy".
+      gpu: on which batches lie; None: on the host.
       post_processing: of each batch; None leaves batches as they are.
       sampling: the order.
       size: samples of a dataset object; None if only the daemon knows.
@@ -28,14 +29,15 @@ class Plan(NamedTuple):
     options: Dict[str, Any]
     transform: Optional[Transform]
     framework: str
+    gpu: Optional[_device.TorchDevice]
     post_processing: Optional[PostProcessing]
     sampling: Sampling
     size: Optional[int]
     classes: Optional[List[str]]
 
 
-def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
-         dataset: Any, shuffle: Any, sampler: Any,
+def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
+         framework: Optional[str], dataset: Any, shuffle: Any, sampler: Any,
          generator: Any, transform: Any, batch_transform: Optional[Callable],
          pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
@@ -50,12 +52,13 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
       errors.ForebayError: of the fitting class; one sentence says why.
     """
     _torch_arguments.check(batch_size, batch_sampler, collate_fn)
-    _options.check_unsupported(device, order, shuffle)
+    _options.check_order(order, shuffle)
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
     others = _torch_arguments.without_unnecessary(others, stacklevel + 1)
     kind = _batch.resolve_framework(framework)
+    gpu = _device.choose(device, static_buffers, kind)
     data, size = None, None
     if _torch_data.is_object(dataset):
         data = _torch_data.read(dataset)
@@ -67,11 +70,14 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
         _check_transform(transform)
     split = (_translate.translate(transform) if data is None else
              _translate.translate(transform, data.channels, data.extent))
+    label_function = None if data is None else data.target_transform
+    if gpu is not None:
+        _check_functions(gpu, split.trailing, label_function)
+        pin_memory = False  # no batch lies there
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
     processing = PostProcessing(
-        kind, split.trailing, split.input_kind,
-        None if data is None else data.target_transform, batch_transform,
+        kind, split.trailing, split.input_kind, label_function, batch_transform,
         pin_memory)
     if distributed:
         rank, world_size, _ = _job.distributed_rank()
@@ -81,10 +87,24 @@ def make(stacklevel: int, *, device: Any, order: str, framework: Optional[str],
         dataset, batch_size=batch_size, shuffle=sampling.shuffle,
         seed=sampling.seed, transform=split.transform, rank=sampling.rank,
         world_size=sampling.world_size, pad=sampling.pad,
-        listed=sampling.listed, coordinated=order == "coordinated", **others)
-    return Plan(options, split.transform, kind,
+        listed=sampling.listed, coordinated=order == "coordinated",
+        device=None if gpu is None else gpu.ordinal, **others)
+    return Plan(options, split.transform, kind, gpu,
                 None if processing.is_empty else processing, sampling, size,
                 None if data is None else data.classes)
+
+
+def _check_functions(gpu: _device.TorchDevice, trailing: Any,
+                     label_function: Any) -> None:
+    """Refuses Python functions of single samples, which lie on a GPU."""
+    if trailing:
+        raise errors.Unsupported(
+            f"{gpu}: {_translate.names_of(trailing)} would run in the "
+            'trainer, on each image: use batch_transform, or device="cpu"')
+    if label_function is not None:
+        raise errors.Unsupported(
+            f"{gpu}: target_transform would run in the trainer, on "
+            'each label: use batch_transform, or device="cpu"')
 
 
 def _check_transform(transform: Any) -> None:

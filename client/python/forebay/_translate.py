@@ -96,9 +96,14 @@ def _sized(transform: Optional[Transform],
     return Compose([whole] if transform is None else [whole, transform])
 
 
+def names_of(trailing: tuple) -> str:
+    """The ops' names, as a list for people."""
+    return ", ".join(name_of(op) for op in trailing)
+
+
 def warn_of(trailing: tuple, stacklevel: int) -> None:
     """Warns of the ops that run in the trainer."""
-    names = ", ".join(name_of(op) for op in trailing)
     warnings.warn(
-        f"without a counterpart in forebay.transforms: {names}: runs in the "
+        "without a counterpart in forebay.transforms: "
+        f"{names_of(trailing)}: runs in the "
         "trainer, on each sample", stacklevel=stacklevel + 1)

@@ -94,7 +94,14 @@ class DataLoader:
         even with another number of ranks, loads the saved state.
       pad: if samples do not divide among ranks, "wrap" repeats the first ones,
         "drop" leaves out the last ones, and "none" gives each exactly once.
-      device: "cpu".
+      device: "cpu", or a GPU of this process: "cuda:N", "cuda" (torch's current
+        one) or a torch.device. Images, labels and arrays are then tensors there,
+        ready for torch's current stream. The daemon copies each batch to a GPU
+        once, for all trainers on it. Where it cannot, a warning says why, and
+        this process copies.
+      static_buffers: whether all batches of one shape come in the same tensors,
+        as CUDA graphs want them; needs a GPU. Each `next()` overwrites the batch
+        before, once the current stream has done with it.
       order: "exact" is the seed's order, whatever other loaders do. With
         "coordinated", the daemon picks an order in which this user's loaders
         want an image at about the same time: those that read the dataset so, and
@@ -158,6 +165,7 @@ class DataLoader:
         distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu",
+        static_buffers: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
         weight: float = 1.0,
@@ -173,7 +181,7 @@ class DataLoader:
         self._closed = True  # until it is open
         plan = _plan.make(2, **arguments)
         self._options = plan.options
-        self._wrapper = _batch.Wrapper(plan.framework)
+        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu)
         self._post_processing = plan.post_processing
         # Decided once: a client of the machine's daemon waits for that daemon.
         directory = _native.runtime_dir()
@@ -205,6 +213,8 @@ class DataLoader:
                 f"{self._contents.uri} has {connection.dataset_size} "
                 f"samples, but the {type(dataset).__name__} {plan.size}: open it "
                 "anew if files have come or gone")
+        if plan.gpu is not None:
+            plan.gpu.warn_of_refusal(connection.refusal, 2)
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset

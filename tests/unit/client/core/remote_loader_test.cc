@@ -16,6 +16,7 @@
 #include "proto/session.pb.h"
 #include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
+#include "tests/unit/client/device/fake_plugin.h"
 
 namespace forebay::client::core {
 namespace {
@@ -34,7 +35,8 @@ proto::Fd Memory(std::uint64_t bytes) {
 // before it is made: its id is known.
 class RemoteLoaderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Make(nullptr); }
+  void Make(std::shared_ptr<device::Gpu> gpu) {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     daemon_ = proto::Fd(ends[1]);
@@ -42,7 +44,8 @@ class RemoteLoaderTest : public ::testing::Test {
     const std::uint64_t request = session->NextRequestId();
     ASSERT_TRUE(session->Send(request, "open", {}).ok());
     Heard();
-    loader_ = std::make_unique<RemoteLoader>(std::move(session), request);
+    loader_ = std::make_unique<RemoteLoader>(std::move(session), request,
+                                             std::move(gpu));
   }
 
   void Answer(std::uint64_t request, proto::DaemonMessage message,
@@ -64,7 +67,7 @@ class RemoteLoaderTest : public ::testing::Test {
     return fds.size();
   }
 
-  Status Open() {
+  Status Open(const proto::LoaderPlacement* placement = nullptr) {
     proto::Fd ready = Memory(proto::kRingBytes);
     auto* const ring = static_cast<proto::ReadyRing*>(
         mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -76,6 +79,8 @@ class RemoteLoaderTest : public ::testing::Test {
     const proto::Fd event(eventfd(0, EFD_CLOEXEC));
     proto::DaemonMessage opened;
     opened.mutable_loader_opened()->set_loader_id(kLoader);
+    if (placement != nullptr)
+      *opened.mutable_loader_opened()->mutable_placement() = *placement;
     Answer(1, opened, {ready.get(), release.get(), event.get()});
     return loader_->Open(kNoWait, &opened_, &class_list_);
   }
@@ -105,6 +110,47 @@ TEST_F(RemoteLoaderTest, ALoaderWithoutRingsIsNonsense) {
   EXPECT_EQ(loader_->Open(kNoWait, &opened_, &class_list_).code,
             FOREBAY_INTERNAL);
   EXPECT_FALSE(loader_->is_open());
+}
+
+TEST_F(RemoteLoaderTest, ADaemonThatKnowsNoGpusIsToBeUpgraded) {
+  device::Told() = {};
+  std::shared_ptr<device::Gpu> gpu;
+  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  Make(gpu);
+  const Status status = Open();
+  EXPECT_EQ(status.code, FOREBAY_FAILED_PRECONDITION);
+  EXPECT_NE(status.message.find("upgrade it"), std::string::npos);
+  EXPECT_FALSE(loader_->is_open());
+}
+
+TEST_F(RemoteLoaderTest, ADaemonThatPicksAnotherGpuIsNotBelieved) {
+  device::Told() = {};
+  std::shared_ptr<device::Gpu> gpu;
+  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  Make(gpu);
+  proto::LoaderPlacement placement;
+  placement.set_gpu_uuid("uuid 1");
+  EXPECT_EQ(Open(&placement).code, FOREBAY_INTERNAL);
+}
+
+TEST_F(RemoteLoaderTest, ASlotOnAGpuHasTwoDescriptors) {
+  device::Told() = {};
+  std::shared_ptr<device::Gpu> gpu;
+  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  Make(gpu);
+  proto::LoaderPlacement placement;
+  placement.set_gpu_uuid("uuid 0");
+  placement.set_device_bytes(4096);
+  ASSERT_TRUE(Open(&placement).ok());
+  const proto::Fd slot = Memory(kSlotBytes);
+  proto::DaemonMessage answer;
+  answer.mutable_epoch_started()->set_slot_count(1);
+  answer.mutable_epoch_started()->set_slot_bytes(kSlotBytes);
+  Answer(2, answer, {slot.get()});
+  wire::EpochStarted started;
+  std::vector<proto::Fd> slots;
+  EXPECT_EQ(loader_->StartEpoch(EpochPosition(), &started, &slots).code,
+            FOREBAY_INTERNAL);
 }
 
 TEST_F(RemoteLoaderTest, NothingIsAskedOfADaemonThatHasNotOpenedIt) {

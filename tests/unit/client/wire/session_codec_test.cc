@@ -66,7 +66,8 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
                                                    .folder = {},
                                                    .shards = {},
                                                    .manifest = {}}),
-                          pipeline.SerializeAsString())));
+                          pipeline.SerializeAsString(),
+                          {.gpu_uuid = "a-gpu", .finished = true})));
   EXPECT_EQ(message.request_id(), 9);
   EXPECT_FALSE(message.open_loader().spec_in_memfd());
   const proto::LoaderSpec& spec = message.open_loader().spec();
@@ -85,6 +86,8 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
   EXPECT_EQ(spec.batch().on_error(), proto::BatchSpec::SUBSTITUTE);
   EXPECT_EQ(spec.batch().depth(), 4);
   EXPECT_EQ(spec.name(), "train");
+  EXPECT_EQ(spec.placement().gpu_uuid(), "a-gpu");
+  EXPECT_TRUE(spec.placement().finished());
 }
 
 TEST(SessionCodecTest, ShardsAndManifestsArrive) {
@@ -97,8 +100,8 @@ TEST(SessionCodecTest, ShardsAndManifestsArrive) {
   options.columns = columns;
   const auto encoded = [&](const DatasetLocation& place) {
     return Parse(EncodeOpenLoader(
-                     9, EncodeLoaderSpec(options,
-                                         EncodeLocation(options, place), "")))
+                     9, EncodeLoaderSpec(
+                            options, EncodeLocation(options, place), "", {})))
         .open_loader()
         .spec()
         .dataset();
@@ -202,6 +205,15 @@ TEST(SessionCodecTest, ReadsLoaderOpened) {
   opened->mutable_classes()->add_names("cat");
   opened->mutable_classes()->add_names(std::string("d\0g", 3));
   opened->set_slot_bytes(8192);
+  EXPECT_FALSE(std::get<LoaderOpened>(Decode(message).kind).has_placement);
+  proto::LoaderPlacement* placement = opened->mutable_placement();
+  placement->set_gpu_uuid("a-gpu");
+  placement->set_refusal("why");
+  placement->set_device_bytes(4096);
+  placement->mutable_tail()->set_dtype(proto::FLOAT16);
+  placement->mutable_tail()->set_layout(proto::ToImage::NHWC);
+  placement->mutable_tail()->set_channels(3);
+  placement->mutable_tail()->set_table("table");
   const LoaderOpened read = std::get<LoaderOpened>(Decode(message).kind);
   EXPECT_EQ(read.loader_id, 1);
   EXPECT_EQ(read.dataset_size, 2);
@@ -213,6 +225,14 @@ TEST(SessionCodecTest, ReadsLoaderOpened) {
   EXPECT_THAT(read.classes, ElementsAre("cat", std::string("d\0g", 3)));
   EXPECT_FALSE(read.classes_in_memfd);
   EXPECT_EQ(read.slot_bytes, 8192);
+  EXPECT_TRUE(read.has_placement);
+  EXPECT_EQ(read.placement.gpu_uuid, "a-gpu");
+  EXPECT_EQ(read.placement.refusal, "why");
+  EXPECT_EQ(read.placement.device_bytes, 4096);
+  EXPECT_EQ(read.placement.tail.dtype, proto::FLOAT16);
+  EXPECT_EQ(read.placement.tail.layout, proto::ToImage::NHWC);
+  EXPECT_EQ(read.placement.tail.channels, 3);
+  EXPECT_EQ(read.placement.tail.table, "table");
 }
 
 TEST(SessionCodecTest, ReadsBoolsAsProtobufDoes) {

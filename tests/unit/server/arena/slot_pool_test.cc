@@ -6,27 +6,15 @@
 #include <map>
 #include <random>
 #include <set>
-#include <utility>
 #include <vector>
-
-#include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::arena {
 namespace {
 
-constexpr std::uint64_t kSlotBytes = 4096;
-
 SlotPool MakePool(std::uint32_t slots) {
-  SlotPool pool(kSlotBytes);
-  auto memory = SlotPool::MakeMemory(slots, kSlotBytes);
-  EXPECT_TRUE(memory.ok()) << memory.status();
-  pool.Add(*std::move(memory));
+  SlotPool pool;
+  pool.Add(slots);
   return pool;
-}
-
-TEST(SlotPoolTest, IsMadeWithoutThreads) {
-  const base::NoThreads none;
-  EXPECT_EQ(MakePool(3).Counts().free, 3);
 }
 
 TEST(SlotPoolTest, GoesFromFreeOverFillingToFinishedAndBack) {
@@ -97,9 +85,8 @@ TEST(SlotPoolTest, LeasesOnlyWhatIsFinished) {
 TEST(SlotPoolTest, GrowsAndShrinksAtItsEnd) {
   SlotPool pool = MakePool(1);
   const std::uint32_t slot = *pool.Take();
-  pool.Add(*SlotPool::MakeMemory(2, kSlotBytes));
+  pool.Add(2);
   EXPECT_EQ(pool.slots(), 3);
-  EXPECT_GE(pool.fd(2), 0);
   EXPECT_TRUE(pool.RemoveLast());
   EXPECT_TRUE(pool.RemoveLast());
   EXPECT_FALSE(pool.RemoveLast()) << "it is being filled";

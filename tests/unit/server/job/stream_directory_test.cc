@@ -92,6 +92,18 @@ TEST(StreamKeyTest, EqualLoadersShare) {
             }));
 }
 
+TEST(StreamKeyTest, OneStreamServesAllGpus) {
+  const auto on = [](const std::string& uuid, bool finished) {
+    return KeyOf([&](auto& spec) {
+      spec.mutable_placement()->set_gpu_uuid(uuid);
+      spec.mutable_placement()->set_finished(finished);
+    });
+  };
+  EXPECT_EQ(on("a", false), on("b", false));
+  EXPECT_NE(on("a", false), on("a", true));
+  EXPECT_NE(on("a", false), KeyOf([](auto&) {})) << "the host's are finished";
+}
+
 TEST(StreamKeyTest, WhateverShapesABatchParts) {
   const auto key = StreamKey(kUid, Spec(), Data());
   const std::vector<std::function<void(proto::LoaderSpec&)>> changes = {

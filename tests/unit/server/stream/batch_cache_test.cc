@@ -21,9 +21,9 @@ class BatchCacheTest : public ::testing::Test {
  protected:
   // Makes one slot, as the stream does after Grow has returned true.
   void Make() {
-    auto memory = arena::SlotPool::MakeMemory(1, kSlot);
-    ASSERT_TRUE(memory.ok()) << memory.status();
-    batch_cache_.Grown(*std::move(memory));
+    auto made = SlotMemory::Make(1, {.host = kSlot, .device = 0}, {});
+    ASSERT_TRUE(made.ok()) << made.status();
+    batch_cache_.Grown(*std::move(made));
   }
   // Adds slots until Grow refuses. Returns how many.
   std::uint32_t GrowAll(bool spare) {
@@ -54,7 +54,7 @@ class BatchCacheTest : public ::testing::Test {
   }
 
   base::MemoryBudget budget_{20 * kSlot};
-  BatchCache batch_cache_{&budget_, kSlot};
+  BatchCache batch_cache_{&budget_, {.host = kSlot, .device = 0}};
 };
 
 TEST_F(BatchCacheTest, PayReservesAndEndPayGivesBack) {
@@ -102,7 +102,7 @@ TEST_F(BatchCacheTest, GrowsAsFarAsIsPaidFor) {
 TEST_F(BatchCacheTest, WhatIsSpareLeavesHalfToOthers) {
   ASSERT_TRUE(batch_cache_.Pay(4).ok());
   EXPECT_EQ(GrowAll(/*spare=*/true), 4 + 8);
-  BatchCache other(&budget_, kSlot);
+  BatchCache other(&budget_, {.host = kSlot, .device = 0});
   EXPECT_TRUE(other.Pay(8).ok());
 }
 
@@ -121,7 +121,7 @@ TEST_F(BatchCacheTest, ASlotThatCannotBeMadeIsTriedAgainWhenToldSo) {
 
 TEST_F(BatchCacheTest, NeverHasMoreSlotsThanClientsKnow) {
   base::MemoryBudget plenty(10'000 * kSlot);
-  BatchCache batch_cache(&plenty, kSlot);
+  BatchCache batch_cache(&plenty, {.host = kSlot, .device = 0});
   std::uint32_t slots = 0;
   while (batch_cache.Grow(/*spare=*/true)) ++slots;
   EXPECT_EQ(slots, proto::kMaxSlots);
@@ -210,7 +210,7 @@ TEST_F(BatchCacheTest, TrimStopsAtWhatIsLeased) {
   batch_cache_.Trim();
   EXPECT_EQ(batch_cache_.pool().slots(), 1) << "as many as are paid for";
   batch_cache_.EndPay(1);
-  EXPECT_EQ(batch_cache_.Clear().slots(), 1);
+  EXPECT_EQ(batch_cache_.Clear().size(), 1);
   EXPECT_EQ(budget_.used(), 0);
 }
 

@@ -53,12 +53,12 @@ absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
 TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
   const FieldType image = Image(DType::kFloat16, 2 * 3 * 5 * 7, {3, 5, 7});
   const BatchLayout layout({image, Label()}, 8);
-  std::vector<std::uint8_t> slot(layout.slot_bytes());
-  layout.SetInteger(slot.data(), 1, 2, -4);
-  layout.SetSampleId(slot.data(), 2, 1LL << 40);
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
+  layout.SetInteger({.host = slot.data()}, 1, 2, -4);
+  layout.SetSampleId({.host = slot.data()}, 2, 1LL << 40);
   EXPECT_EQ(
       layout.Complete(
-          slot.data(),
+          {.host = slot.data()},
           {.generation = 6, .sample_count = 3, .epoch = 2, .first_sample = 16}),
       3 * (image.value.bytes + 16));
   const proto::BatchHeader header = HeaderOf(slot);
@@ -73,7 +73,7 @@ TEST(BatchLayoutTest, DescribesABatchSmallerThanItsSlot) {
   EXPECT_EQ(pixels.shape[0], 3);
   EXPECT_EQ(pixels.shape[3], 7);
   EXPECT_EQ(pixels.bytes, 3 * image.value.bytes);
-  EXPECT_EQ(layout.Room(slot.data(), 0, 2).data() - slot.data(),
+  EXPECT_EQ(layout.Room({.host = slot.data()}, 0, 2).data() - slot.data(),
             pixels.offset + 2 * image.value.bytes);
   EXPECT_EQ(Int64At(slot, header.fields[1].offset + 16), -4);
   EXPECT_STREQ(header.fields[2].name, "sample_id");
@@ -97,16 +97,17 @@ TEST(BatchLayoutTest, KeepsFieldsApartAndAligned) {
     for (const std::uint32_t batch_size : {1, 3, 256, 511, 512}) {
       const BatchLayout layout(
           {Image(DType::kUint8, bytes), Text(bytes), Label()}, batch_size);
-      std::vector<std::uint8_t> slot(layout.slot_bytes());
+      std::vector<std::uint8_t> slot(layout.slot_size().host);
       const std::vector<std::uint8_t> longest(bytes, 'x');
       for (std::uint32_t i = 0; i < batch_size; ++i) {
-        layout.SetBytes(slot.data(), 1, i, longest);
+        layout.SetBytes({.host = slot.data()}, 1, i, longest);
       }
-      EXPECT_EQ(layout.Complete(slot.data(), {.generation = 1,
-                                              .sample_count = batch_size,
-                                              .epoch = 0,
-                                              .first_sample = 0}),
-                batch_size * (2 * bytes + 16));
+      EXPECT_EQ(
+          layout.Complete({.host = slot.data()}, {.generation = 1,
+                                                  .sample_count = batch_size,
+                                                  .epoch = 0,
+                                                  .first_sample = 0}),
+          batch_size * (2 * bytes + 16));
       const proto::BatchHeader header = HeaderOf(slot);
       std::uint64_t end = proto::kSlotHeaderBytes;
       const auto follows = [&](std::uint64_t offset, std::uint64_t length) {
@@ -121,7 +122,7 @@ TEST(BatchLayoutTest, KeepsFieldsApartAndAligned) {
           follows(field.row_splits_offset, (batch_size + 1) * 8);
         }
       }
-      EXPECT_LE(end, layout.slot_bytes());
+      EXPECT_LE(end, layout.slot_size().host);
     }
   }
 }
@@ -129,17 +130,17 @@ TEST(BatchLayoutTest, KeepsFieldsApartAndAligned) {
 TEST(BatchLayoutTest, ClosesUpWhatVaries) {
   const std::vector<std::string> texts = {"", "four", "a", "", "longest", "b"};
   const BatchLayout layout({Text(7), Label()}, 8);
-  std::vector<std::uint8_t> slot(layout.slot_bytes());
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
   // The batch before leaves such bytes, and so do samples that others replaced.
   for (std::uint32_t i = 0; i < 8; ++i) {
-    layout.SetBytes(slot.data(), 0, i, BytesOf("garbage"));
+    layout.SetBytes({.host = slot.data()}, 0, i, BytesOf("garbage"));
   }
   for (std::uint32_t i = 6; i-- > 0;) {
-    layout.SetBytes(slot.data(), 0, i, BytesOf(texts[i]));
+    layout.SetBytes({.host = slot.data()}, 0, i, BytesOf(texts[i]));
   }
   EXPECT_EQ(
       layout.Complete(
-          slot.data(),
+          {.host = slot.data()},
           {.generation = 1, .sample_count = 6, .epoch = 0, .first_sample = 0}),
       13 + 2 * 6 * 8);
   const proto::BatchHeader header = HeaderOf(slot);

@@ -19,14 +19,16 @@ namespace forebay::stream {
 // A member's side of the rings, and its view of the slots.
 class FakeClient {
  public:
+  // `device`: where its batches lie; null: on the host.
   explicit FakeClient(Stream* stream, schedule::Flow flow = 1,
-                      std::uint32_t depth = 0)
-      : stream_(stream) {
+                      std::uint32_t depth = 0,
+                      const DevicePtr& device = nullptr)
+      : stream_(stream), parts_(device == nullptr ? 1 : 2) {
     channel_ = *arena::Channel::Create();
     ready_ = Map<const proto::ReadyRing>(channel_->ready_fd(), PROT_READ);
     release_ =
         Map<proto::ReleaseRing>(channel_->release_fd(), PROT_READ | PROT_WRITE);
-    member_ = *stream_->Join(channel_.get(), flow, depth);
+    member_ = *stream_->Join(channel_.get(), flow, depth, device);
   }
   ~FakeClient() {
     stream_->Forfeit(member_);
@@ -69,29 +71,36 @@ class FakeClient {
 
   // Returns the ids that a batch's images hold. Checks its labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
-    const std::uint64_t bytes = stream_->slot_bytes();
-    auto* slot = static_cast<const std::uint8_t*>(
-        mmap(nullptr, bytes, PROT_READ, MAP_SHARED, SlotOf(entry).get(), 0));
+    const SlotSize& size = stream_->slot_size();
+    const std::uint8_t* const host = MapPart(entry, 0, size.host);
+    const std::uint8_t* const device =
+        parts_ == 1 ? nullptr : MapPart(entry, 1, size.device);
     proto::BatchHeader header;
-    std::memcpy(&header, slot, sizeof(header));
+    std::memcpy(&header, host, sizeof(header));
     EXPECT_EQ(header.magic, proto::kBatchMagic);
     EXPECT_EQ(header.generation, entry.generation);
     EXPECT_EQ(header.sample_count, entry.sample_count);
     EXPECT_EQ(header.field_count, 3);
+    const auto at = [&](const proto::FieldLayout& field) {
+      return (field.place == proto::Place::kHost ? host : device) +
+             field.offset;
+    };
     std::vector<std::uint64_t> ids;
     for (std::uint64_t i = 0; i < header.sample_count; ++i) {
       std::uint64_t pixels[2];
       std::int64_t label;
       std::int64_t id;
-      std::memcpy(pixels, slot + header.fields[0].offset + 16 * i, 16);
-      std::memcpy(&label, slot + header.fields[1].offset + 8 * i, 8);
-      std::memcpy(&id, slot + header.fields[2].offset + 8 * i, 8);
+      std::memcpy(pixels, at(header.fields[0]) + 16 * i, 16);
+      std::memcpy(&label, at(header.fields[1]) + 8 * i, 8);
+      std::memcpy(&id, at(header.fields[2]) + 8 * i, 8);
       EXPECT_EQ(pixels[0], static_cast<std::uint64_t>(id));
       EXPECT_EQ(pixels[1], entry.epoch);
       EXPECT_EQ(label, 10 * id);
       ids.push_back(pixels[0]);
     }
-    munmap(const_cast<std::uint8_t*>(slot), bytes);
+    munmap(const_cast<std::uint8_t*>(host), size.host);
+    if (device != nullptr)
+      munmap(const_cast<std::uint8_t*>(device), size.device);
     return ids;
   }
 
@@ -109,15 +118,19 @@ class FakeClient {
   bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:
-  // Returns the entry's slot. Asks for slots that were made since the epoch
-  // began.
-  const base::Fd& SlotOf(const proto::ReadyEntry& entry) {
-    while (entry.slot >= slots_.size()) {
-      auto more = stream_->SlotsFrom(static_cast<std::uint32_t>(slots_.size()));
+  // Maps a part of the entry's slot. Asks for slots that were made since the
+  // epoch began.
+  const std::uint8_t* MapPart(const proto::ReadyEntry& entry, std::size_t part,
+                              std::uint64_t bytes) {
+    while (parts_ * entry.slot >= slots_.size()) {
+      auto more = stream_->SlotsFrom(
+          member_, static_cast<std::uint32_t>(slots_.size() / parts_));
       EXPECT_TRUE(more.ok() && !more->empty());
       for (base::Fd& fd : *more) slots_.push_back(std::move(fd));
     }
-    return slots_[entry.slot];
+    return static_cast<const std::uint8_t*>(
+        mmap(nullptr, bytes, PROT_READ, MAP_SHARED,
+             slots_[parts_ * entry.slot + part].get(), 0));
   }
   template <typename T>
   static T* Map(int fd, int protection) {
@@ -126,6 +139,7 @@ class FakeClient {
   }
 
   Stream* const stream_;
+  const std::size_t parts_;  // of a slot, with a descriptor each
   std::unique_ptr<arena::Channel> channel_;
   std::vector<base::Fd> slots_;
   const proto::ReadyRing* ready_ = nullptr;

@@ -123,7 +123,7 @@ TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
     ASSERT_TRUE(stream_->TakeReleases(closed.member()).ok());
     stream_->Rest();
     EXPECT_EQ(production_->budget().used(),
-              (held->slot + 1) * stream_->slot_bytes());
+              (held->slot + 1) * stream_->slot_size().host);
     // A member that joins now gets all its samples, and never the held slot.
     FakeClient other(stream_.get(), 2);
     ASSERT_TRUE(other.Start(1, 900).ok());

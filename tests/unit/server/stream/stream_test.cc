@@ -340,7 +340,7 @@ TEST(StreamTest, ReservesItsMemoryAsLongAsItLives) {
         Stream::Create(FakeStreamSpec(100, 10), production.deps());
     ASSERT_TRUE(stream.ok()) << stream.status();
     const std::uint64_t before = production.budget().used();
-    const std::uint64_t slots = kDefaultSlots * (*stream)->slot_bytes();
+    const std::uint64_t slots = kDefaultSlots * (*stream)->slot_size().host;
     {
       const FakeClient client(stream->get());
       EXPECT_EQ(production.budget().used(), before + slots);

@@ -210,30 +210,31 @@ TEST_F(ForebayctlTest, OutputThatIsLostIsAFailure) {
 TEST_F(ForebayctlTest, JobsAndQueues) {
   StartDaemon();
   EXPECT_EQ(Run("jobs").out,
-            "JOB     WEIGHT  CAPS  LOADER  DATASET      SAMPLES  BATCH "
+            "JOB     WEIGHT  CAPS  LOADER  DATASET      PLACE  SAMPLES  BATCH "
             " EPOCH  DONE  IMAGES  DECODED  SHARING                    "
             "       DELIVERED     READ  FROM MEMORY    SHARED  FROM SSD"
             "  FROM SOURCE  SUBSTITUTED  PROCESSES\n"
-            "resnet       2  -     train   /data/train    1,000      4 "
+            "resnet       2  -     train   /data/train  host     1,000      4 "
             "     2   50%   2,500    1,250  1,234 behind, reads what is"
             " kept   4.66 GiB  112 MiB      286 MiB  47.7 MiB  71.5 MiB"
             "     23.8 MiB            0  4711 4712\n"
-            "                      val     /data/val?        50      8 "
+            "                      val     /data/val?   host        50      8 "
             "     0  idle       0        0  -                          "
             "             0 B      0 B                                 "
             "                         0\n");
-  EXPECT_EQ(Run("queues").out,
-            "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  KEPT  READY  "
-            "HELD  COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINE"
-            "R   SHARING                           MEMORY MB/S  SHARED "
-            " SSD  SOURCE  NETWORK\n"
-            "resnet  train       9      3     0        1     5      2  "
-            "   1       0      3    184 KiB  16.0 MiB         1  comput"
-            "es  1,234 behind, reads what is kept            0       0 "
-            "   0       0        0\n"
-            "resnet  val         0      0     0        0     0      0  "
-            "   0       0      0        0 B       0 B         0  idle  "
-            "    -\n");
+  EXPECT_EQ(
+      Run("queues").out,
+      "JOB     LOADER  SLOTS  DEPTH  FREE  FILLING  COPYING  KEPT  READY  "
+      "HELD  COPIED  READS  IN FLIGHT    WINDOW  DECODING  TRAINE"
+      "R   SHARING                           MEMORY MB/S  SHARED "
+      " SSD  SOURCE  NETWORK\n"
+      "resnet  train       9      3     0        1        0     5      2  "
+      "   1       0      3    184 KiB  16.0 MiB         1  comput"
+      "es  1,234 behind, reads what is kept            0       0 "
+      "   0       0        0\n"
+      "resnet  val         0      0     0        0        0     0      0  "
+      "   0       0      0        0 B       0 B         0  idle  "
+      "    -\n");
   const std::string json = Run("--json jobs").out;
   EXPECT_NE(json.find("\"samples_delivered\": \"2500\""), std::string::npos);
   EXPECT_NE(json.find("\"slots_ready\": 2"), std::string::npos);

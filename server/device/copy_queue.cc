@@ -1,0 +1,280 @@
+#include "server/device/copy_queue.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/mutex.h"
+#include "server/schedule/shared_queue.h"
+
+namespace forebay::device {
+namespace {
+
+// The engine has the next piece when it ends one, and what comes to be urgent
+// waits for no more than two.
+constexpr std::size_t kMaxInFlight = 2;
+
+// A copy that was started, until the last of its pieces is gone.
+struct Pending {
+  Copy copy;
+  std::uint64_t left = 0;  // bytes that are not copied
+  absl::Status status;
+};
+
+// A copy whose end is to be told, without the mutex.
+struct Ended {
+  std::function<void(const absl::Status&)> done;
+  absl::Status status;
+};
+
+struct Piece {
+  std::shared_ptr<Pending> of;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+}  // namespace
+
+class CopyQueue::Work {
+ public:
+  Work(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock)
+      : gpu_(std::move(gpu)), clock_(clock) {}
+
+  absl::Status Start(Copy copy);
+  void Run();
+  void End();
+  void Expire(std::int64_t limit_nanos);
+  // Whether the thread is in a call that was given up.
+  bool IsStuck() const {
+    base::MutexLock lock(&mutex_);
+    return expired_ && oldest_nanos_ != 0;
+  }
+
+  absl::Status health() const {
+    base::MutexLock lock(&mutex_);
+    return health_;
+  }
+  CopyCounters counters() const {
+    base::MutexLock lock(&mutex_);
+    return counters_;
+  }
+  void SetWeight(schedule::Flow flow, double weight) {
+    base::MutexLock lock(&mutex_);
+    queue_.SetWeight(flow, weight);
+  }
+  void Forget(schedule::Flow flow) {
+    base::MutexLock lock(&mutex_);
+    queue_.Forget(flow);
+  }
+
+ private:
+  using Queue = schedule::SharedQueue<Piece>;
+  struct InFlight {
+    Queue::Popped popped;
+    std::uint64_t number = 0;  // the GPU's; 0: it was not started
+    absl::Status status;       // of the start
+  };
+
+  // Returns the next piece once there is one, or, with `wait` false, none.
+  std::optional<InFlight> Next(bool wait);
+  void Begin(InFlight* piece);
+  void Finish(const InFlight& piece, const absl::Status& status);
+  // Fails all copies that are not done.
+  std::vector<Ended> FailAllLocked(const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Tell(const std::vector<Ended>& ended);
+
+  const std::shared_ptr<cuda::Gpu> gpu_;
+  const base::Clock* const clock_;
+  mutable base::Mutex mutex_;
+  base::CondVar work_or_end_;
+  Queue queue_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mutex_);
+  // When the oldest piece in flight was started; 0: none is.
+  std::int64_t oldest_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status health_ ABSL_GUARDED_BY(mutex_);
+  CopyCounters counters_ ABSL_GUARDED_BY(mutex_);
+  bool expired_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+absl::Status CopyQueue::Work::Start(Copy copy) {
+  const auto pending = std::make_shared<Pending>();
+  pending->copy = std::move(copy);
+  const std::uint64_t bytes = pending->left = pending->copy.bytes;
+  base::MutexLock lock(&mutex_);
+  if (!health_.ok()) return health_;
+  if (ending_) return absl::CancelledError("the GPU is being closed");
+  pending_.push_back(pending);
+  counters_.waiting_bytes += bytes;
+  for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
+    const std::uint64_t length = std::min(kPieceBytes, bytes - at);
+    queue_.PushFor(pending->copy.payers,
+                   {.cost = static_cast<std::int64_t>(length)},
+                   pending->copy.urgency, {pending, at, length});
+  }
+  work_or_end_.NotifyOne();
+  return absl::OkStatus();
+}
+
+std::optional<CopyQueue::Work::InFlight> CopyQueue::Work::Next(bool wait) {
+  base::MutexLock lock(&mutex_);
+  for (;;) {
+    if (auto popped = queue_.Pop(clock_->NowNanos()); popped.has_value()) {
+      if (oldest_nanos_ == 0) oldest_nanos_ = clock_->NowNanos();
+      return InFlight{.popped = *std::move(popped), .status = {}};
+    }
+    if (!wait || ending_) return std::nullopt;
+    work_or_end_.Wait(&mutex_);
+  }
+}
+
+void CopyQueue::Work::Begin(InFlight* piece) {
+  const Piece& item = piece->popped.item;
+  const Copy& copy = item.of->copy;
+  {
+    base::MutexLock lock(&mutex_);
+    // No use in copying the rest of it.
+    piece->status = item.of->status;
+  }
+  if (!piece->status.ok()) return;
+  const auto number = gpu_->StartCopy(
+      *copy.to, item.offset, copy.from->data() + item.offset, item.bytes);
+  piece->status = number.status();
+  if (number.ok()) piece->number = *number;
+}
+
+void CopyQueue::Work::Run() {
+  std::deque<InFlight> in_flight;
+  for (;;) {
+    while (in_flight.size() < kMaxInFlight) {
+      auto next = Next(/*wait=*/in_flight.empty());
+      if (!next.has_value()) break;
+      Begin(&*next);
+      in_flight.push_back(*std::move(next));
+    }
+    if (in_flight.empty()) return;
+    const InFlight oldest = std::move(in_flight.front());
+    in_flight.pop_front();
+    const absl::Status status =
+        oldest.number == 0 ? oldest.status : gpu_->Wait(oldest.number);
+    {
+      base::MutexLock lock(&mutex_);
+      oldest_nanos_ = in_flight.empty() ? 0 : clock_->NowNanos();
+    }
+    Finish(oldest, status);
+  }
+}
+
+void CopyQueue::Work::Finish(const InFlight& piece,
+                             const absl::Status& status) {
+  const std::shared_ptr<Pending>& of = piece.popped.item.of;
+  std::vector<Ended> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::uint64_t bytes = piece.popped.item.bytes;
+    queue_.Complete(piece.popped.id, {.cost = static_cast<std::int64_t>(bytes)},
+                    clock_->NowNanos());
+    of->left -= bytes;
+    of->status.Update(status);
+    if (status.ok()) counters_.bytes += bytes;
+    const auto found = std::find(pending_.begin(), pending_.end(), of);
+    if (of->left == 0 && found != pending_.end()) {
+      counters_.copies += of->status.ok();
+      counters_.waiting_bytes -= of->copy.bytes;
+      ended.push_back({std::move(of->copy.done), of->status});
+      pending_.erase(found);
+    }
+    if (absl::IsDataLoss(status)) {
+      std::vector<Ended> others = FailAllLocked(status);
+      std::move(others.begin(), others.end(), std::back_inserter(ended));
+    }
+  }
+  Tell(ended);
+}
+
+std::vector<Ended> CopyQueue::Work::FailAllLocked(const absl::Status& why) {
+  if (absl::IsDataLoss(why)) health_.Update(why);
+  std::vector<Ended> ended;
+  for (const std::shared_ptr<Pending>& pending : std::exchange(pending_, {})) {
+    pending->status.Update(why);
+    ended.push_back({std::move(pending->copy.done), pending->status});
+  }
+  counters_.waiting_bytes = 0;
+  return ended;
+}
+
+void CopyQueue::Work::Tell(const std::vector<Ended>& ended) {
+  for (const Ended& one : ended) one.done(one.status);
+}
+
+void CopyQueue::Work::Expire(std::int64_t limit_nanos) {
+  std::vector<Ended> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::int64_t taken = clock_->NowNanos() - oldest_nanos_;
+    if (oldest_nanos_ == 0 || taken < limit_nanos || expired_) return;
+    expired_ = true;
+    ended = FailAllLocked(absl::DataLossError(absl::StrCat(
+        "a copy to the GPU has not ended for ", taken / 1'000'000'000, " s")));
+  }
+  Tell(ended);
+}
+
+void CopyQueue::Work::End() {
+  std::vector<Ended> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    ending_ = true;
+    ended = FailAllLocked(absl::CancelledError("the GPU is being closed"));
+    work_or_end_.NotifyOne();
+  }
+  Tell(ended);
+}
+
+CopyQueue::CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock)
+    : work_(std::make_shared<Work>(std::move(gpu), clock)),
+      thread_([work = work_] { work->Run(); }) {
+  pthread_setname_np(thread_.native_handle(), "forebay-copy");
+}
+
+CopyQueue::~CopyQueue() { Stop(); }
+
+void CopyQueue::Stop() {
+  work_->End();
+  if (!thread_.joinable()) return;
+  // A thread in a call that does not end cannot be joined, nor can one itself:
+  // the last user of a GPU may go when a copy is done.
+  if (work_->IsStuck() || thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+absl::Status CopyQueue::Start(Copy copy) {
+  return work_->Start(std::move(copy));
+}
+
+void CopyQueue::Expire(std::int64_t limit_nanos) { work_->Expire(limit_nanos); }
+
+absl::Status CopyQueue::health() const { return work_->health(); }
+
+void CopyQueue::SetWeight(schedule::Flow flow, double weight) {
+  work_->SetWeight(flow, weight);
+}
+
+void CopyQueue::Forget(schedule::Flow flow) { work_->Forget(flow); }
+
+CopyCounters CopyQueue::counters() const { return work_->counters(); }
+
+}  // namespace forebay::device

@@ -1,0 +1,116 @@
+#include "server/device/device_directory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/device/copy_queue.h"
+#include "spdlog/spdlog.h"
+
+namespace forebay::device {
+namespace {
+
+// A copy takes milliseconds; a GPU that lets one wait so long is broken.
+constexpr std::int64_t kLongestCopyNanos = 30'000'000'000;
+
+const cuda::DeviceInfo* FindInfo(const cuda::Inventory& inventory,
+                                 const std::string& uuid) {
+  const auto found = std::find_if(
+      inventory.devices.begin(), inventory.devices.end(),
+      [&](const cuda::DeviceInfo& info) { return info.uuid == uuid; });
+  return found == inventory.devices.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
+    const std::string& uuid, const std::stop_token& stop) {
+  FOREBAY_ASSIGN_OR_RETURN(cuda::Driver* const driver, driver_(stop));
+  const cuda::Inventory& inventory = driver->inventory();
+  const cuda::DeviceInfo* const info = FindInfo(inventory, uuid);
+  if (info == nullptr) {
+    return absl::NotFoundError(
+        inventory.devices.empty()
+            ? absl::StrCat("the daemon has no GPU: ", inventory.absence)
+            : absl::StrCat("the daemon has no GPU ", uuid));
+  }
+  base::MutexLock opening(&opening_);
+  {
+    base::MutexLock lock(&mutex_);
+    if (const auto found = opened_.find(uuid); found != opened_.end()) {
+      FOREBAY_RETURN_IF_ERROR(found->second.device->copier().health());
+      found->second.used_at_nanos = clock_->NowNanos();
+      return found->second.device;
+    }
+  }
+  auto opened = driver->Open(info->ordinal);
+  if (!opened.ok()) return base::Annotate(opened.status(), info->name);
+  const std::shared_ptr<cuda::Gpu> gpu = *std::move(opened);
+  spdlog::info("opened GPU {}, {}", info->ordinal, info->name);
+  const auto device = std::make_shared<Device>(
+      *info, gpu, std::make_unique<CopyQueue>(gpu, clock_), memory_(*info));
+  base::MutexLock lock(&mutex_);
+  for (const auto& [flow, weight] : weights_)
+    device->copier().SetWeight(flow, weight);
+  opened_[uuid] = {device, clock_->NowNanos()};
+  return device;
+}
+
+void DeviceDirectory::CloseIdle(std::int64_t idle_nanos) {
+  for (const std::shared_ptr<Device>& device : open())
+    device->copier().Expire(kLongestCopyNanos);
+  // Destroyed last, since closing a GPU takes a while.
+  std::vector<std::shared_ptr<Device>> idle;
+  base::MutexLock lock(&mutex_);
+  const std::int64_t now = clock_->NowNanos();
+  for (auto entry = opened_.begin(); entry != opened_.end();) {
+    Opened& opened = entry->second;
+    // One that is lost stays: it could not be opened again.
+    const bool used =
+        opened.device.use_count() > 1 || !opened.device->copier().health().ok();
+    if (used) opened.used_at_nanos = now;
+    if (now - opened.used_at_nanos < idle_nanos || used) {
+      ++entry;
+      continue;
+    }
+    spdlog::info("closed GPU {}", opened.device->info().ordinal);
+    idle.push_back(std::move(opened.device));
+    entry = opened_.erase(entry);
+  }
+}
+
+void DeviceDirectory::Stop() {
+  for (const std::shared_ptr<Device>& device : open()) device->copier().Stop();
+}
+
+std::vector<std::shared_ptr<Device>> DeviceDirectory::open() const {
+  base::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<Device>> devices;
+  devices.reserve(opened_.size());
+  for (const auto& [uuid, opened] : opened_) devices.push_back(opened.device);
+  return devices;
+}
+
+bool DeviceDirectory::lost() const {
+  const auto devices = open();
+  return std::any_of(devices.begin(), devices.end(), [](const auto& device) {
+    return !device->copier().health().ok();
+  });
+}
+
+void DeviceDirectory::SetWeight(schedule::Flow flow, double weight) {
+  base::MutexLock lock(&mutex_);
+  weights_[flow] = weight;
+  for (const auto& [uuid, opened] : opened_)
+    opened.device->copier().SetWeight(flow, weight);
+}
+
+void DeviceDirectory::Forget(schedule::Flow flow) {
+  base::MutexLock lock(&mutex_);
+  weights_.erase(flow);
+  for (const auto& [uuid, opened] : opened_)
+    opened.device->copier().Forget(flow);
+}
+
+}  // namespace forebay::device

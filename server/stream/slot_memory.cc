@@ -1,0 +1,218 @@
+#include "server/stream/slot_memory.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::stream {
+namespace {
+
+// Adds to a reservation until it has so many bytes.
+absl::Status ExtendTo(std::uint64_t bytes, base::MemoryBudget& budget,
+                      base::MemoryReservation& room) {
+  if (bytes <= room.bytes()) return absl::OkStatus();
+  return budget.Extend(&room, bytes - room.bytes(), "batches");
+}
+
+absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
+                      base::MemoryReservation& room) {
+  return base::Annotate(ExtendTo(bytes, device.budget(), room),
+                        absl::StrCat("GPU ", device.info().ordinal));
+}
+
+void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
+  room.ShrinkTo(std::min(room.bytes(), bytes));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
+    std::uint32_t slots, const SlotSize& size,
+    const std::vector<DevicePtr>& devices) {
+  // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
+  // waits for its first batch. So all slots are made at once, or one after the
+  // other where the system has no threads left.
+  std::vector<std::future<absl::StatusOr<arena::SharedMemory>>> making;
+  making.reserve(slots);
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    making.push_back(std::async(
+        std::launch::async | std::launch::deferred, [bytes = size.host] {
+          return arena::SharedMemory::Create("forebay-slot", bytes,
+                                             arena::ClientAccess::kRead);
+        }));
+  }
+  std::vector<SlotParts> made;
+  made.reserve(slots);
+  for (auto& memory : making) {
+    FOREBAY_ASSIGN_OR_RETURN(auto created, memory.get());
+    made.push_back(
+        {.host = std::move(created), .devices = devices, .device_parts = {}});
+  }
+  for (const DevicePtr& device : devices) {
+    FOREBAY_ASSIGN_OR_RETURN(std::vector<DevicePart> parts,
+                             MakeParts(slots, size, *device));
+    for (std::uint32_t i = 0; i < slots; ++i)
+      made[i].device_parts.push_back(std::move(parts[i]));
+  }
+  return made;
+}
+
+absl::StatusOr<std::vector<DevicePart>> SlotMemory::MakeParts(
+    std::uint32_t slots, const SlotSize& size, device::Device& device) {
+  std::vector<DevicePart> parts;
+  parts.reserve(slots);
+  while (parts.size() < slots) {
+    auto part = device.Allocate(size.device);
+    if (!part.ok()) {
+      return base::Annotate(part.status(),
+                            absl::StrCat("GPU ", device.info().ordinal));
+    }
+    parts.push_back(*std::move(part));
+  }
+  return parts;
+}
+
+std::uint64_t SlotMemory::PartBytes() const {
+  constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;
+  return (size_.device + kGranularity - 1) / kGranularity * kGranularity;
+}
+
+SlotMemory::OnDevice* SlotMemory::Find(const device::Device* device) {
+  const auto found = std::find_if(
+      devices_.begin(), devices_.end(),
+      [&](const OnDevice& on) { return on.device.get() == device; });
+  return found == devices_.end() ? nullptr : &*found;
+}
+
+const DevicePart& SlotMemory::part(const device::Device* device,
+                                   std::uint32_t slot) const {
+  FOREBAY_CHECK(IsAttached(device));
+  return Find(device)->parts[slot];
+}
+
+absl::Status SlotMemory::Reserve(std::uint32_t slots) {
+  if (slots <= reserved_) return absl::OkStatus();
+  absl::Status status = ExtendTo(slots * size_.host, *budget_, room_);
+  for (OnDevice& on : devices_) {
+    if (status.ok())
+      status = ExtendTo(slots * PartBytes(), *on.device, on.room);
+  }
+  if (status.ok()) {
+    reserved_ = slots;
+  } else {
+    ShrinkTo(reserved_);
+  }
+  return status;
+}
+
+bool SlotMemory::ReserveSpare(std::uint64_t keep) {
+  const auto has = [keep](const base::MemoryBudget& budget,
+                          std::uint64_t bytes) {
+    return (keep + 1) * bytes <= budget.limit() - budget.used();
+  };
+  if (!has(*budget_, size_.host)) return false;
+  for (const OnDevice& on : devices_) {
+    if (!has(on.device->budget(), PartBytes())) return false;
+  }
+  auto more = budget_->ReserveSpare(size_.host);
+  if (!more.has_value()) return false;
+  room_.Add(*std::move(more));
+  for (OnDevice& on : devices_) {
+    auto part = on.device->budget().ReserveSpare(PartBytes());
+    if (!part.has_value()) {
+      ShrinkTo(reserved_);
+      return false;
+    }
+    on.room.Add(*std::move(part));
+  }
+  ++reserved_;
+  return true;
+}
+
+void SlotMemory::ShrinkTo(std::uint32_t slots) {
+  reserved_ = std::min(reserved_, slots);
+  ShrinkRoom(reserved_ * size_.host, room_);
+  for (OnDevice& on : devices_) ShrinkRoom(reserved_ * PartBytes(), on.room);
+}
+
+absl::Status SlotMemory::Join(const DevicePtr& device) {
+  if (OnDevice* const on = Find(device.get()); on != nullptr) {
+    ++on->members;
+    return absl::OkStatus();
+  }
+  OnDevice on{.device = device, .members = 1, .room = {}, .parts = {}};
+  FOREBAY_RETURN_IF_ERROR(ExtendTo(reserved_ * PartBytes(), *device, on.room));
+  devices_.push_back(std::move(on));
+  return absl::OkStatus();
+}
+
+std::vector<DevicePart> SlotMemory::Leave(const device::Device* device) {
+  OnDevice* const on = Find(device);
+  FOREBAY_CHECK(on != nullptr);
+  if (--on->members > 0) return {};
+  std::vector<DevicePart> parts = std::move(on->parts);
+  devices_.erase(devices_.begin() + (on - devices_.data()));
+  return parts;
+}
+
+bool SlotMemory::IsAttached(const device::Device* device) const {
+  const OnDevice* const on = Find(device);
+  return on != nullptr && on->parts.size() == hosts_.size();
+}
+
+void SlotMemory::Attach(const device::Device* device,
+                        std::vector<DevicePart> parts) {
+  FOREBAY_CHECK(parts.size() == hosts_.size());
+  Find(device)->parts = std::move(parts);
+}
+
+std::vector<DevicePtr> SlotMemory::attached() const {
+  std::vector<DevicePtr> devices;
+  for (const OnDevice& on : devices_) {
+    if (on.parts.size() == hosts_.size()) devices.push_back(on.device);
+  }
+  return devices;
+}
+
+bool SlotMemory::Add(std::vector<SlotParts> slots) {
+  if (slots.empty()) return true;
+  const auto index = [&](const OnDevice& on) {
+    const std::vector<DevicePtr>& devices = slots.front().devices;
+    return static_cast<std::size_t>(
+        std::find(devices.begin(), devices.end(), on.device) - devices.begin());
+  };
+  const std::size_t made_for = slots.front().devices.size();
+  for (const OnDevice& on : devices_) {
+    // Where there are no slots, there are no batches that others rely on.
+    if (!hosts_.empty() && on.parts.size() == hosts_.size() &&
+        index(on) == made_for)
+      return false;
+  }
+  for (OnDevice& on : devices_) {
+    const std::size_t at = index(on);
+    if (at == made_for || on.parts.size() != hosts_.size()) continue;
+    for (SlotParts& slot : slots)
+      on.parts.push_back(std::move(slot.device_parts[at]));
+  }
+  for (SlotParts& slot : slots) hosts_.push_back(std::move(slot.host));
+  return true;
+}
+
+SlotParts SlotMemory::RemoveLast() {
+  SlotParts removed{
+      .host = std::move(hosts_.back()), .devices = {}, .device_parts = {}};
+  for (OnDevice& on : devices_) {
+    if (on.parts.size() != hosts_.size()) continue;
+    removed.devices.push_back(on.device);
+    removed.device_parts.push_back(std::move(on.parts.back()));
+    on.parts.pop_back();
+  }
+  hosts_.pop_back();
+  return removed;
+}
+
+}  // namespace forebay::stream

@@ -1,0 +1,88 @@
+#ifndef FOREBAY_SERVER_STREAM_STAGING_POOL_H_
+#define FOREBAY_SERVER_STREAM_STAGING_POOL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/base/memory_budget.h"
+#include "server/device/staging_memory.h"
+
+namespace forebay::stream {
+
+// The pinned memory in which a stream's batches are made, before they are
+// copied to GPUs. Members pay for as many as for slots: trainers give those
+// back at once, so that all may be in the making.
+//
+// Not thread-safe: the stream guards it, and the leases. The budget outlives
+// it; it outlives the leases. Never blocks, but where the caller destroys what
+// Trim returns. Errors: Pay.
+class StagingPool {
+ public:
+  using Memory = std::shared_ptr<device::StagingMemory>;
+
+  // The memory of one batch, which goes back when the lease ends.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)),
+          memory_(std::move(other.memory_)) {}
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease() { End(); }
+
+    // Null if this is no lease.
+    const Memory& memory() const { return memory_; }
+    std::uint8_t* data() const {
+      return memory_ == nullptr ? nullptr : memory_->data();
+    }
+    // Ends the lease, but keeps the memory from the pool: a copy that failed
+    // may still read it.
+    void Discard();
+
+   private:
+    friend class StagingPool;
+    Lease(StagingPool* pool, Memory memory)
+        : pool_(pool), memory_(std::move(memory)) {}
+    void End();
+
+    StagingPool* pool_ = nullptr;
+    Memory memory_;
+  };
+
+  StagingPool(base::MemoryBudget* budget, std::uint64_t bytes)
+      : budget_(budget), bytes_(bytes) {}
+
+  // The bytes of one batch; 0: the stream's batches lie on no GPU.
+  std::uint64_t bytes() const { return bytes_; }
+
+  // Reserves memory for so many batches of a member, or ends that.
+  // RESOURCE_EXHAUSTED.
+  absl::Status Pay(std::uint32_t batches);
+  void EndPay(std::uint32_t batches);
+  // How many are reserved and not there.
+  std::uint32_t missing() const;
+
+  // Takes as much of `memory` as is missing.
+  void Add(std::vector<Memory>* memory);
+  bool HasFree() const { return !free_.empty(); }
+  // HasFree() is true.
+  Lease Take();
+  // Removes what is free and not reserved by members; with `all`, all that is
+  // free.
+  std::vector<Memory> Trim(bool all);
+
+ private:
+  base::MemoryBudget* const budget_;
+  const std::uint64_t bytes_;
+  std::uint32_t paid_ = 0;
+  std::uint32_t leased_ = 0;
+  std::vector<Memory> free_;
+  base::MemoryReservation room_;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_SERVER_STREAM_STAGING_POOL_H_

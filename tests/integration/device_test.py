@@ -1,0 +1,330 @@
+"""Batches on GPUs: a real daemon, real trainers, the real plug-in, on a driver
+that needs no GPU."""
+
+import signal
+
+import gpus
+import pytest
+
+import trouble
+
+pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
+
+# Reads two epochs on the host and on the GPU; the bytes are equal.
+COMPARE = """
+import hashlib
+uri, dtype, layout = sys.argv[1:]
+ops = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
+if layout == "NHWC":
+    ops.append(T.ToImage(layout="NHWC"))
+if dtype != "none":
+    ops.append(T.ToDtype(dtype, scale=dtype != "uint8"))
+if dtype not in ("none", "uint8"):
+    ops.append(T.Normalize([.485, .456, .406], [.229, .224, .225]))
+
+def read(device):
+    with forebay.DataLoader(uri, batch_size=7, shuffle=True, seed=3,
+                            transform=T.Compose(ops), device=device) as loader:
+        batches = []
+        for epoch in range(2):
+            for batch in loader:
+                assert str(batch.image.device) == device, batch.image.device
+                batches.append((batch.image.cpu(), batch.label.cpu(),
+                                batch.sample_ids))
+        return batches
+
+host, gpu = read("cpu"), read("cuda:0")
+assert len(host) == len(gpu)
+for one, other in zip(host, gpu):
+    for left, right in zip(one, other):
+        assert left.dtype == right.dtype and left.shape == right.shape
+        assert torch.equal(left.contiguous().view(torch.uint8)
+                           if left.dtype == torch.bfloat16 else left,
+                           right.view(torch.uint8)
+                           if right.dtype == torch.bfloat16 else right)
+print(json.dumps(len(gpu)))
+"""
+
+
+# Opens a loader, starts an epoch and reads it, each after a line but the first.
+# Prints a digest of each
+# batch's bytes, and how many samples were decoded for it.
+READ = """
+import hashlib
+uri, device = sys.argv[1:]
+loader = forebay.DataLoader(
+    uri, batch_size=7, shuffle=True, seed=3, device=device, sharing="lockstep",
+    transform=T.Compose([T.RandomResizedCrop(32), T.ToDtype("float16", scale=True)]))
+print("open", flush=True)
+sys.stdin.readline()
+batches = iter(loader)
+print("begun", flush=True)
+sys.stdin.readline()
+digests = []
+for batch in batches:
+    seen = hashlib.sha256(batch.image.cpu().numpy().tobytes())
+    seen.update(batch.label.cpu().numpy().tobytes())
+    digests.append([batch.sample_ids.tolist(), seen.hexdigest()])
+print(json.dumps([digests, loader.stats()["samples_decoded"]]))
+"""
+SAMPLES, BATCHES = 48, 7
+
+
+def step(trainers, line):
+    """Waits until trainers that run READ have printed a line; lets them go on."""
+    for trainer in trainers:
+        said = trainer.stdout.readline().decode()
+        assert said == line + "\n", trainer.stderr.read().decode()
+    for trainer in trainers:
+        trainer.stdin.write(b"\n")
+        trainer.stdin.flush()
+
+
+def read_together(trainers):
+    """The output of trainers that run READ, all from the same moment on."""
+    step(trainers, "open")
+    step(trainers, "begun")
+    return [gpus.result_of(trainer) for trainer in trainers]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    """A host of two GPUs, and a daemon on it."""
+    made = gpus.Host(tmp_path_factory.mktemp("host"), count=2)
+    with made.serving():
+        yield made
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("dtype", ["none", "uint8", "float16", "bfloat16",
+                                   "float32"])
+def test_bytes_are_those_of_the_host(host, photos, dtype, layout):
+    assert host.run(COMPARE, photos, dtype, layout) == 14
+
+
+def test_trainers_on_one_gpu_share_each_copy(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    with host.serving(config='[cache]\ndecoded = "off"'):
+        trainers = [host.start(READ, photos, device)
+                    for device in ("cuda:0", "cuda:0", "cpu")]
+        first, second, on_host = read_together(trainers)
+        assert first[0] == second[0] == on_host[0]
+        assert len(first[0]) == BATCHES
+        assert first[1] + second[1] == SAMPLES
+        assert list(host.copies().values()) == [BATCHES]
+
+
+def test_one_decode_serves_eight_gpus(tmp_path, photos):
+    host = gpus.Host(tmp_path, count=8)
+    with host.serving(config='[cache]\nmemory = "0"'):
+        trainers = [host.start(READ, photos, f"cuda:{number}")
+                    for number in range(8)]
+        read = read_together(trainers)
+        assert all(digests == read[0][0] for digests, _ in read)
+        assert sum(decoded for _, decoded in read) == SAMPLES
+        assert list(host.copies().values()) == [BATCHES] * 8
+
+
+def test_memory_goes_back_to_the_gpu(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    whole = host.free_bytes()
+    with host.serving(config="[session]\nidle_seconds = 0"):
+        read_together([host.start(READ, photos, "cuda:0")])
+        trouble.until(lambda: host.free_bytes() == whole, "the GPU's memory")
+
+
+def test_a_trainer_that_is_killed_keeps_nothing(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    whole = host.free_bytes()
+    with host.serving(config="[session]\nidle_seconds = 0"):
+        for _ in range(5):
+            trainer = host.start("""
+loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0",
+                            transform=T.RandomResizedCrop(32))
+while True:
+    for batch in loader:
+        print("read", flush=True)
+""", photos)
+            assert trainer.stdout.readline() == b"read\n"
+            trainer.kill()
+            trainer.communicate()
+        trouble.until(lambda: host.free_bytes() == whole, "the GPU's memory")
+
+
+def test_the_epoch_goes_on_after_the_daemon_was_killed(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    with host.serving() as daemon:
+        (expected, _), = read_together([host.start(READ, photos, "cuda:0")])
+        halting = READ.replace("for batch in batches:", """
+for number, batch in enumerate(batches):
+    if number == 0:
+        print("half", flush=True)
+        sys.stdin.readline()
+""".strip())
+        trainer = host.start(halting, photos, "cuda:0")
+        step([trainer], "open")
+        step([trainer], "begun")
+        assert trainer.stdout.readline() == b"half\n"
+        daemon.stop(signal.SIGKILL)
+        daemon.start("--config", str(tmp_path / "forebayd.toml"))
+        trainer.stdin.write(b"\n")
+        trainer.stdin.flush()
+        assert gpus.result_of(trainer)[0] == expected
+
+
+@pytest.mark.parametrize("visible, words", [
+    ({"gpus": [{"uuid": "ffffffff-0000-0000-0000-000000000000"}]},
+     "the daemon has no GPU 00000000-0000-0000-0000-000000000000"),
+    ({"gpus": []}, "the daemon has no GPU: "),
+])
+def test_a_gpu_that_the_daemon_lacks_is_served_by_the_host(
+        tmp_path, photos, visible, words):
+    host = gpus.Host(tmp_path)
+    with host.serving(**visible):
+        warned = host.run("""
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0",
+                                transform=T.RandomResizedCrop(32))
+    batch = next(iter(loader))
+    assert str(batch.image.device) == "cuda:0"
+    other = forebay.DataLoader(sys.argv[1], batch_size=7,
+                               transform=T.RandomResizedCrop(32))
+    assert torch.equal(batch.image.cpu(), next(iter(other)).image)
+print(json.dumps([str(one.message) for one in caught]))
+""", photos)
+    assert len(warned) == 1 and words in warned[0], warned
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ('device="cuda:2"', "this process has 2 GPUs"),
+    ('device="gpu"', 'device must be "cpu" or such as "cuda:0"'),
+    ('device="cuda:0", framework="numpy"', 'needs framework="torch"'),
+    ('device="cuda:0", transform=torchvision.transforms.Lambda(lambda x: x)',
+     "Lambda"),
+    ('static_buffers=True', "give a device"),
+])
+def test_what_cannot_lie_on_a_gpu_is_named(host, photos, arguments, words):
+    said = host.run(f"""
+import torchvision
+try:
+    forebay.DataLoader(sys.argv[1], {arguments})
+except forebay.errors.ForebayError as error:
+    print(json.dumps(str(error)))
+""", photos)
+    assert words in said
+
+
+def test_memory_that_is_spent_is_named(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    with host.serving(config='memory = "4MiB"'):
+        said = host.run("""
+try:
+    forebay.DataLoader(sys.argv[1], device="cuda:0", transform=T.CenterCrop(8))
+except forebay.errors.ResourceExhausted as error:
+    print(json.dumps(str(error)))
+""", photos)
+    assert "GPU 0" in said
+
+
+FAILS = """
+loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0",
+                            transform=T.RandomResizedCrop(32))
+try:
+    for batch in loader:
+        del batch
+    print(json.dumps("nothing failed"))
+except forebay.errors.ForebayError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def test_a_copy_that_fails_is_one_clear_error(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    fault = {"call": "cuMemcpyHtoDAsync", "first": 3,
+             "error": "CUDA_ERROR_INVALID_VALUE"}
+    with host.serving(faults=[fault]):
+        assert "GPU 0: a copy to the GPU failed" in host.run(FAILS, photos)
+        # The next one is well.
+        assert len(read_together([host.start(READ, photos, "cuda:0")])[0][0]) == BATCHES
+
+
+def test_a_gpu_lost_to_the_daemon_harms_no_other_job(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    lost = {"call": "copy", "first": 3, "sticky": True,
+            "error": "CUDA_ERROR_ILLEGAL_ADDRESS"}
+    with host.serving(faults=[lost]) as daemon:
+        other = host.start(READ, photos, "cpu")
+        step([other], "open")
+        assert "GPU 0" in host.run(FAILS, photos)
+        said = host.run("""
+try:
+    forebay.DataLoader(sys.argv[1], device="cuda:0")
+except forebay.errors.ForebayError as error:
+    print(json.dumps(str(error)))
+""", photos)
+        assert "a copy to the GPU failed" in said
+        step([other], "begun")
+        assert len(gpus.result_of(other)[0]) == BATCHES
+        # It leaves once it is alone, so that systemd starts another.
+        assert daemon.process.wait(timeout=60) == 1
+
+
+def test_a_gpu_lost_to_the_trainer_ends_its_epoch_alone(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    lost = {"call": "kernel", "first": 3, "sticky": True,
+            "error": "CUDA_ERROR_ILLEGAL_ADDRESS"}
+    with host.serving():
+        well = host.start(READ, photos, "cuda:0")
+        said = host.run(FAILS.replace("forebay.errors.ForebayError",
+                                      "Exception"), photos, faults=[lost])
+        assert "700" in said or "ILLEGAL" in said
+        assert len(read_together([well])[0][0]) == BATCHES
+
+
+def test_buffers_may_be_static(host, photos):
+    assert host.run("""
+loader = forebay.DataLoader(sys.argv[1], batch_size=12, device="cuda:0",
+                            static_buffers=True, transform=T.CenterCrop(8),
+                            batch_transform=lambda image, label: (image, label))
+seen = [(id(batch.image), batch.image.cpu()) for batch in loader]
+other = [batch.image for batch in forebay.DataLoader(
+    sys.argv[1], batch_size=12, transform=T.CenterCrop(8))]
+assert all(torch.equal(one, two) for (_, one), two in zip(seen, other))
+print(json.dumps(len({place for place, _ in seen})))
+""", photos) == 1
+
+
+def test_a_forked_child_reads_on_its_own(host, photos):
+    assert host.run("""
+import os
+loader = forebay.DataLoader(sys.argv[1], batch_size=12, device="cuda:0",
+                            transform=T.CenterCrop(8))
+batches = iter(loader)
+next(batches)
+child = os.fork()
+if child == 0:
+    try:
+        next(batches)
+    except forebay.errors.StateError as error:
+        os.write(1, str(error).encode() + b"\\n")
+    os._exit(0)
+os.waitpid(child, 0)
+print(json.dumps(len(list(batches))))
+""", photos) == 3
+
+
+def test_a_process_may_end_while_kernels_run(host, photos):
+    for ending in ("del loader, batches", "loader.close()", "os._exit(0)",
+                   "sys.exit(0)", "pass"):
+        trainer = host.start(f"""
+import os
+loader = forebay.DataLoader(sys.argv[1], batch_size=12, device="cuda:0",
+                            transform=T.CenterCrop(8))
+batches = iter(loader)
+held = [next(batches), next(batches)]
+{ending}
+""", photos, delay_micros=20000)
+        _, error = trainer.communicate(timeout=60)
+        assert trainer.returncode == 0 and not error, error.decode()

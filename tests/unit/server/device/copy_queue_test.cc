@@ -1,0 +1,236 @@
+#include "server/device/copy_queue.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <future>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cuda/fake_gpu.h"
+#include "server/base/clock.h"
+
+namespace forebay::device {
+namespace {
+
+// A GPU that records its copies, and whose Wait can be held up.
+class GatedGpu final : public cuda::Gpu {
+ public:
+  absl::StatusOr<std::unique_ptr<cuda::GpuMemory>> Allocate(
+      std::uint64_t bytes) override {
+    return gpu_.Allocate(bytes);
+  }
+  absl::Status Register(void* data, std::uint64_t bytes) override {
+    return gpu_.Register(data, bytes);
+  }
+  absl::Status Unregister(void* data) override { return gpu_.Unregister(data); }
+  absl::StatusOr<std::uint64_t> StartCopy(const cuda::GpuMemory& to,
+                                          std::uint64_t offset,
+                                          const void* from,
+                                          std::uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    started_.emplace_back(&to, bytes);
+    return gpu_.StartCopy(to, offset, from, bytes);
+  }
+  absl::Status Wait(std::uint64_t copy) override {
+    {
+      std::unique_lock lock(mutex_);
+      waiting_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+      waiting_ = false;
+    }
+    return gpu_.Wait(copy);
+  }
+  absl::Status Read(const cuda::GpuMemory& from, std::uint64_t offset, void* to,
+                    std::uint64_t bytes) override {
+    return gpu_.Read(from, offset, to, bytes);
+  }
+
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    open_ = false;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void AwaitWait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_; });
+  }
+  cuda::FakeGpu& fake() { return gpu_; }
+  // The copies, in their order: the memory, and the bytes.
+  std::vector<std::pair<const cuda::GpuMemory*, std::uint64_t>> started() {
+    const std::lock_guard lock(mutex_);
+    return started_;
+  }
+
+ private:
+  cuda::FakeGpu gpu_{std::uint64_t{1} << 40};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  bool waiting_ = false;
+  std::vector<std::pair<const cuda::GpuMemory*, std::uint64_t>> started_;
+};
+
+class CopyQueueTest : public ::testing::Test {
+ protected:
+  struct Batch {
+    std::shared_ptr<const cuda::GpuMemory> to;
+    std::shared_ptr<StagingMemory> from;
+  };
+
+  Batch MakeBatch(std::uint64_t bytes) {
+    auto to = gpu_->Allocate(bytes);
+    auto from = StagingMemory::Create(gpu_, /*numa_node=*/-1, bytes);
+    EXPECT_TRUE(to.ok() && from.ok());
+    for (std::uint64_t i = 0; i < bytes; ++i)
+      (*from)->data()[i] = static_cast<std::uint8_t>(random_());
+    return {std::move(*to), *from};
+  }
+  // Starts a copy; the result is how it ends.
+  std::future<absl::Status> Start(const Batch& batch, std::uint64_t bytes,
+                                  schedule::Flow flow = 1) {
+    auto ended = std::make_shared<std::promise<absl::Status>>();
+    const absl::Status started = queue_->Start(
+        {.payers = {flow},
+         .to = batch.to,
+         .from = batch.from,
+         .bytes = bytes,
+         .done = [ended](const absl::Status& s) { ended->set_value(s); }});
+    if (!started.ok()) ended->set_value(started);
+    return ended->get_future();
+  }
+  bool Equal(const Batch& batch, std::uint64_t bytes) {
+    std::vector<std::uint8_t> read(bytes);
+    EXPECT_TRUE(gpu_->Read(*batch.to, 0, read.data(), bytes).ok());
+    return std::memcmp(read.data(), batch.from->data(), bytes) == 0;
+  }
+
+  std::mt19937 random_{7};
+  base::FakeClock clock_;
+  std::shared_ptr<GatedGpu> gpu_ = std::make_shared<GatedGpu>();
+  std::unique_ptr<CopyQueue> queue_ =
+      std::make_unique<CopyQueue>(gpu_, &clock_);
+};
+
+TEST_F(CopyQueueTest, CopiesAllBytesWhateverThePieces) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, CopyQueue::kPieceBytes, CopyQueue::kPieceBytes + 1,
+        3 * CopyQueue::kPieceBytes - 1}) {
+    const Batch batch = MakeBatch(bytes);
+    EXPECT_TRUE(Start(batch, bytes).get().ok());
+    EXPECT_TRUE(Equal(batch, bytes)) << bytes;
+  }
+  EXPECT_EQ(queue_->counters().copies, 4);
+  EXPECT_EQ(queue_->counters().bytes, 5 * CopyQueue::kPieceBytes + 1);
+  EXPECT_EQ(queue_->counters().waiting_bytes, 0);
+}
+
+TEST_F(CopyQueueTest, ASmallCopyPassesALargeOneOfAnotherJob) {
+  const std::uint64_t bytes = 8 * CopyQueue::kPieceBytes;
+  const Batch large = MakeBatch(bytes);
+  const Batch small = MakeBatch(1);
+  gpu_->Close();
+  auto of_large = Start(large, bytes, 1);
+  gpu_->AwaitWait();
+  auto of_small = Start(small, 1, 2);
+  gpu_->Open();
+  EXPECT_TRUE(of_large.get().ok() && of_small.get().ok());
+  const auto started = gpu_->started();
+  std::size_t at = 0;
+  while (started[at].first != small.to.get()) ++at;
+  EXPECT_LE(at, 3) << "behind those in flight";
+}
+
+TEST_F(CopyQueueTest, ACopyThatFailsHarmsNoOther) {
+  const Batch batch = MakeBatch(100);
+  gpu_->fake().Fail(absl::InternalError("the bus"));
+  EXPECT_TRUE(absl::IsInternal(Start(batch, 100).get()));
+  EXPECT_TRUE(queue_->health().ok());
+  gpu_->fake().Fail(absl::OkStatus());
+  EXPECT_TRUE(Start(batch, 100).get().ok());
+}
+
+TEST_F(CopyQueueTest, ALostGpuFailsAllThatWaitsAndAllThatComes) {
+  const Batch batch = MakeBatch(100);
+  gpu_->Close();
+  std::vector<std::future<absl::Status>> copies;
+  for (int i = 0; i < 5; ++i) copies.push_back(Start(batch, 100));
+  gpu_->AwaitWait();
+  gpu_->fake().Fail(absl::DataLossError("an uncorrectable error"));
+  gpu_->Open();
+  for (auto& copy : copies) EXPECT_TRUE(absl::IsDataLoss(copy.get()));
+  EXPECT_TRUE(absl::IsDataLoss(queue_->health()));
+  EXPECT_TRUE(absl::IsDataLoss(Start(batch, 100).get()));
+  EXPECT_EQ(queue_->counters().waiting_bytes, 0);
+  gpu_->fake().Fail(absl::OkStatus());
+}
+
+TEST_F(CopyQueueTest, GivesUpACopyThatDoesNotEnd) {
+  const Batch batch = MakeBatch(100);
+  clock_.Advance(1);
+  gpu_->Close();
+  auto copy = Start(batch, 100);
+  auto next = Start(batch, 100);
+  gpu_->AwaitWait();
+  queue_->Expire(1000);
+  EXPECT_TRUE(queue_->health().ok()) << "it has just begun";
+  clock_.Advance(1000);
+  queue_->Expire(1000);
+  EXPECT_TRUE(absl::IsDataLoss(copy.get()));
+  EXPECT_TRUE(absl::IsDataLoss(next.get()));
+  EXPECT_GT(batch.from.use_count(), 1) << "the GPU may still read it";
+  queue_.reset();  // does not wait for it
+  gpu_->Open();
+  while (batch.from.use_count() > 1) std::this_thread::yield();
+}
+
+TEST_F(CopyQueueTest, DestructionFailsWhatWaits) {
+  const Batch batch = MakeBatch(100);
+  gpu_->Close();
+  std::vector<std::future<absl::Status>> copies;
+  for (int i = 0; i < 5; ++i) copies.push_back(Start(batch, 100));
+  gpu_->AwaitWait();
+  std::thread opener([this] { gpu_->Open(); });
+  queue_.reset();
+  opener.join();
+  for (auto& copy : copies) {
+    const absl::Status status = copy.get();
+    EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+  }
+}
+
+// The last user of a GPU may go with the end of a copy.
+TEST_F(CopyQueueTest, MayBeDestroyedByTheEndOfACopy) {
+  const Batch batch = MakeBatch(100);
+  std::promise<void> ended;
+  CopyQueue* const queue = queue_.release();
+  ASSERT_TRUE(queue
+                  ->Start({.payers = {1},
+                           .to = batch.to,
+                           .from = batch.from,
+                           .bytes = 100,
+                           .done =
+                               [&](const absl::Status&) {
+                                 delete queue;
+                                 ended.set_value();
+                               }})
+                  .ok());
+  ended.get_future().get();
+}
+
+}  // namespace
+}  // namespace forebay::device

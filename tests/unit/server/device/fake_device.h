@@ -1,0 +1,97 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DEVICE_FAKE_DEVICE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DEVICE_FAKE_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/fake_gpu.h"
+#include "server/device/copier.h"
+#include "server/device/device.h"
+
+namespace forebay::device {
+
+// Copies that complete when the test says so. Not thread-safe.
+class FakeCopier final : public Copier {
+ public:
+  explicit FakeCopier(std::shared_ptr<cuda::Gpu> gpu) : gpu_(std::move(gpu)) {}
+  ~FakeCopier() override { FakeCopier::Stop(); }
+
+  // The next copies fail so; OK ends that.
+  absl::Status failure;
+  // Why none can start.
+  absl::Status refusal;
+
+  std::size_t waiting() const { return copies_.size(); }
+  std::uint64_t started() const { return started_; }
+
+  // Completes the copy of that number among those that wait.
+  void Step(std::size_t number = 0) {
+    absl::Status status = failure;
+    if (status.ok()) {
+      const Copy& copy = copies_[number];
+      const auto queued =
+          gpu_->StartCopy(*copy.to, 0, copy.from->data(), copy.bytes);
+      status = queued.ok() ? gpu_->Wait(*queued) : queued.status();
+    }
+    End(number, status);
+  }
+  void RunAll() {
+    while (!copies_.empty()) Step();
+  }
+
+  absl::Status Start(Copy copy) override {
+    if (!refusal.ok()) return refusal;
+    ++started_;
+    counters_.waiting_bytes += copy.bytes;
+    copies_.push_back(std::move(copy));
+    return absl::OkStatus();
+  }
+  void Stop() override {
+    while (!copies_.empty()) End(0, absl::CancelledError("stopped"));
+  }
+  void Expire(std::int64_t) override {}
+  absl::Status health() const override { return refusal; }
+  CopyCounters counters() const override { return counters_; }
+
+ private:
+  void End(std::size_t number, const absl::Status& status) {
+    Copy copy = std::move(copies_[number]);
+    copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(number));
+    counters_.waiting_bytes -= copy.bytes;
+    ++counters_.copies;
+    counters_.bytes += copy.bytes;
+    copy.done(status);
+  }
+
+  const std::shared_ptr<cuda::Gpu> gpu_;
+  std::deque<Copy> copies_;
+  std::uint64_t started_ = 0;
+  CopyCounters counters_;
+};
+
+// A GPU whose memory is the host's, and its copier.
+struct FakeDevice {
+  explicit FakeDevice(int ordinal,
+                      std::uint64_t memory = std::uint64_t{1} << 30) {
+    cuda::DeviceInfo info;
+    info.ordinal = ordinal;
+    info.uuid = absl::StrCat("gpu-", ordinal);
+    gpu = std::make_shared<cuda::FakeGpu>(std::uint64_t{1} << 40);
+    auto made = std::make_unique<FakeCopier>(gpu);
+    copier = made.get();
+    device = std::make_shared<Device>(info, gpu, std::move(made), memory);
+  }
+
+  std::shared_ptr<cuda::FakeGpu> gpu;
+  FakeCopier* copier;
+  std::shared_ptr<Device> device;
+};
+
+}  // namespace forebay::device
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DEVICE_FAKE_DEVICE_H_
