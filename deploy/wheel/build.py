@@ -132,8 +132,9 @@ def main():
         _, found, below = path.partition("client/python/forebay/")
         if found:
             wheel.add("forebay/" + below, pathlib.Path(path).read_bytes())
-    for name in ("libforebay.so", "_cbatch_reader.abi3.so"):
-        wheel.add_binary("forebay/" + name, by_name[name])
+    for name in ("libforebay.so", "_cbatch_reader.abi3.so", "libforebay_cuda.so"):
+        if name in by_name or name != "libforebay_cuda.so":
+            wheel.add_binary("forebay/" + name, by_name[name])
 
     programs = {name: by_name[name + "_portable"]
                 for name in ("forebayd", "forebayctl")}

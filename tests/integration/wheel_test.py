@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 
+import gpus
 import pytest
 
 from daemons import ROOT
@@ -129,6 +130,32 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
         (path,) = folder.iterdir()
         packed.append(path.read_bytes())
     assert packed[0] == packed[1]
+
+
+@pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
+def test_brings_the_gpu_plugin(unpacked, photos, tmp_path):
+    """The library finds it, and the daemon that it starts."""
+    for program in ("forebayd", "forebayctl"):
+        (unpacked / PROGRAMS / program).chmod(0o755)
+    env = {**gpus.Host(tmp_path).environment(), "HOME": str(tmp_path),
+           "XDG_RUNTIME_DIR": str(tmp_path), "PATH": "/usr/bin:/bin",
+           "PYTHONPATH": f"{unpacked}:{ROOT / 'tests' / 'device'}"}
+    del env["FOREBAY_CUDA_PLUGIN"]
+    code = ("import sys, torch_stand_in; torch_stand_in.install()\n"
+            "import forebay, forebay._daemon\n"
+            "from forebay import transforms as T\n"
+            "forebay._daemon.IDLE_SECONDS = 0.5\n"
+            "batch = next(iter(forebay.DataLoader(\n"
+            "    sys.argv[1], batch_size=4, device='cuda:0',\n"
+            "    transform=T.CenterCrop(8))))\n"
+            "print(batch.image.device, batch.image.cpu().shape)\n")
+    done = subprocess.run(
+        [sys.executable, "-B", "-W", "error", "-c", code, str(photos)], env=env,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, timeout=PATIENCE)
+    until(lambda: not daemons_of(tmp_path / "forebay"),
+          "the daemon leaves when idle")
+    assert done.stdout.decode() == "cuda:0 torch.Size([4, 3, 8, 8])\n"
 
 
 class PlainUser:

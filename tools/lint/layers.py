@@ -41,7 +41,7 @@ CLIENT_RANK = {room: rank for rank, rooms in enumerate(CLIENT_ORDER)
 BESIDE = {
     "client": {"proto", "tools/bazel"},
     "tools": {"client", "proto", "tools"},
-    "deploy": {"client", "deploy", "proto", "server/daemon", "tools"},
+    "deploy": {"client", "cuda", "deploy", "proto", "server/daemon", "tools"},
 }
 # The plug-in's table is plain data, and the client's half of it has one user.
 PLUGIN_TABLE = re.compile(r"cuda/plugin_abi(\.h)?$")

@@ -156,6 +156,7 @@ def run_pytest(paths):
         label, path = WHEEL
         env["FOREBAY_WHEEL"] = str(ROOT / "bazel-bin" / path)
         subprocess.run(["bazel", "build", "--noshow_progress",
+                        *(["--config=cuda"] if NVCC.exists() else []),
                         "--config=portable", label], cwd=ROOT)
     workers = min(len(os.sched_getaffinity(0)) + 1, len(paths))
     return (_pytest(paths, env, ["-m", "not alone", "-n", str(workers),
