@@ -494,6 +494,7 @@ FOREBAY_EXPORT forebay_place forebay_batch_place(const forebay_batch* batch,
  * room for its bytes. Queues that on `stream`, a CUstream of the GPU's primary
  * context (NULL: the legacy default stream), and does not wait for it. The
  * batch may be released at once: its lease ends when the stream has got there.
+ * Until then the stream exists. The per-thread default stream is refused.
  * At most two batches may be held that are not released.
  * FOREBAY_FAILED_PRECONDITION if the stream is captured into a CUDA graph. */
 FOREBAY_EXPORT forebay_status forebay_batch_put(forebay_batch* batch,

@@ -48,8 +48,19 @@ std::uint64_t FakeGpu::allocated() const {
   return allocated_;
 }
 
+void FakeGpu::InAllocate(std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  in_allocate_ = std::move(call);
+}
+
 absl::StatusOr<std::unique_ptr<GpuMemory>> FakeGpu::Allocate(
     std::uint64_t bytes) {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex_);
+    call = std::exchange(in_allocate_, nullptr);
+  }
+  if (call) call();
   const std::lock_guard lock(mutex_);
   if (!error_.ok()) return error_;
   if (bytes > capacity_ - allocated_)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -24,6 +25,8 @@ class FakeGpu final : public Gpu {
 
   // From the next call on, all fail so; OK ends that.
   void Fail(absl::Status error);
+  // Calls this once, in the next Allocate.
+  void InAllocate(std::function<void()> call);
   // Bytes that are allocated.
   std::uint64_t allocated() const;
 
@@ -53,6 +56,7 @@ class FakeGpu final : public Gpu {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   absl::Status error_;
+  std::function<void()> in_allocate_;
   std::uint64_t allocated_ = 0;
   std::uint64_t done_ = 0;
   std::deque<Copy> queued_;  // the first has the number done_ + 1

@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Driver>> OpenPlugin(const std::string& path) {
   // end the process by SIGBUS.
   const absl::Status whole = CheckElfImage(path);
   if (!whole.ok()) return whole;
-  Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE));
   if (library == nullptr) {
     const char* const reason = dlerror();
     return absl::FailedPreconditionError(

@@ -368,7 +368,7 @@ forebay_place forebay_batch_place(const forebay_batch* batch, uint32_t index) {
 
 forebay_status forebay_batch_put(forebay_batch* batch, uint32_t index, void* to,
                                  void* stream) {
-  return Guard(batch != nullptr && to != nullptr, [&] {
+  return Guard(batch != nullptr, [&] {
     return client::core::Subscription::Put(*batch, index, to, stream);
   });
 }

@@ -59,7 +59,7 @@ Status CheckField(const proto::FieldLayout& field,
       return Malformed("a field's shape");
   }
   const bool on_device = field.place == proto::Place::kDevice;
-  if (!on_device && field.place != proto::Place::kHost)
+  if (on_device ? rooms.device.end == 0 : field.place != proto::Place::kHost)
     return Malformed("a field's place");
   const Room& room = on_device ? rooms.device : rooms.host;
   if (bytes != field.bytes || !room.Has(field.offset, field.bytes))

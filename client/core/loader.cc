@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "client/base/fork_handlers.h"
 #include "client/core/batch.h"
-#include "client/core/reattach_seconds.h"
 #include "client/core/subscription.h"
 
 namespace forebay::client::core {
@@ -38,16 +36,13 @@ Loader::Loader(std::unique_ptr<const OpenRequest> open_request,
       reattach_nanos_(Nanos(options.reattach_seconds)),
       is_coordinated_(options.order == FOREBAY_COORDINATED),
       forks_(ForkHandlers::Forks()),
+      refusal_(open_request_->refusal().c_str()),
       backoff_(RandomSeed()),
       remote_(std::move(remote)) {}
 
 Status Loader::Create(const forebay_loader_options& options,
                       const wire::Dataset* dataset, const std::string& pipeline,
                       std::unique_ptr<Loader>* out) {
-  if (std::isnan(options.reattach_seconds))
-    return Status(FOREBAY_INVALID_ARGUMENT,
-                  std::string("reattach_seconds, by default $") +
-                      kReattachVariable + ", must be a number of seconds");
   std::unique_ptr<const OpenRequest> open_request;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       OpenRequest::Create(options, dataset, pipeline, &open_request));
@@ -126,6 +121,10 @@ Status Loader::OpenLocked(const Deadline& deadline) {
 
 Status Loader::NoteOpened(wire::LoaderOpened opened,
                           const proto::Fd& class_list) {
+  if (open_request_->gpu() != nullptr) {
+    refusals_.push_back(opened.placement.refusal);
+    refusal_ = refusals_.back().c_str();
+  }
   if (open_.load()) {
     if (opened.dataset_version == opened_.dataset_version) return Status();
     remote_->subscription().session().Shutdown();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,11 +60,7 @@ class Loader {
   Status StopEpoch();
   Status GetStats(forebay_loader_stats* out);
   // See forebay_loader_refusal.
-  const char* refusal() const {
-    const std::string& own = open_request_->refusal();
-    return own.empty() && open_.load() ? opened_.placement.refusal.c_str()
-                                       : own.c_str();
-  }
+  const char* refusal() const { return refusal_.load(); }
   void Close();
 
  private:
@@ -108,6 +105,9 @@ class Loader {
   const bool is_coordinated_;          // whether the order is
   const std::uint64_t forks_;  // of this process when the loader was created
   wire::LoaderOpened opened_;  // by the first daemon; written before open_
+  // Of the daemon that opened it last; texts stay.
+  std::atomic<const char*> refusal_;
+  std::deque<std::string> refusals_;
   std::atomic<bool> open_{false};
   std::atomic<bool> closed_{false};
   // Written before reader_ is taken, so that a thread that waits for a batch of

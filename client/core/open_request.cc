@@ -1,8 +1,10 @@
 #include "client/core/open_request.h"
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "client/core/reattach_seconds.h"
 #include "client/wire/daemon_socket.h"
 #include "client/wire/loader_spec_codec.h"
 #include "client/wire/packet_socket.h"
@@ -22,6 +24,10 @@ Status OpenRequest::Create(const forebay_loader_options& options,
                            std::unique_ptr<const OpenRequest>* out) {
   if (options.job_key == nullptr)
     return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a job key");
+  if (std::isnan(options.reattach_seconds))
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  std::string("reattach_seconds, by default $") +
+                      kReattachVariable + ", must be a number of seconds");
   std::unique_ptr<OpenRequest> request(new OpenRequest);
   if (dataset == nullptr) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(

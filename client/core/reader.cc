@@ -13,6 +13,9 @@ namespace forebay::client::core {
 Status Reader::Create(const forebay_loader_options& options,
                       const wire::Dataset* dataset, const std::string& pipeline,
                       bool decode, std::unique_ptr<Reader>* out) {
+  if (options.device >= 0)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "a reader's samples lie on the host: leave device at -1");
   std::unique_ptr<const OpenRequest> open_request;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       OpenRequest::Create(options, dataset, pipeline, &open_request));

@@ -9,6 +9,41 @@
 #include <utility>
 
 namespace forebay::client::core {
+namespace {
+
+constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
+
+// The batches of all subscriptions that their streams have done with, until a
+// call of the user's frees them: their memory's end needs CUDA, which a thread
+// of the driver's may not use. Thread-safe; lives as long as the process.
+class DoneBatches {
+ public:
+  static DoneBatches& Get() {
+    static auto& batches = *new DoneBatches;
+    return batches;
+  }
+
+  void Add(forebay_batch* batch) {
+    const std::lock_guard lock(mutex_);
+    batches_.push_back(batch);
+  }
+  void Free() {
+    std::vector<forebay_batch*> freed;
+    {
+      // Not if another thread has the lock: it may be one that a forked child
+      // lacks.
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (lock.owns_lock()) batches_.swap(freed);
+    }
+    for (const forebay_batch* const batch : freed) delete batch;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<forebay_batch*> batches_;
+};
+
+}  // namespace
 
 std::shared_ptr<Subscription> Subscription::Create(
     std::unique_ptr<wire::Session> session) {
@@ -139,6 +174,14 @@ Status Subscription::Put(forebay_batch& batch, std::uint32_t index, void* to,
   const proto::FieldLayout& field = batch.header.fields[index];
   if (field.place != proto::Place::kDevice)
     return Status(FOREBAY_INVALID_ARGUMENT, "the field lies on the host");
+  if (field.bytes == 0) return Status();
+  if (to == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "there is no memory to put it in");
+  // CUDA's name for as many streams as there are threads: another thread that
+  // releases the batch would wait for its own.
+  if (stream == reinterpret_cast<void*>(kPerThreadStream))
+    return Status(FOREBAY_UNIMPLEMENTED,
+                  "a batch cannot be put on the per-thread default stream");
   Subscription& subscription = *batch.subscription;
   device::Gpu& gpu = *subscription.gpu_;
   bool captures = false;
@@ -195,21 +238,19 @@ void Subscription::OnStreamDone(void* argument) {
   if (batch->awaited.fetch_sub(1) > 1) return;
   const std::shared_ptr<Subscription> subscription = batch->subscription;
   subscription->EndLease(batch);
+  DoneBatches::Get().Add(batch);
   const std::lock_guard lock(subscription->mutex_);
   --subscription->awaiting_;
-  subscription->done_.push_back(batch);
   subscription->stream_done_.notify_all();
 }
 
 void Subscription::Collect() {
   std::vector<Awaited> owed;
-  std::vector<forebay_batch*> done;
   {
     const std::lock_guard lock(mutex_);
     owed_.swap(owed);
-    done_.swap(done);
   }
-  for (const forebay_batch* const batch : done) delete batch;
+  DoneBatches::Get().Free();
   for (const Awaited& awaited : owed) CallAfter(awaited);
 }
 
@@ -252,6 +293,7 @@ void Subscription::AwaitStreams() {
     std::unique_lock lock(mutex_);
     stream_done_.wait_for(lock, kLongest, [this] { return awaiting_ == 0; });
   }
+  if (!gpu_->Poll().ok() && gpu_->is_lost()) ReleaseLost();
   Collect();
 }
 

@@ -108,7 +108,8 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   void ReleaseAfterStreams(forebay_batch* batch);
   void CallAfter(const Awaited& awaited);
   static void OnStreamDone(void* batch);
-  // Frees the batches that their streams have done with.
+  // Frees the batches that their streams have done with, of any subscription,
+  // and tells the driver of those that it did not take.
   void Collect();
   // Ends the leases of batches whose streams never get there.
   void ReleaseLost();
@@ -132,7 +133,6 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Of those held, how many were released and wait for streams.
   std::uint64_t awaiting_ = 0;
   std::vector<Awaited> owed_;  // that the driver is still to be told of
-  std::vector<forebay_batch*> done_;
   std::set<forebay_batch*> held_;
   std::uint64_t lease_quota_ = 0;
   bool ending_ = false;

@@ -43,7 +43,8 @@ Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
   if (plugin.describe(&host, devices.data(), kMaxDevices, why, sizeof why) !=
       0) {
     why[sizeof why - 1] = '\0';
-    return Status(FOREBAY_UNIMPLEMENTED, why);
+    // The caller's CUDA, which has this GPU, has a driver.
+    return Status(FOREBAY_INTERNAL, why);
   }
   if (ordinal < 0 || ordinal >= std::min(host.device_count, kMaxDevices)) {
     return Status(FOREBAY_INVALID_ARGUMENT,

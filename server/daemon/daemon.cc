@@ -289,6 +289,7 @@ void Daemon::Tick() {
     failed_ = true;
     Stop();
   }
+  devices_.Expire();
   sessions_->Tick();
   disk_tier_->Tick();
   sessions_->RunAside([this] {

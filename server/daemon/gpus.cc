@@ -23,12 +23,16 @@ constexpr char kPluginFile[] = "libforebay_cuda.so";
 
 // Returns the file that "auto" means.
 std::string InstalledPlugin(const std::string& folder) {
-  std::string beside = absl::StrCat(folder, "/", kPluginFile);
+  const auto in = [&](const char* place) {
+    return std::filesystem::path(absl::StrCat(folder, place, kPluginFile))
+        .lexically_normal();
+  };
   std::error_code error;
-  if (std::filesystem::exists(beside, error)) return beside;
-  return std::filesystem::path(
-             absl::StrCat(folder, "/../lib/forebay/", kPluginFile))
-      .lexically_normal();
+  // In the wheel, programs lie in a folder of the package.
+  for (const char* const place : {"/", "/../"}) {
+    if (std::filesystem::exists(in(place), error)) return in(place);
+  }
+  return in("/../lib/forebay/");
 }
 
 std::string Describe(const cuda::Inventory& inventory) {

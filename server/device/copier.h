@@ -43,10 +43,14 @@ class Copier : public schedule::JobShares {
   // copier was stopped. Nothing is called then.
   virtual absl::Status Start(Copy copy) = 0;
   // Fails the copies that wait and all that come, with CANCELLED. Waits for
-  // those in flight: nothing is called after it.
+  // those in flight, but not for long. Nothing is called after it.
   virtual void Stop() = 0;
-  // Gives the GPU up if it has worked at a part of one copy for so long.
+  // Gives the GPU up if it has worked at a part of one copy for so long, as
+  // several calls in a row have found: this process itself may have stood
+  // still.
   virtual void Expire(std::int64_t limit_nanos) = 0;
+  // Says that the GPU is lost to this process, as another call has found.
+  virtual void Lose(const absl::Status& why) = 0;
   // Why the GPU is lost to this process; OK if it is not.
   virtual absl::Status health() const = 0;
   virtual CopyCounters counters() const = 0;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -22,6 +23,9 @@ namespace {
 // The engine has the next piece when it ends one, and what comes to be urgent
 // waits for no more than two.
 constexpr std::size_t kMaxInFlight = 2;
+
+// A process that was stopped for long finds copies overdue that have ended.
+constexpr int kOverdueCalls = 3;
 
 // A copy that was started, until the last of its pieces is gone.
 struct Pending {
@@ -53,11 +57,9 @@ class CopyQueue::Work {
   void Run();
   void End();
   void Expire(std::int64_t limit_nanos);
-  // Whether the thread is in a call that was given up.
-  bool IsStuck() const {
-    base::MutexLock lock(&mutex_);
-    return expired_ && oldest_nanos_ != 0;
-  }
+  void Lose(const absl::Status& why);
+  // Waits until the thread has left. Returns false if it hangs in a call.
+  bool AwaitEnd(std::chrono::nanoseconds patience);
 
   absl::Status health() const {
     base::MutexLock lock(&mutex_);
@@ -103,7 +105,11 @@ class CopyQueue::Work {
   std::int64_t oldest_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
   CopyCounters counters_ ABSL_GUARDED_BY(mutex_);
+  // How many calls of Expire in a row have found that piece overdue.
+  int overdue_ ABSL_GUARDED_BY(mutex_) = 0;
   bool expired_ ABSL_GUARDED_BY(mutex_) = false;
+  base::CondVar left_changed_;
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;  // the thread has ended
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -162,7 +168,7 @@ void CopyQueue::Work::Run() {
       Begin(&*next);
       in_flight.push_back(*std::move(next));
     }
-    if (in_flight.empty()) return;
+    if (in_flight.empty()) break;
     const InFlight oldest = std::move(in_flight.front());
     in_flight.pop_front();
     const absl::Status status =
@@ -170,9 +176,22 @@ void CopyQueue::Work::Run() {
     {
       base::MutexLock lock(&mutex_);
       oldest_nanos_ = in_flight.empty() ? 0 : clock_->NowNanos();
+      overdue_ = 0;
     }
     Finish(oldest, status);
   }
+  base::MutexLock lock(&mutex_);
+  left_ = true;
+  left_changed_.NotifyAll();
+}
+
+bool CopyQueue::Work::AwaitEnd(std::chrono::nanoseconds patience) {
+  base::MutexLock lock(&mutex_);
+  while (!left_) {
+    if (expired_ && oldest_nanos_ != 0) return false;
+    if (!left_changed_.WaitFor(&mutex_, patience)) return left_;
+  }
+  return true;
 }
 
 void CopyQueue::Work::Finish(const InFlight& piece,
@@ -222,10 +241,21 @@ void CopyQueue::Work::Expire(std::int64_t limit_nanos) {
   {
     base::MutexLock lock(&mutex_);
     const std::int64_t taken = clock_->NowNanos() - oldest_nanos_;
-    if (oldest_nanos_ == 0 || taken < limit_nanos || expired_) return;
+    const bool overdue = oldest_nanos_ != 0 && taken >= limit_nanos;
+    overdue_ = overdue ? overdue_ + 1 : 0;
+    if (overdue_ < kOverdueCalls || expired_) return;
     expired_ = true;
     ended = FailAllLocked(absl::DataLossError(absl::StrCat(
         "a copy to the GPU has not ended for ", taken / 1'000'000'000, " s")));
+  }
+  Tell(ended);
+}
+
+void CopyQueue::Work::Lose(const absl::Status& why) {
+  std::vector<Ended> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    if (health_.ok()) ended = FailAllLocked(why);
   }
   Tell(ended);
 }
@@ -241,8 +271,10 @@ void CopyQueue::Work::End() {
   Tell(ended);
 }
 
-CopyQueue::CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock)
+CopyQueue::CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock,
+                     std::chrono::nanoseconds patience)
     : work_(std::make_shared<Work>(std::move(gpu), clock)),
+      patience_(patience),
       thread_([work = work_] { work->Run(); }) {
   pthread_setname_np(thread_.native_handle(), "forebay-copy");
 }
@@ -254,7 +286,8 @@ void CopyQueue::Stop() {
   if (!thread_.joinable()) return;
   // A thread in a call that does not end cannot be joined, nor can one itself:
   // the last user of a GPU may go when a copy is done.
-  if (work_->IsStuck() || thread_.get_id() == std::this_thread::get_id()) {
+  if (thread_.get_id() == std::this_thread::get_id() ||
+      !work_->AwaitEnd(patience_)) {
     thread_.detach();
   } else {
     thread_.join();
@@ -266,6 +299,8 @@ absl::Status CopyQueue::Start(Copy copy) {
 }
 
 void CopyQueue::Expire(std::int64_t limit_nanos) { work_->Expire(limit_nanos); }
+
+void CopyQueue::Lose(const absl::Status& why) { work_->Lose(why); }
 
 absl::Status CopyQueue::health() const { return work_->health(); }
 

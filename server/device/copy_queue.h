@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DEVICE_COPY_QUEUE_H_
 #define FOREBAY_SERVER_DEVICE_COPY_QUEUE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -22,7 +23,11 @@ class CopyQueue final : public Copier {
  public:
   static constexpr std::uint64_t kPieceBytes = std::uint64_t{8} << 20;
 
-  CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock);
+  // Stop waits so long for the copies in flight.
+  static constexpr std::chrono::nanoseconds kPatience{5'000'000'000};
+
+  CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock,
+            std::chrono::nanoseconds patience = kPatience);
   ~CopyQueue() override;
   CopyQueue(const CopyQueue&) = delete;
   CopyQueue& operator=(const CopyQueue&) = delete;
@@ -30,6 +35,7 @@ class CopyQueue final : public Copier {
   absl::Status Start(Copy copy) override;
   void Stop() override;
   void Expire(std::int64_t limit_nanos) override;
+  void Lose(const absl::Status& why) override;
   absl::Status health() const override;
   CopyCounters counters() const override;
   void SetWeight(schedule::Flow flow, double weight) override;
@@ -40,6 +46,7 @@ class CopyQueue final : public Copier {
 
   // Lives as long as the thread, which a driver may never give back.
   const std::shared_ptr<Work> work_;
+  const std::chrono::nanoseconds patience_;
   std::thread thread_;
 };
 

@@ -10,6 +10,7 @@
 #include "cuda/gpu.h"
 #include "server/base/memory_budget.h"
 #include "server/device/copier.h"
+#include "server/device/staging_memory.h"
 
 namespace forebay::device {
 
@@ -34,9 +35,16 @@ class Device {
   base::MemoryBudget& budget() { return budget_; }
   Copier& copier() { return *copier_; }
 
-  // Makes memory that keeps the GPU open. The caller has reserved it.
+  // Makes memory that keeps the GPU open. The caller has reserved it. Errors
+  // are for jobs.
   absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Allocate(
       std::uint64_t bytes);
+  absl::StatusOr<std::shared_ptr<StagingMemory>> MakeStaging(
+      std::uint64_t bytes);
+
+  // An error of this GPU's in words for jobs: names it, and is INTERNAL where
+  // the GPU is lost, as DATA_LOSS is said of samples. Notes that loss.
+  absl::Status ForJobs(const absl::Status& status);
 
  private:
   const cuda::DeviceInfo info_;

@@ -39,7 +39,8 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
   {
     base::MutexLock lock(&mutex_);
     if (const auto found = opened_.find(uuid); found != opened_.end()) {
-      FOREBAY_RETURN_IF_ERROR(found->second.device->copier().health());
+      Device& device = *found->second.device;
+      FOREBAY_RETURN_IF_ERROR(device.ForJobs(device.copier().health()));
       found->second.used_at_nanos = clock_->NowNanos();
       return found->second.device;
     }
@@ -57,9 +58,12 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
   return device;
 }
 
-void DeviceDirectory::CloseIdle(std::int64_t idle_nanos) {
+void DeviceDirectory::Expire() {
   for (const std::shared_ptr<Device>& device : open())
     device->copier().Expire(kLongestCopyNanos);
+}
+
+void DeviceDirectory::CloseIdle(std::int64_t idle_nanos) {
   // Destroyed last, since closing a GPU takes a while.
   std::vector<std::shared_ptr<Device>> idle;
   base::MutexLock lock(&mutex_);

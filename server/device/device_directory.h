@@ -42,9 +42,10 @@ class DeviceDirectory final : public schedule::JobShares {
   // cuda::Driver::Open and Device's queue say.
   absl::StatusOr<std::shared_ptr<Device>> Find(const std::string& uuid,
                                                const std::stop_token& stop);
-  // Closes the GPUs that nobody has used for so long, and gives up those whose
-  // copies do not end.
+  // Closes the GPUs that nobody has used for so long.
   void CloseIdle(std::int64_t idle_nanos);
+  // Gives up GPUs whose copies do not end. Call it now and then.
+  void Expire();
   // Stops all copies, for an owner that must end them before the objects that
   // they use.
   void Stop();

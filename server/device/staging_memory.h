@@ -27,6 +27,8 @@ class StagingMemory {
 
   std::uint8_t* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
+  // By which it was pinned.
+  const cuda::Gpu* gpu() const { return gpu_.get(); }
 
  private:
   StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,

@@ -82,13 +82,13 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 
 absl::Status CheckForDevice(const dataset::Dataset& dataset,
                             const std::vector<stream::FieldType>& fields) {
-  const auto varies = [](const stream::FieldType& type) {
-    return type.varies();
+  const auto has_numbers = [](const stream::FieldType& type) {
+    return !type.varies() && type.value.bytes > 0;
   };
-  if (!std::all_of(fields.begin(), fields.end(), varies))
+  if (std::any_of(fields.begin(), fields.end(), has_numbers))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      dataset.uri(), ": has texts and bytes alone, which no GPU holds"));
+      dataset.uri(), ": has no numbers, which alone lie on a GPU"));
 }
 
 }  // namespace

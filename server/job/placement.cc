@@ -1,19 +1,34 @@
 #include "server/job/placement.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "server/base/status.h"
 
 namespace forebay::job {
+namespace {
+
+// Whether a text has 8-4-4-4-12 hexadecimal digits.
+bool IsUuid(const std::string& text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(),
+                    [](char c, char form) {
+                      return form == '-' ? c == '-' : absl::ascii_isxdigit(c);
+                    });
+}
+
+}  // namespace
 
 absl::StatusOr<Placement> PlaceFor(const proto::LoaderSpec& spec,
                                    device::DeviceDirectory* devices,
                                    const std::stop_token& stop) {
   Placement placement;
   if (!spec.has_placement()) return placement;
-  if (spec.placement().gpu_uuid().empty())
-    return absl::InvalidArgumentError("a placement names a GPU");
+  if (!IsUuid(spec.placement().gpu_uuid()))
+    return absl::InvalidArgumentError("a placement names no GPU");
   if (devices == nullptr) {
     placement.refusal = "the daemon serves no GPUs";
     return placement;

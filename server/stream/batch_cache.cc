@@ -56,11 +56,11 @@ bool BatchCache::Grow(bool spare) {
   return true;
 }
 
-void BatchCache::Grown(std::vector<SlotParts> slots) {
-  const auto count = static_cast<std::uint32_t>(slots.size());
+void BatchCache::Grown(std::vector<SlotParts>* slots) {
+  const auto count = static_cast<std::uint32_t>(slots->size());
   FOREBAY_CHECK(count <= growing_);
   growing_ -= count;
-  if (memory_.Add(std::move(slots))) {
+  if (memory_.Add(slots)) {
     pool_.Add(count);
   } else {
     Settle();
@@ -74,10 +74,10 @@ void BatchCache::NotGrown() {
   Settle();
 }
 
-void BatchCache::AddFirst(std::vector<SlotParts> slots) {
+void BatchCache::AddFirst(std::vector<SlotParts>* slots) {
   if (pool_.slots() > 0) return;
-  const auto count = static_cast<std::uint32_t>(slots.size());
-  FOREBAY_CHECK(memory_.Add(std::move(slots)));
+  const auto count = static_cast<std::uint32_t>(slots->size());
+  FOREBAY_CHECK(memory_.Add(slots));
   pool_.Add(count);
 }
 

@@ -64,12 +64,12 @@ class BatchCache {
   // `spare`, the budget has some to spare, which Grow then reserves. The caller
   // answers each true with Grown or, for want of memory, NotGrown.
   bool Grow(bool spare);
-  // Drops slots that lack a part on a GPU that was attached meanwhile.
-  void Grown(std::vector<SlotParts> slots);
+  // Leaves slots that lack a part on a GPU that was attached meanwhile.
+  void Grown(std::vector<SlotParts>* slots);
   void NotGrown();
   std::uint32_t growing() const { return growing_; }
-  // Adds slots if there are none.
-  void AddFirst(std::vector<SlotParts> slots);
+  // Takes slots if there are none.
+  void AddFirst(std::vector<SlotParts>* slots);
   // Allows new tries after NotGrown.
   void TryAgain() { stunted_ = false; }
 

@@ -20,8 +20,13 @@ absl::Status ExtendTo(std::uint64_t bytes, base::MemoryBudget& budget,
 
 absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
                       base::MemoryReservation& room) {
-  return base::Annotate(ExtendTo(bytes, device.budget(), room),
-                        absl::StrCat("GPU ", device.info().ordinal));
+  const base::MemoryBudget& budget = device.budget();
+  if (ExtendTo(bytes, device.budget(), room).ok()) return absl::OkStatus();
+  // The budget's own words name the host's limit.
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "GPU ", device.info().ordinal, ": no memory for batches: they need ",
+      bytes >> 20, " MiB, and ", (budget.used() - room.bytes()) >> 20, " of ",
+      budget.limit() >> 20, " MiB are in use (cuda.memory)"));
 }
 
 void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
@@ -67,10 +72,7 @@ absl::StatusOr<std::vector<DevicePart>> SlotMemory::MakeParts(
   parts.reserve(slots);
   while (parts.size() < slots) {
     auto part = device.Allocate(size.device);
-    if (!part.ok()) {
-      return base::Annotate(part.status(),
-                            absl::StrCat("GPU ", device.info().ordinal));
-    }
+    if (!part.ok()) return part.status();
     parts.push_back(*std::move(part));
   }
   return parts;
@@ -166,8 +168,9 @@ bool SlotMemory::IsAttached(const device::Device* device) const {
 
 void SlotMemory::Attach(const device::Device* device,
                         std::vector<DevicePart> parts) {
-  FOREBAY_CHECK(parts.size() == hosts_.size());
-  Find(device)->parts = std::move(parts);
+  OnDevice* const on = Find(device);
+  FOREBAY_CHECK(on->parts.empty() && parts.size() == hosts_.size());
+  on->parts = std::move(parts);
 }
 
 std::vector<DevicePtr> SlotMemory::attached() const {
@@ -178,14 +181,14 @@ std::vector<DevicePtr> SlotMemory::attached() const {
   return devices;
 }
 
-bool SlotMemory::Add(std::vector<SlotParts> slots) {
-  if (slots.empty()) return true;
+bool SlotMemory::Add(std::vector<SlotParts>* slots) {
+  if (slots->empty()) return true;
   const auto index = [&](const OnDevice& on) {
-    const std::vector<DevicePtr>& devices = slots.front().devices;
+    const std::vector<DevicePtr>& devices = slots->front().devices;
     return static_cast<std::size_t>(
         std::find(devices.begin(), devices.end(), on.device) - devices.begin());
   };
-  const std::size_t made_for = slots.front().devices.size();
+  const std::size_t made_for = slots->front().devices.size();
   for (const OnDevice& on : devices_) {
     // Where there are no slots, there are no batches that others rely on.
     if (!hosts_.empty() && on.parts.size() == hosts_.size() &&
@@ -195,10 +198,11 @@ bool SlotMemory::Add(std::vector<SlotParts> slots) {
   for (OnDevice& on : devices_) {
     const std::size_t at = index(on);
     if (at == made_for || on.parts.size() != hosts_.size()) continue;
-    for (SlotParts& slot : slots)
+    for (SlotParts& slot : *slots)
       on.parts.push_back(std::move(slot.device_parts[at]));
   }
-  for (SlotParts& slot : slots) hosts_.push_back(std::move(slot.host));
+  for (SlotParts& slot : *slots) hosts_.push_back(std::move(slot.host));
+  slots->clear();
   return true;
 }
 

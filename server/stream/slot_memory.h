@@ -75,15 +75,15 @@ class SlotMemory {
   std::vector<DevicePart> Leave(const device::Device* device);
   // Whether every slot has a part on the GPU.
   bool IsAttached(const device::Device* device) const;
-  // Gives each slot its part there.
+  // Gives each slot its part there, of which it has none.
   void Attach(const device::Device* device, std::vector<DevicePart> parts);
   // The GPUs on which every slot has a part.
   std::vector<DevicePtr> attached() const;
 
   // --- Slots.
-  // Adds slots. Returns false, and adds none, if one lacks a part on a GPU that
-  // was attached since it was made.
-  bool Add(std::vector<SlotParts> slots);
+  // Takes slots. Returns false, and takes none, if one lacks a part on a GPU
+  // that was attached since it was made.
+  bool Add(std::vector<SlotParts>* slots);
   // Removes the slot of the highest number.
   SlotParts RemoveLast();
 

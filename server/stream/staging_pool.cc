@@ -1,6 +1,7 @@
 #include "server/stream/staging_pool.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "server/base/check.h"
 #include "server/base/status.h"
@@ -53,6 +54,18 @@ void StagingPool::Add(std::vector<Memory>* memory) {
     free_.push_back(std::move(memory->back()));
 }
 
+bool StagingPool::Grow() {
+  if (bytes_ == 0 || growing_ || stunted_ || missing() == 0) return false;
+  growing_ = true;
+  return true;
+}
+
+void StagingPool::Grown(std::vector<Memory>* memory) {
+  growing_ = false;
+  stunted_ = memory->empty();
+  Add(memory);
+}
+
 StagingPool::Lease StagingPool::Take() {
   FOREBAY_CHECK(HasFree());
   Memory memory = std::move(free_.back());
@@ -63,13 +76,25 @@ StagingPool::Lease StagingPool::Take() {
 
 std::vector<StagingPool::Memory> StagingPool::Trim(bool all) {
   std::vector<Memory> removed;
-  while (!free_.empty() && (all || free_.size() + leased_ > paid_)) {
+  // Those that are leased may come back late: their reads may hang.
+  while (!free_.empty() && (all || free_.size() > paid_)) {
     removed.push_back(std::move(free_.back()));
     free_.pop_back();
   }
   const std::uint64_t kept =
       std::max<std::uint64_t>(paid_, free_.size() + leased_);
   room_.ShrinkTo(std::min(room_.bytes(), kept * bytes_));
+  return removed;
+}
+
+std::vector<StagingPool::Memory> StagingPool::RemovePinnedBy(
+    const cuda::Gpu* gpu) {
+  const auto others = std::partition(
+      free_.begin(), free_.end(),
+      [gpu](const Memory& memory) { return memory->gpu() != gpu; });
+  std::vector<Memory> removed(std::make_move_iterator(others),
+                              std::make_move_iterator(free_.end()));
+  free_.erase(others, free_.end());
   return removed;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cuda/gpu.h"
 #include "server/base/memory_budget.h"
 #include "server/device/staging_memory.h"
 
@@ -67,18 +68,28 @@ class StagingPool {
 
   // Takes as much of `memory` as is missing.
   void Add(std::vector<Memory>* memory);
+  // Whether one more is to be made, because some was discarded. The caller
+  // answers each true with Grown, which gets none if it could not be made.
+  bool Grow();
+  void Grown(std::vector<Memory>* memory);
+  // Allows new tries after that.
+  void TryAgain() { stunted_ = false; }
   bool HasFree() const { return !free_.empty(); }
   // HasFree() is true.
   Lease Take();
   // Removes what is free and not reserved by members; with `all`, all that is
   // free.
   std::vector<Memory> Trim(bool all);
+  // Removes what is free and was pinned by that GPU.
+  std::vector<Memory> RemovePinnedBy(const cuda::Gpu* gpu);
 
  private:
   base::MemoryBudget* const budget_;
   const std::uint64_t bytes_;
   std::uint32_t paid_ = 0;
   std::uint32_t leased_ = 0;
+  bool growing_ = false;
+  bool stunted_ = false;  // the last could not be made
   std::vector<Memory> free_;
   base::MemoryReservation room_;
 };

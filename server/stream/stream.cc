@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
@@ -129,22 +131,20 @@ void Stream::Forfeit(arena::MemberId member) {
     members_.Remove(member);
     batch_cache_.EndPay(terms.slots);
     staging_.EndPay(terms.slots);
-    if (terms.device != nullptr)
-      freed.device_parts = LeaveDeviceLocked(terms.device.get());
+    if (terms.device != nullptr) LeaveDeviceLocked(*terms.device, &freed);
     // Reads that a cap holds up may keep the stream alive for long.
     CloseIfNobodyPaysLocked(&freed);
     return true;
   });
 }
 
-std::vector<DevicePart> Stream::LeaveDeviceLocked(
-    const device::Device* device) {
-  std::vector<DevicePart> parts = batch_cache_.memory().Leave(device);
-  if (!parts.empty()) {
-    batch_cache_.ForgetCopiesOn(device);
-    in_flight_.ForgetCopiesOn(device);
-  }
-  return parts;
+void Stream::LeaveDeviceLocked(const device::Device& device, Freed* freed) {
+  freed->device_parts = batch_cache_.memory().Leave(&device);
+  if (freed->device_parts.empty()) return;
+  batch_cache_.ForgetCopiesOn(&device);
+  in_flight_.ForgetCopiesOn(&device);
+  // It keeps the GPU open.
+  freed->staging = staging_.RemovePinnedBy(device.gpu().get());
 }
 
 void Stream::Close(arena::MemberId member) {
@@ -162,7 +162,8 @@ void Stream::Close(arena::MemberId member) {
 
 void Stream::TrimLocked(Freed* freed) {
   freed->slots = batch_cache_.Trim();
-  freed->staging = staging_.Trim(/*all=*/false);
+  std::vector<StagingPool::Memory> staging = staging_.Trim(/*all=*/false);
+  std::move(staging.begin(), staging.end(), std::back_inserter(freed->staging));
 }
 
 void Stream::CloseIfNobodyPaysLocked(Freed* freed) {
@@ -191,11 +192,12 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
       std::vector<SlotParts> made,
       SlotMemory::Make(slots, layout_.slot_size(), devices));
   base::MutexLock lock(&mutex_);
-  batch_cache_.AddFirst(std::move(made));
+  batch_cache_.AddFirst(&made);
   return absl::OkStatus();
 }
 
 absl::Status Stream::PrepareDevice(const DevicePtr& device) {
+  FOREBAY_RETURN_IF_ERROR(device->ForJobs(device->copier().health()));
   std::uint32_t missing;
   {
     base::MutexLock lock(&mutex_);
@@ -203,11 +205,9 @@ absl::Status Stream::PrepareDevice(const DevicePtr& device) {
   }
   std::vector<StagingPool::Memory> staging;
   while (staging.size() < missing) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        StagingPool::Memory memory,
-        device::StagingMemory::Create(device->gpu(), device->info().numa_node,
-                                      layout_.slot_size().device));
-    staging.push_back(std::move(memory));
+    auto memory = device->MakeStaging(slot_size().device);
+    if (!memory.ok()) return memory.status();
+    staging.push_back(*std::move(memory));
   }
   {
     base::MutexLock lock(&mutex_);
@@ -217,22 +217,27 @@ absl::Status Stream::PrepareDevice(const DevicePtr& device) {
 }
 
 absl::Status Stream::AttachDevice(const DevicePtr& device) {
+  std::vector<DevicePart> parts;
   for (;;) {
     std::uint32_t slots;
     {
       base::MutexLock lock(&mutex_);
-      batch_cache_.ForgetUnlessOn(device.get());
-      if (batch_cache_.memory().IsAttached(device.get()))
+      SlotMemory& memory = batch_cache_.memory();
+      // Another member may have done it meanwhile, and slots come or go.
+      slots = memory.slots();
+      if (!memory.IsAttached(device.get()) && parts.size() == slots)
+        memory.Attach(device.get(), std::exchange(parts, {}));
+      if (memory.IsAttached(device.get())) {
+        batch_cache_.ForgetUnlessOn(device.get());
         return absl::OkStatus();
-      slots = batch_cache_.pool().slots();
+      }
     }
+    if (parts.size() > slots) parts.resize(slots);
     FOREBAY_ASSIGN_OR_RETURN(
-        std::vector<DevicePart> parts,
-        SlotMemory::MakeParts(slots, layout_.slot_size(), *device));
-    base::MutexLock lock(&mutex_);
-    // Slots may have come or gone meanwhile.
-    if (batch_cache_.pool().slots() == slots)
-      batch_cache_.memory().Attach(device.get(), std::move(parts));
+        std::vector<DevicePart> more,
+        SlotMemory::MakeParts(slots - static_cast<std::uint32_t>(parts.size()),
+                              layout_.slot_size(), *device));
+    std::move(more.begin(), more.end(), std::back_inserter(parts));
   }
 }
 
@@ -264,7 +269,12 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
       return absl::FailedPreconditionError(
           "a member takes nothing of what is published");
     }
+    ++starting_;
   }
+  const absl::Cleanup started = [this] {
+    base::MutexLock lock(&mutex_);
+    --starting_;
+  };
   FOREBAY_RETURN_IF_ERROR(MakeSlots(terms.slots));
   if (terms.device != nullptr)
     FOREBAY_RETURN_IF_ERROR(PrepareDevice(terms.device));
@@ -360,6 +370,7 @@ void Stream::Rest() {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     prefetcher_.Rest();
     batch_cache_.TryAgain();
+    staging_.TryAgain();
     CloseIfNobodyPaysLocked(&freed);
     return true;
   });
@@ -370,7 +381,8 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
   base::MutexLock lock(&mutex_);
   const arena::SlotCounts counts = batch_cache_.pool().Counts();
   if (batch_cache_.pool().slots() == 0) return true;
-  if (members_.Running() > 0 || Now() - used_at_nanos_ < idle_nanos ||
+  if (members_.Running() + starting_ > 0 ||
+      Now() - used_at_nanos_ < idle_nanos ||
       counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
   freed.slots = batch_cache_.Clear();
@@ -442,8 +454,8 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
   copy.bytes.assign(host, host + size.host);
   if (device != nullptr) {
     copy.bytes.resize(size.host + size.device);
-    read = device->gpu()->Read(*part, 0, copy.bytes.data() + size.host,
-                               size.device);
+    read = device->ForJobs(device->gpu()->Read(
+        *part, 0, copy.bytes.data() + size.host, size.device));
     JoinParts(size.host, copy.bytes.data());
   }
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -477,6 +489,7 @@ void Stream::AdvanceLocked(Plan* plan) {
   heard_ = members_.Heard();
   DeliverLocked();
   plan->grows |= scheduler_.Begin(Now());
+  plan->stages |= members_.Running() > 0 && staging_.Grow();
   ChargeLocked(plan);
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
@@ -506,17 +519,39 @@ void Stream::Leave() {
 }
 
 void Stream::Execute(Plan plan) {
+  // Charged to no job, so that no cap, present or later, holds up a slot.
+  constexpr schedule::Flow kNobody = 0;
+  constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000, .urgency = 0};
   if (plan.grows) {
-    // Charged to no job, so that no cap, present or later, holds up a slot.
-    constexpr schedule::Flow kNobody = 0;
-    constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000,
-                                          .urgency = 0};
     deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
       self->MakeSlot();
     });
   }
+  if (plan.stages) {
+    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
+      self->MakeStaging();
+    });
+  }
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (Task& task : plan.tasks) Submit(std::move(task));
+}
+
+void Stream::MakeStaging() {
+  std::vector<DevicePtr> devices;
+  {
+    base::MutexLock lock(&mutex_);
+    devices = batch_cache_.memory().attached();
+  }
+  std::vector<StagingPool::Memory> made;
+  for (const DevicePtr& device : devices) {
+    if (!made.empty() || !device->copier().health().ok()) continue;
+    auto memory = device->MakeStaging(slot_size().device);
+    if (memory.ok()) made.push_back(*std::move(memory));
+  }
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    staging_.Grown(&made);
+    return true;
+  });
 }
 
 void Stream::MakeSlot() {
@@ -528,7 +563,7 @@ void Stream::MakeSlot() {
   auto made = SlotMemory::Make(1, slot_size(), devices);
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
-      batch_cache_.Grown(*std::move(made));
+      batch_cache_.Grown(&*made);
     } else {
       batch_cache_.NotGrown();
     }
@@ -827,21 +862,19 @@ void Stream::UploadOrStoreLocked(Batch& batch) {
   const Member* const sponsor = members_.Find(batch.sponsor);
   const std::uint64_t urgency =
       sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
-  const auto done = [self = shared_from_this(), &batch](
-                        std::size_t copy, const absl::Status& status) {
-    self->OnCopied(&batch, copy, status);
+  const auto done = [self = shared_from_this(), &batch](const CopyEnd& copy) {
+    self->OnCopied(&batch, copy);
   };
   if (!StartCopies(batch, urgency, batch_cache_.memory(), done))
     StoreLocked(batch);
 }
 
-void Stream::OnCopied(Batch* batch, std::size_t copy,
-                      const absl::Status& status) {
+void Stream::OnCopied(Batch* batch, const CopyEnd& copy) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    batch->copies[copy].status = status;
+    batch->copies[copy.number].status = copy.status;
     batch->moved_at_nanos = Now();
     // A copy that was given up may still read its memory.
-    if (!status.ok()) batch->staging.Discard();
+    if (copy.given_up) batch->staging.Discard();
     if (!in_flight_.FinishCopy(batch, batch_cache_.pool())) return true;
     // A GPU may have been attached meanwhile.
     if (batch->copying == 0) UploadOrStoreLocked(*batch);

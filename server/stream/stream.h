@@ -20,6 +20,7 @@
 #include "server/stream/batch_layout.h"
 #include "server/stream/batch_policy.h"
 #include "server/stream/batch_scheduler.h"
+#include "server/stream/batch_upload.h"
 #include "server/stream/cached_decoder.h"
 #include "server/stream/decode_queue.h"
 #include "server/stream/in_flight_batches.h"
@@ -149,7 +150,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Plan {
     std::vector<storage::ReadRequest> requests;
     std::vector<Task> tasks;
-    bool grows = false;  // one more slot is to be made
+    bool grows = false;   // one more slot is to be made
+    bool stages = false;  // one more piece of staging memory is
   };
 
   Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
@@ -163,8 +165,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // missing.
   absl::Status PrepareDevice(const DevicePtr& device);
   absl::Status AttachDevice(const DevicePtr& device);
-  std::vector<DevicePart> LeaveDeviceLocked(const device::Device* device)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       const device::Device* device, std::uint32_t first) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -206,6 +206,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<DevicePart> device_parts;
     std::vector<StagingPool::Memory> staging;
   };
+  void LeaveDeviceLocked(const device::Device& device, Freed* freed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TrimLocked(Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseIfNobodyPaysLocked(Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -214,6 +216,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
   void MakeSlot();
+  void MakeStaging();
 
   void OnRead(PendingSample* pending,
               absl::StatusOr<storage::ReadResult> result);
@@ -242,7 +245,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void CompleteLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Copies the batch to the GPUs that lack it; else stores it.
   void UploadOrStoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnCopied(Batch* batch, std::size_t copy, const absl::Status& status);
+  void OnCopied(Batch* batch, const CopyEnd& copy);
   void StoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StreamSpec spec_;
@@ -273,6 +276,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   SampleCost cost_ ABSL_GUARDED_BY(mutex_);
   Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Start
 };
 
 }  // namespace forebay::stream

@@ -283,6 +283,37 @@ def test_a_gpu_lost_to_the_trainer_ends_its_epoch_alone(tmp_path, photos):
         assert len(read_together([well])[0][0]) == BATCHES
 
 
+def test_numbers_of_any_shape_lie_on_the_gpu(host):
+    assert host.run("""
+from torch.utils.data import TensorDataset
+data = TensorDataset(torch.rand(10, 3), torch.empty(10, 0),
+                     torch.arange(10, dtype=torch.int16))
+for batch in forebay.DataLoader(data, batch_size=4, device="cuda:0"):
+    numbers = batch.sample_ids.tolist()
+    assert torch.equal(batch.tensor0.cpu(), data.tensors[0][numbers])
+    assert batch.tensor1.cpu().shape == (len(numbers), 0)
+    assert torch.equal(batch.tensor2.cpu(), data.tensors[2][numbers])
+try:
+    forebay.DataLoader(TensorDataset(torch.empty(10, 0)), device="cuda:0")
+except forebay.errors.InvalidArgument as error:
+    print(json.dumps(str(error)))
+""").endswith("has no numbers, which alone lie on a GPU")
+
+
+def test_the_per_thread_stream_is_refused(host, photos):
+    said = host.run("""
+import types
+loader = forebay.DataLoader(sys.argv[1], device="cuda:0",
+                            transform=T.CenterCrop(8))
+torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=2)
+try:
+    next(iter(loader))
+except forebay.errors.Unsupported as error:
+    print(json.dumps(str(error)))
+""", photos)
+    assert "per-thread" in said
+
+
 def test_buffers_may_be_static(host, photos):
     assert host.run("""
 loader = forebay.DataLoader(sys.argv[1], batch_size=12, device="cuda:0",

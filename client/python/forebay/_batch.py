@@ -199,6 +199,11 @@ class Wrapper:
         self._device = device
         self._formats = {}
 
+    def warn_of_refusal(self, why, stacklevel):
+        """See _device.TorchDevice."""
+        if self._device is not None:
+            self._device.warn_of_refusal(why, stacklevel + 1)
+
     def wrap(self, memory, view):
         """The batch in `memory`, which a batch reader read and a View describes.
 

@@ -36,7 +36,6 @@ class Connection:
       dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
         this rank.
       classes: list of str, in label order.
-      refusal: why batches lie on the host although a GPU is asked for; else "".
     """
 
     _handle: Any = None  # stays None if __init__ fails early
@@ -79,10 +78,14 @@ class Connection:
         self.dataset_size = info.dataset_size
         self.samples_per_epoch = info.samples_per_epoch
         self.batches_per_epoch = info.batches_per_epoch
-        self.refusal = self._lib.forebay_loader_refusal(
-            self._handle).decode(errors="replace")
         self.classes = _native.class_names(
             self._lib.forebay_loader_class_name, self._handle, info.class_count)
+
+    @property
+    def refusal(self) -> str:
+        """Why batches lie on the host although a GPU is asked for; else ""."""
+        return self._lib.forebay_loader_refusal(
+            self._handle).decode(errors="replace")
 
     def start_epoch(self, epoch, first_sample, indices=None):
         """Starts an epoch, skipping its first samples.

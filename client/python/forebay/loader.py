@@ -213,8 +213,7 @@ class DataLoader:
                 f"{self._contents.uri} has {connection.dataset_size} "
                 f"samples, but the {type(dataset).__name__} {plan.size}: open it "
                 "anew if files have come or gone")
-        if plan.gpu is not None:
-            plan.gpu.warn_of_refusal(connection.refusal, 2)
+        self._wrapper.warn_of_refusal(connection.refusal, 2)
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
@@ -298,6 +297,7 @@ class DataLoader:
                 break
         if retry is not None:
             retry.done()
+            self._wrapper.warn_of_refusal(self._attachment.connection.refusal, 3)
         if status != _native.END_OF_EPOCH:
             return memory
         with self._lock:

@@ -51,7 +51,7 @@ TEST_F(GpuTest, AHostWithoutADriverSaysWhy) {
   Told().described = 1;
   std::shared_ptr<Gpu> gpu;
   const Status status = Gpu::Open(kFakePlugin, 0, &gpu);
-  EXPECT_EQ(status.code, FOREBAY_UNIMPLEMENTED);
+  EXPECT_EQ(status.code, FOREBAY_INTERNAL);
   EXPECT_EQ(status.message, "the GPU is on holiday");
 }
 

@@ -16,6 +16,7 @@ class Connection:
     dataset_size = samples_per_epoch = SIZE
     batches_per_epoch = 8
     classes = ["one"]
+    refusal = ""
 
     def __init__(self):
         self.refusals = 0

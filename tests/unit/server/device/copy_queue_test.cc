@@ -190,6 +190,9 @@ TEST_F(CopyQueueTest, GivesUpACopyThatDoesNotEnd) {
   EXPECT_TRUE(queue_->health().ok()) << "it has just begun";
   clock_.Advance(1000);
   queue_->Expire(1000);
+  queue_->Expire(1000);
+  EXPECT_TRUE(queue_->health().ok()) << "this process may have stood still";
+  queue_->Expire(1000);
   EXPECT_TRUE(absl::IsDataLoss(copy.get()));
   EXPECT_TRUE(absl::IsDataLoss(next.get()));
   EXPECT_GT(batch.from.use_count(), 1) << "the GPU may still read it";
@@ -211,6 +214,27 @@ TEST_F(CopyQueueTest, DestructionFailsWhatWaits) {
     const absl::Status status = copy.get();
     EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
   }
+}
+
+TEST_F(CopyQueueTest, DestructionDoesNotWaitForeverForACopyThatHangs) {
+  queue_ =
+      std::make_unique<CopyQueue>(gpu_, &clock_, std::chrono::nanoseconds(0));
+  const Batch batch = MakeBatch(100);
+  clock_.Advance(1);
+  gpu_->Close();
+  auto copy = Start(batch, 100);
+  gpu_->AwaitWait();
+  queue_.reset();
+  EXPECT_TRUE(absl::IsCancelled(copy.get()));
+  gpu_->Open();
+  while (batch.from.use_count() > 1) std::this_thread::yield();
+}
+
+TEST_F(CopyQueueTest, AnotherCallMayFindTheGpuLost) {
+  queue_->Lose(absl::DataLossError("an uncorrectable error"));
+  const Batch batch = MakeBatch(100);
+  EXPECT_TRUE(absl::IsDataLoss(Start(batch, 100).get()));
+  EXPECT_TRUE(absl::IsDataLoss(queue_->health()));
 }
 
 // The last user of a GPU may go with the end of a copy.

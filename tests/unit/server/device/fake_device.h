@@ -55,6 +55,7 @@ class FakeCopier final : public Copier {
     while (!copies_.empty()) End(0, absl::CancelledError("stopped"));
   }
   void Expire(std::int64_t) override {}
+  void Lose(const absl::Status& why) override { refusal = why; }
   absl::Status health() const override { return refusal; }
   CopyCounters counters() const override { return counters_; }
 

@@ -12,6 +12,8 @@
 namespace forebay::job {
 namespace {
 
+constexpr char kOther[] = "00000000-0000-0000-0000-0000000000ff";
+
 class PlacementTest : public ::testing::Test {
  protected:
   static proto::LoaderSpec On(const std::string& uuid) {
@@ -49,10 +51,10 @@ TEST_F(PlacementTest, IsTheHostWithoutAWish) {
 }
 
 TEST_F(PlacementTest, IsTheHostWhereTheDaemonHasNoSuchGpu) {
-  const auto other = PlaceFor(On("other"), &devices_, {});
+  const auto other = PlaceFor(On(kOther), &devices_, {});
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(other->device, nullptr);
-  EXPECT_EQ(other->refusal, "the daemon has no GPU other");
+  EXPECT_EQ(other->refusal, std::string("the daemon has no GPU ") + kOther);
   EXPECT_EQ(PlaceFor(On(uuid_), nullptr, {})->refusal,
             "the daemon serves no GPUs");
 }
@@ -60,8 +62,12 @@ TEST_F(PlacementTest, IsTheHostWhereTheDaemonHasNoSuchGpu) {
 TEST_F(PlacementTest, AFaultIsNoReasonForTheHost) {
   driver_status_ = absl::InternalError("the driver is broken");
   EXPECT_EQ(PlaceFor(On(uuid_), &devices_, {}).status(), driver_status_);
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(PlaceFor(On(""), &devices_, {}).status()));
+  for (const std::string& uuid :
+       {std::string(), uuid_ + "0", uuid_.substr(1), std::string(70'000, 'a'),
+        std::string(36, '-')}) {
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(PlaceFor(On(uuid), &devices_, {}).status()));
+  }
 }
 
 TEST_F(PlacementTest, APipelineWithoutItsTailMakesPixels) {

@@ -23,7 +23,7 @@ class BatchCacheTest : public ::testing::Test {
   void Make() {
     auto made = SlotMemory::Make(1, {.host = kSlot, .device = 0}, {});
     ASSERT_TRUE(made.ok()) << made.status();
-    batch_cache_.Grown(*std::move(made));
+    batch_cache_.Grown(&*made);
   }
   // Adds slots until Grow refuses. Returns how many.
   std::uint32_t GrowAll(bool spare) {

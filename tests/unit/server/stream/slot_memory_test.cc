@@ -21,6 +21,8 @@ class SlotMemoryTest : public ::testing::Test {
     return *std::move(made);
   }
 
+  bool Add(std::vector<SlotParts> slots) { return memory_.Add(&slots); }
+
   base::MemoryBudget budget_{20 * kSize.host};
   device::FakeDevice a_{0, 10 * kSize.device};
   device::FakeDevice b_{1, 5 * kSize.device};
@@ -64,15 +66,15 @@ TEST_F(SlotMemoryTest, AGpuThatHasNoRoomDoesNotJoin) {
 
 TEST_F(SlotMemoryTest, EverySlotHasAPartOnEachGpuThatIsAttached) {
   ASSERT_TRUE(memory_.Join(a_.device).ok());
-  ASSERT_TRUE(memory_.Add(Make(2)));
+  ASSERT_TRUE(Add(Make(2)));
   ASSERT_TRUE(memory_.Join(b_.device).ok());
   EXPECT_FALSE(memory_.IsAttached(b_.device.get()));
-  ASSERT_TRUE(memory_.Add(Make(1))) << "b is not attached yet";
+  ASSERT_TRUE(Add(Make(1))) << "b is not attached yet";
   std::vector<SlotParts> before = Make(1);
   memory_.Attach(b_.device.get(), *SlotMemory::MakeParts(3, kSize, *b_.device));
-  EXPECT_FALSE(memory_.Add(std::move(before))) << "it has no part on b";
+  EXPECT_FALSE(Add(std::move(before))) << "it has no part on b";
   EXPECT_EQ(memory_.slots(), 3);
-  ASSERT_TRUE(memory_.Add(Make(1)));
+  ASSERT_TRUE(Add(Make(1)));
   EXPECT_NE(memory_.part(a_.device.get(), 3), nullptr);
   EXPECT_NE(memory_.part(b_.device.get(), 3), nullptr);
   EXPECT_EQ(b_.gpu->allocated(), 4 * kSize.device);
@@ -83,7 +85,7 @@ TEST_F(SlotMemoryTest, EverySlotHasAPartOnEachGpuThatIsAttached) {
 TEST_F(SlotMemoryTest, PartsGoWithTheLastMember) {
   ASSERT_TRUE(memory_.Join(a_.device).ok());
   ASSERT_TRUE(memory_.Join(a_.device).ok());
-  ASSERT_TRUE(memory_.Add(Make(2)));
+  ASSERT_TRUE(Add(Make(2)));
   EXPECT_TRUE(memory_.Leave(a_.device.get()).empty());
   EXPECT_TRUE(memory_.IsAttached(a_.device.get()));
   EXPECT_EQ(memory_.Leave(a_.device.get()).size(), 2);

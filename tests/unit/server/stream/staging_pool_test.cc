@@ -55,6 +55,42 @@ TEST_F(StagingPoolTest, ALeaseEndsOnce) {
   EXPECT_TRUE(pool_.HasFree());
 }
 
+// Those that are leased may come back late.
+TEST_F(StagingPoolTest, TrimLeavesAsMuchFreeAsIsPaidFor) {
+  ASSERT_TRUE(pool_.Pay(4).ok());
+  Fill();
+  const StagingPool::Lease first = pool_.Take();
+  const StagingPool::Lease second = pool_.Take();
+  pool_.EndPay(2);
+  EXPECT_TRUE(pool_.Trim(/*all=*/false).empty());
+  EXPECT_EQ(budget_.used(), 4 * kBytes);
+}
+
+TEST_F(StagingPoolTest, GrowsByWhatIsMissing) {
+  EXPECT_FALSE(pool_.Grow()) << "nobody pays";
+  ASSERT_TRUE(pool_.Pay(1).ok());
+  EXPECT_TRUE(pool_.Grow());
+  EXPECT_FALSE(pool_.Grow()) << "it is being made";
+  std::vector<StagingPool::Memory> none;
+  pool_.Grown(&none);
+  EXPECT_FALSE(pool_.Grow()) << "it could not be made";
+  pool_.TryAgain();
+  ASSERT_TRUE(pool_.Grow());
+  std::vector<StagingPool::Memory> made = {
+      *device::StagingMemory::Create(device_.gpu, -1, kBytes)};
+  pool_.Grown(&made);
+  EXPECT_TRUE(pool_.HasFree());
+  EXPECT_FALSE(pool_.Grow());
+}
+
+TEST_F(StagingPoolTest, WhatAGpuPinnedGoesWithIt) {
+  ASSERT_TRUE(pool_.Pay(2).ok());
+  Fill();
+  EXPECT_TRUE(pool_.RemovePinnedBy(nullptr).empty());
+  EXPECT_EQ(pool_.RemovePinnedBy(device_.gpu.get()).size(), 2);
+  EXPECT_EQ(pool_.missing(), 2);
+}
+
 TEST_F(StagingPoolTest, WhatIsDiscardedIsMissing) {
   ASSERT_TRUE(pool_.Pay(1).ok());
   Fill();

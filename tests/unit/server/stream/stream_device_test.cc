@@ -285,6 +285,59 @@ TEST_F(StreamDeviceTest, AGpuThatComesLaterGetsTheWholeEpoch) {
   }
 }
 
+// One member prepares its GPU while another does the same.
+TEST_F(StreamDeviceTest, MembersOfOneGpuMayStartAtOnce) {
+  Make(5);
+  FakeClient on_a(stream_.get(), 1, 0, a_.device);
+  ASSERT_TRUE(on_a.Start(0, 0).ok());
+  FakeClient first(stream_.get(), 2, 0, b_.device);
+  FakeClient second(stream_.get(), 3, 0, b_.device);
+  absl::Status started = absl::UnknownError("not called");
+  b_.gpu->InAllocate([&] { started = second.Start(0, 0); });
+  ASSERT_TRUE(first.Start(0, 0).ok());
+  ASSERT_TRUE(started.ok()) << started;
+  for (FakeClient* const client : {&second, &first, &on_a}) {
+    std::vector<std::uint64_t> ids;
+    EXPECT_EQ(Drain(*client, &ids).kind, proto::ReadyKind::kEndOfEpoch);
+    EXPECT_EQ(ids, Expected(0));
+  }
+}
+
+TEST_F(StreamDeviceTest, NothingIsReclaimedUnderAStart) {
+  Make(5);
+  FakeClient client(stream_.get(), 1, 0, a_.device);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  client.Stop();
+  RunAll();
+  FakeClient other(stream_.get(), 2, 0, b_.device);
+  bool reclaimed = true;
+  b_.gpu->InAllocate([&] { reclaimed = stream_->Reclaim(0); });
+  ASSERT_TRUE(other.Start(0, 0).ok());
+  EXPECT_FALSE(reclaimed);
+  std::vector<std::uint64_t> ids;
+  EXPECT_EQ(Drain(other, &ids).kind, proto::ReadyKind::kEndOfEpoch);
+  EXPECT_EQ(ids, Expected(0));
+}
+
+// Its copies may still read their memory, which then is made anew.
+TEST_F(StreamDeviceTest, ALostGpuHarmsNoMemberOnAnother) {
+  Make(7);
+  FakeClient on_a(stream_.get(), 1, 0, a_.device);
+  FakeClient on_b(stream_.get(), 2, 0, b_.device);
+  ASSERT_TRUE(on_a.Start(0, 0).ok() && on_b.Start(0, 0).ok());
+  production_->RunAll();
+  a_.copier->failure = absl::DataLossError("an uncorrectable error");
+  a_.copier->RunAll();
+  a_.copier->refusal = a_.copier->failure;
+  std::vector<std::uint64_t> ids;
+  EXPECT_EQ(Drain(on_b, &ids).kind, proto::ReadyKind::kEndOfEpoch);
+  EXPECT_EQ(ids, Expected(0));
+  const auto entry = on_a.Take();
+  ASSERT_TRUE(entry.has_value());
+  EXPECT_EQ(entry->kind, proto::ReadyKind::kError);
+  EXPECT_TRUE(absl::IsInternal(on_a.Start(0, 0)));
+}
+
 TEST_F(StreamDeviceTest, SaysWhichMemoryIsSpent) {
   Make(1);
   const device::FakeDevice small(2, 3 * cuda::FakeGpu::kGranularity);
