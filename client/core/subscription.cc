@@ -11,6 +11,7 @@
 namespace forebay::client::core {
 namespace {
 
+constexpr int kMaxOwedTries = 10;
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
 // The batches of all subscriptions that their streams have done with, until a
@@ -222,15 +223,18 @@ void Subscription::ReleaseAfterStreams(forebay_batch* batch) {
     ++awaiting_;
     ending = ending_;
   }
-  for (void* const stream : streams) CallAfter({batch, stream});
+  for (void* const stream : streams)
+    static_cast<void>(CallAfter({batch, stream}));
   // Nobody else would free it.
   if (ending) AwaitStreams();
 }
 
-void Subscription::CallAfter(const Awaited& awaited) {
-  if (gpu_->CallAfter(awaited.stream, OnStreamDone, awaited.batch).ok()) return;
+Status Subscription::CallAfter(const Awaited& awaited) {
+  Status queued = gpu_->CallAfter(awaited.stream, OnStreamDone, awaited.batch);
+  if (queued.ok()) return queued;
   const std::lock_guard lock(mutex_);
   owed_.push_back(awaited);
+  return queued;
 }
 
 void Subscription::OnStreamDone(void* argument) {
@@ -251,7 +255,14 @@ void Subscription::Collect() {
     owed_.swap(owed);
   }
   DoneBatches::Get().Free();
-  for (const Awaited& awaited : owed) CallAfter(awaited);
+  Status failed;
+  for (const Awaited& awaited : owed) {
+    Status queued = CallAfter(awaited);
+    if (!queued.ok()) failed = std::move(queued);
+  }
+  const std::lock_guard lock(mutex_);
+  owed_tries_ = failed.ok() ? 0 : owed_tries_ + 1;
+  owed_error_ = std::move(failed);
 }
 
 void Subscription::ReleaseLost() {
@@ -276,6 +287,8 @@ Status Subscription::CheckDevice() {
   if (gpu_->is_lost()) ReleaseLost();
   if (!polled.ok()) return polled;
   const std::lock_guard lock(mutex_);
+  // A cause that passes, such as the capture of a graph, is soon over.
+  if (owed_tries_ >= kMaxOwedTries) return owed_error_;
   if (held_.size() < awaiting_ + std::max<std::uint64_t>(lease_quota_, 1))
     return Status();
   return Status(FOREBAY_RESOURCE_EXHAUSTED,

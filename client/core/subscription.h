@@ -106,7 +106,7 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   void EndLease(forebay_batch* batch);
   // Ends the lease once the batch's streams have got there.
   void ReleaseAfterStreams(forebay_batch* batch);
-  void CallAfter(const Awaited& awaited);
+  Status CallAfter(const Awaited& awaited);
   static void OnStreamDone(void* batch);
   // Frees the batches that their streams have done with, of any subscription,
   // and tells the driver of those that it did not take.
@@ -133,6 +133,8 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Of those held, how many were released and wait for streams.
   std::uint64_t awaiting_ = 0;
   std::vector<Awaited> owed_;  // that the driver is still to be told of
+  Status owed_error_;          // why it did not take them
+  int owed_tries_ = 0;         // in vain, in a row
   std::set<forebay_batch*> held_;
   std::uint64_t lease_quota_ = 0;
   bool ending_ = false;

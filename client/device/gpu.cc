@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,11 @@ Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
 
 Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
                  std::shared_ptr<Gpu>* out) {
+  // The first process of these that has used CUDA.
+  static std::atomic<pid_t> user{0};
+  pid_t none = 0;
+  if (!user.compare_exchange_strong(none, getpid()) && none != getpid())
+    return Forked();
   std::string uuid;
   FOREBAY_CLIENT_RETURN_IF_ERROR(FindUuid(plugin, ordinal, &uuid));
   std::shared_ptr<Gpu> gpu(new Gpu(plugin.trainer, std::move(uuid)));

@@ -265,7 +265,7 @@ void CopyQueue::Work::End() {
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
-    ended = FailAllLocked(absl::CancelledError("the GPU is being closed"));
+    ended = FailAllLocked(absl::CancelledError("the daemon is shutting down"));
     work_or_end_.NotifyOne();
   }
   Tell(ended);

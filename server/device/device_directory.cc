@@ -46,6 +46,12 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
     }
   }
   auto opened = driver->Open(info->ordinal);
+  if (absl::IsDataLoss(opened.status())) {
+    base::MutexLock lock(&mutex_);
+    lost_ = true;
+    return base::Annotate(absl::InternalError(opened.status().message()),
+                          info->name);
+  }
   if (!opened.ok()) return base::Annotate(opened.status(), info->name);
   const std::shared_ptr<cuda::Gpu> gpu = *std::move(opened);
   spdlog::info("opened GPU {}, {}", info->ordinal, info->name);
@@ -97,6 +103,10 @@ std::vector<std::shared_ptr<Device>> DeviceDirectory::open() const {
 }
 
 bool DeviceDirectory::lost() const {
+  {
+    base::MutexLock lock(&mutex_);
+    if (lost_) return true;
+  }
   const auto devices = open();
   return std::any_of(devices.begin(), devices.end(), [](const auto& device) {
     return !device->copier().health().ok();

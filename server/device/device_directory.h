@@ -68,6 +68,7 @@ class DeviceDirectory final : public schedule::JobShares {
   const base::Clock* const clock_;
   base::Mutex opening_;  // held while a GPU is opened
   mutable base::Mutex mutex_;
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // one that could not be opened
   std::map<std::string, Opened> opened_ ABSL_GUARDED_BY(mutex_);
   std::map<schedule::Flow, double> weights_ ABSL_GUARDED_BY(mutex_);
 };

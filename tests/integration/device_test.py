@@ -359,3 +359,21 @@ held = [next(batches), next(batches)]
 """, photos, delay_micros=20000)
         _, error = trainer.communicate(timeout=60)
         assert trainer.returncode == 0 and not error, error.decode()
+
+
+def test_a_release_that_the_driver_never_takes_is_said(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    with host.serving():
+        said = host.run(FAILS, photos, faults=[
+            {"call": "cuEventRecord", "times": 0,
+             "error": "CUDA_ERROR_OUT_OF_MEMORY"}])
+        assert "OUT_OF_MEMORY" in said
+
+
+def test_a_gpu_that_left_the_bus_is_lost(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    unknown = {"call": "copy", "first": 3, "times": 0,
+               "error": "CUDA_ERROR_UNKNOWN"}
+    with host.serving(faults=[unknown]) as daemon:
+        assert "GPU 0" in host.run(FAILS, photos)
+        assert daemon.process.wait(timeout=60) == 1
