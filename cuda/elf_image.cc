@@ -1,15 +1,17 @@
 #include "cuda/elf_image.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
-#include "absl/strings/str_cat.h"
+#include "proto/fd.h"
 
 namespace forebay::cuda {
 namespace {
@@ -18,10 +20,9 @@ constexpr unsigned char kByteOrder =
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
 template <typename T>
-bool ReadAt(std::ifstream* file, std::uint64_t offset, T* value) {
-  file->seekg(static_cast<std::streamoff>(offset));
-  file->read(reinterpret_cast<char*>(value), sizeof(*value));
-  return file->good();
+bool ReadAt(int fd, std::uint64_t offset, T* value) {
+  return pread(fd, value, sizeof(*value), static_cast<off_t>(offset)) ==
+         static_cast<ssize_t>(sizeof(*value));
 }
 
 bool IsElf64(const Elf64_Ehdr& header) {
@@ -36,46 +37,41 @@ bool Within(std::uint64_t offset, std::uint64_t part, std::uint64_t size) {
   return part <= size && offset <= size - part;
 }
 
-}  // namespace
-
-absl::Status CheckElfImage(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status =
-      std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return absl::NotFoundError(absl::StrCat(path, " is not there"));
-  }
-  if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": ", error.message()));
-  }
-  // Opening a FIFO would block.
-  if (!std::filesystem::is_regular_file(status)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is not a regular file"));
-  }
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) {
-    return absl::PermissionDeniedError(absl::StrCat(path, " cannot be read"));
-  }
-  Elf64_Ehdr header = {};
-  if (!ReadAt(&file, 0, &header) || !IsElf64(header)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is no shared library"));
-  }
+bool IsWhole(int fd, const Elf64_Ehdr& header, std::uint64_t size) {
   const std::uint64_t table =
       std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
-  bool whole = Within(header.e_phoff, table, size);
-  for (int i = 0; whole && i < header.e_phnum; ++i) {
+  if (!Within(header.e_phoff, table, size)) return false;
+  for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment = {};
-    whole = ReadAt(&file, header.e_phoff + i * sizeof(Elf64_Phdr), &segment) &&
-            Within(segment.p_offset, segment.p_filesz, size);
+    if (!ReadAt(fd, header.e_phoff + i * sizeof(Elf64_Phdr), &segment) ||
+        !Within(segment.p_offset, segment.p_filesz, size))
+      return false;
   }
-  if (!whole) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " is cut short"));
+  return true;
+}
+
+}  // namespace
+
+ElfVerdict CheckElfImage(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      return {ElfFault::kMissing, path + " is not there"};
+    return {ElfFault::kUnreadable, path + ": " + strerror(errno)};
   }
-  return absl::OkStatus();
+  // Opening a FIFO would block.
+  if (!S_ISREG(status.st_mode))
+    return {ElfFault::kUnfit, path + " is not a regular file"};
+  const proto::Fd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file || fstat(file.get(), &status) != 0)
+    return {ElfFault::kUnreadable, path + " cannot be read"};
+  Elf64_Ehdr header = {};
+  if (!ReadAt(file.get(), 0, &header) || !IsElf64(header))
+    return {ElfFault::kUnfit, path + " is no shared library"};
+  if (!IsWhole(file.get(), header, static_cast<std::uint64_t>(status.st_size)))
+    return {ElfFault::kUnfit, path + " is cut short"};
+  return {};
 }
 
 }  // namespace forebay::cuda

@@ -82,7 +82,7 @@ PluginResult GpuContext::Allocate(std::uint64_t bytes, PluginMemory* out,
     }
   }
   if (error == CUDA_SUCCESS) *out = memory;
-  return Explain(api_, "no memory of the GPU's for a slot", error, why);
+  return Explain(api_, "a slot's memory on the GPU cannot be made", error, why);
 }
 
 void GpuContext::Free(const PluginMemory& memory) {

@@ -80,6 +80,20 @@ Inventory ToInventory(const PluginHost& host,
   return inventory;
 }
 
+absl::StatusCode CodeOf(ElfFault fault) {
+  switch (fault) {
+    case ElfFault::kNone:
+      return absl::StatusCode::kOk;
+    case ElfFault::kMissing:
+      return absl::StatusCode::kNotFound;
+    case ElfFault::kUnreadable:
+      return absl::StatusCode::kPermissionDenied;
+    case ElfFault::kUnfit:
+      break;
+  }
+  return absl::StatusCode::kFailedPrecondition;
+}
+
 absl::StatusOr<const Plugin*> FindPlugin(const std::string& path,
                                          void* library) {
   auto* const entry =
@@ -122,10 +136,9 @@ absl::StatusOr<Inventory> Describe(const std::string& path,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Driver>> OpenPlugin(const std::string& path) {
-  // The loader maps what the headers promise: a file that was cut short would
-  // end the process by SIGBUS.
-  const absl::Status whole = CheckElfImage(path);
-  if (!whole.ok()) return whole;
+  const ElfVerdict image = CheckElfImage(path);
+  if (image.fault != ElfFault::kNone)
+    return absl::Status(CodeOf(image.fault), image.why);
   Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE));
   if (library == nullptr) {
     const char* const reason = dlerror();

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/elf_image.h"
+
 namespace forebay::client::device {
 namespace {
 
@@ -71,12 +73,9 @@ Status FindPlugin(std::string* out) {
 }  // namespace
 
 Status OpenPlugin(const std::string& path, const cuda::Plugin** out) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0)
-    return Refusal("the GPU plug-in " + path + " is not there");
-  // Opening a FIFO would block.
-  if (!S_ISREG(status.st_mode))
-    return Refusal("the GPU plug-in " + path + " is not a regular file");
+  const cuda::ElfVerdict image = cuda::CheckElfImage(path);
+  if (image.fault != cuda::ElfFault::kNone)
+    return Refusal("the GPU plug-in " + image.why);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();

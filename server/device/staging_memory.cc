@@ -59,7 +59,9 @@ absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
 StagingMemory::~StagingMemory() {
   if (pinned_) {
     const absl::Status unpinned = gpu_->Unregister(data_);
-    if (!unpinned.ok()) spdlog::warn("{}", unpinned.ToString());
+    // Of a GPU that is lost, this says nothing new.
+    if (!unpinned.ok() && !absl::IsDataLoss(unpinned))
+      spdlog::warn("{}", unpinned.ToString());
   }
   munmap(data_, bytes_);
 }

@@ -24,9 +24,19 @@ namespace {
 constexpr int kScanThreads = 32;
 constexpr int kRequestThreads = 4;
 constexpr int kFetchThreads = 32;
+constexpr int kDeviceThreads = 4;
 constexpr std::size_t kMaxClients = 4096;
 // The time that a client has to greet: as long as clients wait for the answer.
 constexpr std::int64_t kGreetingNanos = 10'000'000'000;
+
+RequestPool& Started(int threads, std::unique_ptr<RequestPool>& pool) {
+  if (pool == nullptr) pool = std::make_unique<RequestPool>(threads);
+  return *pool;
+}
+
+bool LiesOnDevice(const std::shared_ptr<job::Loader>& loader) {
+  return loader->placement().device != nullptr;
+}
 
 }  // namespace
 
@@ -78,6 +88,7 @@ Server::~Server() {
   for (const auto& [id, client] : clients_) client->session->Interrupt();
   scans_.reset();
   fetches_.reset();
+  device_calls_.reset();
   requests_.reset();
   for (const auto& [id, client] : clients_) {
     if (client->busy && !client->hung_up) Dismiss(*client);
@@ -193,7 +204,7 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   }
   client->busy = true;
   loop_->SetEvents(client->socket_watch, 0);
-  RequestPool& pool = PoolFor(request->message);
+  RequestPool& pool = PoolFor(*client->session, request->message);
   pool.Run(
       [this, client, asked = std::make_shared<Request>(*std::move(request))] {
         client->answer = client->session->Handle(std::move(*asked));
@@ -203,12 +214,21 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
       });
 }
 
-RequestPool& Server::PoolFor(const proto::ClientMessage& request) {
+RequestPool& Server::PoolFor(const Session& session,
+                             const proto::ClientMessage& request) {
   if (request.has_open_loader() || request.has_open_reader()) return *scans_;
-  if (!request.has_fetch()) return *requests_;
-  if (fetches_ == nullptr)
-    fetches_ = std::make_unique<RequestPool>(kFetchThreads);
-  return *fetches_;
+  if (request.has_fetch()) return Started(kFetchThreads, fetches_);
+  if (request.has_start_epoch() &&
+      session.LiesOnDevice(request.start_epoch().loader_id()))
+    return Started(kDeviceThreads, device_calls_);
+  return *requests_;
+}
+
+template <typename Owner>
+void Server::End(Owner owner, bool on_device) {
+  RequestPool& pool =
+      on_device ? Started(kDeviceThreads, device_calls_) : *requests_;
+  pool.Run([ended = std::move(owner)]() mutable { ended = Owner(); });
 }
 
 void Server::OnAnswered(const std::shared_ptr<Client>& client,
@@ -317,8 +337,9 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
     watch = gone ? client->release_watches.erase(watch) : std::next(watch);
   }
   if (!dropped.empty()) {
-    requests_->Run(
-        [loaders = std::move(dropped)]() mutable { loaders.clear(); });
+    const bool on_device =
+        std::any_of(dropped.begin(), dropped.end(), LiesOnDevice);
+    End(std::move(dropped), on_device);
   }
   if (client->hung_up && held.empty()) Forget(client);
 }
@@ -327,9 +348,10 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
   --session_count_;
   Unwatch(*client);
-  // Not on the loop's thread: the session's end unmaps its loaders' slots.
-  requests_->Run([session = std::shared_ptr<Session>(std::move(
-                      client->session))]() mutable { session.reset(); });
+  const auto loaders = client->session->Loaders();
+  const bool on_device =
+      std::any_of(loaders.begin(), loaders.end(), LiesOnDevice);
+  End(std::shared_ptr<Session>(std::move(client->session)), on_device);
 }
 
 void Server::Unwatch(Client& client) {

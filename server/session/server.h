@@ -76,7 +76,11 @@ class Server {
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
   // Returns the threads that answer the request.
-  RequestPool& PoolFor(const proto::ClientMessage& request);
+  RequestPool& PoolFor(const Session& session,
+                       const proto::ClientMessage& request);
+  // Ends what has loaders, not on the loop's thread: that unmaps their slots.
+  template <typename Owner>
+  void End(Owner owner, bool on_device);
 
   const std::string path_;
   base::Fd listener_;
@@ -96,6 +100,9 @@ class Server {
   // Fetches wait for disks, and those of one loader's many workers for each
   // other. Null until the first fetch.
   std::unique_ptr<RequestPool> fetches_;
+  // Calls of a GPU's driver may hang, and harm no loader on the host. Null
+  // until the first.
+  std::unique_ptr<RequestPool> device_calls_;
 };
 
 }  // namespace forebay::session

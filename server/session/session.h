@@ -67,6 +67,11 @@ class Session {
   // Returns the open loaders, and closed ones that the client still holds a
   // batch of.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
+  // Whether the open loader of that number has its batches on a GPU.
+  bool LiesOnDevice(std::uint64_t loader_id) const {
+    const auto loader = Find(loader_id);
+    return loader.ok() && (*loader)->placement().device != nullptr;
+  }
   // Forgets and returns the closed loaders that the client holds nothing of.
   // Their end unmaps memory, which takes milliseconds.
   std::vector<std::shared_ptr<job::Loader>> DropReleased();

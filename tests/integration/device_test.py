@@ -2,6 +2,7 @@
 that needs no GPU."""
 
 import signal
+import subprocess
 
 import gpus
 import pytest
@@ -151,6 +152,32 @@ while True:
         trouble.until(lambda: host.free_bytes() == whole, "the GPU's memory")
 
 
+def test_top_shows_the_bytes_to_gpus(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    with host.serving() as daemon:
+        trainer = host.start("""
+loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0")
+print("open", flush=True)
+while True:
+    for batch in loader:
+        del batch
+""", photos)
+        try:
+            assert trainer.stdout.readline() == b"open\n"
+            job, = trouble.until(
+                lambda: [job for job in trouble.ctl(
+                    daemon, "top", "--interval", "0.2")["jobs"]
+                    if job["gpu_bytes_per_second"] > 0], "bytes to the GPU")
+            assert job["gpu_bytes_per_second"] == job["bytes_delivered_per_second"]
+            shown = subprocess.run(
+                [trouble.FOREBAYCTL, "--runtime-dir", str(daemon.runtime_dir), "top",
+                 "--interval", "0.2"], stdout=subprocess.PIPE, check=True).stdout
+            assert b"  TO GPUS MB/S  " in shown
+        finally:
+            trainer.kill()
+            trainer.communicate()
+
+
 def test_the_epoch_goes_on_after_the_daemon_was_killed(tmp_path, photos):
     host = gpus.Host(tmp_path)
     with host.serving() as daemon:
@@ -269,6 +296,24 @@ except forebay.errors.ForebayError as error:
         assert len(gpus.result_of(other)[0]) == BATCHES
         # It leaves once it is alone, so that systemd starts another.
         assert daemon.process.wait(timeout=60) == 1
+
+
+def test_a_driver_that_hangs_holds_up_no_other_job(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    hangs = {"call": "cuMemCreate", "times": 0, "stall": True}
+    with host.serving(faults=[hangs]) as daemon:
+        # More of them than the daemon has threads for requests.
+        stuck = [host.start(FAILS, photos, "cuda:0") for _ in range(6)]
+        try:
+            trouble.until(lambda: trouble.ctl(daemon, "status")["loaders"] == 6,
+                          "the loaders on the GPU")
+            assert len(read_together([host.start(READ, photos, "cpu")])[0][0]) == BATCHES
+        finally:
+            for trainer in stuck:
+                trainer.kill()
+                trainer.communicate()
+            # It would wait for its driver.
+            daemon.stop(signal.SIGKILL)
 
 
 def test_a_gpu_lost_to_the_trainer_ends_its_epoch_alone(tmp_path, photos):

@@ -115,8 +115,12 @@ class Host:
         return result_of(self.start(code, *arguments, **says))
 
 
-def result_of(trainer):
-    """The last line that a trainer printed, parsed, once it has ended well."""
-    out, error = trainer.communicate(timeout=300)
+def result_of(trainer, line=None):
+    """The last line that a trainer printed, parsed, once it has ended well.
+
+    Args:
+      line: bytes that it waits for, if any.
+    """
+    out, error = trainer.communicate(line, timeout=300)
     assert trainer.returncode == 0, error.decode()
     return json.loads(out.decode().splitlines()[-1])

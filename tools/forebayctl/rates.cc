@@ -36,9 +36,9 @@ const proto::Loader* FindLoader(const proto::JobList& list,
   return nullptr;
 }
 
-void AddLoader(const proto::LoaderCounters& before,
-               const proto::LoaderCounters& after, double seconds,
-               JobRates* rates) {
+void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
+               double seconds, JobRates* rates) {
+  const proto::LoaderCounters& after = loader.counters();
   const auto rate = [&](std::uint64_t from, std::uint64_t to) {
     return static_cast<double>(to - from) / seconds;
   };
@@ -49,6 +49,10 @@ void AddLoader(const proto::LoaderCounters& before,
   rates->bytes_read_per_second += rate(before.bytes_read(), after.bytes_read());
   rates->bytes_delivered_per_second +=
       rate(before.bytes_delivered(), after.bytes_delivered());
+  if (loader.has_gpu()) {
+    rates->gpu_bytes_per_second +=
+        rate(before.bytes_delivered(), after.bytes_delivered());
+  }
   rates->cpu_cores += rate(before.cpu_nanos(), after.cpu_nanos()) * 1e-9;
   const std::uint64_t wait_before =
       std::min(before.trainer_wait_nanos(), after.trainer_wait_nanos());
@@ -126,6 +130,7 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
       rates.slots += loader.queues().slots();
       rates.slots_ready += loader.queues().slots_ready();
       rates.running |= loader.running();
+      rates.on_gpu |= loader.has_gpu();
       if (seconds <= 0) continue;
       const proto::Loader* earlier = FindLoader(before, job, loader.name(), i);
       const bool anew =
@@ -138,8 +143,8 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
               loader.counters().samples_decoded() ||
           earlier->counters().bytes_read() > loader.counters().bytes_read() ||
           earlier->counters().cpu_nanos() > loader.counters().cpu_nanos();
-      AddLoader(anew ? proto::LoaderCounters() : earlier->counters(),
-                loader.counters(), seconds, &rates);
+      AddLoader(anew ? proto::LoaderCounters() : earlier->counters(), loader,
+                seconds, &rates);
     }
   }
   return all;

@@ -22,6 +22,8 @@ struct JobRates {
   double source_bytes_per_second = 0;     // from the source
   double network_bytes_per_second = 0;    // received for it from other hosts
   double bytes_delivered_per_second = 0;  // of batches
+  double gpu_bytes_per_second = 0;        // of these, of batches on GPUs
+  bool on_gpu = false;                    // whether a loader has its there
   double cpu_cores = 0;                   // decoding and transforming
   double trainer_wait = 0;                // part of the time, 0 to 1
   std::uint32_t slots_ready = 0;          // at the later list

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -25,33 +26,48 @@ namespace forebay::ctl {
 namespace {
 
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
-  TextTable table({{"JOB"},
-                   {"IMG/S", true},
-                   {"DECODES/S", true, 3},
-                   {"READ MB/S", true, 1},
-                   {"FROM MEMORY", true, 4},
-                   {"SHARED", true, 4},
-                   {"FROM SSD", true, 4},
-                   {"FROM SOURCE", true, 4},
-                   {"BY NETWORK", true, 4},
-                   {"DELIVERED MB/S", true, 1},
-                   {"CPU", true, 3},
-                   {"READY", true, 2},
-                   {"WAIT", true},
-                   {"SHARING", false, 2}});
+  const bool on_gpu =
+      std::any_of(rates.begin(), rates.end(),
+                  [](const JobRates& job) { return job.on_gpu; });
+  std::vector<Column> columns = {{"JOB"},
+                                 {"IMG/S", true},
+                                 {"DECODES/S", true, 3},
+                                 {"READ MB/S", true, 1},
+                                 {"FROM MEMORY", true, 4},
+                                 {"SHARED", true, 4},
+                                 {"FROM SSD", true, 4},
+                                 {"FROM SOURCE", true, 4},
+                                 {"BY NETWORK", true, 4},
+                                 {"DELIVERED MB/S", true, 1},
+                                 {"CPU", true, 3},
+                                 {"READY", true, 2},
+                                 {"WAIT", true},
+                                 {"SHARING", false, 2}};
+  constexpr std::ptrdiff_t kAfterDelivered = 10;
+  if (on_gpu)
+    columns.insert(columns.begin() + kAfterDelivered,
+                   {"TO GPUS MB/S", true, 2});
+  TextTable table(std::move(columns));
   for (const JobRates& job : rates) {
-    table.AddRow(
-        {job.name, Count(job.images_per_second), Count(job.decodes_per_second),
-         Megabytes(job.bytes_read_per_second),
-         Megabytes(job.memory_bytes_per_second),
-         Megabytes(job.shared_bytes_per_second),
-         Megabytes(job.disk_bytes_per_second),
-         Megabytes(job.source_bytes_per_second),
-         Megabytes(job.network_bytes_per_second),
-         Megabytes(job.bytes_delivered_per_second),
-         absl::StrFormat("%.2f", job.cpu_cores),
-         absl::StrCat(job.slots_ready, "/", job.slots),
-         job.running ? Percent(job.trainer_wait) : "idle", job.sharing});
+    std::vector<std::string> cells = {
+        job.name,
+        Count(job.images_per_second),
+        Count(job.decodes_per_second),
+        Megabytes(job.bytes_read_per_second),
+        Megabytes(job.memory_bytes_per_second),
+        Megabytes(job.shared_bytes_per_second),
+        Megabytes(job.disk_bytes_per_second),
+        Megabytes(job.source_bytes_per_second),
+        Megabytes(job.network_bytes_per_second),
+        Megabytes(job.bytes_delivered_per_second),
+        absl::StrFormat("%.2f", job.cpu_cores),
+        absl::StrCat(job.slots_ready, "/", job.slots),
+        job.running ? Percent(job.trainer_wait) : "idle",
+        job.sharing};
+    if (on_gpu)
+      cells.insert(cells.begin() + kAfterDelivered,
+                   job.on_gpu ? Megabytes(job.gpu_bytes_per_second) : "-");
+    table.AddRow(std::move(cells));
   }
   return rates.empty() ? "no jobs\n" : table.Format(width);
 }
@@ -86,6 +102,7 @@ void PrintJson(const std::vector<JobRates>& rates) {
         job.network_bytes_per_second);
     fields["bytes_delivered_per_second"].set_number_value(
         job.bytes_delivered_per_second);
+    fields["gpu_bytes_per_second"].set_number_value(job.gpu_bytes_per_second);
     fields["cpu_cores"].set_number_value(job.cpu_cores);
     fields["slots_ready"].set_number_value(job.slots_ready);
     fields["slots"].set_number_value(job.slots);

@@ -43,8 +43,9 @@ BESIDE = {
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "cuda", "deploy", "proto", "server/daemon", "tools"},
 }
-# The plug-in's table is plain data, and the client's half of it has one user.
-PLUGIN_TABLE = re.compile(r"cuda/plugin_abi(\.h)?$")
+# What loads a plug-in needs these, the client's side too: its table, which is
+# plain data, and the look at its file.
+PLUGIN_LOADING = re.compile(r"cuda/(elf_image|plugin_abi)(\.h)?$")
 PLUGIN_USER = "client/device"
 # Anybody below them may use these, so that no list could be shorter.
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
@@ -84,7 +85,7 @@ def objection(user, used, path=""):
         return "only tests use tests"
     if user in CLIENT_RANK and used in CLIENT_RANK:
         return None if used == "client" else _against(CLIENT_RANK, user, used)
-    if user == PLUGIN_USER and PLUGIN_TABLE.match(path):
+    if user == PLUGIN_USER and PLUGIN_LOADING.match(path):
         return None
     beside = BESIDE.get("client" if user in CLIENT_RANK else user)
     if beside is not None:
@@ -179,7 +180,7 @@ def _visibility_objection(package, label):
         return "name the rooms that use the target"
     viewer = room_of_label(label)
     if viewer == PLUGIN_USER and package == "cuda":
-        return None  # its own BUILD file may name nothing but the table
+        return None  # its own BUILD file may name nothing but these
     return objection(viewer, room_of(package)) if viewer else None
 
 

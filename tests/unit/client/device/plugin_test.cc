@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -59,6 +60,19 @@ TEST(OpenPluginTest, WhatIsNoPluginIsRefused) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(Refusal(pipe),
             "the GPU plug-in " + pipe + " is not a regular file");
+}
+
+TEST(OpenPluginTest, OneThatWasCutShortIsRefused) {
+  const std::string whole = Built("good_plugin");
+  const std::string path = testing::TempDir() + "cut.so";
+  for (const std::uintmax_t size : {100, 2000}) {
+    fs::copy_file(whole, path, fs::copy_options::overwrite_existing);
+    fs::permissions(path, fs::perms::owner_all);
+    fs::resize_file(path, size);
+    EXPECT_EQ(Refusal(path), "the GPU plug-in " + path + " is cut short");
+  }
+  fs::resize_file(path, 0);
+  EXPECT_EQ(Refusal(path), "the GPU plug-in " + path + " is no shared library");
 }
 
 // An installed library, alone in a tree of its own: it has loaded nothing yet.

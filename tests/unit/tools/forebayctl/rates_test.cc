@@ -55,6 +55,21 @@ TEST(RatesTest, LoadersAddUp) {
   EXPECT_DOUBLE_EQ(rates[0].trainer_wait, 1);  // not 1.4
 }
 
+TEST(RatesTest, BytesToGpusAreThoseOfLoadersThere) {
+  proto::JobList before = List(0, 0, 0);
+  proto::JobList after = List(1'000'000'000, 50, 0);
+  EXPECT_FALSE(RatesBetween(before, after)[0].on_gpu);
+  for (proto::JobList* list : {&before, &after}) {
+    proto::Job* job = list->mutable_jobs(0);
+    *job->add_loaders() = job->loaders(0);
+    job->mutable_loaders(1)->set_gpu(0);
+  }
+  const auto rates = RatesBetween(before, after);
+  EXPECT_TRUE(rates[0].on_gpu);
+  EXPECT_DOUBLE_EQ(rates[0].bytes_delivered_per_second, 10000);
+  EXPECT_DOUBLE_EQ(rates[0].gpu_bytes_per_second, 5000);
+}
+
 TEST(RatesTest, NoTimeMeansNoRate) {
   const auto rates = RatesBetween(List(5, 0, 0), List(5, 100, 0));
   EXPECT_EQ(rates[0].images_per_second, 0);
