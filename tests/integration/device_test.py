@@ -47,47 +47,6 @@ print(json.dumps(len(gpu)))
 """
 
 
-# Opens a loader, starts an epoch and reads it, each after a line but the first.
-# Prints a digest of each
-# batch's bytes, and how many samples were decoded for it.
-READ = """
-import hashlib
-uri, device = sys.argv[1:]
-loader = forebay.DataLoader(
-    uri, batch_size=7, shuffle=True, seed=3, device=device, sharing="lockstep",
-    transform=T.Compose([T.RandomResizedCrop(32), T.ToDtype("float16", scale=True)]))
-print("open", flush=True)
-sys.stdin.readline()
-batches = iter(loader)
-print("begun", flush=True)
-sys.stdin.readline()
-digests = []
-for batch in batches:
-    seen = hashlib.sha256(batch.image.cpu().numpy().tobytes())
-    seen.update(batch.label.cpu().numpy().tobytes())
-    digests.append([batch.sample_ids.tolist(), seen.hexdigest()])
-print(json.dumps([digests, loader.stats()["samples_decoded"]]))
-"""
-SAMPLES, BATCHES = 48, 7
-
-
-def step(trainers, line):
-    """Waits until trainers that run READ have printed a line; lets them go on."""
-    for trainer in trainers:
-        said = trainer.stdout.readline().decode()
-        assert said == line + "\n", trainer.stderr.read().decode()
-    for trainer in trainers:
-        trainer.stdin.write(b"\n")
-        trainer.stdin.flush()
-
-
-def read_together(trainers):
-    """The output of trainers that run READ, all from the same moment on."""
-    step(trainers, "open")
-    step(trainers, "begun")
-    return [gpus.result_of(trainer) for trainer in trainers]
-
-
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
     """A host of two GPUs, and a daemon on it."""
@@ -106,31 +65,31 @@ def test_bytes_are_those_of_the_host(host, photos, dtype, layout):
 def test_trainers_on_one_gpu_share_each_copy(tmp_path, photos):
     host = gpus.Host(tmp_path)
     with host.serving(config='[cache]\ndecoded = "off"'):
-        trainers = [host.start(READ, photos, device)
+        trainers = [host.start(gpus.READ, photos, device)
                     for device in ("cuda:0", "cuda:0", "cpu")]
-        first, second, on_host = read_together(trainers)
+        first, second, on_host = gpus.read_together(trainers)
         assert first[0] == second[0] == on_host[0]
-        assert len(first[0]) == BATCHES
-        assert first[1] + second[1] == SAMPLES
-        assert list(host.copies().values()) == [BATCHES]
+        assert len(first[0]) == gpus.BATCHES
+        assert first[1] + second[1] == gpus.SAMPLES
+        assert list(host.copies().values()) == [gpus.BATCHES]
 
 
 def test_one_decode_serves_eight_gpus(tmp_path, photos):
     host = gpus.Host(tmp_path, count=8)
     with host.serving(config='[cache]\nmemory = "0"'):
-        trainers = [host.start(READ, photos, f"cuda:{number}")
+        trainers = [host.start(gpus.READ, photos, f"cuda:{number}")
                     for number in range(8)]
-        read = read_together(trainers)
+        read = gpus.read_together(trainers)
         assert all(digests == read[0][0] for digests, _ in read)
-        assert sum(decoded for _, decoded in read) == SAMPLES
-        assert list(host.copies().values()) == [BATCHES] * 8
+        assert sum(decoded for _, decoded in read) == gpus.SAMPLES
+        assert list(host.copies().values()) == [gpus.BATCHES] * 8
 
 
 def test_memory_goes_back_to_the_gpu(tmp_path, photos):
     host = gpus.Host(tmp_path)
     whole = host.free_bytes()
     with host.serving(config="[session]\nidle_seconds = 0"):
-        read_together([host.start(READ, photos, "cuda:0")])
+        gpus.read_together([host.start(gpus.READ, photos, "cuda:0")])
         trouble.until(lambda: host.free_bytes() == whole, "the GPU's memory")
 
 
@@ -156,7 +115,8 @@ def test_top_shows_the_bytes_to_gpus(tmp_path, photos):
     host = gpus.Host(tmp_path)
     with host.serving() as daemon:
         trainer = host.start("""
-loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0")
+loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0",
+                            transform=T.RandomResizedCrop(32))
 print("open", flush=True)
 while True:
     for batch in loader:
@@ -181,16 +141,16 @@ while True:
 def test_the_epoch_goes_on_after_the_daemon_was_killed(tmp_path, photos):
     host = gpus.Host(tmp_path)
     with host.serving() as daemon:
-        (expected, _), = read_together([host.start(READ, photos, "cuda:0")])
-        halting = READ.replace("for batch in batches:", """
+        (expected, _), = gpus.read_together([host.start(gpus.READ, photos, "cuda:0")])
+        halting = gpus.READ.replace("for batch in batches:", """
 for number, batch in enumerate(batches):
     if number == 0:
         print("half", flush=True)
         sys.stdin.readline()
 """.strip())
         trainer = host.start(halting, photos, "cuda:0")
-        step([trainer], "open")
-        step([trainer], "begun")
+        gpus.step([trainer], "open")
+        gpus.step([trainer], "begun")
         assert trainer.stdout.readline() == b"half\n"
         daemon.stop(signal.SIGKILL)
         daemon.start("--config", str(tmp_path / "forebayd.toml"))
@@ -201,7 +161,7 @@ for number, batch in enumerate(batches):
 
 @pytest.mark.parametrize("visible, words", [
     ({"gpus": [{"uuid": "ffffffff-0000-0000-0000-000000000000"}]},
-     "the daemon has no GPU 00000000-0000-0000-0000-000000000000"),
+     "the daemon has no GPU 00000000-0000-0000-0000-"),
     ({"gpus": []}, "the daemon has no GPU: "),
 ])
 def test_a_gpu_that_the_daemon_lacks_is_served_by_the_host(
@@ -241,91 +201,6 @@ except forebay.errors.ForebayError as error:
     print(json.dumps(str(error)))
 """, photos)
     assert words in said
-
-
-def test_memory_that_is_spent_is_named(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    with host.serving(config='memory = "4MiB"'):
-        said = host.run("""
-try:
-    forebay.DataLoader(sys.argv[1], device="cuda:0", transform=T.CenterCrop(8))
-except forebay.errors.ResourceExhausted as error:
-    print(json.dumps(str(error)))
-""", photos)
-    assert "GPU 0" in said
-
-
-FAILS = """
-loader = forebay.DataLoader(sys.argv[1], batch_size=7, device="cuda:0",
-                            transform=T.RandomResizedCrop(32))
-try:
-    for batch in loader:
-        del batch
-    print(json.dumps("nothing failed"))
-except forebay.errors.ForebayError as error:
-    print(json.dumps(str(error)))
-"""
-
-
-def test_a_copy_that_fails_is_one_clear_error(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    fault = {"call": "cuMemcpyHtoDAsync", "first": 3,
-             "error": "CUDA_ERROR_INVALID_VALUE"}
-    with host.serving(faults=[fault]):
-        assert "GPU 0: a copy to the GPU failed" in host.run(FAILS, photos)
-        # The next one is well.
-        assert len(read_together([host.start(READ, photos, "cuda:0")])[0][0]) == BATCHES
-
-
-def test_a_gpu_lost_to_the_daemon_harms_no_other_job(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    lost = {"call": "copy", "first": 3, "sticky": True,
-            "error": "CUDA_ERROR_ILLEGAL_ADDRESS"}
-    with host.serving(faults=[lost]) as daemon:
-        other = host.start(READ, photos, "cpu")
-        step([other], "open")
-        assert "GPU 0" in host.run(FAILS, photos)
-        said = host.run("""
-try:
-    forebay.DataLoader(sys.argv[1], device="cuda:0")
-except forebay.errors.ForebayError as error:
-    print(json.dumps(str(error)))
-""", photos)
-        assert "a copy to the GPU failed" in said
-        step([other], "begun")
-        assert len(gpus.result_of(other)[0]) == BATCHES
-        # It leaves once it is alone, so that systemd starts another.
-        assert daemon.process.wait(timeout=60) == 1
-
-
-def test_a_driver_that_hangs_holds_up_no_other_job(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    hangs = {"call": "cuMemCreate", "times": 0, "stall": True}
-    with host.serving(faults=[hangs]) as daemon:
-        # More of them than the daemon has threads for requests.
-        stuck = [host.start(FAILS, photos, "cuda:0") for _ in range(6)]
-        try:
-            trouble.until(lambda: trouble.ctl(daemon, "status")["loaders"] == 6,
-                          "the loaders on the GPU")
-            assert len(read_together([host.start(READ, photos, "cpu")])[0][0]) == BATCHES
-        finally:
-            for trainer in stuck:
-                trainer.kill()
-                trainer.communicate()
-            # It would wait for its driver.
-            daemon.stop(signal.SIGKILL)
-
-
-def test_a_gpu_lost_to_the_trainer_ends_its_epoch_alone(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    lost = {"call": "kernel", "first": 3, "sticky": True,
-            "error": "CUDA_ERROR_ILLEGAL_ADDRESS"}
-    with host.serving():
-        well = host.start(READ, photos, "cuda:0")
-        said = host.run(FAILS.replace("forebay.errors.ForebayError",
-                                      "Exception"), photos, faults=[lost])
-        assert "700" in said or "ILLEGAL" in said
-        assert len(read_together([well])[0][0]) == BATCHES
 
 
 def test_numbers_of_any_shape_lie_on_the_gpu(host):
@@ -404,21 +279,3 @@ held = [next(batches), next(batches)]
 """, photos, delay_micros=20000)
         _, error = trainer.communicate(timeout=60)
         assert trainer.returncode == 0 and not error, error.decode()
-
-
-def test_a_release_that_the_driver_never_takes_is_said(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    with host.serving():
-        said = host.run(FAILS, photos, faults=[
-            {"call": "cuEventRecord", "times": 0,
-             "error": "CUDA_ERROR_OUT_OF_MEMORY"}])
-        assert "OUT_OF_MEMORY" in said
-
-
-def test_a_gpu_that_left_the_bus_is_lost(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    unknown = {"call": "copy", "first": 3, "times": 0,
-               "error": "CUDA_ERROR_UNKNOWN"}
-    with host.serving(faults=[unknown]) as daemon:
-        assert "GPU 0" in host.run(FAILS, photos)
-        assert daemon.process.wait(timeout=60) == 1

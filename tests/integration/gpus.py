@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -46,7 +47,9 @@ class Host:
         """
         self._folder = folder
         self.log = folder / "gpu.log"
-        names = [{"uuid": f"{number:08x}-0000-0000-0000-000000000000",
+        # The memory of a GPU is found by its UUID: each host has its own.
+        suffix = hashlib.sha256(bytes(folder)).hexdigest()[:12]
+        names = [{"uuid": f"{number:08x}-0000-0000-0000-{suffix}",
                   "name": f"Fake {number}"} for number in range(count)]
         self._says = {"gpus": names, "log": str(self.log), **says}
 
@@ -124,3 +127,44 @@ def result_of(trainer, line=None):
     out, error = trainer.communicate(line, timeout=300)
     assert trainer.returncode == 0, error.decode()
     return json.loads(out.decode().splitlines()[-1])
+
+
+# Opens a loader, starts an epoch and reads it, each after a line but the first.
+# Prints a digest of each
+# batch's bytes, and how many samples were decoded for it.
+READ = """
+import hashlib
+uri, device = sys.argv[1:]
+loader = forebay.DataLoader(
+    uri, batch_size=7, shuffle=True, seed=3, device=device, sharing="lockstep",
+    transform=T.Compose([T.RandomResizedCrop(32), T.ToDtype("float16", scale=True)]))
+print("open", flush=True)
+sys.stdin.readline()
+batches = iter(loader)
+print("begun", flush=True)
+sys.stdin.readline()
+digests = []
+for batch in batches:
+    seen = hashlib.sha256(batch.image.cpu().numpy().tobytes())
+    seen.update(batch.label.cpu().numpy().tobytes())
+    digests.append([batch.sample_ids.tolist(), seen.hexdigest()])
+print(json.dumps([digests, loader.stats()["samples_decoded"]]))
+"""
+SAMPLES, BATCHES = 48, 7
+
+
+def step(trainers, line):
+    """Waits until trainers that run READ have printed a line; lets them go on."""
+    for trainer in trainers:
+        said = trainer.stdout.readline().decode()
+        assert said == line + "\n", trainer.stderr.read().decode()
+    for trainer in trainers:
+        trainer.stdin.write(b"\n")
+        trainer.stdin.flush()
+
+
+def read_together(trainers):
+    """The output of trainers that run READ, all from the same moment on."""
+    step(trainers, "open")
+    step(trainers, "begun")
+    return [result_of(trainer) for trainer in trainers]

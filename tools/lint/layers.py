@@ -43,8 +43,8 @@ BESIDE = {
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "cuda", "deploy", "proto", "server/daemon", "tools"},
 }
-# What loads a plug-in needs these, the client's side too: its table, which is
-# plain data, and the look at its file.
+# The client loads plug-ins, too: by their table, which is plain data, after a
+# look at their file.
 PLUGIN_LOADING = re.compile(r"cuda/(elf_image|plugin_abi)(\.h)?$")
 PLUGIN_USER = "client/device"
 # Anybody below them may use these, so that no list could be shorter.
