@@ -12,7 +12,7 @@ from trouble import PATIENCE, ctl, expect_line, until
 pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 SEED = 20251123
-KILLS = int(os.environ.get("FOREBAY_KILLS", "16"))
+KILLS = int(os.environ.get("FOREBAY_KILLS", "8"))
 GPUS = 2
 
 # Compares epoch after epoch with an undisturbed run, until a line comes.
