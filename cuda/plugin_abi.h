@@ -11,7 +11,7 @@
 namespace forebay::cuda {
 
 // Goes up with every change of what stands below.
-inline constexpr std::uint32_t kPluginVersion = 2;
+inline constexpr std::uint32_t kPluginVersion = 3;
 inline constexpr char kPluginSymbol[] = "forebay_cuda_plugin";
 
 // Text ends with NUL. For what the fields mean see cuda/device.h.
@@ -90,10 +90,11 @@ struct PluginTail {
   std::uint32_t table[3 * 256];  // the element of each color's value
 };
 
-// A trainer's use of memory that the daemon has exported. `stream` is a
-// CUstream of the trainer's in the device's primary context, which is the one
+// A trainer's use of memory that the daemon has exported, and of memory of its
+// own. `stream` is a CUstream in the device's primary context, which is the one
 // of PyTorch; null: the legacy default stream. Work is queued there, and no
-// call waits for it; one that queues may wait for room in the stream.
+// call waits for it, unless it says so; one that queues may wait for room in
+// the stream. `event` is a CUevent.
 //
 // Thread-safe; not for a forked child. No call disturbs a global capture by
 // another thread. The caller holds no lock while it calls `poll` that a `call`
@@ -137,6 +138,35 @@ struct PluginTrainerCalls {
   // 1: what is queued now would become part of a CUDA graph, or spoil one.
   PluginResult (*is_capturing)(PluginTrainerGpu* gpu, void* stream,
                                std::int32_t* captures, PluginWords why);
+
+  // Memory of the process's own, aligned to 256 bytes; and its end, once
+  // nothing that is queued uses it. Both may wait for all that is queued.
+  PluginResult (*allocate)(PluginTrainerGpu* gpu, std::uint64_t bytes,
+                           std::uint64_t* address, PluginWords why);
+  void (*free)(PluginTrainerGpu* gpu, std::uint64_t address);
+  // Copies memory of the host, which may change once this returns.
+  PluginResult (*upload)(PluginTrainerGpu* gpu, void* stream, const void* from,
+                         std::uint64_t to, std::uint64_t bytes,
+                         PluginWords why);
+  // A stream that is there until the process ends, and does not wait for the
+  // legacy default stream.
+  void* (*own_stream)(const PluginTrainerGpu* gpu);
+  // An event is reached when a stream has done all that it had queued when it
+  // was recorded; one that never was is reached. To record it on a stream that
+  // is captured fails.
+  PluginResult (*make_event)(PluginTrainerGpu* gpu, void** event,
+                             PluginWords why);
+  void (*drop_event)(PluginTrainerGpu* gpu, void* event);
+  PluginResult (*record)(PluginTrainerGpu* gpu, void* event, void* stream,
+                         PluginWords why);
+  PluginResult (*is_reached)(PluginTrainerGpu* gpu, void* event,
+                             std::int32_t* reached, PluginWords why);
+  // Has a stream that is not captured go on only once the event is reached.
+  PluginResult (*hold_back)(PluginTrainerGpu* gpu, void* stream, void* event,
+                            PluginWords why);
+  // Waits until the GPU has done all that this process has queued. Fails while
+  // a stream is captured.
+  PluginResult (*await_all)(PluginTrainerGpu* gpu, PluginWords why);
 };
 
 struct Plugin {

@@ -175,6 +175,74 @@ PluginResult IsCapturing(PluginTrainerGpu* gpu, void* stream,
   });
 }
 
+PluginResult AllocateOwn(PluginTrainerGpu* gpu, std::uint64_t bytes,
+                         std::uint64_t* address, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->Allocate(bytes, address, why);
+  });
+}
+
+void FreeOwn(PluginTrainerGpu* gpu, std::uint64_t address) {
+  TrainerOf(gpu)->Free(address);
+}
+
+PluginResult Upload(PluginTrainerGpu* gpu, void* stream, const void* from,
+                    std::uint64_t to, std::uint64_t bytes, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->Upload(static_cast<CUstream>(stream), from, to,
+                                  bytes, why);
+  });
+}
+
+void* OwnStream(const PluginTrainerGpu* gpu) {
+  return reinterpret_cast<const TrainerGpu*>(gpu)->own_stream();
+}
+
+PluginResult MakeEvent(PluginTrainerGpu* gpu, void** event, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    CUevent made = nullptr;
+    const PluginResult result = TrainerOf(gpu)->MakeEvent(&made, why);
+    *event = made;
+    return result;
+  });
+}
+
+void DropEvent(PluginTrainerGpu* gpu, void* event) {
+  TrainerOf(gpu)->DropEvent(static_cast<CUevent>(event));
+}
+
+PluginResult Record(PluginTrainerGpu* gpu, void* event, void* stream,
+                    PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->Record(static_cast<CUevent>(event),
+                                  static_cast<CUstream>(stream), why);
+  });
+}
+
+PluginResult IsReached(PluginTrainerGpu* gpu, void* event,
+                       std::int32_t* reached, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    bool found = false;
+    const PluginResult result =
+        TrainerOf(gpu)->IsReached(static_cast<CUevent>(event), &found, why);
+    *reached = found ? 1 : 0;
+    return result;
+  });
+}
+
+PluginResult HoldBack(PluginTrainerGpu* gpu, void* stream, void* event,
+                      PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->HoldBack(static_cast<CUstream>(stream),
+                                    static_cast<CUevent>(event), why);
+  });
+}
+
+PluginResult AwaitAll(PluginTrainerGpu* gpu, PluginWords words) {
+  return Answer(
+      words, [&](std::string* why) { return TrainerOf(gpu)->AwaitAll(why); });
+}
+
 constexpr Plugin kPlugin = {.version = kPluginVersion,
                             .describe = &Describe,
                             .gpu = {.open = &OpenGpu,
@@ -195,7 +263,17 @@ constexpr Plugin kPlugin = {.version = kPluginVersion,
                                         .copy = &Copy,
                                         .call_after = &CallAfter,
                                         .poll = &Poll,
-                                        .is_capturing = &IsCapturing}};
+                                        .is_capturing = &IsCapturing,
+                                        .allocate = &AllocateOwn,
+                                        .free = &FreeOwn,
+                                        .upload = &Upload,
+                                        .own_stream = &OwnStream,
+                                        .make_event = &MakeEvent,
+                                        .drop_event = &DropEvent,
+                                        .record = &Record,
+                                        .is_reached = &IsReached,
+                                        .hold_back = &HoldBack,
+                                        .await_all = &AwaitAll}};
 
 }  // namespace
 }  // namespace forebay::cuda

@@ -64,6 +64,15 @@ class TrainerGpu::Use {
   const EnteredContext entered_;
 };
 
+template <typename Call>
+PluginResult TrainerGpu::Do(const char* what, std::string* why,
+                            Call call) const {
+  const Use use(*this);
+  CUresult error = use.result();
+  if (error == CUDA_SUCCESS) error = call();
+  return Explain(api_, what, error, why);
+}
+
 struct TrainerGpu::PendingCall {
   TrainerGpu* gpu;
   void (*call)(void*);
@@ -114,8 +123,9 @@ CUresult TrainerGpu::Prepare() {
   then(&FindGranularity, api_, device_, &granularity_);
   then(api_.attribute, &multiprocessors,
        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_);
-  // It is not to wait for the legacy default stream.
+  // They are not to wait for the legacy default stream.
   then(api_.create_stream, &stream_, CU_STREAM_NON_BLOCKING, 0);
+  then(api_.create_stream, &own_stream_, CU_STREAM_NON_BLOCKING, 0);
   then(api_.create_event, &reached_, CU_EVENT_DISABLE_TIMING);
   if (error != CUDA_SUCCESS) return error;
   most_blocks_ = kBlocksPerMultiprocessor *
@@ -142,6 +152,7 @@ TrainerGpu::~TrainerGpu() {
     const Use use(*this);
     if (module_ != nullptr) api_.unload_module(module_);
     if (reached_ != nullptr) api_.destroy_event(reached_);
+    if (own_stream_ != nullptr) api_.destroy_stream(own_stream_);
     if (stream_ != nullptr) api_.destroy_stream(stream_);
   }
   api_.release_context(device_);
@@ -215,24 +226,18 @@ PluginResult TrainerGpu::RunTail(CUstream stream, const PluginTail& tail,
       kernels::kTailThreads;
   const auto grid =
       static_cast<unsigned>(std::min<std::uint64_t>(blocks, most_blocks_));
-  const Use use(*this);
-  CUresult error = use.result();
-  if (error == CUDA_SUCCESS) {
-    error = api_.launch(tail_, grid, 1, 1, kernels::kTailThreads, 1, 1, 0,
-                        stream, values, nullptr);
-  }
-  return Explain(api_, "the GPU takes no kernel", error, why);
+  return Do("the GPU takes no kernel", why, [&] {
+    return api_.launch(tail_, grid, 1, 1, kernels::kTailThreads, 1, 1, 0,
+                       stream, values, nullptr);
+  });
 }
 
 PluginResult TrainerGpu::Copy(CUstream stream, std::uint64_t from,
                               std::uint64_t to, std::uint64_t bytes,
                               std::string* why) {
   if (bytes == 0) return PluginResult::kOk;
-  const Use use(*this);
-  CUresult error = use.result();
-  if (error == CUDA_SUCCESS)
-    error = api_.copy_on_device(to, from, bytes, stream);
-  return Explain(api_, "a copy within the GPU failed", error, why);
+  return Do("a copy within the GPU failed", why,
+            [&] { return api_.copy_on_device(to, from, bytes, stream); });
 }
 
 CUresult TrainerGpu::FindCapture(CUstream stream, bool* captures) const {
@@ -247,10 +252,77 @@ CUresult TrainerGpu::FindCapture(CUstream stream, bool* captures) const {
 
 PluginResult TrainerGpu::IsCapturing(CUstream stream, bool* captures,
                                      std::string* why) {
+  return Do("the driver does not know the stream", why,
+            [&] { return FindCapture(stream, captures); });
+}
+
+PluginResult TrainerGpu::Allocate(std::uint64_t bytes, std::uint64_t* address,
+                                  std::string* why) {
+  CUdeviceptr made = 0;
+  const PluginResult result =
+      Do("there is no memory on the GPU for a tensor", why, [&] {
+        return bytes > kMaxMemory ? CUDA_ERROR_OUT_OF_MEMORY
+                                  : api_.allocate(&made, bytes);
+      });
+  *address = made;
+  return result;
+}
+
+void TrainerGpu::Free(std::uint64_t address) {
   const Use use(*this);
-  CUresult error = use.result();
-  if (error == CUDA_SUCCESS) error = FindCapture(stream, captures);
-  return Explain(api_, "the driver does not know the stream", error, why);
+  if (use.result() == CUDA_SUCCESS) api_.free(address);
+}
+
+PluginResult TrainerGpu::Upload(CUstream stream, const void* from,
+                                std::uint64_t to, std::uint64_t bytes,
+                                std::string* why) {
+  if (bytes == 0) return PluginResult::kOk;
+  // The driver has read pageable memory when it returns (CUDA Driver API, "API
+  // synchronization behavior").
+  return Do("a copy to the GPU failed", why,
+            [&] { return api_.copy_to_device(to, from, bytes, stream); });
+}
+
+PluginResult TrainerGpu::MakeEvent(CUevent* event, std::string* why) {
+  return Do("the driver makes no event", why,
+            [&] { return api_.create_event(event, CU_EVENT_DISABLE_TIMING); });
+}
+
+void TrainerGpu::DropEvent(CUevent event) {
+  const Use use(*this);
+  if (use.result() == CUDA_SUCCESS) api_.destroy_event(event);
+}
+
+PluginResult TrainerGpu::Record(CUevent event, CUstream stream,
+                                std::string* why) {
+  return Do("the stream takes no event", why, [&] {
+    bool captures = false;
+    const CUresult error = FindCapture(stream, &captures);
+    if (error != CUDA_SUCCESS) return error;
+    // The event would be of the graph.
+    return captures ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                    : api_.record_event(event, stream);
+  });
+}
+
+PluginResult TrainerGpu::IsReached(CUevent event, bool* reached,
+                                   std::string* why) {
+  return Do("the driver does not tell of an event", why, [&] {
+    const CUresult error = api_.query_event(event);
+    *reached = error == CUDA_SUCCESS;
+    return error == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : error;
+  });
+}
+
+PluginResult TrainerGpu::HoldBack(CUstream stream, CUevent event,
+                                  std::string* why) {
+  return Do("the stream waits for no event", why,
+            [&] { return api_.wait_event(stream, event, 0); });
+}
+
+PluginResult TrainerGpu::AwaitAll(std::string* why) {
+  return Do("the GPU does not come to rest", why,
+            [&] { return api_.synchronize_context(); });
 }
 
 PluginResult TrainerGpu::CallAfter(CUstream stream, void (*call)(void*),

@@ -14,14 +14,14 @@
 namespace forebay::cuda {
 
 // The plug-in's side of PluginTrainerCalls: this process's primary context on a
-// GPU, the kernels there, and a stream of its own, on which calls wait for what
-// the trainer's streams have queued.
+// GPU, the kernels there, and two streams of its own. On one, calls wait for
+// what the trainer's streams have queued; the other is the client's.
 //
 // Thread-safe. One object serves all that open a GPU, and lives until the
 // process ends: calls may be pending, and a driver that unloads kernels waits
-// for the GPU. Open, Import and Unimport block for the driver; what queues may
-// block for room in a stream; Poll waits for a call that runs. Errors: a
-// result, and the driver's words in `why`.
+// for the GPU. Open, Import, Unimport, Allocate and Free block for the driver,
+// AwaitAll for the GPU; what queues may block for room in a stream; Poll waits
+// for a call that runs. Errors: a result, and the driver's words in `why`.
 class TrainerGpu {
  public:
   static PluginResult Open(const DriverApi& api, std::int32_t ordinal,
@@ -44,6 +44,19 @@ class TrainerGpu {
   PluginResult Poll(std::string* why);
   PluginResult IsCapturing(CUstream stream, bool* captures, std::string* why);
 
+  PluginResult Allocate(std::uint64_t bytes, std::uint64_t* address,
+                        std::string* why);
+  void Free(std::uint64_t address);
+  PluginResult Upload(CUstream stream, const void* from, std::uint64_t to,
+                      std::uint64_t bytes, std::string* why);
+  CUstream own_stream() const { return own_stream_; }
+  PluginResult MakeEvent(CUevent* event, std::string* why);
+  void DropEvent(CUevent event);
+  PluginResult Record(CUevent event, CUstream stream, std::string* why);
+  PluginResult IsReached(CUevent event, bool* reached, std::string* why);
+  PluginResult HoldBack(CUstream stream, CUevent event, std::string* why);
+  PluginResult AwaitAll(std::string* why);
+
  private:
   class Use;
   struct PendingCall;
@@ -54,6 +67,9 @@ class TrainerGpu {
   // Of one that could not be prepared.
   ~TrainerGpu();
 
+  // Makes a call of the driver's in the context; `what` tells of its failure.
+  template <typename Call>
+  PluginResult Do(const char* what, std::string* why, Call call) const;
   CUresult Prepare();
   CUresult LoadTail();
   CUresult FindCapture(CUstream stream, bool* captures) const;
@@ -67,8 +83,9 @@ class TrainerGpu {
   std::uint32_t most_blocks_ = 0;  // of a kernel: what the GPU runs at once
   CUmodule module_ = nullptr;
   CUfunction tail_ = nullptr;
-  std::string tail_absence_;  // why tail_ is null
-  CUstream stream_ = nullptr;
+  std::string tail_absence_;   // why tail_ is null
+  CUstream stream_ = nullptr;  // of calls
+  CUstream own_stream_ = nullptr;
 
   std::mutex queue_mutex_;
   CUevent reached_ = nullptr;  // guarded by queue_mutex_

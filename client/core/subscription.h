@@ -54,6 +54,10 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // A part has so many bytes.
   void LieOn(std::shared_ptr<device::Gpu> gpu, const ImageTail& tail,
              std::uint64_t device_bytes);
+  // Whether that is where batches lie.
+  bool LiesOn(const device::Gpu& gpu) const {
+    return gpu_ != nullptr && gpu_->uuid() == gpu.uuid();
+  }
   // The descriptors of a slot.
   std::size_t parts() const { return gpu_ == nullptr ? 1 : 2; }
   // Fails if the GPU is lost, which ends the leases that wait for it:

@@ -63,7 +63,7 @@ Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
 // Calls the plug-in with room for its words: `call(words)`.
 template <typename Call>
 Status Gpu::Ask(Call call) const {
-  if (IsForked()) return Forked();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckProcess());
   char why[kWhyBytes] = {};
   const cuda::PluginResult result =
       call(cuda::PluginWords{.text = why, .size = sizeof why});
@@ -75,7 +75,9 @@ Status Gpu::Ask(Call call) const {
 Gpu::Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid)
     : calls_(calls), uuid_(std::move(uuid)), process_(getpid()) {}
 
-bool Gpu::IsForked() const { return getpid() != process_; }
+Status Gpu::CheckProcess() const {
+  return getpid() == process_ ? Status() : Forked();
+}
 
 Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
   const cuda::Plugin* plugin = nullptr;
@@ -101,7 +103,7 @@ Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
 }
 
 Gpu::~Gpu() {
-  if (gpu_ != nullptr && !IsForked()) calls_.close(gpu_);
+  if (gpu_ != nullptr && CheckProcess().ok()) calls_.close(gpu_);
 }
 
 bool Gpu::has_tail() const { return calls_.has_tail(gpu_) != 0; }
@@ -155,12 +157,74 @@ Status Gpu::IsCapturing(void* stream, bool* captures) {
   return Status();
 }
 
+Status Gpu::Allocate(std::uint64_t bytes, std::unique_ptr<OwnMemory>* out) {
+  std::uint64_t address = 0;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Ask([&](cuda::PluginWords why) {
+    return calls_.allocate(gpu_, bytes, &address, why);
+  }));
+  out->reset(new OwnMemory(shared_from_this(), address));
+  return Status();
+}
+
+Status Gpu::Upload(void* stream, const void* from, std::uint64_t to,
+                   std::uint64_t bytes) {
+  return Ask([&](cuda::PluginWords why) {
+    return calls_.upload(gpu_, stream, from, to, bytes, why);
+  });
+}
+
+void* Gpu::own_stream() const { return calls_.own_stream(gpu_); }
+
+Status Gpu::MakeEvent(std::unique_ptr<Event>* out) {
+  void* event = nullptr;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Ask([&](cuda::PluginWords why) {
+    return calls_.make_event(gpu_, &event, why);
+  }));
+  out->reset(new Event(shared_from_this(), event));
+  return Status();
+}
+
+Status Gpu::AwaitAll() {
+  return Ask(
+      [&](cuda::PluginWords why) { return calls_.await_all(gpu_, why); });
+}
+
+OwnMemory::~OwnMemory() {
+  if (gpu_->CheckProcess().ok()) gpu_->calls_.free(gpu_->gpu_, address_);
+}
+
+Event::~Event() {
+  if (gpu_->CheckProcess().ok()) gpu_->calls_.drop_event(gpu_->gpu_, event_);
+}
+
+Status Event::Record(void* stream) {
+  return gpu_->Ask([&](cuda::PluginWords why) {
+    return gpu_->calls_.record(gpu_->gpu_, event_, stream, why);
+  });
+}
+
+Status Event::HoldBack(void* stream) const {
+  return gpu_->Ask([&](cuda::PluginWords why) {
+    return gpu_->calls_.hold_back(gpu_->gpu_, stream, event_, why);
+  });
+}
+
+Status Event::IsReached(bool* reached) const {
+  std::int32_t found = 0;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->Ask([&](cuda::PluginWords why) {
+    return gpu_->calls_.is_reached(gpu_->gpu_, event_, &found, why);
+  }));
+  *reached = found != 0;
+  return Status();
+}
+
 ImportedMemory::ImportedMemory(std::shared_ptr<Gpu> gpu, std::uint64_t address,
                                std::uint64_t bytes)
     : gpu_(std::move(gpu)), address_(address), bytes_(bytes) {}
 
 ImportedMemory::~ImportedMemory() {
-  if (!gpu_->IsForked()) gpu_->calls_.unimport(gpu_->gpu_, address_, bytes_);
+  if (gpu_->CheckProcess().ok())
+    gpu_->calls_.unimport(gpu_->gpu_, address_, bytes_);
 }
 
 }  // namespace forebay::client::device

@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "client/base/status.h"
 #include "cuda/plugin_abi.h"
 
 namespace forebay::client::device {
 
+class Event;
 class ImportedMemory;
+class OwnMemory;
 
 // A GPU that this process uses through the plug-in, in the primary context,
 // which is PyTorch's. `stream` is a CUstream of the caller's there; null: the
@@ -46,6 +49,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   bool has_tail() const;
   // Whether Poll has found the GPU lost.
   bool is_lost() const { return lost_; }
+  // FORKED in a forked child, which has no GPU.
+  Status CheckProcess() const;
 
   // Maps what the daemon has exported, for reading; `fd` stays the caller's.
   Status Import(int fd, std::uint64_t bytes,
@@ -69,13 +74,26 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // Whether what is queued now would become part of a CUDA graph, or spoil one.
   Status IsCapturing(void* stream, bool* captures);
 
+  // Makes memory of this process's own, aligned to 256 bytes.
+  Status Allocate(std::uint64_t bytes, std::unique_ptr<OwnMemory>* out);
+  // Copies memory of the host, which may change once this returns.
+  Status Upload(void* stream, const void* from, std::uint64_t to,
+                std::uint64_t bytes);
+  // A stream that no framework uses, there until the process ends.
+  void* own_stream() const;
+  Status MakeEvent(std::unique_ptr<Event>* out);
+  // Waits until all that this process has queued there is done. Fails while a
+  // stream is captured.
+  Status AwaitAll();
+
  private:
+  friend class Event;
   friend class ImportedMemory;
+  friend class OwnMemory;
 
   Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid);
   template <typename Call>
   Status Ask(Call call) const;
-  bool IsForked() const;
 
   const cuda::PluginTrainerCalls& calls_;
   const std::string uuid_;
@@ -106,6 +124,53 @@ class ImportedMemory {
   const std::shared_ptr<Gpu> gpu_;
   const std::uint64_t address_;
   const std::uint64_t bytes_;
+};
+
+// Memory of this process's own on a GPU.
+//
+// Immutable. Keeps its Gpu. Its owner destroys it once nothing that is queued
+// uses it: that blocks for the driver, and does nothing in a forked child.
+class OwnMemory {
+ public:
+  ~OwnMemory();
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+  std::uint64_t address() const { return address_; }
+
+ private:
+  friend class Gpu;
+  OwnMemory(std::shared_ptr<Gpu> gpu, std::uint64_t address)
+      : gpu_(std::move(gpu)), address_(address) {}
+
+  const std::shared_ptr<Gpu> gpu_;
+  const std::uint64_t address_;
+};
+
+// The moment when a stream has done all that it had queued when the event was
+// recorded; one that never was recorded has passed.
+//
+// Thread-safe. Keeps its Gpu. Its owner may destroy it while streams wait for
+// it. Blocks and fails as Gpu does.
+class Event {
+ public:
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  // Fails if the stream is captured.
+  Status Record(void* stream);
+  // Has a stream that is not captured go on only after that moment.
+  Status HoldBack(void* stream) const;
+  Status IsReached(bool* reached) const;
+
+ private:
+  friend class Gpu;
+  Event(std::shared_ptr<Gpu> gpu, void* event)
+      : gpu_(std::move(gpu)), event_(event) {}
+
+  const std::shared_ptr<Gpu> gpu_;
+  void* const event_;
 };
 
 }  // namespace forebay::client::device

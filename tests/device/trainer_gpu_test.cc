@@ -1,6 +1,5 @@
 // The plug-in's trainer half, on a GPU or on the fake.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -19,6 +18,7 @@
 
 #include "client/wire/packet_socket.h"
 #include "proto/fd.h"
+#include "tests/device/capture.h"
 #include "tests/device/device_fixture.h"
 #include "tests/device/expected_elements.h"
 #include "tests/device/scripted_gpus.h"
@@ -294,24 +294,6 @@ TEST(TrainerGpuTest, MemoryOutlivesTheProcessThatExportedIt) {
     EXPECT_EQ(trainer.Read(to, 64 * 3 * 4),
               ExpectedElements(form, tail.table, Numbers(64 * 3)));
   });
-}
-
-// The driver's functions on captures, which Forebay itself does not call.
-template <typename Function>
-Function* Find(const char* symbol) {
-  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
-  return reinterpret_cast<Function*>(dlsym(library, symbol));
-}
-
-void BeginCapture(CUstream stream) {
-  FOREBAY_ASSERT_CUDA(Find<decltype(cuStreamBeginCapture)>(
-      "cuStreamBeginCapture_v2")(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-}
-
-void EndCapture(CUstream stream) {
-  CUgraph graph = nullptr;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Find<decltype(cuStreamEndCapture)>(
-                                        "cuStreamEndCapture")(stream, &graph));
 }
 
 TEST(TrainerGpuTest, ACaptureByAnotherThreadIsNotBroken) {

@@ -187,7 +187,7 @@ print(json.dumps([str(one.message) for one in caught]))
 @pytest.mark.parametrize("arguments, words", [
     ('device="cuda:2"', "this process has 2 GPUs"),
     ('device="gpu"', 'device must be "cpu" or such as "cuda:0"'),
-    ('device="cuda:0", framework="numpy"', 'needs framework="torch"'),
+    ('device="cuda:0", framework="numpy"', 'NumPy has no arrays on GPUs'),
     ('device="cuda:0", transform=torchvision.transforms.Lambda(lambda x: x)',
      "Lambda"),
     ('static_buffers=True', "give a device"),

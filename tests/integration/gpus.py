@@ -15,10 +15,16 @@ from daemons import ROOT, serving
 
 PLUGIN = os.environ.get("FOREBAY_CUDA_PLUGIN", "")
 FAKE = os.environ.get("FOREBAY_FAKE_LIBCUDA", "")
-# The beginning of a trainer's code.
-_IMPORTS = """
+# The beginning of the code of a trainer with torch, and of one without.
+TORCH = """
 import json, sys, torch, torch_stand_in
 torch_stand_in.install()
+import forebay
+from forebay import transforms as T
+"""
+DLPACK = """
+import json, sys, numpy, cuda_driver
+from dlpack_stand_in import from_dlpack
 import forebay
 from forebay import transforms as T
 """
@@ -35,6 +41,7 @@ class Host:
     """A host with GPUs: daemons and trainers that run on it.
 
     Attributes:
+      gpus: list of dicts, what the driver's script says of each.
       log: pathlib.Path, where each copy and each kernel adds a line.
     """
 
@@ -49,9 +56,9 @@ class Host:
         self.log = folder / "gpu.log"
         # The memory of a GPU is found by its UUID: each host has its own.
         suffix = hashlib.sha256(bytes(folder)).hexdigest()[:12]
-        names = [{"uuid": f"{number:08x}-0000-0000-0000-{suffix}",
-                  "name": f"Fake {number}"} for number in range(count)]
-        self._says = {"gpus": names, "log": str(self.log), **says}
+        self.gpus = [{"uuid": f"{number:08x}-0000-0000-0000-{suffix}",
+                      "name": f"Fake {number}"} for number in range(count)]
+        self._says = {"gpus": self.gpus, "log": str(self.log), **says}
 
     def environment(self, name="gpus", **says):
         """The variables by which a process finds the driver and the plug-in.
@@ -76,8 +83,8 @@ class Host:
         env = dict(os.environ, **self.environment("looker"),
                    PYTHONPATH=str(ROOT / "tests" / "device"))
         return int(subprocess.run(
-            [sys.executable, "-c", "import sys, torch_stand_in\n"
-             f"print(torch_stand_in.free_bytes({ordinal}))"], env=env,
+            [sys.executable, "-c", "import cuda_driver\n"
+             f"print(cuda_driver.free_bytes({ordinal}))"], env=env,
             check=True, stdout=subprocess.PIPE).stdout)
 
     @contextlib.contextmanager
@@ -97,11 +104,12 @@ class Host:
                          *arguments) as started:
                 yield started
 
-    def start(self, code, *arguments, **says):
+    def start(self, code, *arguments, imports=TORCH, **says):
         """Starts a trainer that runs `code`, which prints JSON.
 
         Args:
           arguments: the code's sys.argv[1:].
+          imports: TORCH or DLPACK.
           says: more of the script, for this trainer alone.
         """
         name = f"trainer{len(list(self._folder.glob('trainer*')))}"
@@ -109,13 +117,17 @@ class Host:
                    PYTHONPATH=os.pathsep.join((str(ROOT / "tests" / "device"),
                                                os.environ["PYTHONPATH"])))
         return subprocess.Popen(
-            [sys.executable, "-c", _IMPORTS + code, *map(str, arguments)],
+            [sys.executable, "-c", imports + code, *map(str, arguments)],
             env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
 
-    def run(self, code, *arguments, **says):
-        """Runs a trainer to its end; returns its last line, parsed."""
-        return result_of(self.start(code, *arguments, **says))
+    def run(self, code, *arguments, **how):
+        """Runs a trainer to its end; returns its last line, parsed.
+
+        Args:
+          how: as for start.
+        """
+        return result_of(self.start(code, *arguments, **how))
 
 
 def result_of(trainer, line=None):

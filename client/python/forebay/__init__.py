@@ -13,6 +13,7 @@
 """
 
 from . import errors, transforms
+from ._device_tensor import DeviceTensor
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
@@ -25,8 +26,8 @@ from .loader import DataLoader
 __version__ = _lib.forebay_version().decode()
 
 __all__ = [
-    "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "ForebayError",
-    "InvalidArgument", "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
-    "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest",
-    "transforms",
+    "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
+    "ForebayError", "InvalidArgument", "Manifest", "NotFound", "PermissionDenied",
+    "ResourceExhausted", "SourceUnavailable", "StateError", "Unsupported", "errors",
+    "manifest", "transforms",
 ]

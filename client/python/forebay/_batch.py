@@ -21,9 +21,10 @@ def resolve_framework(framework):
     """Checks a name; None becomes "torch" if torch is imported, else "numpy"."""
     if framework is None:
         return "torch" if "torch" in sys.modules else "numpy"
-    if framework not in ("torch", "numpy"):
+    if framework not in ("torch", "numpy", "dlpack"):
         raise errors.InvalidArgument(
-            f'framework must be "torch", "numpy" or None, not {framework!r}')
+            'framework must be "torch", "numpy", "dlpack" or None, not '
+            f"{framework!r}")
     return framework
 
 
@@ -188,21 +189,28 @@ class Wrapper:
     used by several threads, each with a view of its own.
     """
 
-    def __init__(self, framework, device=None):
+    def __init__(self, framework, gpu=None):
         """
         Args:
-          framework: "torch" or "numpy".
-          device: a _device.TorchDevice for images, labels and arrays; None leaves
-            them on the host.
+          framework: "torch", "numpy" or "dlpack"; of the last, NumPy's arrays lie
+            on the host.
+          gpu: a _gpu.Gpu for images, labels and arrays; None leaves them on the
+            host.
         """
         self._maker = _framework(framework)
-        self._device = device
+        self._gpu = gpu
         self._formats = {}
 
     def warn_of_refusal(self, why, stacklevel):
-        """See _device.TorchDevice."""
-        if self._device is not None:
-            self._device.warn_of_refusal(why, stacklevel + 1)
+        """See _gpu.Gpu."""
+        if self._gpu is not None:
+            self._gpu.warn_of_refusal(why, stacklevel + 1)
+
+    def close(self):
+        """Wraps no more batches; those that were stay."""
+        if self._gpu is not None:
+            self._formats.clear()  # they have the GPU's memory
+            self._gpu.close()
 
     def wrap(self, memory, view):
         """The batch in `memory`, which a batch reader read and a View describes.
@@ -242,10 +250,12 @@ class Wrapper:
     def _number_maker(self, index, field, shape):
         """A maker of images, labels or arrays."""
         if field.place == _native.ON_DEVICE:
-            return self._device.putter(index, field.dtype, shape)
+            return self._gpu.putter(index, field.dtype, shape)
         copied = field.kind not in (_native.IMAGE, _native.ARRAY)
         make = self._maker(field.dtype, shape, copied)
-        return make if self._device is None else self._device.copier(make)
+        if self._gpu is None:
+            return make
+        return self._gpu.copier(index, field.dtype, shape, make)
 
     def _new_format(self, fields):
         names: List[str] = []

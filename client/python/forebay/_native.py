@@ -209,6 +209,15 @@ _PROTOTYPES = {
     "forebay_loader_free": (None, [_PTR]),
     "forebay_batch_put": (_INT, [_PTR, _U32, _PTR, _PTR]),
     "forebay_batch_release": (None, [_PTR]),
+    "forebay_tensor_pool_open": (_INT, [c.c_int32, c.POINTER(_PTR)]),
+    "forebay_tensor_pool_close": (None, [_PTR]),
+    "forebay_tensor_make": (_INT, [_PTR, _PTR, _U32, c.POINTER(_PTR)]),
+    "forebay_tensor_copy": (_INT, [_PTR, c.POINTER(_PTR)]),
+    "forebay_tensor_export":
+        (_INT, [_PTR, _INT, c.c_ssize_t, c.POINTER(_PTR)]),
+    "forebay_tensor_release": (None, [_PTR]),
+    "forebay_capsule_name": (_PTR, [_INT]),
+    "forebay_capsule_get_destructor": (_PTR, [_PTR, _PTR]),
     "forebay_dataset_from_place":
         (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
     "forebay_dataset_from_arrays":

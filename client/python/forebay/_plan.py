@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from . import (_batch, _device, _job, _options, _sampling, _torch_arguments,
+from . import (_batch, _device, _gpu, _job, _options, _sampling, _torch_arguments,
                _torch_data, _translate, errors)
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
@@ -18,7 +18,7 @@ class Plan(NamedTuple):
     Attributes:
       options: dict of fields of _native.LoaderOptions.
       transform: for the daemon, or None.
-      framework: "torch" or "numpy".
+      framework: "torch", "numpy" or "dlpack".
       gpu: on which batches lie; None: on the host.
       post_processing: of each batch; None leaves batches as they are.
       sampling: the order.
@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     options: Dict[str, Any]
     transform: Optional[Transform]
     framework: str
-    gpu: Optional[_device.TorchDevice]
+    gpu: Optional[_gpu.Gpu]
     post_processing: Optional[PostProcessing]
     sampling: Sampling
     size: Optional[int]
@@ -94,7 +94,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
                 None if data is None else data.classes)
 
 
-def _check_functions(gpu: _device.TorchDevice, trailing: Any,
+def _check_functions(gpu: _gpu.Gpu, trailing: Any,
                      label_function: Any) -> None:
     """Refuses Python functions of single samples, which lie on a GPU."""
     if trailing:

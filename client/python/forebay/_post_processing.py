@@ -72,7 +72,7 @@ class PostProcessing:
         """The steps, in the order in which they run.
 
         Args:
-          framework: "torch" or "numpy", the batches' kind of array.
+          framework: "torch", "numpy" or "dlpack", the batches' kind of array.
           trailing: ops for each image.
           input_kind: of the first of them: see _translate.Translation.
           target_transform: for each label, an int.

@@ -95,13 +95,12 @@ class DataLoader:
       pad: if samples do not divide among ranks, "wrap" repeats the first ones,
         "drop" leaves out the last ones, and "none" gives each exactly once.
       device: "cpu", or a GPU of this process: "cuda:N", "cuda" (torch's current
-        one) or a torch.device. Images, labels and arrays are then tensors there,
-        ready for torch's current stream. The daemon copies each batch to a GPU
-        once, for all trainers on it. Where it cannot, a warning says why, and
-        this process copies.
-      static_buffers: whether all batches of one shape come in the same tensors,
-        as CUDA graphs want them; needs a GPU. Each `next()` overwrites the batch
-        before, once the current stream has done with it.
+        one, else the first) or a torch.device. Images, labels and arrays are then
+        tensors there, ready for torch's current stream. The daemon copies each
+        batch to a GPU once, for all trainers on it. Where it cannot, a warning
+        says why, and this process copies.
+      static_buffers: whether all batches of one shape come in the same tensors of
+        torch's, as CUDA graphs want. Each `next()` overwrites the batch before.
       order: "exact" is the seed's order, whatever other loaders do. With
         "coordinated", the daemon picks an order in which this user's loaders
         want an image at about the same time: those that read the dataset so, and
@@ -120,8 +119,9 @@ class DataLoader:
       name: of this loader, for `forebayctl jobs`; None: "loader N".
       depth: batches prepared ahead, 1 to 16; None: 2. Fewer while the trainer
         is so slow that they would only wait.
-      framework: "torch", "numpy", or None: torch if it was imported before this
-        call. NumPy has no bfloat16: such batches come as uint16.
+      framework: "torch", "numpy", "dlpack" or None: torch if it was imported yet.
+        NumPy has no bfloat16: such batches come as uint16. With "dlpack", tensors
+        on a GPU are `forebay.DeviceTensor`, which CuPy, JAX and others take.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
@@ -386,6 +386,7 @@ class DataLoader:
         self._closed = True
         self._current = None
         self._attachment.close()
+        self._wrapper.close()
 
     def __enter__(self) -> "DataLoader":
         return self

@@ -81,18 +81,18 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, std::size_t) {
   });
 }
 
+// Of a context with a captured stream, that ends the capture.
 CUresult CUDAAPI cuCtxSynchronize() {
-  return CallInContext("cuCtxSynchronize", [](Driver& driver,
-                                              const auto& context) {
-    CUresult result = driver.CheckCapture();
-    if (result != CUDA_SUCCESS) return result;
-    result = context->default_stream->Wait(context->default_stream->queued());
-    for (const auto& stream : driver.streams.All()) {
-      if (stream->context == context && result == CUDA_SUCCESS)
-        result = stream->queue->Wait(stream->queue->queued());
-    }
-    return result;
-  });
+  return CallInContext(
+      "cuCtxSynchronize", [](Driver& driver, const auto& context) {
+        CUresult result = driver.CheckCapture();
+        for (const auto& stream : driver.streams.All()) {
+          if (stream->context != context || !stream->captures) continue;
+          stream->capture_is_spoilt = true;
+          result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        }
+        return result == CUDA_SUCCESS ? driver.AwaitContext(context) : result;
+      });
 }
 
 }  // extern "C"

@@ -177,6 +177,16 @@ CUresult Driver::CheckCapture() {
   return result;
 }
 
+CUresult Driver::AwaitContext(const std::shared_ptr<Context>& context) {
+  CUresult result =
+      context->default_stream->Wait(context->default_stream->queued());
+  for (const auto& stream : streams.All()) {
+    if (stream->context == context && result == CUDA_SUCCESS)
+      result = stream->queue->Wait(stream->queue->queued());
+  }
+  return result;
+}
+
 std::vector<CUcontext>& ThreadContexts() {
   static thread_local std::vector<CUcontext> contexts;
   return contexts;

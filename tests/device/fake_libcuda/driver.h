@@ -103,6 +103,8 @@ class Driver {
   // A call that a global capture of a stream does not survive: it spoils the
   // capture, and fails, unless the thread is relaxed.
   CUresult CheckCapture();
+  // Waits for all streams of a context.
+  CUresult AwaitContext(const std::shared_ptr<Context>& context);
 
   HandleTable<CUcontext, Context> contexts;
   HandleTable<CUstream, StreamObject> streams;

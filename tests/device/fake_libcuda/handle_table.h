@@ -14,7 +14,7 @@ namespace forebay::fake_libcuda {
 
 // A number that no address of a CPU is, and that comes once.
 inline std::uint64_t NextHandle() {
-  static std::atomic<std::uint64_t> last{0xFAB0'0000'0000'0000};
+  static std::atomic<std::uint64_t> last{0x7AB0'0000'0000'0000};
   return last += 16;
 }
 

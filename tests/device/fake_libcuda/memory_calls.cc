@@ -54,7 +54,7 @@ CUresult FreePlain(Driver& driver, const std::shared_ptr<Context>& context,
   const std::shared_ptr<PlainMemory> memory = driver.plain.Remove(address);
   if (memory == nullptr || memory->context != context)
     return CUDA_ERROR_INVALID_VALUE;
-  const CUresult idle = cuCtxSynchronize();
+  const CUresult idle = driver.AwaitContext(context);
   driver.space().Unmap(address, memory->bytes);
   driver.space().Free(address, memory->bytes);
   return idle;

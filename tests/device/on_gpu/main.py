@@ -96,6 +96,10 @@ def equal_bytes(host):
                                       layout=layout)
                             for device in ("cpu", "cuda:0"))
                 row(f"bytes equal, {dtype} {layout}", int(cpu == gpu), 1)
+            taken = host.call(run, "digest", device="cuda:0", dtype=dtype,
+                              layout=layout, framework="dlpack")
+            row(f"bytes equal, {dtype} {layout}, torch.from_dlpack",
+                int(cpu == taken), 1)
 
 
 def speed(host):

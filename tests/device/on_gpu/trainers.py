@@ -29,12 +29,15 @@ def open_loader(uri, device, dtype="float16", layout="NCHW", batch_size=256,
         transform=T.Compose(ops), device=device, **others)
 
 
-def digest(uri, device, dtype, layout):
+def digest(uri, device, dtype, layout, framework="torch"):
     """Of all bytes of an epoch."""
     seen = hashlib.sha256()
-    loader = open_loader(uri, device, dtype, layout, batch_size=32, size=64)
+    loader = open_loader(uri, device, dtype, layout, batch_size=32, size=64,
+                         framework=framework)
     for images, labels in loader:
         for values in (images, labels):
+            if framework == "dlpack":
+                values = torch.from_dlpack(values)
             seen.update(values.cpu().contiguous().view(torch.uint8).numpy())
     return seen.hexdigest()
 

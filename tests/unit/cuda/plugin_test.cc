@@ -64,8 +64,8 @@ TEST_F(PluginTest, OneOfAnotherVersionIsRefused) {
   const std::string path = Built("newer_plugin");
   EXPECT_EQ(Refusal(path, absl::StatusCode::kFailedPrecondition),
             path +
-                " has version 3 of the GPU plug-in's interface, but this "
-                "daemon needs version 2: install both from the same build");
+                " has version 4 of the GPU plug-in's interface, but this "
+                "daemon needs version 3: install both from the same build");
 }
 
 TEST_F(PluginTest, AnotherLibraryIsRefused) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,14 @@ struct PluginScript {
   std::int32_t device_count = 2;
   std::int32_t described = 0;  // describe's result
   cuda::PluginResult result = cuda::PluginResult::kOk;
-  std::int32_t answer = 1;  // of has_tail and is_capturing
+  std::int32_t answer = 1;    // of has_tail
+  std::int32_t captures = 0;  // of is_capturing
   std::string words = "the GPU is on holiday";
+  std::uint64_t room = 1'000'000;  // of the GPU's memory, in bytes
+  bool reached = true;             // of every event
+  bool rests = true;               // whether await_all succeeds
+  std::uint64_t made = 0;          // memory and events
+  std::map<std::uint64_t, std::uint64_t> memory;  // bytes, by address
   std::vector<std::string> calls;
 
   cuda::PluginResult Note(const std::string& call, cuda::PluginWords why) {
@@ -31,6 +38,14 @@ struct PluginScript {
 inline PluginScript& Told() {
   static PluginScript script;
   return script;
+}
+
+// The GPU's own stream, or a test's, which is a number.
+inline std::string NameOf(void* stream) {
+  return stream == &Told()
+             ? "own stream"
+             : "stream " +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(stream));
 }
 
 inline std::int32_t Describe(cuda::PluginHost* host,
@@ -106,8 +121,59 @@ inline constexpr cuda::Plugin kFakePlugin = {
         .is_capturing =
             [](cuda::PluginTrainerGpu*, void*, std::int32_t* captures,
                cuda::PluginWords why) {
-              *captures = Told().answer;
+              *captures = Told().captures;
               return Told().Note("capturing", why);
+            },
+        .allocate =
+            [](cuda::PluginTrainerGpu*, std::uint64_t bytes,
+               std::uint64_t* address, cuda::PluginWords why) {
+              if (bytes > Told().room) return cuda::PluginResult::kNoMemory;
+              Told().room -= bytes;
+              *address = 1000 * ++Told().made;
+              Told().memory[*address] = bytes;
+              return Told().Note("allocate " + std::to_string(bytes), why);
+            },
+        .free =
+            [](cuda::PluginTrainerGpu*, std::uint64_t address) {
+              Told().room += Told().memory.extract(address).mapped();
+              Told().calls.push_back("free " + std::to_string(address));
+            },
+        .upload =
+            [](cuda::PluginTrainerGpu*, void*, const void*, std::uint64_t to,
+               std::uint64_t bytes, cuda::PluginWords why) {
+              return Told().Note(
+                  "upload " + std::to_string(to) + " " + std::to_string(bytes),
+                  why);
+            },
+        .own_stream = [](const cuda::PluginTrainerGpu*) -> void* {
+          return &Told();
+        },
+        .make_event =
+            [](cuda::PluginTrainerGpu*, void** event, cuda::PluginWords) {
+              *event = reinterpret_cast<void*>(++Told().made);
+              return cuda::PluginResult::kOk;
+            },
+        .drop_event = [](cuda::PluginTrainerGpu*, void*) {},
+        .record =
+            [](cuda::PluginTrainerGpu*, void*, void* stream,
+               cuda::PluginWords why) {
+              return Told().Note("record on " + NameOf(stream), why);
+            },
+        .is_reached =
+            [](cuda::PluginTrainerGpu*, void*, std::int32_t* reached,
+               cuda::PluginWords) {
+              *reached = Told().reached ? 1 : 0;
+              return cuda::PluginResult::kOk;
+            },
+        .hold_back =
+            [](cuda::PluginTrainerGpu*, void* stream, void*,
+               cuda::PluginWords why) {
+              return Told().Note("hold back " + NameOf(stream), why);
+            },
+        .await_all =
+            [](cuda::PluginTrainerGpu*, cuda::PluginWords why) {
+              const auto result = Told().Note("await all", why);
+              return Told().rests ? result : cuda::PluginResult::kFailed;
             },
     }};
 

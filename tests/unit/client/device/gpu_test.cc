@@ -107,6 +107,7 @@ TEST_F(GpuTest, HandsWorkOn) {
              &called)
           .ok());
   EXPECT_TRUE(called);
+  Told().captures = 1;
   bool captures = false;
   EXPECT_TRUE(gpu->IsCapturing(nullptr, &captures).ok());
   EXPECT_TRUE(captures);

@@ -43,8 +43,8 @@ TEST(OpenPluginTest, OneOfAnotherVersionIsRefused) {
   const std::string path = Built("newer_plugin");
   EXPECT_EQ(Refusal(path),
             path +
-                " has version 3 of the GPU plug-in's interface, but "
-                "libforebay.so needs version 2: upgrade the older of the two");
+                " has version 4 of the GPU plug-in's interface, but "
+                "libforebay.so needs version 3: upgrade the older of the two");
 }
 
 TEST(OpenPluginTest, WhatIsNoPluginIsRefused) {
@@ -154,7 +154,7 @@ TEST_F(LoadPluginTest, TheVariableComesFirstAndOnce) {
   InstallLibrary("lib/libforebay.so");
   InstallPlugin("lib/libforebay_cuda.so");
   setenv("FOREBAY_CUDA_PLUGIN", Built("newer_plugin").c_str(), 1);
-  EXPECT_THAT(Load("lib/libforebay.so"), HasSubstr("has version 3"));
+  EXPECT_THAT(Load("lib/libforebay.so"), HasSubstr("has version 4"));
   setenv("FOREBAY_CUDA_PLUGIN", Built("good_plugin").c_str(), 1);
   EXPECT_EQ(Load("lib/libforebay.so"), "");
   setenv("FOREBAY_CUDA_PLUGIN", "none.so", 1);

@@ -1,0 +1,141 @@
+#include "client/forebay_tensor.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/abi/dlpack.h"
+#include "client/abi/guard.h"
+#include "client/base/status.h"
+#include "client/core/batch.h"
+#include "client/core/tensor.h"
+#include "client/device/tensor_pool.h"
+
+struct forebay_tensor_pool {
+  std::shared_ptr<forebay::client::device::TensorPool> pool;
+  int32_t ordinal;
+};
+
+struct forebay_tensor {
+  std::shared_ptr<const forebay::client::core::Tensor> tensor;
+  int32_t ordinal;
+};
+
+namespace {
+
+namespace client = forebay::client;
+using client::Status;
+using client::abi::Guard;
+
+// DLPack's number of no stream.
+constexpr intptr_t kNoStream = -1;
+
+Status CheckExport(int flags, intptr_t stream) {
+  if ((flags & ~(FOREBAY_VERSIONED | FOREBAY_IS_COPIED)) != 0 ||
+      flags == FOREBAY_IS_COPIED)
+    return Status(FOREBAY_INVALID_ARGUMENT, "there are no such flags");
+  if (stream == 0 || stream < kNoStream)
+    return Status(
+        FOREBAY_INVALID_ARGUMENT,
+        "stream must be -1, 1, 2 or a CUstream, not " + std::to_string(stream));
+  return Status();
+}
+
+Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
+  if (stream == kNoStream) {
+    tensor.HandOverUnordered();
+    return Status();
+  }
+  return tensor.HandOver(reinterpret_cast<void*>(stream));
+}
+
+// CPython's, once they are given.
+std::atomic<forebay_capsule_is_valid> capsule_is_valid{nullptr};
+std::atomic<forebay_capsule_pointer> capsule_pointer{nullptr};
+
+template <typename Managed>
+void DropIfValid(void* capsule, int flags) {
+  const char* const name = forebay_capsule_name(flags);
+  if (capsule_is_valid.load()(capsule, name) == 0) return;
+  auto* const managed =
+      static_cast<Managed*>(capsule_pointer.load()(capsule, name));
+  managed->deleter(managed);
+}
+
+void DropCapsule(void* capsule) {
+  DropIfValid<client::abi::DlManagedTensor>(capsule, 0);
+  DropIfValid<client::abi::DlManagedTensorVersioned>(capsule,
+                                                     FOREBAY_VERSIONED);
+}
+
+}  // namespace
+
+forebay_status forebay_tensor_pool_open(int32_t device,
+                                        forebay_tensor_pool** out) {
+  return Guard(out != nullptr, [&] {
+    auto pool = std::make_unique<forebay_tensor_pool>();
+    pool->ordinal = device;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        client::device::TensorPool::Open(device, &pool->pool));
+    *out = pool.release();
+    return Status();
+  });
+}
+
+void forebay_tensor_pool_close(forebay_tensor_pool* pool) {
+  if (pool == nullptr) return;
+  pool->pool->Close();
+  delete pool;
+}
+
+forebay_status forebay_tensor_make(forebay_tensor_pool* pool,
+                                   forebay_batch* batch, uint32_t index,
+                                   forebay_tensor** out) {
+  return Guard(pool != nullptr && batch != nullptr && out != nullptr, [&] {
+    std::shared_ptr<client::core::Tensor> tensor;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        client::core::Tensor::Make(*pool->pool, *batch, index, &tensor));
+    *out = new forebay_tensor{std::move(tensor), pool->ordinal};
+    return Status();
+  });
+}
+
+forebay_status forebay_tensor_copy(const forebay_tensor* tensor,
+                                   forebay_tensor** out) {
+  return Guard(tensor != nullptr && out != nullptr, [&] {
+    std::shared_ptr<client::core::Tensor> copy;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->tensor->Copy(&copy));
+    *out = new forebay_tensor{std::move(copy), tensor->ordinal};
+    return Status();
+  });
+}
+
+forebay_status forebay_tensor_export(const forebay_tensor* tensor, int flags,
+                                     intptr_t stream, void** out) {
+  return Guard(tensor != nullptr && out != nullptr, [&] {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(CheckExport(flags, stream));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(HandOver(*tensor->tensor, stream));
+    if ((flags & FOREBAY_VERSIONED) == 0) {
+      *out = client::abi::Manage(tensor->tensor, tensor->ordinal);
+      return Status();
+    }
+    *out = client::abi::ManageVersioned(
+        tensor->tensor, tensor->ordinal,
+        (flags & FOREBAY_IS_COPIED) != 0 ? client::abi::kDlIsCopied : 0);
+    return Status();
+  });
+}
+
+void forebay_tensor_release(forebay_tensor* tensor) { delete tensor; }
+
+const char* forebay_capsule_name(int flags) {
+  return (flags & FOREBAY_VERSIONED) == 0 ? "dltensor" : "dltensor_versioned";
+}
+
+forebay_capsule_destructor forebay_capsule_get_destructor(
+    forebay_capsule_is_valid is_valid, forebay_capsule_pointer pointer) {
+  capsule_is_valid = is_valid;
+  capsule_pointer = pointer;
+  return &DropCapsule;
+}

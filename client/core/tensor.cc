@@ -1,0 +1,67 @@
+#include "client/core/tensor.h"
+
+#include <utility>
+
+#include "client/core/subscription.h"
+
+namespace forebay::client::core {
+namespace {
+
+// Queues what makes a field of a batch at an address.
+Status Fill(device::Gpu& gpu, forebay_batch& batch, std::uint32_t index,
+            std::uint64_t address) {
+  const proto::FieldLayout& field = batch.header.fields[index];
+  void* const stream = gpu.own_stream();
+  return field.place == proto::Place::kDevice
+             ? Subscription::Put(batch, index, reinterpret_cast<void*>(address),
+                                 stream)
+             : gpu.Upload(stream, batch.data + field.offset, address,
+                          field.bytes);
+}
+
+}  // namespace
+
+Status Tensor::Make(device::TensorPool& pool, forebay_batch& batch,
+                    std::uint32_t index, std::shared_ptr<Tensor>* out) {
+  if (index >= batch.header.field_count)
+    return Status(FOREBAY_INVALID_ARGUMENT, "the batch has no such field");
+  const proto::FieldLayout& field = batch.header.fields[index];
+  if (field.row_splits_offset != 0)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "the field's samples differ in length: it is no tensor");
+  if (field.place == proto::Place::kDevice &&
+      !batch.subscription->LiesOn(pool.gpu()))
+    return Status(FOREBAY_INVALID_ARGUMENT, "the batch lies on another GPU");
+  std::shared_ptr<Tensor> tensor(new Tensor(pool, field));
+  if (field.bytes > 0) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(pool.Take(field.bytes, &tensor->memory_));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        Fill(pool.gpu(), batch, index, tensor->address()));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
+  }
+  *out = std::move(tensor);
+  return Status();
+}
+
+Status Tensor::Copy(std::shared_ptr<Tensor>* out) const {
+  std::shared_ptr<Tensor> copy(new Tensor(*pool_, layout_));
+  if (memory_ != nullptr) {
+    device::Gpu& gpu = pool_->gpu();
+    FOREBAY_CLIENT_RETURN_IF_ERROR(pool_->Take(layout_.bytes, &copy->memory_));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        gpu.Copy(gpu.own_stream(), address(), copy->address(), layout_.bytes));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(copy->memory_->Finish());
+  }
+  *out = std::move(copy);
+  return Status();
+}
+
+Status Tensor::HandOver(void* stream) const {
+  return memory_ == nullptr ? Status() : memory_->HandOver(stream);
+}
+
+void Tensor::HandOverUnordered() const {
+  if (memory_ != nullptr) memory_->HandOverUnordered();
+}
+
+}  // namespace forebay::client::core

@@ -1,0 +1,48 @@
+#ifndef FOREBAY_CLIENT_CORE_TENSOR_H_
+#define FOREBAY_CLIENT_CORE_TENSOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "client/base/status.h"
+#include "client/core/batch.h"
+#include "client/device/tensor_pool.h"
+#include "proto/shm_layout.h"
+
+namespace forebay::client::core {
+
+// A field of a batch as a tensor in memory of the pool's, made on the stream of
+// its own. Immutable; thread-safe. Its last owner drops the memory.
+class Tensor {
+ public:
+  // Makes field `index` of a batch, from wherever it lies: the batch may be
+  // released then. May wait as TensorPool::Take, and for room in a stream.
+  // INVALID_ARGUMENT: there is no such field, its samples differ in length, or
+  // it lies on another GPU; else the errors of the GPU.
+  static Status Make(device::TensorPool& pool, forebay_batch& batch,
+                     std::uint32_t index, std::shared_ptr<Tensor>* out);
+  // Makes another of the same elements. Waits and fails as Make.
+  Status Copy(std::shared_ptr<Tensor>* out) const;
+
+  // Its type and shape; offsets and places say nothing.
+  const proto::FieldLayout& layout() const { return layout_; }
+  // Of its elements; 0 if there are none.
+  std::uint64_t address() const {
+    return memory_ == nullptr ? 0 : memory_->address();
+  }
+  // See TensorMemory. Without elements, they do nothing.
+  Status HandOver(void* stream) const;
+  void HandOverUnordered() const;
+
+ private:
+  Tensor(device::TensorPool& pool, const proto::FieldLayout& layout)
+      : pool_(pool.shared_from_this()), layout_(layout) {}
+
+  const std::shared_ptr<device::TensorPool> pool_;
+  const proto::FieldLayout layout_;
+  std::unique_ptr<device::TensorMemory> memory_;
+};
+
+}  // namespace forebay::client::core
+
+#endif  // FOREBAY_CLIENT_CORE_TENSOR_H_

@@ -1,0 +1,208 @@
+#include "client/device/tensor_pool.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace forebay::client::device {
+namespace {
+
+// As many blocks of one size are made before the own stream waits for a stream
+// that still has one: a framework queues its work a few batches ahead.
+constexpr std::size_t kBlocksAhead = 4;
+constexpr std::uint64_t kStep = 512;            // of the blocks' sizes
+constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
+
+}  // namespace
+
+Status TensorPool::Open(int ordinal, std::shared_ptr<TensorPool>* out) {
+  // First: a forked child, in which the table may be locked for ever, stops
+  // here.
+  std::shared_ptr<Gpu> gpu;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Gpu::Open(ordinal, &gpu));
+  struct Table {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<TensorPool>> pools;  // guarded by mutex
+  };
+  // Never destroyed: a framework may drop tensors while the process exits.
+  static auto* const table = new Table;
+  const std::lock_guard lock(table->mutex);
+  std::shared_ptr<TensorPool>& pool = table->pools[ordinal];
+  // The memory of a lost GPU is of no use, and its tensors keep their pool.
+  if (pool == nullptr || !pool->gpu_->Poll().ok()) {
+    pool = std::make_shared<TensorPool>(std::move(gpu));
+  } else {
+    const std::lock_guard pool_lock(pool->mutex_);
+    ++pool->users_;
+  }
+  *out = pool;
+  return Status();
+}
+
+TensorPool::~TensorPool() {
+  if (gpu_->CheckProcess().ok()) FreeIdle();
+}
+
+void TensorPool::Close() {
+  if (!gpu_->CheckProcess().ok()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--users_ > 0) return;
+  }
+  FreeIdle();
+}
+
+Status TensorPool::Make(std::uint64_t bytes, Block* out) {
+  Block block;
+  block.bytes = bytes;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->MakeEvent(&block.made));
+  Status made = gpu_->Allocate(bytes, &block.memory);
+  if (made.code == FOREBAY_RESOURCE_EXHAUSTED) {
+    FreeIdle();
+    made = gpu_->Allocate(bytes, &block.memory);
+  }
+  FOREBAY_CLIENT_RETURN_IF_ERROR(made);
+  *out = std::move(block);
+  const std::lock_guard lock(mutex_);
+  ++sizes_[bytes].count;
+  return Status();
+}
+
+bool TensorPool::IsDone(const Block& block) {
+  return !block.unknown_use &&
+         std::all_of(block.done.begin(), block.done.end(),
+                     [](const std::unique_ptr<Event>& event) {
+                       bool reached = false;
+                       return event->IsReached(&reached).ok() && reached;
+                     });
+}
+
+bool TensorPool::WaitFor(const Block& block) {
+  return !block.unknown_use &&
+         std::all_of(block.done.begin(), block.done.end(),
+                     [this](const std::unique_ptr<Event>& event) {
+                       return event->HoldBack(gpu_->own_stream()).ok();
+                     });
+}
+
+Status TensorPool::Take(std::uint64_t bytes,
+                        std::unique_ptr<TensorMemory>* out) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->CheckProcess());
+  const std::uint64_t rounded = (bytes + kStep - 1) / kStep * kStep;
+  if (rounded < bytes)
+    return Status(FOREBAY_RESOURCE_EXHAUSTED, "no GPU has so much memory");
+  std::deque<Block> idle;
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    Blocks& blocks = sizes_[rounded];
+    idle.swap(blocks.idle);
+    count = blocks.count;
+  }
+  Block block;
+  const Status status = Choose(rounded, count, &idle, &block);
+  {
+    const std::lock_guard lock(mutex_);
+    Blocks& blocks = sizes_[rounded];
+    blocks.idle.insert(blocks.idle.begin(),
+                       std::make_move_iterator(idle.begin()),
+                       std::make_move_iterator(idle.end()));
+  }
+  FOREBAY_CLIENT_RETURN_IF_ERROR(status);
+  out->reset(new TensorMemory(shared_from_this(), std::move(block)));
+  return Status();
+}
+
+Status TensorPool::Choose(std::uint64_t bytes, std::size_t count,
+                          std::deque<Block>* idle, Block* out) {
+  auto chosen = std::find_if(idle->begin(), idle->end(), IsDone);
+  if (chosen == idle->end() && (count < kBlocksAhead || idle->empty())) {
+    Status made = Make(bytes, out);
+    if (made.code != FOREBAY_RESOURCE_EXHAUSTED || idle->empty()) return made;
+  }
+  if (chosen == idle->end()) {
+    chosen =
+        std::find_if(idle->begin(), idle->end(),
+                     [this](const Block& block) { return WaitFor(block); });
+  }
+  // A stream that is captured keeps the GPU from resting.
+  if (chosen == idle->end()) {
+    if (!gpu_->AwaitAll().ok()) return Make(bytes, out);
+    for (Block& block : *idle) Forget(&block);
+    chosen = idle->begin();
+  }
+  Forget(&*chosen);
+  *out = std::move(*chosen);
+  idle->erase(chosen);
+  return Status();
+}
+
+void TensorPool::Forget(Block* block) {
+  block->done.clear();
+  block->unknown_use = false;
+}
+
+void TensorPool::FreeIdle() {
+  std::deque<Block> idle;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [bytes, blocks] : sizes_) {
+      blocks.count -= blocks.idle.size();
+      std::move(blocks.idle.begin(), blocks.idle.end(),
+                std::back_inserter(idle));
+      blocks.idle.clear();
+    }
+  }
+  if (idle.empty() || gpu_->AwaitAll().ok()) return;
+  const std::lock_guard lock(mutex_);
+  for (Block& block : idle) {
+    Blocks& blocks = sizes_[block.bytes];
+    ++blocks.count;
+    blocks.idle.push_back(std::move(block));
+  }
+}
+
+void TensorPool::Return(Block block, const std::vector<void*>& streams) {
+  for (void* const stream : streams) {
+    std::unique_ptr<Event> done;
+    if (gpu_->MakeEvent(&done).ok() && done->Record(stream).ok()) {
+      block.done.push_back(std::move(done));
+    } else {
+      block.unknown_use = true;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  sizes_[block.bytes].idle.push_back(std::move(block));
+}
+
+TensorMemory::~TensorMemory() {
+  // A forked child, in which the pool may be locked for ever, has no GPU.
+  if (gpu().CheckProcess().ok()) pool_->Return(std::move(block_), streams_);
+}
+
+Status TensorMemory::HandOver(void* stream) {
+  // First: a forked child stops here.
+  bool captures = false;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu().IsCapturing(stream, &captures));
+  if (captures)
+    return Status(FOREBAY_FAILED_PRECONDITION,
+                  "a CUDA graph captures the stream: take tensors outside of "
+                  "the capture");
+  FOREBAY_CLIENT_RETURN_IF_ERROR(block_.made->HoldBack(stream));
+  // That is as many streams as there are threads, and another may drop it.
+  if (stream == reinterpret_cast<void*>(kPerThreadStream)) {
+    HandOverUnordered();
+    return Status();
+  }
+  const std::lock_guard lock(mutex_);
+  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end())
+    streams_.push_back(stream);
+  return Status();
+}
+
+void TensorMemory::HandOverUnordered() {
+  const std::lock_guard lock(mutex_);
+  block_.unknown_use = true;
+}
+
+}  // namespace forebay::client::device

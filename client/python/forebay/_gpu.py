@@ -1,0 +1,81 @@
+"""A GPU of this process, as batches see it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any, Callable, Optional, Set
+
+from . import errors
+
+_warned: Set[str] = set()
+
+
+def parse(device: Any) -> Optional[str]:
+    """The number of the GPU that `device` names: "" if it gives none; None for the
+    CPU.
+
+    Args:
+      device: "cpu", "cuda", "cuda:N", a torch.device, or N.
+
+    Raises:
+      errors.InvalidArgument: it names no device.
+    """
+    name = f"cuda:{device}" if type(device) is int else str(device)
+    if name == "cpu":
+        return None
+    match = re.fullmatch(r"cuda(?::([0-9]+))?", name)
+    if match is None:
+        raise errors.InvalidArgument(
+            f'device must be "cpu" or such as "cuda:0", not {device!r}')
+    return match.group(1) or ""
+
+
+class Gpu:
+    """Makes the fields of batches on one GPU, for one framework.
+
+    Used by one thread at a time.
+
+    Attributes:
+      ordinal: CUDA's number of the GPU in this process.
+    """
+
+    def __init__(self, ordinal: int):
+        self.ordinal = ordinal
+
+    def __str__(self) -> str:
+        return f'device="cuda:{self.ordinal}"'
+
+    def warn_of_refusal(self, why: str, stacklevel: int) -> None:
+        """Warns, once for each reason, that batches come by way of the host.
+
+        Args:
+          why: "" if they do not.
+        """
+        if not why or why in _warned:
+            return
+        _warned.add(why)
+        warnings.warn(
+            f"{self}: {why}: this process copies each batch to the GPU itself, "
+            "which takes time of its own", stacklevel=stacklevel + 1)
+
+    def putter(self, index: int, dtype: int, shape: tuple) -> Callable:
+        """A maker (see _batch.py) of a field that lies on the GPU.
+
+        Args:
+          index: of the field in its batch.
+        """
+        raise NotImplementedError
+
+    def copier(self, index: int, dtype: int, shape: tuple,
+               make_host: Callable) -> Callable:
+        """A maker of a field that lies on the host: copies it to the GPU.
+
+        Args:
+          make_host: the maker of the field on the host.
+          The others: as for putter.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Makes no more; what was made stays."""
