@@ -52,10 +52,13 @@ chance = random.Random(int(sys.argv[2]))
 held = []
 print("begins", flush=True)
 while True:
-    loader = forebay.DataLoader(
-        sys.argv[1], shuffle=True, batch_size=chance.randrange(1, 16),
-        device=f"cuda:{chance.randrange(torch.cuda.device_count())}",
-        depth=chance.randrange(1, 4), transform=T.RandomResizedCrop(48))
+    try:
+        loader = forebay.DataLoader(
+            sys.argv[1], shuffle=True, batch_size=chance.randrange(1, 16),
+            device=f"cuda:{chance.randrange(torch.cuda.device_count())}",
+            depth=chance.randrange(1, 4), transform=T.RandomResizedCrop(48))
+    except forebay.DaemonUnavailable:
+        continue  # it was killed just now
     for _ in range(chance.randrange(4)):
         for batch in loader:
             if chance.random() < 0.2:
