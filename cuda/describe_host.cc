@@ -71,8 +71,15 @@ CUresult DescribeDevice(const DriverApi& api, const std::string& sys,
        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   then(api.attribute, &out->compute_minor,
        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  then(api.attribute, &out->compute_mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE,
+       device);
   then(api.pci_address, pci, static_cast<int>(sizeof(pci)), device);
   if (code != CUDA_SUCCESS) return code;
+  // Drivers before CUDA 12 do not know the attribute.
+  if (api.attribute(&out->mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) !=
+      CUDA_SUCCESS) {
+    out->mps = 0;
+  }
   const std::string address = LowerCase(pci);
   Write(FormatUuid(uuid), out->uuid);
   Write(address, out->pci_address);

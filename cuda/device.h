@@ -11,6 +11,9 @@
 
 namespace forebay::cuda {
 
+// How many processes may have a context on a GPU at once.
+enum class ComputeMode { kShared, kExclusive, kProhibited };
+
 // One GPU, as its driver describes it.
 struct DeviceInfo {
   // CUDA's number of it in this process: another process may see other GPUs, or
@@ -23,6 +26,8 @@ struct DeviceInfo {
   int compute_minor = 0;
   std::string pci_address;  // "0000:65:00.0", lower case
   int numa_node = -1;       // the nearest; -1: unknown
+  ComputeMode mode = ComputeMode::kShared;
+  bool mps = false;  // MPS serves this process there
 };
 
 // The GPUs of a host.

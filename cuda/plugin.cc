@@ -58,6 +58,18 @@ class PluginDriver final : public Driver {
   const Inventory inventory_;
 };
 
+// CUDA's numbers (CUcomputemode); 1 is of drivers that no longer exist.
+ComputeMode ModeOf(std::int32_t mode) {
+  switch (mode) {
+    case 2:
+      return ComputeMode::kProhibited;
+    case 3:
+      return ComputeMode::kExclusive;
+    default:
+      return ComputeMode::kShared;
+  }
+}
+
 Inventory ToInventory(const PluginHost& host,
                       const std::vector<PluginDevice>& devices) {
   Inventory inventory;
@@ -75,6 +87,8 @@ Inventory ToInventory(const PluginHost& host,
     out.compute_minor = in.compute_minor;
     out.pci_address = Text(in.pci_address);
     out.numa_node = std::max(in.numa_node, -1);
+    out.mode = ModeOf(in.compute_mode);
+    out.mps = in.mps != 0;
     inventory.devices.push_back(std::move(out));
   }
   return inventory;

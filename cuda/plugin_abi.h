@@ -23,7 +23,9 @@ struct PluginDevice {
   std::int32_t compute_major;
   std::int32_t compute_minor;
   std::int32_t numa_node;
-  std::int32_t reserved;  // 0
+  std::int32_t compute_mode;  // a CUcomputemode
+  std::int32_t mps;           // 1: MPS serves this process there
+  std::int32_t reserved;      // 0
 };
 
 struct PluginHost {
@@ -188,7 +190,7 @@ struct Plugin {
 // The type of forebay_cuda_plugin(). Its result is never freed.
 using PluginEntry = const Plugin*();
 
-static_assert(std::is_trivial_v<PluginDevice> && sizeof(PluginDevice) == 376);
+static_assert(std::is_trivial_v<PluginDevice> && sizeof(PluginDevice) == 384);
 static_assert(std::is_trivial_v<PluginHost> && sizeof(PluginHost) == 72);
 static_assert(std::is_trivial_v<PluginMemory> && sizeof(PluginMemory) == 24);
 static_assert(std::is_trivial_v<PluginTail> && sizeof(PluginTail) == 3088);

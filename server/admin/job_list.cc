@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cuda/device.h"
+#include "cuda/device_notes.h"
 #include "proto/shm_layout.h"
 #include "server/admin/cache_status.h"
 #include "server/admin/valid_utf8.h"
@@ -96,6 +97,7 @@ void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {
   out->set_compute_minor(static_cast<std::uint32_t>(in.compute_minor));
   out->set_pci_address(ValidUtf8(in.pci_address));
   out->set_numa_node(in.numa_node);
+  for (const std::string& note : cuda::NotesOn(in)) out->add_notes(note);
 }
 
 void Fill(const cuda::Inventory& in, proto::Gpus* out) {

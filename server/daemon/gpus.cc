@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "cuda/device_notes.h"
 #include "cuda/no_driver.h"
 #include "cuda/plugin.h"
 #include "server/base/byte_size.h"
@@ -103,7 +104,12 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
   absl::StatusOr<std::unique_ptr<cuda::Driver>> driver =
       cuda::OpenPlugin(automatic ? InstalledPlugin(folder) : plugin);
   if (driver.ok()) {
-    spdlog::info("{}", Describe((*driver)->inventory()));
+    const cuda::Inventory& inventory = (*driver)->inventory();
+    spdlog::info("{}", Describe(inventory));
+    for (const cuda::DeviceInfo& device : inventory.devices) {
+      for (const std::string& note : cuda::NotesOn(device))
+        spdlog::info("GPU {}: {}", device.ordinal, note);
+    }
     return *std::move(driver);
   }
   std::string why(driver.status().message());

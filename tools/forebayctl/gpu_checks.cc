@@ -38,6 +38,10 @@ std::vector<Finding> CheckGpus(const proto::DaemonStatus& status) {
   for (const proto::Gpu& gpu : gpus.devices()) {
     findings.push_back(
         {Level::kOk, absl::StrCat("GPU ", gpu.ordinal()), Describe(gpu)});
+    for (const std::string& note : gpu.notes()) {
+      findings.push_back(
+          {Level::kNote, absl::StrCat("GPU ", gpu.ordinal()), note});
+    }
     if (!gpu.use().fault().empty()) {
       findings.push_back(
           {Level::kProblem, absl::StrCat("GPU ", gpu.ordinal()),

@@ -37,6 +37,12 @@ CUresult Attribute(const GpuScript& gpu, CUdevice_attribute attribute,
     case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
       *value = gpu.compute_mode;
       return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: {
+      const auto& script = Driver::Get().script();
+      if (script.driver_version < 12000) return CUDA_ERROR_INVALID_VALUE;
+      *value = script.mps ? 1 : 0;
+      return CUDA_SUCCESS;
+    }
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 4;
       return CUDA_SUCCESS;

@@ -92,6 +92,21 @@ TEST_F(DescribeHostTest, DescribesEveryDevice) {
   });
 }
 
+TEST_F(DescribeHostTest, KnowsWhoMayUseADevice) {
+  Describe(R"({"mps": true, "gpus": [{"compute_mode": "exclusive_process"}]})",
+           [&](bool succeeded) {
+             ASSERT_TRUE(succeeded) << why_;
+             EXPECT_EQ(devices_[0].compute_mode, 3);
+             EXPECT_EQ(devices_[0].mps, 1);
+           });
+  Describe(R"({"driver_version": 11040, "mps": true, "gpus": [{}]})",
+           [&](bool succeeded) {
+             ASSERT_TRUE(succeeded) << why_;
+             EXPECT_EQ(devices_[0].compute_mode, 0);
+             EXPECT_EQ(devices_[0].mps, 0) << "too old to tell";
+           });
+}
+
 TEST_F(DescribeHostTest, WhatTheKernelDoesNotTellStaysUnknown) {
   std::filesystem::remove_all(sys_);
   Describe(kTwo, [&](bool succeeded) {

@@ -19,6 +19,8 @@ std::int32_t Describe(PluginHost* host, PluginDevice* devices, std::int32_t,
                   .compute_major = 9,
                   .compute_minor = 0,
                   .numa_node = i - 1,
+                  .compute_mode = 3 * i,
+                  .mps = i,
                   .reserved = 0};
     devices[i].uuid[35] = static_cast<char>('0' + i);
     devices[i].pci_address[11] = static_cast<char>('0' + i);

@@ -57,7 +57,11 @@ TEST_F(PluginTest, AGoodOneDescribesTheHost) {
   EXPECT_EQ(second.compute_minor, 0);
   EXPECT_EQ(second.pci_address, "0000:65:00.1");
   EXPECT_EQ(second.numa_node, 0);
+  EXPECT_EQ(second.mode, ComputeMode::kExclusive);
+  EXPECT_TRUE(second.mps);
   EXPECT_EQ(inventory.devices[0].numa_node, -1);
+  EXPECT_EQ(inventory.devices[0].mode, ComputeMode::kShared);
+  EXPECT_FALSE(inventory.devices[0].mps);
 }
 
 TEST_F(PluginTest, OneOfAnotherVersionIsRefused) {

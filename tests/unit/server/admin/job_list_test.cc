@@ -141,6 +141,7 @@ TEST(JobListTest, StatusHasTheGpus) {
   EXPECT_EQ(last.compute_major(), 8);
   EXPECT_EQ(last.pci_address(), "0000:03:00.0");
   EXPECT_EQ(last.numa_node(), 1);
+  EXPECT_EQ(last.notes_size(), 0);
   info.gpus = {};
   info.gpus.absence = "none";
   EXPECT_EQ(ToProto(info, {}).gpus().absence(), "none");

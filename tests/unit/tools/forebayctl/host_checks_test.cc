@@ -148,10 +148,11 @@ TEST_F(HostChecksTest, GpusAreListed) {
     gpu.set_pci_address("0000:00:03.0");
     gpu.set_numa_node(i - 1);
   }
+  gpus.mutable_devices(1)->add_notes("It is slow today.");
   const std::vector<Finding> findings = CheckGpus(status_);
-  ASSERT_EQ(findings.size(), 3);
-  for (const Finding& finding : findings) {
-    EXPECT_EQ(finding.level, Finding::Level::kOk);
+  ASSERT_EQ(findings.size(), 4);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(findings[i].level, Finding::Level::kOk);
   }
   EXPECT_EQ(findings[0].sentence, "The driver 580.65.06 serves CUDA 13.0.");
   EXPECT_EQ(findings[1].sentence,
@@ -160,6 +161,9 @@ TEST_F(HostChecksTest, GpusAreListed) {
   EXPECT_EQ(findings[2].subject, "GPU 1");
   EXPECT_NE(findings[2].sentence.find("PCI 0000:00:03.0, NUMA node 0, "),
             std::string::npos);
+  EXPECT_EQ(findings[3].level, Finding::Level::kNote);
+  EXPECT_EQ(findings[3].subject, "GPU 1");
+  EXPECT_EQ(findings[3].sentence, "It is slow today.");
 }
 
 TEST_F(HostChecksTest, NoGpuIsNoProblem) {
