@@ -33,8 +33,9 @@ extern "C" {
 #endif
 
 /* The memory for tensors on one GPU, one for the whole process. It goes to
- * later tensors once the streams that had it are done with it, and back to the
- * driver when the last user closes the pool, or when the GPU is short of it. */
+ * later tensors once the streams that had it are done with it. The part that is
+ * idle goes back to the driver when the last user closes the pool, or when the
+ * GPU is short of memory. */
 typedef struct forebay_tensor_pool forebay_tensor_pool;
 typedef struct forebay_tensor forebay_tensor;
 
@@ -45,24 +46,25 @@ typedef struct forebay_tensor forebay_tensor;
 FOREBAY_EXPORT forebay_status
 forebay_tensor_pool_open(int32_t device, forebay_tensor_pool** out);
 
-/* Tensors outlive it. Waits for the GPU if it is the last of this GPU's. NULL
- * does nothing. */
+/* Tensors outlive it. The last of a GPU's waits for the streams that had the
+ * idle memory. NULL does nothing. */
 FOREBAY_EXPORT void forebay_tensor_pool_close(forebay_tensor_pool* pool);
 
 /* Makes a tensor of field `index` of a batch that lies on the pool's GPU, or on
  * the host; in C order. Queues that on a stream of the library's; the batch may
- * be released at once. Waits only for memory: if the streams that have it are
- * not known (see forebay_tensor_export), until the GPU is at rest.
- * FOREBAY_INVALID_ARGUMENT: no such field, one of varying length, or another
- * GPU. FOREBAY_RESOURCE_EXHAUSTED: the GPU has no memory left. End it with
- * forebay_tensor_release. */
+ * be released at once. Waits for the copy if the field lies on the host, and
+ * for memory if the streams that have it are not known: see
+ * forebay_tensor_use_anywhere. FOREBAY_INVALID_ARGUMENT: no such field, one of
+ * varying length, or another GPU. FOREBAY_RESOURCE_EXHAUSTED: the GPU has no
+ * memory left. End it with forebay_tensor_release. */
 FOREBAY_EXPORT forebay_status forebay_tensor_make(forebay_tensor_pool* pool,
                                                   forebay_batch* batch,
                                                   uint32_t index,
                                                   forebay_tensor** out);
 
-/* Makes another of the same elements. Waits and fails as forebay_tensor_make.
- */
+/* Makes another of the elements as they are after all that those streams have
+ * queued that the tensor was exported for. Waits and fails as
+ * forebay_tensor_make. */
 FOREBAY_EXPORT forebay_status forebay_tensor_copy(const forebay_tensor* tensor,
                                                   forebay_tensor** out);
 
@@ -78,12 +80,18 @@ typedef enum forebay_export_flags FOREBAY_INT {
  * made, numbered as by DLPack's __dlpack__: 1 is the legacy default stream, 2
  * the per-thread default stream, above a CUstream of the GPU's primary context,
  * and -1 none. The memory is used again after all that the stream has queued
- * when the deleter runs, so it exists until then; with -1 and 2, once the GPU
- * is at rest. The deleter never waits for the GPU. It calls CUDA, so not from a
- * host function. FOREBAY_FAILED_PRECONDITION if the stream is captured into a
- * CUDA graph. */
+ * when the deleter runs, so it exists until then. For -1 and 2 see
+ * forebay_tensor_use_anywhere. The deleter waits only for room in the stream.
+ * It calls CUDA, so not from a host function. FOREBAY_FAILED_PRECONDITION if
+ * the stream is captured into a CUDA graph. */
 FOREBAY_EXPORT forebay_status forebay_tensor_export(
     const forebay_tensor* tensor, int flags, intptr_t stream, void** out);
+
+/* Says that work on other streams than those it is exported for uses the
+ * tensor, as JAX's does. Its memory is used again only once the GPU is at rest:
+ * waiting for that ends the capture of a CUDA graph, if there is one. */
+FOREBAY_EXPORT forebay_status
+forebay_tensor_use_anywhere(const forebay_tensor* tensor);
 
 /* What was exported lives on. NULL does nothing. */
 FOREBAY_EXPORT void forebay_tensor_release(forebay_tensor* tensor);

@@ -24,10 +24,10 @@ std::vector<std::string> NotesOn(const DeviceInfo& device) {
         "both.");
   }
   if (device.mps) {
-    // docs.nvidia.com/deploy/mps: "Limitations" and "Error containment".
+    // docs.nvidia.com/deploy/mps: "Memory Protection and Error Containment".
     notes.push_back(
         "MPS serves it: a fatal fault of one process can end the work of "
-        "others, and it serves 60 processes at most.");
+        "others.");
   }
   // The driver has it in the name alone: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
   if (absl::StrContains(device.name, " MIG ")) {

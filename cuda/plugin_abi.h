@@ -98,9 +98,9 @@ struct PluginTail {
 // call waits for it, unless it says so; one that queues may wait for room in
 // the stream. `event` is a CUevent.
 //
-// Thread-safe; not for a forked child. No call disturbs a global capture by
-// another thread. The caller holds no lock while it calls `poll` that a `call`
-// of its own takes.
+// Thread-safe; not for a forked child. No call but await_all disturbs a global
+// capture by another thread. The caller holds no lock while it calls `poll`
+// that a `call` of its own takes.
 struct PluginTrainerCalls {
   // Retains the primary context of CUDA's device `ordinal` of this process, and
   // loads the kernels there. Blocks for the driver. Context and kernels stay
@@ -146,7 +146,7 @@ struct PluginTrainerCalls {
   PluginResult (*allocate)(PluginTrainerGpu* gpu, std::uint64_t bytes,
                            std::uint64_t* address, PluginWords why);
   void (*free)(PluginTrainerGpu* gpu, std::uint64_t address);
-  // Copies memory of the host, which may change once this returns.
+  // Copies memory of the host, which stays as it is until that is done.
   PluginResult (*upload)(PluginTrainerGpu* gpu, void* stream, const void* from,
                          std::uint64_t to, std::uint64_t bytes,
                          PluginWords why);
@@ -166,8 +166,11 @@ struct PluginTrainerCalls {
   // Has a stream that is not captured go on only once the event is reached.
   PluginResult (*hold_back)(PluginTrainerGpu* gpu, void* stream, void* event,
                             PluginWords why);
+  // Waits until an event is reached.
+  PluginResult (*await_event)(PluginTrainerGpu* gpu, void* event,
+                              PluginWords why);
   // Waits until the GPU has done all that this process has queued. Fails while
-  // a stream is captured.
+  // a stream is captured, and ends the capture.
   PluginResult (*await_all)(PluginTrainerGpu* gpu, PluginWords why);
 };
 

@@ -238,6 +238,12 @@ PluginResult HoldBack(PluginTrainerGpu* gpu, void* stream, void* event,
   });
 }
 
+PluginResult AwaitEvent(PluginTrainerGpu* gpu, void* event, PluginWords words) {
+  return Answer(words, [&](std::string* why) {
+    return TrainerOf(gpu)->AwaitEvent(static_cast<CUevent>(event), why);
+  });
+}
+
 PluginResult AwaitAll(PluginTrainerGpu* gpu, PluginWords words) {
   return Answer(
       words, [&](std::string* why) { return TrainerOf(gpu)->AwaitAll(why); });
@@ -273,6 +279,7 @@ constexpr Plugin kPlugin = {.version = kPluginVersion,
                                         .record = &Record,
                                         .is_reached = &IsReached,
                                         .hold_back = &HoldBack,
+                                        .await_event = &AwaitEvent,
                                         .await_all = &AwaitAll}};
 
 }  // namespace

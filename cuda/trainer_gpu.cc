@@ -277,15 +277,15 @@ PluginResult TrainerGpu::Upload(CUstream stream, const void* from,
                                 std::uint64_t to, std::uint64_t bytes,
                                 std::string* why) {
   if (bytes == 0) return PluginResult::kOk;
-  // The driver has read pageable memory when it returns (CUDA Driver API, "API
-  // synchronization behavior").
   return Do("a copy to the GPU failed", why,
             [&] { return api_.copy_to_device(to, from, bytes, stream); });
 }
 
 PluginResult TrainerGpu::MakeEvent(CUevent* event, std::string* why) {
-  return Do("the driver makes no event", why,
-            [&] { return api_.create_event(event, CU_EVENT_DISABLE_TIMING); });
+  return Do("the driver makes no event", why, [&] {
+    return api_.create_event(event,
+                             CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+  });
 }
 
 void TrainerGpu::DropEvent(CUevent event) {
@@ -318,6 +318,11 @@ PluginResult TrainerGpu::HoldBack(CUstream stream, CUevent event,
                                   std::string* why) {
   return Do("the stream waits for no event", why,
             [&] { return api_.wait_event(stream, event, 0); });
+}
+
+PluginResult TrainerGpu::AwaitEvent(CUevent event, std::string* why) {
+  return Do("work on the GPU does not end", why,
+            [&] { return api_.synchronize_event(event); });
 }
 
 PluginResult TrainerGpu::AwaitAll(std::string* why) {

@@ -20,8 +20,9 @@ namespace forebay::cuda {
 // Thread-safe. One object serves all that open a GPU, and lives until the
 // process ends: calls may be pending, and a driver that unloads kernels waits
 // for the GPU. Open, Import, Unimport, Allocate and Free block for the driver,
-// AwaitAll for the GPU; what queues may block for room in a stream; Poll waits
-// for a call that runs. Errors: a result, and the driver's words in `why`.
+// AwaitEvent and AwaitAll for the GPU; what queues may block for room in a
+// stream; Poll waits for a call that runs. Errors: a result, and the driver's
+// words in `why`.
 class TrainerGpu {
  public:
   static PluginResult Open(const DriverApi& api, std::int32_t ordinal,
@@ -55,6 +56,7 @@ class TrainerGpu {
   PluginResult Record(CUevent event, CUstream stream, std::string* why);
   PluginResult IsReached(CUevent event, bool* reached, std::string* why);
   PluginResult HoldBack(CUstream stream, CUevent event, std::string* why);
+  PluginResult AwaitEvent(CUevent event, std::string* why);
   PluginResult AwaitAll(std::string* why);
 
  private:

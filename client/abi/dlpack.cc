@@ -60,11 +60,11 @@ Managed* Hold(const std::shared_ptr<const core::Tensor>& tensor,
               std::int32_t ordinal) {
   auto holder = std::make_unique<Holder<Managed>>();
   const proto::FieldLayout& layout = tensor->layout();
-  std::int64_t stride = 1;
+  std::uint64_t stride = 1;  // of no use where a dimension is 0: it may wrap
   for (std::uint32_t i = layout.rank; i-- > 0;) {
     holder->shape[i] = static_cast<std::int64_t>(layout.shape[i]);
-    holder->strides[i] = stride;
-    stride *= holder->shape[i];
+    holder->strides[i] = static_cast<std::int64_t>(stride);
+    stride *= layout.shape[i];
   }
   Managed& managed = holder->managed;
   managed.tensor = {.data = reinterpret_cast<void*>(tensor->address()),

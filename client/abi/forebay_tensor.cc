@@ -43,10 +43,7 @@ Status CheckExport(int flags, intptr_t stream) {
 }
 
 Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
-  if (stream == kNoStream) {
-    tensor.HandOverUnordered();
-    return Status();
-  }
+  if (stream == kNoStream) return tensor.HandOverUnordered();
   return tensor.HandOver(reinterpret_cast<void*>(stream));
 }
 
@@ -125,6 +122,11 @@ forebay_status forebay_tensor_export(const forebay_tensor* tensor, int flags,
         (flags & FOREBAY_IS_COPIED) != 0 ? client::abi::kDlIsCopied : 0);
     return Status();
   });
+}
+
+forebay_status forebay_tensor_use_anywhere(const forebay_tensor* tensor) {
+  return Guard(tensor != nullptr,
+               [&] { return tensor->tensor->HandOverUnordered(); });
 }
 
 void forebay_tensor_release(forebay_tensor* tensor) { delete tensor; }

@@ -38,6 +38,9 @@ Status Tensor::Make(device::TensorPool& pool, forebay_batch& batch,
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         Fill(pool.gpu(), batch, index, tensor->address()));
     FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
+    // A driver may read the host's memory later than it says.
+    if (field.place == proto::Place::kHost)
+      FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Await());
   }
   *out = std::move(tensor);
   return Status();
@@ -48,6 +51,7 @@ Status Tensor::Copy(std::shared_ptr<Tensor>* out) const {
   if (memory_ != nullptr) {
     device::Gpu& gpu = pool_->gpu();
     FOREBAY_CLIENT_RETURN_IF_ERROR(pool_->Take(layout_.bytes, &copy->memory_));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(memory_->HoldBackOwnStream());
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         gpu.Copy(gpu.own_stream(), address(), copy->address(), layout_.bytes));
     FOREBAY_CLIENT_RETURN_IF_ERROR(copy->memory_->Finish());
@@ -57,11 +61,13 @@ Status Tensor::Copy(std::shared_ptr<Tensor>* out) const {
 }
 
 Status Tensor::HandOver(void* stream) const {
-  return memory_ == nullptr ? Status() : memory_->HandOver(stream);
+  return memory_ == nullptr ? pool_->gpu().CheckProcess()
+                            : memory_->HandOver(stream);
 }
 
-void Tensor::HandOverUnordered() const {
-  if (memory_ != nullptr) memory_->HandOverUnordered();
+Status Tensor::HandOverUnordered() const {
+  return memory_ == nullptr ? pool_->gpu().CheckProcess()
+                            : memory_->HandOverUnordered();
 }
 
 }  // namespace forebay::client::core

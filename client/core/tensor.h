@@ -16,12 +16,14 @@ namespace forebay::client::core {
 class Tensor {
  public:
   // Makes field `index` of a batch, from wherever it lies: the batch may be
-  // released then. May wait as TensorPool::Take, and for room in a stream.
+  // released then. Waits until one from the host is there; else may wait as
+  // TensorPool::Take, and for room in a stream.
   // INVALID_ARGUMENT: there is no such field, its samples differ in length, or
   // it lies on another GPU; else the errors of the GPU.
   static Status Make(device::TensorPool& pool, forebay_batch& batch,
                      std::uint32_t index, std::shared_ptr<Tensor>* out);
-  // Makes another of the same elements. Waits and fails as Make.
+  // Makes another of the elements as they are after what those have queued who
+  // were handed the tensor. Waits and fails as Make.
   Status Copy(std::shared_ptr<Tensor>* out) const;
 
   // Its type and shape; offsets and places say nothing.
@@ -30,9 +32,10 @@ class Tensor {
   std::uint64_t address() const {
     return memory_ == nullptr ? 0 : memory_->address();
   }
-  // See TensorMemory. Without elements, they do nothing.
+  // See TensorMemory. Without elements, they do no more than to fail in a
+  // forked child.
   Status HandOver(void* stream) const;
-  void HandOverUnordered() const;
+  Status HandOverUnordered() const;
 
  private:
   Tensor(device::TensorPool& pool, const proto::FieldLayout& layout)

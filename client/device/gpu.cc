@@ -209,6 +209,12 @@ Status Event::HoldBack(void* stream) const {
   });
 }
 
+Status Event::Await() const {
+  return gpu_->Ask([&](cuda::PluginWords why) {
+    return gpu_->calls_.await_event(gpu_->gpu_, event_, why);
+  });
+}
+
 Status Event::IsReached(bool* reached) const {
   std::int32_t found = 0;
   FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->Ask([&](cuda::PluginWords why) {

@@ -76,14 +76,14 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
 
   // Makes memory of this process's own, aligned to 256 bytes.
   Status Allocate(std::uint64_t bytes, std::unique_ptr<OwnMemory>* out);
-  // Copies memory of the host, which may change once this returns.
+  // Copies memory of the host, which stays as it is until that is done.
   Status Upload(void* stream, const void* from, std::uint64_t to,
                 std::uint64_t bytes);
   // A stream that no framework uses, there until the process ends.
   void* own_stream() const;
   Status MakeEvent(std::unique_ptr<Event>* out);
   // Waits until all that this process has queued there is done. Fails while a
-  // stream is captured.
+  // stream is captured, and ends the capture.
   Status AwaitAll();
 
  private:
@@ -163,6 +163,8 @@ class Event {
   // Has a stream that is not captured go on only after that moment.
   Status HoldBack(void* stream) const;
   Status IsReached(bool* reached) const;
+  // Waits for the moment.
+  Status Await() const;
 
  private:
   friend class Gpu;

@@ -68,21 +68,39 @@ Status TensorPool::Make(std::uint64_t bytes, Block* out) {
   return Status();
 }
 
-bool TensorPool::IsDone(const Block& block) {
-  return !block.unknown_use &&
-         std::all_of(block.done.begin(), block.done.end(),
-                     [](const std::unique_ptr<Event>& event) {
-                       bool reached = false;
-                       return event->IsReached(&reached).ok() && reached;
-                     });
+void TensorPool::AskUses(Block* block) {
+  for (Use& use : block->uses) {
+    if (block->unknown_use) return;
+    if (use.done != nullptr) continue;
+    bool captures = false;
+    Status asked = gpu_->IsCapturing(use.stream, &captures);
+    // The event would be of the graph: it is asked again later.
+    if (captures) continue;
+    std::unique_ptr<Event> done;
+    if (asked.ok()) asked = gpu_->MakeEvent(&done);
+    if (asked.ok()) asked = done->Record(use.stream);
+    if (asked.ok()) {
+      use.done = std::move(done);
+    } else {
+      block->unknown_use = true;
+    }
+  }
 }
 
-bool TensorPool::WaitFor(const Block& block) {
+template <typename Test>
+bool TensorPool::All(Block& block, Test test) {
+  AskUses(&block);
   return !block.unknown_use &&
-         std::all_of(block.done.begin(), block.done.end(),
-                     [this](const std::unique_ptr<Event>& event) {
-                       return event->HoldBack(gpu_->own_stream()).ok();
-                     });
+         std::all_of(block.uses.begin(), block.uses.end(), [&](const Use& use) {
+           return use.done != nullptr && test(*use.done);
+         });
+}
+
+bool TensorPool::IsDone(Block& block) {
+  return All(block, [](const Event& done) {
+    bool reached = false;
+    return done.IsReached(&reached).ok() && reached;
+  });
 }
 
 Status TensorPool::Take(std::uint64_t bytes,
@@ -115,21 +133,27 @@ Status TensorPool::Take(std::uint64_t bytes,
 
 Status TensorPool::Choose(std::uint64_t bytes, std::size_t count,
                           std::deque<Block>* idle, Block* out) {
-  auto chosen = std::find_if(idle->begin(), idle->end(), IsDone);
+  const auto find = [idle](auto test) {
+    return std::find_if(idle->begin(), idle->end(), test);
+  };
+  auto chosen = find([this](Block& block) { return IsDone(block); });
   if (chosen == idle->end() && (count < kBlocksAhead || idle->empty())) {
     Status made = Make(bytes, out);
     if (made.code != FOREBAY_RESOURCE_EXHAUSTED || idle->empty()) return made;
   }
   if (chosen == idle->end()) {
-    chosen =
-        std::find_if(idle->begin(), idle->end(),
-                     [this](const Block& block) { return WaitFor(block); });
+    chosen = find([this](Block& block) {
+      return All(block, [this](const Event& done) {
+        return done.HoldBack(gpu_->own_stream()).ok();
+      });
+    });
   }
-  // A stream that is captured keeps the GPU from resting.
   if (chosen == idle->end()) {
-    if (!gpu_->AwaitAll().ok()) return Make(bytes, out);
+    chosen = find([](const Block& block) { return block.unknown_use; });
+    // Else their streams are captured just now.
+    if (chosen == idle->end() || !gpu_->AwaitAll().ok())
+      return Make(bytes, out);
     for (Block& block : *idle) Forget(&block);
-    chosen = idle->begin();
   }
   Forget(&*chosen);
   *out = std::move(*chosen);
@@ -138,8 +162,14 @@ Status TensorPool::Choose(std::uint64_t bytes, std::size_t count,
 }
 
 void TensorPool::Forget(Block* block) {
-  block->done.clear();
+  block->uses.clear();
   block->unknown_use = false;
+}
+
+bool TensorPool::AwaitOwnStream() {
+  std::unique_ptr<Event> done;
+  return gpu_->MakeEvent(&done).ok() && done->Record(gpu_->own_stream()).ok() &&
+         done->Await().ok();
 }
 
 void TensorPool::FreeIdle() {
@@ -153,7 +183,17 @@ void TensorPool::FreeIdle() {
       blocks.idle.clear();
     }
   }
-  if (idle.empty() || gpu_->AwaitAll().ok()) return;
+  if (idle.empty()) return;
+  const bool made = AwaitOwnStream();
+  std::erase_if(idle, [&](Block& block) {
+    return made &&
+           All(block, [](const Event& done) { return done.Await().ok(); });
+  });
+  if (std::any_of(idle.begin(), idle.end(),
+                  [](const Block& block) { return block.unknown_use; }) &&
+      gpu_->AwaitAll().ok()) {
+    idle.clear();
+  }
   const std::lock_guard lock(mutex_);
   for (Block& block : idle) {
     Blocks& blocks = sizes_[block.bytes];
@@ -162,22 +202,15 @@ void TensorPool::FreeIdle() {
   }
 }
 
-void TensorPool::Return(Block block, const std::vector<void*>& streams) {
-  for (void* const stream : streams) {
-    std::unique_ptr<Event> done;
-    if (gpu_->MakeEvent(&done).ok() && done->Record(stream).ok()) {
-      block.done.push_back(std::move(done));
-    } else {
-      block.unknown_use = true;
-    }
-  }
+void TensorPool::Return(Block block) {
+  AskUses(&block);
   const std::lock_guard lock(mutex_);
   sizes_[block.bytes].idle.push_back(std::move(block));
 }
 
 TensorMemory::~TensorMemory() {
   // A forked child, in which the pool may be locked for ever, has no GPU.
-  if (gpu().CheckProcess().ok()) pool_->Return(std::move(block_), streams_);
+  if (gpu().CheckProcess().ok()) pool_->Return(std::move(block_));
 }
 
 Status TensorMemory::HandOver(void* stream) {
@@ -190,19 +223,37 @@ Status TensorMemory::HandOver(void* stream) {
                   "the capture");
   FOREBAY_CLIENT_RETURN_IF_ERROR(block_.made->HoldBack(stream));
   // That is as many streams as there are threads, and another may drop it.
-  if (stream == reinterpret_cast<void*>(kPerThreadStream)) {
-    HandOverUnordered();
-    return Status();
-  }
+  if (stream == reinterpret_cast<void*>(kPerThreadStream))
+    return HandOverUnordered();
   const std::lock_guard lock(mutex_);
-  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end())
-    streams_.push_back(stream);
+  const auto known =
+      std::find_if(block_.uses.begin(), block_.uses.end(),
+                   [&](const auto& use) { return use.stream == stream; });
+  if (known == block_.uses.end()) block_.uses.push_back({stream, nullptr});
   return Status();
 }
 
-void TensorMemory::HandOverUnordered() {
+Status TensorMemory::HandOverUnordered() {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu().CheckProcess());
   const std::lock_guard lock(mutex_);
   block_.unknown_use = true;
+  return Status();
+}
+
+Status TensorMemory::HoldBackOwnStream() {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu().CheckProcess());
+  std::vector<void*> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& use : block_.uses) streams.push_back(use.stream);
+  }
+  std::unique_ptr<Event> queued;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu().MakeEvent(&queued));
+  for (void* const stream : streams) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(queued->Record(stream));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(queued->HoldBack(gpu().own_stream()));
+  }
+  return Status();
 }
 
 }  // namespace forebay::client::device

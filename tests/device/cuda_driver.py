@@ -54,6 +54,14 @@ class Stream:
         with Entered(self._ordinal):
             check(library.cuStreamSynchronize(ctypes.c_void_p(self.cuda_stream)))
 
+    def fill(self, address, value, count):
+        """Queues: sets `count` bytes of the GPU's memory."""
+        content = (ctypes.c_uint8 * count)(*[value] * count)
+        with Entered(self._ordinal):
+            check(library.cuMemcpyHtoDAsync_v2(
+                ctypes.c_uint64(address), content, ctypes.c_size_t(count),
+                ctypes.c_void_p(self.cuda_stream)))
+
     def read(self, address, to, count):
         """Copies `count` bytes to the host's memory at `to`, and waits."""
         with Entered(self._ordinal):

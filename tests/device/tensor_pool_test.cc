@@ -128,7 +128,7 @@ TEST(TensorPoolTest, MemoryOfUnknownStreamsIsUsedAgainOnlyAtRest) {
     for (unsigned first = 0; first < kBlocksAhead; ++first) {
       const auto memory = Make(*pool, Numbers(kBytes, first));
       ASSERT_TRUE(memory->HandOver(trainer.stream()).ok());
-      memory->HandOverUnordered();
+      ASSERT_TRUE(memory->HandOverUnordered().ok());
       copies.push_back(trainer.Allocate(kBytes));
       FOREBAY_ASSERT_CUDA(Api().copy_on_device(copies.back(), memory->address(),
                                                kBytes, trainer.stream()));
@@ -159,6 +159,27 @@ TEST(TensorPoolTest, AProcessHasOnePoolAndGivesItsMemoryBack) {
     // A tensor outlives the pool's users.
     ASSERT_TRUE(held->HandOver(trainer.stream()).ok());
     EXPECT_EQ(trainer.Read(held->address(), 10 << 20), Numbers(10 << 20));
+  });
+}
+
+TEST(TensorPoolTest, AStreamThatIsCapturedKeepsWhatItHad) {
+  WithGpus(kDelays, [] {
+    const Trainer trainer;
+    const auto pool = OpenPool();
+    std::vector<std::unique_ptr<TensorMemory>> taken;
+    for (unsigned first = 0; first < kBlocksAhead; ++first) {
+      taken.push_back(Make(*pool, Numbers(kBytes, first)));
+      ASSERT_TRUE(taken.back()->HandOver(trainer.stream()).ok());
+    }
+    trainer.Finish();
+    BeginCapture(trainer.stream());
+    taken.clear();
+    std::thread([&] {
+      Make(*pool, Numbers(kBytes, 9));
+      OpenPool()->Close();
+    }).join();
+    EndCapture(trainer.stream());
+    EXPECT_TRUE(pool->gpu().Poll().ok());
   });
 }
 

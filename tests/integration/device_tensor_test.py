@@ -138,6 +138,49 @@ print(json.dumps([shared.version, copy.version, copy.flags,
 """) == [None, [1, 0], 2, 0]
 
 
+def test_a_copy_is_of_what_was_queued_before(run):
+    assert run("""
+batch = next(iter(open_loader()))
+array = from_dlpack(batch.image)
+stream = cuda_driver.stream(0)
+stream.fill(array.address, 7, 2 * array.numpy().size)
+copy = from_dlpack(batch.image, copy=True)
+print(json.dumps(sorted(set(copy.numpy().view("uint8").ravel().tolist()))))
+""") == [7]
+
+
+def test_a_tensor_that_is_used_on_any_stream(run):
+    assert run("""
+loader, expected, addresses = open_loader(), host(), set()
+for epoch in range(3):
+    loader.set_epoch(0)
+    for batch, (image, _, _) in zip(loader, expected):
+        array = from_dlpack(batch.image.on_any_stream())
+        addresses.add(array.address)
+        assert numpy.array_equal(array.numpy(), image)
+        del array
+print(json.dumps(len(addresses)))
+""") <= 8
+
+
+def test_a_loader_that_is_closed_in_mid_epoch(run):
+    assert run("""
+with open_loader() as warm:
+    next(iter(warm))
+whole = cuda_driver.free_bytes()
+loader = open_loader()
+batches = iter(loader)
+next(batches)
+loader.close()
+said = None
+try:
+    next(batches)
+except forebay.StateError as error:
+    said = str(error)
+print(json.dumps([said, cuda_driver.free_bytes() >= whole]))
+""") == ["the loader is closed", True]
+
+
 def test_each_number_of_a_stream(run):
     assert run("""
 tensor = next(iter(open_loader())).image
@@ -210,7 +253,8 @@ reader, writer = os.pipe()
 child = os.fork()
 if child == 0:
     said = []
-    for call in (tensor.__dlpack__, lambda: next(batches), lambda: open_loader()):
+    for call in (tensor.__dlpack__, lambda: tensor.__dlpack__(stream=-1),
+                 lambda: next(batches), lambda: open_loader()):
         try:
             call()
         except Exception as error:
@@ -222,8 +266,8 @@ said = json.loads(os.read(reader, 10000))
 assert os.waitpid(child, 0)[1] == 0
 assert numpy.array_equal(from_dlpack(tensor).numpy(), host()[0][0])
 print(json.dumps(said))
-""") == [FORKED, "StateError: this iteration belongs to the process that this one was "
-         "forked from: call iter() again", FORKED]
+""") == [FORKED, FORKED, "StateError: this iteration belongs to the process that this "
+         "one was forked from: call iter() again", FORKED]
 
 
 def test_the_interpreter_exits_with_tensors_in_use(host, photos):
@@ -272,6 +316,8 @@ def test_refusals(run):
         "InvalidArgument", 'framework="dlpack" is for batches on a GPU: give a device']
     assert refused('"cuda:2"') == [
         "InvalidArgument", "there is no cuda:2: this process sees 2 of them"]
+    assert refused('"cuda:4294967296"') == [
+        "InvalidArgument", "there is no cuda:4294967296"]
     assert refused("static_buffers=True") == [
         "Unsupported", 'static_buffers=True needs framework="torch"']
     assert refused('framework="numpy"') == [

@@ -11,6 +11,7 @@ from ._gpu import Gpu
 _CUDA = 2  # DLPack's number of CUDA's devices
 _LEGACY_STREAM = 1
 _VERSIONED, _IS_COPIED = 1, 2  # forebay_export_flags
+_MAX_GPUS = 1 << 31
 
 
 class _Pool:
@@ -20,10 +21,9 @@ class _Pool:
 
     def __init__(self, ordinal: int):
         self._close = _native.lib.forebay_tensor_pool_close
-        handle = c.c_void_p()
+        self.handle = c.c_void_p()
         _native.check(
-            _native.lib.forebay_tensor_pool_open(ordinal, c.byref(handle)))
-        self.handle = handle
+            _native.lib.forebay_tensor_pool_open(ordinal, c.byref(self.handle)))
 
     def __del__(self):
         if self.handle:
@@ -31,12 +31,13 @@ class _Pool:
 
 
 class DeviceTensor:
-    """A tensor on a GPU, in C order, for frameworks that take it by DLPack:
-    `cupy.from_dlpack(tensor)`, `jax.dlpack.from_dlpack(tensor)`, without a copy.
+    """A tensor on a GPU, in C order, for frameworks that take it by DLPack without
+    a copy, such as `cupy.from_dlpack(tensor)`.
 
-    What a framework has made of it is writable, and keeps its memory. That goes
-    to a later batch once it was dropped, after all that the stream which the
-    framework has given by then has queued. So that stream exists until then.
+    A framework's array of it is writable, and keeps its memory. That goes to a
+    later batch once the array was dropped, after all that the stream has queued by
+    then which the framework has given. So that stream must outlive the array. A
+    framework that works on other streams, as JAX does, needs `on_any_stream()`.
     After a fork, the child cannot use it.
 
     Attributes:
@@ -47,11 +48,11 @@ class DeviceTensor:
 
     _handle: Any = None  # stays None if __init__ fails
 
-    def __init__(self, handle: c.c_void_p, dtype: str, shape: tuple,
-                 ordinal: int):
-        """Owns a native tensor; loaders call this."""
+    def __init__(self, dtype: str, shape: tuple, ordinal: int):
+        """Loaders call this, and have a native tensor written to `_handle`."""
         self._release = _native.lib.forebay_tensor_release
-        self._handle = handle
+        # Made before, so that no signal comes between a tensor and its owner.
+        self._handle = c.c_void_p()
         self.shape, self.dtype, self.device = shape, dtype, f"cuda:{ordinal}"
         self._ordinal = ordinal
 
@@ -69,10 +70,26 @@ class DeviceTensor:
         return _CUDA, self._ordinal
 
     def _copy(self) -> "DeviceTensor":
-        handle = c.c_void_p()
+        made = DeviceTensor(self.dtype, self.shape, self._ordinal)
         _native.check(_native.lib.forebay_tensor_copy(
-            self._handle, c.byref(handle)))
-        return DeviceTensor(handle, self.dtype, self.shape, self._ordinal)
+            self._handle, c.byref(made._handle)))
+        return made
+
+    def on_any_stream(self) -> "DeviceTensor":
+        """Says that a framework uses the tensor on streams that it does not give to
+        `__dlpack__`, as JAX does: `jax.dlpack.from_dlpack(tensor.on_any_stream())`.
+
+        The memory is used again only once the GPU is at rest. `next()` may wait for
+        that, which ends the capture of a CUDA graph, if there is one.
+
+        Returns:
+          The tensor itself.
+
+        Raises:
+          errors.StateError: this is a forked child.
+        """
+        _native.check(_native.lib.forebay_tensor_use_anywhere(self._handle))
+        return self
 
     def __dlpack__(self, *, stream: Optional[int] = None,
                    max_version: Optional[Tuple[int, int]] = None,
@@ -83,8 +100,8 @@ class DeviceTensor:
         Args:
           stream: which goes on only once the tensor is made: a CUstream, 1 (None,
             too) for the legacy default stream, 2 for the per-thread one, or -1
-            for none. Memory that was given without a stream, or on 2, is used
-            again only when the GPU is at rest, which next() may wait for.
+            for none. With 2 and -1, the memory is used again as on_any_stream()
+            says.
           max_version: the newest DLPack that the framework knows.
           dl_device: where it wants the tensor, if not where it lies.
           copy: whether it wants a copy; None: no.
@@ -125,23 +142,27 @@ class DlpackGpu(Gpu):
           errors.InvalidArgument: there is no such GPU.
           errors.Unsupported: there is no plug-in, or no driver.
         """
-        super().__init__(int(number or 0))
+        ordinal = int(number or 0)
+        if ordinal >= _MAX_GPUS:
+            raise errors.InvalidArgument(f"there is no cuda:{number}")
+        super().__init__(ordinal)
         self._pool: Optional[_Pool] = _Pool(self.ordinal)
 
     def putter(self, index: int, dtype: int, shape: tuple) -> Callable:
-        if self._pool is None:
-            raise errors.StateError("the loader is closed")
-        pool: _Pool = self._pool
         ordinal = self.ordinal
         name = _native.DTYPE_NAMES[dtype]
         native = _native.lib.forebay_tensor_make
 
         def make(memory, _):
-            handle = c.c_void_p()
-            status = native(pool.handle, memory.batch, index, c.byref(handle))
+            pool = self._pool
+            if pool is None:
+                raise errors.StateError("the loader is closed")
+            tensor = DeviceTensor(name, shape, ordinal)
+            status = native(pool.handle, memory.batch, index,
+                            c.byref(tensor._handle))
             if status != _native.OK:
                 _native.check(status)
-            return DeviceTensor(handle, name, shape, ordinal)
+            return tensor
 
         return make
 

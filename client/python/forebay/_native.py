@@ -215,6 +215,7 @@ _PROTOTYPES = {
     "forebay_tensor_copy": (_INT, [_PTR, c.POINTER(_PTR)]),
     "forebay_tensor_export":
         (_INT, [_PTR, _INT, c.c_ssize_t, c.POINTER(_PTR)]),
+    "forebay_tensor_use_anywhere": (_INT, [_PTR]),
     "forebay_tensor_release": (None, [_PTR]),
     "forebay_capsule_name": (_PTR, [_INT]),
     "forebay_capsule_get_destructor": (_PTR, [_PTR, _PTR]),

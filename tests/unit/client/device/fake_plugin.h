@@ -170,6 +170,10 @@ inline constexpr cuda::Plugin kFakePlugin = {
                cuda::PluginWords why) {
               return Told().Note("hold back " + NameOf(stream), why);
             },
+        .await_event =
+            [](cuda::PluginTrainerGpu*, void*, cuda::PluginWords why) {
+              return Told().Note("await event", why);
+            },
         .await_all =
             [](cuda::PluginTrainerGpu*, cuda::PluginWords why) {
               const auto result = Told().Note("await all", why);

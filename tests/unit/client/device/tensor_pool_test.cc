@@ -87,8 +87,8 @@ TEST_F(TensorPoolTest, EachStreamThatHadItIsAskedWhenItIsDone) {
   }
   Told().calls.clear();
   memory.reset();
-  EXPECT_THAT(Told().calls,
-              ElementsAre("record on stream 7", "record on stream 8"));
+  EXPECT_THAT(Told().calls, ElementsAre("capturing", "record on stream 7",
+                                        "capturing", "record on stream 8"));
 }
 
 TEST_F(TensorPoolTest, AFewBlocksAreMadeBeforeTheOwnStreamWaits) {
@@ -122,7 +122,7 @@ TEST_F(TensorPoolTest, OneThatIsDoneComesFirst) {
 TEST_F(TensorPoolTest, UnknownStreamsAreWaitedForOnlyIfMemoryIsShort) {
   auto taken = TakeMany();
   const std::uint64_t address = taken[0]->address();
-  taken[0]->HandOverUnordered();
+  EXPECT_TRUE(taken[0]->HandOverUnordered().ok());
   taken[0].reset();
   std::unique_ptr<TensorMemory> memory;
   ASSERT_TRUE(pool_->Take(512, &memory).ok());
@@ -160,10 +160,50 @@ TEST_F(TensorPoolTest, AStreamThatTakesNoEventIsAnUnknownOne) {
   EXPECT_THAT(Told().calls, ElementsAre("await all"));
 }
 
+TEST_F(TensorPoolTest, AStreamThatIsCapturedIsAskedLater) {
+  auto taken = TakeMany();
+  const std::uint64_t address = taken[0]->address();
+  EXPECT_TRUE(taken[0]->HandOver(StreamOf(7)).ok());
+  Told().captures = 1;
+  Told().calls.clear();
+  taken[0].reset();
+  auto other = Take(512);
+  EXPECT_NE(other->address(), address) << "and nobody awaits all";
+  EXPECT_THAT(Told().calls, ElementsAre());
+  other.reset();
+  pool_->Close();
+  EXPECT_EQ(Told().memory.count(address), 1);
+  Told().captures = 0;
+  std::unique_ptr<TensorMemory> memory;
+  ASSERT_TRUE(pool_->Take(512, &memory).ok());
+  EXPECT_EQ(memory->address(), address);
+  EXPECT_THAT(Told().calls, Contains("record on stream 7"));
+}
+
+TEST_F(TensorPoolTest, OneWaitFreesAllOfUnknownStreams) {
+  auto taken = TakeMany();
+  for (auto& memory : taken) {
+    EXPECT_TRUE(memory->HandOverUnordered().ok());
+    memory.reset();
+  }
+  Told().calls.clear();
+  for (auto& memory : taken) EXPECT_TRUE(pool_->Take(512, &memory).ok());
+  EXPECT_THAT(Told().calls, ElementsAre("await all"));
+}
+
+TEST_F(TensorPoolTest, TheOwnStreamWaitsForThoseThatHaveATensor) {
+  const auto memory = Take(512);
+  EXPECT_TRUE(memory->HandOver(StreamOf(7)).ok());
+  Told().calls.clear();
+  EXPECT_TRUE(memory->HoldBackOwnStream().ok());
+  EXPECT_THAT(Told().calls,
+              ElementsAre("record on stream 7", "hold back own stream"));
+}
+
 TEST_F(TensorPoolTest, AGpuThatCannotRestCostsMemory) {
   auto taken = TakeMany();
   const std::uint64_t address = taken[0]->address();
-  taken[0]->HandOverUnordered();
+  EXPECT_TRUE(taken[0]->HandOverUnordered().ok());
   taken[0].reset();
   Told().rests = false;
   const auto memory = Take(512);
@@ -194,7 +234,7 @@ TEST_F(TensorPoolTest, AStreamThatStillHasMemoryIsWaitedForIfItIsShort) {
 TEST_F(TensorPoolTest, NothingIsFreedBeforeTheGpuRests) {
   auto memory = Take(100);
   const auto held = Take(100);
-  memory->HandOverUnordered();
+  EXPECT_TRUE(memory->HandOverUnordered().ok());
   memory.reset();
   Told().rests = false;
   pool_->Close();
@@ -208,6 +248,7 @@ TEST_F(TensorPoolTest, AForkedChildLeavesTheGpuAlone) {
     std::unique_ptr<TensorMemory> more;
     EXPECT_EQ(pool_->Take(100, &more).code, FOREBAY_FORKED);
     EXPECT_EQ(memory->HandOver(StreamOf(7)).code, FOREBAY_FORKED);
+    EXPECT_EQ(memory->HandOverUnordered().code, FOREBAY_FORKED);
     memory.reset();
     pool_->Close();
     pool_.reset();
