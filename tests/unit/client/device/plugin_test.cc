@@ -80,13 +80,15 @@ class LoadPluginTest : public ::testing::Test {
  protected:
   void SetUp() override {
     unsetenv("FOREBAY_CUDA_PLUGIN");
-    root_ = testing::TempDir() + "tree";
+    // Of its own, as the libraries of earlier tests stay loaded.
+    root_ = testing::TempDir() +
+            testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(root_);
     fs::create_directories(root_);
     root_ = fs::canonical(root_);
   }
   void TearDown() override {
-    if (library_ != nullptr) dlclose(library_);
+    // The library stays loaded: so does what it keeps for good.
     unsetenv("FOREBAY_CUDA_PLUGIN");
   }
 
