@@ -95,7 +95,10 @@ typedef enum forebay_status FOREBAY_INT {
   /* A fault of the library or of the daemon. */
   FOREBAY_INTERNAL = 13,
   /* The daemon cannot reach the dataset at present. */
-  FOREBAY_SOURCE_UNAVAILABLE = 14
+  FOREBAY_SOURCE_UNAVAILABLE = 14,
+  /* The caller's own code that makes a sample failed; the message is its own.
+   * The epoch is over. */
+  FOREBAY_PRODUCER_FAILED = 15
 } forebay_status;
 
 /* ---- Library ---- */

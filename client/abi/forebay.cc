@@ -26,10 +26,6 @@ using client::abi::Guard;
 using client::core::Loader;
 using client::wire::LoaderOpened;
 
-struct forebay_loader {
-  std::unique_ptr<Loader> loader;
-};
-
 namespace {
 
 static_assert(sizeof(forebay_field_layout) ==

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
+#include "client/core/loader.h"
 #include "client/forebay.h"
 #include "client/wire/dataset.h"
 #include "client/wire/pipeline_codec.h"
@@ -13,6 +15,10 @@
 // The objects behind the pointers that several C functions take.
 struct forebay_pipeline {
   forebay::client::wire::PipelineEncoder encoder;
+};
+
+struct forebay_loader {
+  std::unique_ptr<forebay::client::core::Loader> loader;
 };
 
 struct forebay_dataset {

@@ -30,6 +30,8 @@ forebay_status FromDaemonCode(unsigned code) {
       return FOREBAY_UNAVAILABLE;
     case 14:  // UNAVAILABLE
       return FOREBAY_SOURCE_UNAVAILABLE;
+    case 2:  // UNKNOWN
+      return FOREBAY_PRODUCER_FAILED;
     case 15:
       return FOREBAY_DATA_ERROR;
     default:

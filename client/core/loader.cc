@@ -381,12 +381,12 @@ Status Loader::RetryLocked(Status status, const Deadline& deadline) {
 
 Status Loader::GetStats(forebay_loader_stats* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  std::shared_ptr<RemoteLoader> remote;
-  {
-    const std::lock_guard lock(remote_mutex_);
-    remote = remote_;
-  }
-  return remote->GetStats(out);
+  return Remote()->GetStats(out);
+}
+
+Status Loader::StartProducers(std::uint32_t producers, proto::Fd* socket) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
+  return Remote()->StartProducers(producers, socket);
 }
 
 void Loader::Close() {

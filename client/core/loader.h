@@ -58,6 +58,8 @@ class Loader {
   // Whether the daemon is there. Any thread; never blocks.
   bool IsAttached();
   Status StopEpoch();
+  // See forebay_loader_start_producers.
+  Status StartProducers(std::uint32_t producers, proto::Fd* socket);
   Status GetStats(forebay_loader_stats* out);
   // See forebay_loader_refusal.
   const char* refusal() const { return refusal_.load(); }
@@ -71,6 +73,10 @@ class Loader {
   // How long a wait lasts before the loader checks the daemon's health.
   static constexpr std::int64_t kSliceNanos = 100'000'000;
 
+  std::shared_ptr<RemoteLoader> Remote() {
+    const std::lock_guard lock(remote_mutex_);
+    return remote_;
+  }
   Status CheckNotForked() const;
   Status CheckNotClosed() const;
   Status CheckOpen() const;

@@ -58,8 +58,6 @@ Status DescribeField(const forebay_array& array, RecordField* field) {
         field->bytes > kMaxBytes)
       return Refuse(array, "is too large");
   }
-  if (array.data == nullptr && array.shape[0] > 0 && field->bytes > 0)
-    return Refuse(array, "has no data");
   return Status();
 }
 
@@ -118,6 +116,10 @@ Status DescribeRecords(const forebay_array* arrays, size_t count,
 }
 
 Status WriteRecords(const Records& records, proto::Fd* out) {
+  for (const RecordField& field : records.fields) {
+    if (field.array->data == nullptr && records.samples > 0 && field.bytes > 0)
+      return Refuse(*field.array, "has no data");
+  }
   proto::Fd fd(memfd_create("forebay-arrays", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const std::uint64_t bytes = RecordBytes(records) * records.samples;
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)

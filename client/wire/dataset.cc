@@ -108,6 +108,20 @@ Status Dataset::FromArrays(const char* uri, const forebay_array* arrays,
   return Status();
 }
 
+Status Dataset::FromProducers(const char* uri, std::string_view identity,
+                              std::uint64_t samples,
+                              const forebay_array* fields, size_t count,
+                              Dataset* out) {
+  Records records;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(DescribeRecords(fields, count, &records));
+  records.samples = samples;
+  Dataset dataset;
+  dataset.uri_ = uri;
+  dataset.spec_ = EncodeProduced(dataset.uri_, identity, records);
+  *out = std::move(dataset);
+  return Status();
+}
+
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
                        Dataset* out) const {
   proto::Fd list;

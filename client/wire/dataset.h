@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/base/status.h"
-#include "client/forebay_dataset.h"
+#include "client/forebay_producer.h"
 #include "proto/fd.h"
 
 namespace forebay::client::wire {
@@ -16,13 +17,19 @@ namespace forebay::client::wire {
 // A dataset as it is sent to the daemon: a spec and its descriptors. An
 // immutable value, cheap to copy: copies share the descriptors. Thread-safe.
 // Only opening folders may block. Errors: those of the functions in
-// forebay_dataset.h; see forebay_dataset_from_place for FromOptions.
+// forebay_dataset.h and forebay_producer.h; see forebay_dataset_from_place for
+// FromOptions.
 class Dataset {
  public:
   static Status FromOptions(const forebay_loader_options& options,
                             Dataset* out);
   static Status FromArrays(const char* uri, const forebay_array* arrays,
                            size_t count, Dataset* out);
+  // `identity` has 16 bytes.
+  static Status FromProducers(const char* uri, std::string_view identity,
+                              std::uint64_t samples,
+                              const forebay_array* fields, size_t count,
+                              Dataset* out);
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);

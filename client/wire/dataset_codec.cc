@@ -22,6 +22,7 @@ enum class DatasetTag : Tag {
   kDescriptors = 10,
   kArrays = 11,
   kSamples = 12,
+  kIdentity = 13,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -29,6 +30,7 @@ enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 constexpr int kSubset = 4;
 constexpr int kConcatenation = 5;
 constexpr int kArrays = 6;
+constexpr int kProduced = 8;
 constexpr int kImageArray = 1;
 constexpr int kLabelArray = 2;
 constexpr int kPlainArray = 3;
@@ -52,6 +54,18 @@ void AddPart(DatasetBuilder& dataset, const EncodedPart& part) {
   DatasetBuilder(spec).add_uint32(DatasetTag::kDescriptors,
                                   static_cast<std::uint32_t>(part.descriptors));
   dataset.add_message(DatasetTag::kParts, spec);
+}
+
+void AddRecords(DatasetBuilder& dataset, const Records& records) {
+  for (const RecordField& field : records.fields) {
+    protozero::pbf_builder<ArrayTag> array(dataset, DatasetTag::kArrays);
+    array.add_string(ArrayTag::kName, field.array->name);
+    array.add_enum(ArrayTag::kKind, KindOf(*field.array));
+    array.add_enum(ArrayTag::kDtype, field.array->dtype);
+    array.add_packed_uint64(ArrayTag::kShape, field.shape.begin(),
+                            field.shape.end());
+  }
+  dataset.add_uint64(DatasetTag::kSamples, records.samples);
 }
 
 }  // namespace
@@ -80,15 +94,17 @@ std::string EncodeArrays(std::string_view uri, const Records& records) {
   std::string bytes;
   DatasetBuilder dataset(bytes);
   Begin(dataset, uri, kArrays);
-  for (const RecordField& field : records.fields) {
-    protozero::pbf_builder<ArrayTag> array(dataset, DatasetTag::kArrays);
-    array.add_string(ArrayTag::kName, field.array->name);
-    array.add_enum(ArrayTag::kKind, KindOf(*field.array));
-    array.add_enum(ArrayTag::kDtype, field.array->dtype);
-    array.add_packed_uint64(ArrayTag::kShape, field.shape.begin(),
-                            field.shape.end());
-  }
-  dataset.add_uint64(DatasetTag::kSamples, records.samples);
+  AddRecords(dataset, records);
+  return bytes;
+}
+
+std::string EncodeProduced(std::string_view uri, std::string_view identity,
+                           const Records& records) {
+  std::string bytes;
+  DatasetBuilder dataset(bytes);
+  Begin(dataset, uri, kProduced);
+  AddRecords(dataset, records);
+  dataset.add_bytes(DatasetTag::kIdentity, identity.data(), identity.size());
   return bytes;
 }
 

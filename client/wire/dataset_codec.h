@@ -21,6 +21,10 @@ std::string EncodeLocation(const forebay_loader_options& options,
 
 std::string EncodeArrays(std::string_view uri, const Records& records);
 
+// The records say the fields and the number of samples.
+std::string EncodeProduced(std::string_view uri, std::string_view identity,
+                           const Records& records);
+
 // Another dataset's spec, and the number of its descriptors.
 struct EncodedPart {
   std::string_view spec;

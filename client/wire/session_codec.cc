@@ -25,6 +25,7 @@ enum class RequestTag : Tag {
   kGetSlots = 8,
   kOpenReader = 10,
   kFetch = 11,
+  kStartProducers = 14,
 };
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
@@ -42,6 +43,7 @@ enum class StartEpochTag : Tag {
   kListed = 4,
 };
 enum class LoaderIdTag : Tag { kLoaderId = 1 };
+enum class StartProducersTag : Tag { kLoaderId = 1, kProducers = 2 };
 enum class GetSlotsTag : Tag { kLoaderId = 1, kFirst = 2 };
 
 enum class AnswerTag : Tag {
@@ -56,6 +58,7 @@ enum class AnswerTag : Tag {
   kSlots = 9,
   kReaderOpened = 11,
   kFetched = 12,
+  kProducersStarted = 15,
 };
 
 using Reader = protozero::pbf_reader;
@@ -269,6 +272,10 @@ void ReadKind(Reader& reader, Answer* answer) {
       reader.skip();
       answer->kind = Slots();
       break;
+    case AnswerTag::kProducersStarted:
+      reader.skip();
+      answer->kind = ProducersStarted();
+      break;
     case AnswerTag::kReaderOpened:
       answer->kind = ReadReaderOpened(reader.get_message());
       break;
@@ -349,6 +356,16 @@ std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
 
 std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id) {
   return LoaderRequest(RequestTag::kGetStats, request_id, loader_id);
+}
+
+std::string EncodeStartProducers(std::uint64_t request_id,
+                                 std::uint64_t loader_id,
+                                 std::uint32_t producers) {
+  return Request<StartProducersTag>(
+      RequestTag::kStartProducers, request_id, [&](auto& body) {
+        body.add_uint64(StartProducersTag::kLoaderId, loader_id);
+        body.add_uint32(StartProducersTag::kProducers, producers);
+      });
 }
 
 Status DecodeAnswer(std::string_view bytes, Answer* answer) {

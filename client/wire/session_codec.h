@@ -35,6 +35,10 @@ std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
                            std::uint32_t first);
 
+std::string EncodeStartProducers(std::uint64_t request_id,
+                                 std::uint64_t loader_id,
+                                 std::uint32_t producers);
+
 // Answers.
 struct ErrorAnswer {
   std::uint32_t code = 0;
@@ -87,6 +91,9 @@ struct Stats {
 // Its content is descriptors.
 struct Slots {};
 
+// Its content is a descriptor.
+struct ProducersStarted {};
+
 struct ReaderOpened {
   std::uint64_t reader_id = 0;
   std::uint64_t dataset_size = 0;
@@ -107,7 +114,8 @@ struct Answer {
   std::uint64_t request_id = 0;
   // monostate if this version does not know it.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
-               EpochStopped, LoaderClosed, Stats, Slots, ReaderOpened, Fetched>
+               EpochStopped, LoaderClosed, Stats, Slots, ReaderOpened, Fetched,
+               ProducersStarted>
       kind;
 };
 

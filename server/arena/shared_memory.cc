@@ -49,6 +49,13 @@ absl::Status PopulatePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
 absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name,
                                                   std::uint64_t bytes,
                                                   ClientAccess access) {
+  FOREBAY_ASSIGN_OR_RETURN(SharedMemory memory, CreateUnsealed(name, bytes));
+  FOREBAY_RETURN_IF_ERROR(memory.Seal(access));
+  return memory;
+}
+
+absl::StatusOr<SharedMemory> SharedMemory::CreateUnsealed(const char* name,
+                                                          std::uint64_t bytes) {
   bytes = (bytes + kPage - 1) / kPage * kPage;
   base::Fd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return base::ErrnoStatus(errno, "creating shared memory");
@@ -64,13 +71,18 @@ absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name,
   AskForHugePages(memory.fd(), memory.data(), memory.bytes());
   FOREBAY_RETURN_IF_ERROR(
       PopulatePages(memory.fd(), memory.data(), memory.bytes()));
-  // Our own mapping came first, so it stays writable.
-  int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (access == ClientAccess::kRead) seals |= F_SEAL_FUTURE_WRITE;
-  if (fcntl(memory.fd(), F_ADD_SEALS, seals) != 0) {
+  if (fcntl(memory.fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
     return base::ErrnoStatus(errno, "sealing shared memory");
-  }
   return memory;
+}
+
+absl::Status SharedMemory::Seal(ClientAccess access) {
+  // Our own mapping came first, so it stays writable.
+  int seals = F_SEAL_SEAL;
+  if (access == ClientAccess::kRead) seals |= F_SEAL_FUTURE_WRITE;
+  if (fcntl(fd(), F_ADD_SEALS, seals) != 0)
+    return base::ErrnoStatus(errno, "sealing shared memory");
+  return absl::OkStatus();
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept

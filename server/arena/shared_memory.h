@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/fd.h"
 
@@ -28,6 +29,11 @@ class SharedMemory {
   static absl::StatusOr<SharedMemory> Create(const char* name,
                                              std::uint64_t bytes,
                                              ClientAccess access);
+  // Makes memory that anyone who gets the descriptor may map for writing, until
+  // it is sealed: such mappings stay. No client may get it before.
+  static absl::StatusOr<SharedMemory> CreateUnsealed(const char* name,
+                                                     std::uint64_t bytes);
+  absl::Status Seal(ClientAccess access);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;

@@ -218,6 +218,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                          .variant_store = config_.cache().decoded() == "off"
                                               ? nullptr
                                               : cache_.get(),
+                         .answer_waiter = &answer_waiter_,
                          .next_use_registry = &next_use_registry_,
                          .on_changed =
                              [this](const dataset::Dataset& dataset) {
@@ -231,6 +232,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
 // Workers ask the source for more, and its readers call the workers, as do
 // copies that end: all stop first, and go last.
 Daemon::~Daemon() {
+  // Ends the producers, which workers may wait for.
+  admin_.reset();
+  sessions_.reset();
   executor_.Stop();
   devices_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();

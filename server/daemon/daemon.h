@@ -25,6 +25,7 @@
 #include "server/job/registry.h"
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
+#include "server/producer/answer_waiter.h"
 #include "server/session/server.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
@@ -108,6 +109,8 @@ class Daemon {
   storage::memory::MemorySource memory_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
+  // Goes before what its callbacks use.
+  producer::AnswerWaiter answer_waiter_;
   std::unique_ptr<job::Registry> registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;

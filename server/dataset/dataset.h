@@ -93,6 +93,8 @@ class Dataset {
   // Fills `values`, fields().size() long, with what the sample has of each.
   virtual void ValuesOf(std::uint64_t id,
                         absl::Span<FieldValue> values) const = 0;
+  // Whether its samples are made by producers, and have no bytes to read.
+  virtual bool is_produced() const { return false; }
   // For people: the sample's name within its object. Empty if the object has no
   // other samples.
   virtual std::string NameOf(std::uint64_t id) const;

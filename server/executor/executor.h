@@ -34,6 +34,9 @@ class Executor {
   // measured CPU time replaces the estimate afterwards.
   virtual void SubmitFor(absl::Span<const schedule::Flow> flows,
                          const Demand& demand, Task task) = 0;
+  // Charges the task that runs with this worker for CPU time that another
+  // process spent for it. To be called by the task.
+  virtual void AddCpu(int worker, std::int64_t nanos) = 0;
   void Submit(schedule::Flow flow, const Demand& demand, Task task) {
     SubmitFor({&flow, 1}, demand, std::move(task));
   }

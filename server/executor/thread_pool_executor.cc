@@ -29,6 +29,7 @@ ThreadPoolExecutor::ThreadPoolExecutor(int workers,
                                        const ThreadPoolExecutorOptions& options)
     : workers_(workers),
       options_(options),
+      added_nanos_(static_cast<std::size_t>(workers), 0),
       alarm_(
           "forebay-cpu-cap", [this] { CapsChanged(); }, options.clock) {
   FOREBAY_CHECK(workers > 0);
@@ -143,8 +144,10 @@ void ThreadPoolExecutor::Work(int worker) {
     next->item(worker);
     next->item = nullptr;  // frees what it holds without the lock
     const std::int64_t end = cpu_clock.NowNanos();
+    const std::int64_t added =
+        std::exchange(added_nanos_[static_cast<std::size_t>(worker)], 0);
     mutex_.Lock();
-    queue_.Complete(next->id, LoadOf(end - begin), Now());
+    queue_.Complete(next->id, LoadOf(end - begin + added), Now());
     begin = end;
   }
   mutex_.Unlock();

@@ -46,6 +46,9 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   int workers() const override { return workers_; }
   void SubmitFor(absl::Span<const schedule::Flow> flows, const Demand& demand,
                  Task task) override;
+  void AddCpu(int worker, std::int64_t nanos) override {
+    added_nanos_[static_cast<std::size_t>(worker)] += nanos;
+  }
   void SetWeight(schedule::Flow flow, double weight) override;
   void SetCap(schedule::Flow flow, double cpus) override;
   void Forget(schedule::Flow flow) override;
@@ -74,6 +77,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  // As AddCpu told of the running tasks: each worker has its own.
+  std::vector<std::int64_t> added_nanos_;
   std::vector<std::thread> threads_;
   base::Alarm alarm_;
 };

@@ -63,6 +63,10 @@ class Loader {
   // The stream, whose members other loaders may be too.
   const stream::Stream* stream() const { return origin_.stream.get(); }
 
+  // As Stream::StartProducers.
+  absl::StatusOr<base::Fd> StartProducers(std::uint32_t most) {
+    return origin_.stream->StartProducers(most);
+  }
   // Returns descriptors of the slots, in order; slots may be added during the
   // epoch. `list` is a descriptor of sealed memory, or invalid if there is
   // none. It has the epoch's samples if the order is LISTED, and those that

@@ -89,6 +89,7 @@ class Distributor {
         fds.remove_suffix(1);
         break;
       case proto::DatasetSpec::CONCATENATION:
+      case proto::DatasetSpec::PRODUCED:
         break;
       default: {
         FOREBAY_ASSIGN_OR_RETURN(inputs.root, OpenRoot(spec, fds));

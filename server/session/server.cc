@@ -218,6 +218,10 @@ RequestPool& Server::PoolFor(const Session& session,
                              const proto::ClientMessage& request) {
   if (request.has_open_loader() || request.has_open_reader()) return *scans_;
   if (request.has_fetch()) return Started(kFetchThreads, fetches_);
+  // Its host maps the slots, and may stand still.
+  if (request.has_start_epoch() &&
+      session.IsProduced(request.start_epoch().loader_id()))
+    return *scans_;
   if (request.has_start_epoch() &&
       session.LiesOnDevice(request.start_epoch().loader_id()))
     return Started(kDeviceThreads, device_calls_);

@@ -1,19 +1,17 @@
 #include "server/session/session.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/producer_socket.h"
 #include "proto/shm_layout.h"
 #include "proto/version.h"
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/session/dataset_description.h"
 #include "server/session/dataset_inputs.h"
 #include "server/session/message_size.h"
 #include "server/session/placement_message.h"
@@ -23,25 +21,12 @@ namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-// Class names up to this size travel in the message; the rest of it needs some
-// room.
-constexpr std::size_t kMaxInlineClasses = kMaxMessage - 8192;
 // Error texts up to these lengths fit a message, alone and with others.
 constexpr std::size_t kMaxError = kMaxMessage / 2;
 constexpr std::size_t kMaxSampleError = 2048;
 constexpr std::size_t kMaxSampleErrors = 16;
 constexpr std::size_t kMaxReaders = 64;
 constexpr char kSpec[] = "a loader's spec";
-
-absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
-  base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
-  if (!fd) return base::ErrnoStatus(errno, "creating shared memory");
-  if (write(fd.get(), bytes.data(), bytes.size()) !=
-      static_cast<ssize_t>(bytes.size())) {
-    return base::ErrnoStatus(errno, "writing class names");
-  }
-  return fd;
-}
 
 void SetError(const absl::Status& status, std::size_t longest,
               proto::Error* error) {
@@ -61,33 +46,6 @@ absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
   const base::Fd memfd = std::move(fds.back());
   fds.pop_back();
   return SpecFromMemfd(memfd.get(), memory);
-}
-
-// Fills what LoaderOpened and ReaderOpened say of a dataset.
-template <typename Opened>
-absl::Status Describe(const dataset::Dataset& dataset,
-                      base::MemoryBudget* budget, Opened& opened,
-                      std::vector<base::Fd>& fds) {
-  base::WorkingMemory memory(budget, "the names of its classes");
-  std::uint64_t bytes = 0;
-  for (const std::string& name : dataset.classes())
-    bytes += 2 * (name.size() + sizeof(std::string)) + base::HeapBytes(0);
-  const absl::Status counted = memory.Grow(bytes);
-  if (!counted.ok()) return base::Annotate(counted, dataset.uri());
-  proto::ClassList classes;
-  for (const std::string& name : dataset.classes()) classes.add_names(name);
-  if (classes.ByteSizeLong() > kMaxInlineClasses) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd memfd,
-                             ToMemfd(classes.SerializeAsString()));
-    fds.push_back(std::move(memfd));
-    opened.set_classes_in_memfd(true);
-  } else {
-    *opened.mutable_classes() = std::move(classes);
-  }
-  const dataset::Version& version = dataset.version();
-  opened.set_dataset_version(std::string(version.begin(), version.end()));
-  opened.set_dataset_size(dataset.size());
-  return absl::OkStatus();
 }
 
 // Adds the reason to the error of a request that was interrupted.
@@ -169,6 +127,9 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
                         *answer.mutable_reader_opened(), answer_fds);
     case proto::ClientMessage::kFetch:
       return Fetch(request.fetch(), *answer.mutable_fetched(), answer_fds);
+    case proto::ClientMessage::kStartProducers:
+      answer.mutable_producers_started();
+      return StartProducers(request.start_producers(), answer_fds);
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }
@@ -342,6 +303,20 @@ absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
 absl::Status Session::GetSlots(const proto::GetSlots& request, Fds& slot_fds) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
   FOREBAY_ASSIGN_OR_RETURN(slot_fds, loader->SlotsFrom(request.first()));
+  return absl::OkStatus();
+}
+
+absl::Status Session::StartProducers(const proto::StartProducers& request,
+                                     Fds& fds) {
+  if (request.producers() < 1 || request.producers() > proto::kMaxProducers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a loader has 1 to ", proto::kMaxProducers,
+                     " producers, not ", request.producers()));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
+                           loader->StartProducers(request.producers()));
+  fds.push_back(std::move(socket));
   return absl::OkStatus();
 }
 

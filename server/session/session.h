@@ -72,6 +72,11 @@ class Session {
     const auto loader = Find(loader_id);
     return loader.ok() && (*loader)->placement().device != nullptr;
   }
+  // Whether the open loader of that number has its samples from producers.
+  bool IsProduced(std::uint64_t loader_id) const {
+    const auto loader = Find(loader_id);
+    return loader.ok() && (*loader)->dataset().is_produced();
+  }
   // Forgets and returns the closed loaders that the client holds nothing of.
   // Their end unmaps memory, which takes milliseconds.
   std::vector<std::shared_ptr<job::Loader>> DropReleased();
@@ -97,6 +102,7 @@ class Session {
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
+  absl::Status StartProducers(const proto::StartProducers& request, Fds& fds);
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
 

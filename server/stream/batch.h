@@ -35,6 +35,7 @@ struct PendingSample {
   storage::Variant variant = storage::kEncoded;
   storage::Revision revision = {};
   base::MemoryReservation own;  // for the bytes, unless in the read window
+  std::uint32_t deaths = 0;     // of producers that made it
   bool reading = false;         // its read is in flight
   bool capped = false;          // caps may hold up its read
 };

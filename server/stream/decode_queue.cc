@@ -6,7 +6,7 @@
 namespace forebay::stream {
 
 bool DecodeQueue::WantsTask(std::size_t task_samples) {
-  if (samples_.size() <= tasks_ * task_samples) return false;
+  if (!Wants(task_samples)) return false;
   ++tasks_;
   return true;
 }
@@ -41,6 +41,14 @@ std::vector<ReadSample> DecodeQueue::TakeOf(const Batch& batch) {
 
 void DecodeQueues::Add(const Flows& flows, ReadSample sample) {
   At(flows).Add(std::move(sample));
+}
+
+std::optional<DecodeQueues::Flows> DecodeQueues::Wanting(
+    std::size_t task_samples) const {
+  for (const auto& [flows, queue] : queues_) {
+    if (queue.Wants(task_samples)) return flows;
+  }
+  return std::nullopt;
 }
 
 const PendingSample* DecodeQueues::NextTask(const Flows& flows,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@ struct ReadSample {
   base::Bytes bytes;
   bool made = false;       // false if it was abandoned
   bool too_large = false;  // for the worker's workspace
+  bool lost = false;       // with its producer: it is to be made again
   absl::Status status;     // of making it
 };
 
@@ -33,6 +35,10 @@ class DecodeQueue {
   explicit DecodeQueue(int workers) : workers_(workers) {}
 
   void Add(ReadSample sample) { samples_.push_back(std::move(sample)); }
+  // Whether WantsTask would return true.
+  bool Wants(std::size_t task_samples) const {
+    return samples_.size() > tasks_ * task_samples;
+  }
   // Whether the caller is to submit one more task, which is counted then. Call
   // it after Add and after Take. A task takes at most `task_samples`.
   bool WantsTask(std::size_t task_samples);
@@ -62,6 +68,9 @@ class DecodeQueues {
   explicit DecodeQueues(int workers) : workers_(workers) {}
 
   void Add(const Flows& flows, ReadSample sample);
+  // The flows of a queue that NextTask would return a sample of, if there is
+  // one.
+  std::optional<Flows> Wanting(std::size_t task_samples) const;
   // If the queue wants one more task, counts it and returns the sample that it
   // would take first; else null.
   const PendingSample* NextTask(const Flows& flows, std::size_t task_samples);

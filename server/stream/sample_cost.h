@@ -10,6 +10,13 @@ namespace forebay::stream {
 // thread-safe: the stream guards it. Never blocks; no errors.
 class SampleCost {
  public:
+  // The first estimate for samples that producers make: one a task.
+  static constexpr std::int64_t kProducedNanos = 8'000'000;
+  // The other samples': what a photograph of ImageNet's kind takes.
+  static constexpr std::int64_t kDecodedNanos = 500'000;
+
+  explicit SampleCost(std::int64_t first_nanos) : cpu_nanos_(first_nanos) {}
+
   void Measured(std::int64_t cpu_nanos) {
     cpu_nanos_ += (cpu_nanos - cpu_nanos_) / 16;
   }
@@ -28,8 +35,7 @@ class SampleCost {
   static constexpr std::int64_t kTaskNanos = 8'000'000;
   static constexpr std::int64_t kMaxSamples = 64;
 
-  // Until one is measured, what a photograph of ImageNet's kind takes.
-  std::int64_t cpu_nanos_ = 500'000;
+  std::int64_t cpu_nanos_;
 };
 
 }  // namespace forebay::stream

@@ -29,6 +29,21 @@ absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
       budget.limit() >> 20, " MiB are in use (cuda.memory)"));
 }
 
+// Lets producers map the memory, and then nobody else for writing.
+absl::StatusOr<HostPart> Finished(
+    arena::SharedMemory memory,
+    const std::shared_ptr<producer::ProducerSet>& producers) {
+  HostPart part{.memory = std::move(memory), .shared = nullptr};
+  if (producers != nullptr) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        part.shared,
+        producer::ProducerSet::Share(producers, part.memory.fd(),
+                                     part.memory.data(), part.memory.bytes()));
+  }
+  FOREBAY_RETURN_IF_ERROR(part.memory.Seal(arena::ClientAccess::kRead));
+  return part;
+}
+
 void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
   room.ShrinkTo(std::min(room.bytes(), bytes));
 }
@@ -37,7 +52,8 @@ void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
 
 absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
     std::uint32_t slots, const SlotSize& size,
-    const std::vector<DevicePtr>& devices) {
+    const std::vector<DevicePtr>& devices,
+    const std::shared_ptr<producer::ProducerSet>& producers) {
   // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
   // waits for its first batch. So all slots are made at once, or one after the
   // other where the system has no threads left.
@@ -46,16 +62,17 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
   for (std::uint32_t i = 0; i < slots; ++i) {
     making.push_back(std::async(
         std::launch::async | std::launch::deferred, [bytes = size.host] {
-          return arena::SharedMemory::Create("forebay-slot", bytes,
-                                             arena::ClientAccess::kRead);
+          return arena::SharedMemory::CreateUnsealed("forebay-slot", bytes);
         }));
   }
   std::vector<SlotParts> made;
   made.reserve(slots);
   for (auto& memory : making) {
-    FOREBAY_ASSIGN_OR_RETURN(auto created, memory.get());
+    FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created, memory.get());
+    FOREBAY_ASSIGN_OR_RETURN(HostPart host,
+                             Finished(std::move(created), producers));
     made.push_back(
-        {.host = std::move(created), .devices = devices, .device_parts = {}});
+        {.host = std::move(host), .devices = devices, .device_parts = {}});
   }
   for (const DevicePtr& device : devices) {
     FOREBAY_ASSIGN_OR_RETURN(std::vector<DevicePart> parts,

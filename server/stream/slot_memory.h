@@ -11,6 +11,7 @@
 #include "server/arena/shared_memory.h"
 #include "server/base/memory_budget.h"
 #include "server/device/device.h"
+#include "server/producer/producer_set.h"
 #include "server/stream/slot_size.h"
 
 namespace forebay::stream {
@@ -19,9 +20,15 @@ using DevicePtr = std::shared_ptr<device::Device>;
 // A slot's part on a GPU.
 using DevicePart = std::shared_ptr<const cuda::GpuMemory>;
 
+// A slot's part on the host.
+struct HostPart {
+  arena::SharedMemory memory;
+  producer::SharedSlot shared;  // null if no producers write it
+};
+
 // One slot's memory: a part on the host, and one on each of these GPUs.
 struct SlotParts {
-  arena::SharedMemory host;
+  HostPart host;
   std::vector<DevicePtr> devices;
   std::vector<DevicePart> device_parts;  // likewise
 };
@@ -34,13 +41,15 @@ struct SlotParts {
 // memory. Owns the memory; shares the GPUs; the host's budget outlives it. The
 // static functions block while memory is made, as does the destruction of what
 // is removed. Errors: RESOURCE_EXHAUSTED (a budget, or the memory itself), and
-// those of device::Device.
+// those of device::Device and producer::ProducerSet.
 class SlotMemory {
  public:
-  // Makes memory for so many slots, for Add. The caller has reserved it.
+  // Makes memory for so many slots, for Add. The caller has reserved it. With
+  // `producers`, these can write it.
   static absl::StatusOr<std::vector<SlotParts>> Make(
       std::uint32_t slots, const SlotSize& size,
-      const std::vector<DevicePtr>& devices);
+      const std::vector<DevicePtr>& devices,
+      const std::shared_ptr<producer::ProducerSet>& producers = nullptr);
   // Makes a part on one GPU for each of so many slots, for Attach.
   static absl::StatusOr<std::vector<DevicePart>> MakeParts(
       std::uint32_t slots, const SlotSize& size, device::Device& device);
@@ -53,7 +62,7 @@ class SlotMemory {
     return static_cast<std::uint32_t>(hosts_.size());
   }
   const arena::SharedMemory& host(std::uint32_t slot) const {
-    return hosts_[slot];
+    return hosts_[slot].memory;
   }
   // The slot's part on an attached GPU.
   const DevicePart& part(const device::Device* device,
@@ -106,7 +115,7 @@ class SlotMemory {
   const SlotSize size_;
   std::uint32_t reserved_ = 0;
   base::MemoryReservation room_;
-  std::vector<arena::SharedMemory> hosts_;
+  std::vector<HostPart> hosts_;
   std::vector<OnDevice> devices_;
 };
 

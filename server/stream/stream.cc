@@ -62,6 +62,10 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
+      produced_(
+          spec_.dataset->is_produced()
+              ? std::make_unique<ProducedSamples>(&spec_, &layout_, &deps_)
+              : nullptr),
       large_(std::make_shared<sample::LargeSamples>(deps_.executor,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
@@ -74,7 +78,9 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       scheduler_(sharing_mode, &members_, &batch_cache_, &staging_,
                  &in_flight_),
       publisher_(&members_, &batch_cache_),
-      decode_queues_(deps_.executor->workers()) {}
+      decode_queues_(deps_.executor->workers()),
+      cost_(produced_ == nullptr ? SampleCost::kDecodedNanos
+                                 : SampleCost::kProducedNanos) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
@@ -86,6 +92,12 @@ std::uint64_t Stream::batches_per_epoch() const {
   const std::uint64_t samples = samples_per_epoch();
   const std::uint64_t size = spec_.batch.size;
   return spec_.batch.drop_last ? samples / size : (samples + size - 1) / size;
+}
+
+absl::StatusOr<base::Fd> Stream::StartProducers(std::uint32_t most) {
+  if (produced_ == nullptr)
+    return absl::InvalidArgumentError("the daemon makes these samples itself");
+  return produced_->producers()->Start(most);
 }
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
@@ -170,6 +182,7 @@ void Stream::CloseIfNobodyPaysLocked(Freed* freed) {
   if (members_.AnyPaying()) return;
   TrimLocked(freed);
   prefetcher_.Close();
+  if (produced_ != nullptr) produced_->producers()->End();
 }
 
 bool Stream::Holds(arena::MemberId member) {
@@ -190,7 +203,7 @@ absl::Status Stream::MakeSlots(std::uint32_t slots) {
   // Several members may do this at once: only the first one's slots count.
   FOREBAY_ASSIGN_OR_RETURN(
       std::vector<SlotParts> made,
-      SlotMemory::Make(slots, layout_.slot_size(), devices));
+      SlotMemory::Make(slots, layout_.slot_size(), devices, Producers()));
   base::MutexLock lock(&mutex_);
   batch_cache_.AddFirst(&made);
   return absl::OkStatus();
@@ -472,6 +485,12 @@ Stream::Plan Stream::PlanLocked() {
   Plan plan;
   AdvanceLocked(&plan);
   TellLookingLocked(&plan);
+  if (produced_ == nullptr) return plan;
+  while (const auto flows = decode_queues_.Wanting(cost_.task_samples())) {
+    auto task = NextTaskLocked(*flows);
+    if (!task.has_value()) break;
+    plan.tasks.push_back(*std::move(task));
+  }
   return plan;
 }
 
@@ -560,7 +579,7 @@ void Stream::MakeSlot() {
     base::MutexLock lock(&mutex_);
     devices = batch_cache_.memory().attached();
   }
-  auto made = SlotMemory::Make(1, slot_size(), devices);
+  auto made = SlotMemory::Make(1, slot_size(), devices, Producers());
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
@@ -700,8 +719,11 @@ void Stream::OnRead(PendingSample* pending,
 
 std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
+  if (produced_ != nullptr && produce_tasks_ >= produced_->producers()->most())
+    return std::nullopt;
   const PendingSample* const first = decode_queues_.NextTask(charged, samples);
   if (first == nullptr) return std::nullopt;
+  if (produced_ != nullptr) ++produce_tasks_;
   return Task{DemandLocked(*first, samples), charged};
 }
 
@@ -718,10 +740,48 @@ executor::Demand Stream::DemandLocked(const PendingSample& first,
 void Stream::Submit(std::optional<Task> task) {
   if (!task.has_value()) return;
   const absl::Span<const schedule::Flow> flows = task->flows;
-  deps_.executor->SubmitFor(
-      flows, task->demand,
-      [self = shared_from_this(), charged = std::move(task->flows)](
-          int worker) { self->RunTask(worker, charged); });
+  deps_.executor->SubmitFor(flows, task->demand,
+                            [self = shared_from_this(),
+                             charged = std::move(task->flows)](int worker) {
+                              if (self->produced_ == nullptr) {
+                                self->RunTask(worker, charged);
+                              } else {
+                                self->Produce(worker, charged);
+                              }
+                            });
+}
+
+void Stream::Produce(int worker, const Flows& charged) {
+  std::vector<ReadSample> samples;
+  {
+    base::MutexLock lock(&mutex_);
+    samples = decode_queues_.Take(charged, cost_.task_samples());
+  }
+  // The thread polls for no releases meanwhile: that may take long.
+  produced_->Make(worker, std::move(samples),
+                  [self = shared_from_this()](std::vector<ReadSample> made,
+                                              std::int64_t cpu_nanos) {
+                    self->OnProduced(std::move(made), cpu_nanos);
+                  });
+}
+
+void Stream::OnProduced(std::vector<ReadSample> samples,
+                        std::int64_t cpu_nanos) {
+  const auto lost =
+      std::partition(samples.begin(), samples.end(),
+                     [](const ReadSample& sample) { return !sample.lost; });
+  {
+    base::MutexLock lock(&mutex_);
+    EnterLocked();
+    --produce_tasks_;
+    for (auto sample = lost; sample != samples.end(); ++sample) {
+      sample->lost = false;
+      const Flows& charged = sample->pending->batch->charged;
+      decode_queues_.Add(charged, std::move(*sample));
+    }
+  }
+  samples.erase(lost, samples.end());
+  Finish(samples, cpu_nanos);
 }
 
 void Stream::RunTask(int worker, const Flows& charged) {

@@ -27,6 +27,7 @@
 #include "server/stream/member.h"
 #include "server/stream/member_set.h"
 #include "server/stream/prefetcher.h"
+#include "server/stream/produced_samples.h"
 #include "server/stream/publisher.h"
 #include "server/stream/sample_cost.h"
 #include "server/stream/sample_maker.h"
@@ -106,12 +107,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // releases that the member pushed without waking anybody.
   bool Holds(arena::MemberId member);
 
+  // Returns the socket for a host that forks at most `most` producers, which
+  // the first Start needs, if the dataset's samples are produced.
+  // INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a host.
+  absl::StatusOr<base::Fd> StartProducers(std::uint32_t most);
+
   // Starts an epoch for the member. Returns descriptors of the slots, as
   // SlotsFrom(0). FAILED_PRECONDITION: the member has an epoch under way, or
   // takes no published batches. INVALID_ARGUMENT: no epoch has that number, or
   // a list does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
   // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. Those of
-  // device::Device. An error starts nothing.
+  // device::Device and producer::ProducerSet. An error starts nothing.
   absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
                                               const EpochStart& start);
   // Returns descriptors of the slots from number `first` on, in order, as many
@@ -159,6 +165,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
+  // Null if the daemon makes the samples.
+  std::shared_ptr<producer::ProducerSet> Producers() const {
+    return produced_ == nullptr ? nullptr : produced_->producers();
+  }
   // Makes so many slots if there are none.
   absl::Status MakeSlots(std::uint32_t slots);
   // Gives each slot a part on the GPU, and makes the staging memory that is
@@ -230,6 +240,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);
+  // Has the samples made by a producer; OnProduced goes on.
+  void Produce(int worker, const Flows& charged);
+  void OnProduced(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
   // Queues the sample for the shared workspace.
   void MakeInTurn(ReadSample sample);
@@ -253,6 +266,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const BatchLayout layout_;
   CachedDecoder variants_;
   const SampleMaker maker_;
+  const std::unique_ptr<ProducedSamples> produced_;  // null if none are
   const std::shared_ptr<sample::LargeSamples> large_;
   mutable base::Mutex mutex_;
   Prefetcher prefetcher_ ABSL_GUARDED_BY(mutex_);
@@ -270,6 +284,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<std::shared_ptr<const EpochPair>> epoch_pairs_
       ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of producers, submitted or under way.
+  std::uint32_t produce_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that poll
   // MemberSet::Heard when the last plan was made.
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -16,6 +16,7 @@
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
+#include "server/producer/answer_waiter.h"
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
@@ -53,6 +54,8 @@ struct StreamDeps {
   const base::Clock* clock = nullptr;
   // Takes the variants that streams offer for others. Null if none does.
   cache::VariantStore* variant_store = nullptr;
+  // Waits for producers that sleep. Null if the dataset needs none.
+  producer::AnswerWaiter* answer_waiter = nullptr;
   // Streams register their members' next uses here, unless null.
   cache::NextUseRegistry* next_use_registry = nullptr;
   // Called when a file was not as the dataset's index says. May block a little.

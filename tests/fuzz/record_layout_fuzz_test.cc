@@ -29,9 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                            static_cast<int>(size - sizeof(bytes)))) {
     return 0;
   }
-  const auto layout =
-      forebay::dataset::memory::RecordLayout::Create(spec, bytes);
-  if (!layout.ok()) return 0;
+  const auto layout = forebay::dataset::memory::RecordLayout::Create(spec);
+  if (!layout.ok() || !layout->CheckBytes(bytes).ok()) return 0;
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < layout->fields().size(); ++i) {
     Require(layout->part(i).offset == end);

@@ -18,7 +18,7 @@ ORDER = [
     ["server/stream", "server/fetch"],
     ["server/sample"],
     ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
-     "server/arena"],
+     "server/arena", "server/producer"],
     ["server/storage", "server/executor", "server/device"],
     ["server/schedule"],
     ["server/base"],

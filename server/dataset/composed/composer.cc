@@ -10,6 +10,7 @@
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
 #include "server/dataset/memory/array_dataset.h"
+#include "server/dataset/produced/produced_dataset.h"
 
 namespace forebay::dataset::composed {
 
@@ -20,6 +21,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
   switch (spec.format()) {
     case proto::DatasetSpec::ARRAYS:
       return OpenArrays(inputs, spec);
+    case proto::DatasetSpec::PRODUCED:
+      return produced::ProducedDataset::Create(spec);
     case proto::DatasetSpec::SUBSET: {
       if (spec.parts_size() != 1) {
         return absl::InvalidArgumentError("a subset is of one dataset");

@@ -37,8 +37,10 @@ Version DigestOf(const proto::DatasetSpec& spec,
 absl::StatusOr<std::shared_ptr<const Dataset>> ArrayDataset::Create(
     const proto::DatasetSpec& spec,
     std::shared_ptr<const base::SealedMemory> memory) {
-  auto layout = RecordLayout::Create(spec, memory->bytes().size());
+  auto layout = RecordLayout::Create(spec);
   if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
+  const absl::Status fits = layout->CheckBytes(memory->bytes().size());
+  if (!fits.ok()) return base::Annotate(fits, spec.uri());
   const Version version = DigestOf(spec, memory->bytes());
   return std::shared_ptr<const Dataset>(new ArrayDataset(
       *std::move(layout), version, spec.uri(), std::move(memory)));

@@ -99,7 +99,7 @@ absl::Status RecordLayout::Add(const proto::ArrayField& field) {
 }
 
 absl::StatusOr<RecordLayout> RecordLayout::Create(
-    const proto::DatasetSpec& spec, std::uint64_t bytes) {
+    const proto::DatasetSpec& spec) {
   const auto count = static_cast<std::size_t>(spec.arrays_size());
   if (count == 0 || count > kMaxDatasetFields) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -110,15 +110,17 @@ absl::StatusOr<RecordLayout> RecordLayout::Create(
   for (const proto::ArrayField& field : spec.arrays()) {
     FOREBAY_RETURN_IF_ERROR(layout.Add(field));
   }
-  std::uint64_t expected = 0;
-  if (__builtin_mul_overflow(layout.record_bytes_, layout.samples_,
-                             &expected) ||
-      expected != bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(layout.samples_, " samples of ", layout.record_bytes_,
-                     " bytes are not the ", bytes, " bytes that came"));
-  }
   return layout;
+}
+
+absl::Status RecordLayout::CheckBytes(std::uint64_t bytes) const {
+  std::uint64_t expected = 0;
+  if (!__builtin_mul_overflow(record_bytes_, samples_, &expected) &&
+      expected == bytes)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(samples_, " samples of ", record_bytes_,
+                   " bytes are not the ", bytes, " bytes that came"));
 }
 
 }  // namespace forebay::dataset::memory

@@ -15,10 +15,10 @@ namespace forebay::dataset::memory {
 // never blocks.
 class RecordLayout {
  public:
-  // INVALID_ARGUMENT: the spec describes no samples, or another number of
-  // bytes.
-  static absl::StatusOr<RecordLayout> Create(const proto::DatasetSpec& spec,
-                                             std::uint64_t bytes);
+  // INVALID_ARGUMENT: the spec describes no samples.
+  static absl::StatusOr<RecordLayout> Create(const proto::DatasetSpec& spec);
+  // INVALID_ARGUMENT: the samples do not have so many bytes.
+  absl::Status CheckBytes(std::uint64_t bytes) const;
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t record_bytes() const { return record_bytes_; }

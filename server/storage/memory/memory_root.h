@@ -10,8 +10,8 @@
 
 namespace forebay::storage::memory {
 
-// Memory that a client filled and sealed, as one object of any name. As Root
-// says; shares the memory.
+// Memory that a client filled and sealed, as one object of any name; or none,
+// of samples without bytes. As Root says; shares the memory.
 class MemoryRoot final : public Root {
  public:
   // `digest` is the content's.
@@ -27,6 +27,7 @@ class MemoryRoot final : public Root {
     return identity_;
   }
 
+  // Null if there is none: reads then return no bytes.
   const std::shared_ptr<const base::SealedMemory>& memory() const {
     return memory_;
   }

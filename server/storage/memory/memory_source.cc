@@ -15,6 +15,7 @@ absl::StatusOr<ReadResult> Find(const ReadRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat(
         request.object, ": ", request.root->uri(), " does not lie in memory"));
   }
+  if (root->memory() == nullptr) return ReadResult{};
   const absl::Span<const std::uint8_t> all = root->memory()->bytes();
   if (request.offset > all.size() ||
       request.length > all.size() - request.offset) {

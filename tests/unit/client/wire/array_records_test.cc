@@ -35,7 +35,9 @@ forebay_array Labels() {
 
 std::string Refusal(const std::vector<forebay_array>& arrays) {
   Records records;
-  const Status status = DescribeRecords(arrays.data(), arrays.size(), &records);
+  Status status = DescribeRecords(arrays.data(), arrays.size(), &records);
+  proto::Fd memory;
+  if (status.ok()) status = WriteRecords(records, &memory);
   EXPECT_EQ(status.code, FOREBAY_INVALID_ARGUMENT);
   return status.message;
 }

@@ -73,6 +73,9 @@ class StoppingExecutor final : public executor::Executor {
   explicit StoppingExecutor(executor::Executor* inner) : inner_(inner) {}
 
   int workers() const override { return inner_->workers(); }
+  void AddCpu(int worker, std::int64_t nanos) override {
+    inner_->AddCpu(worker, nanos);
+  }
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand& demand, Task task) override {
     inner_->SubmitFor(flows, demand, std::move(task));

@@ -176,6 +176,7 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   int workers() const override { return 1; }
+  void AddCpu(int, std::int64_t) override {}
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand&, Task task) override {
     flows_.assign(flows.begin(), flows.end());

@@ -1,0 +1,49 @@
+// The C interface to producers: checks pointers and translates.
+
+#include "client/forebay_producer.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "client/abi/guard.h"
+#include "client/abi/handles.h"
+#include "client/wire/dataset.h"
+#include "proto/fd.h"
+
+using forebay::client::Status;
+using forebay::client::abi::Guard;
+using forebay::client::wire::Dataset;
+
+namespace {
+
+constexpr size_t kIdentityBytes = 16;
+
+}  // namespace
+
+forebay_status forebay_dataset_from_producers(
+    const char* uri, const uint8_t* identity, uint64_t samples,
+    const forebay_array* fields, size_t count, forebay_dataset** out) {
+  return Guard(uri != nullptr && identity != nullptr && fields != nullptr &&
+                   out != nullptr,
+               [&] {
+                 auto handle = std::make_unique<forebay_dataset>();
+                 Status status = Dataset::FromProducers(
+                     uri,
+                     std::string_view(reinterpret_cast<const char*>(identity),
+                                      kIdentityBytes),
+                     samples, fields, count, &handle->dataset);
+                 if (status.ok()) *out = handle.release();
+                 return status;
+               });
+}
+
+forebay_status forebay_loader_start_producers(forebay_loader* loader,
+                                              uint32_t producers, int* socket) {
+  return Guard(loader != nullptr && socket != nullptr, [&] {
+    forebay::proto::Fd host;
+    Status status = loader->loader->StartProducers(producers, &host);
+    if (status.ok()) *socket = host.Release();
+    return status;
+  });
+}

@@ -1,0 +1,44 @@
+#ifndef FOREBAY_CLIENT_FOREBAY_PRODUCER_H_
+#define FOREBAY_CLIENT_FOREBAY_PRODUCER_H_
+
+/* Datasets whose samples processes of the caller's make, by code that the
+ * daemon cannot run. The daemon has them made, in the order and at the pace
+ * that its loaders need, straight into the memory that trainers map.
+ *
+ *   forebay_dataset_from_producers("train", identity, 1000, fields, 2, &made);
+ *   options.dataset = made;
+ *   ... forebay_loader_create, forebay_loader_open ...
+ *   forebay_loader_start_producers(loader, 4, &socket);
+ *   ... fork a host that serves `socket`, as proto/producer_socket.h says ...
+ *   forebay_loader_start_epoch(loader, 0, 0);
+ *
+ * Threads, ownership, fork and errors: as in forebay_dataset.h and forebay.h.
+ * Blocking: forebay_loader_start_producers waits for the daemon's answer. */
+
+#include "client/forebay_dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `samples` samples with these 1 to 15 fields: arrays of kind FOREBAY_ARRAY,
+ * without data, whose first extent counts the samples and is ignored.
+ * `identity`: 16 bytes, the dataset's version; datasets whose samples are equal
+ * have it equal. `uri` is the name for people. */
+FOREBAY_EXPORT forebay_status forebay_dataset_from_producers(
+    const char* uri, const uint8_t* identity, uint64_t samples,
+    const forebay_array* fields, size_t count, forebay_dataset** out);
+
+/* Lets at most `producers` processes (1 to 256) make the samples of an open
+ * loader at once. *socket becomes a descriptor of the caller's, for the host
+ * that forks them. Once for each time that the loader is opened, before its
+ * first epoch. FOREBAY_INVALID_ARGUMENT: the daemon makes the samples itself.
+ * FOREBAY_FAILED_PRECONDITION: there is a host. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_producers(
+    forebay_loader* loader, uint32_t producers, int* socket);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FOREBAY_CLIENT_FOREBAY_PRODUCER_H_ */

@@ -1,0 +1,52 @@
+#include "server/dataset/produced/produced_dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
+#include "server/base/status.h"
+#include "server/storage/memory/memory_root.h"
+
+namespace forebay::dataset::produced {
+
+absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
+    const proto::DatasetSpec& spec) {
+  auto layout = memory::RecordLayout::Create(spec);
+  if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
+  Version version;
+  if (spec.identity().size() != version.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.uri(), ": an identity has ", version.size(),
+                     " bytes, not ", spec.identity().size()));
+  }
+  for (const proto::ArrayField& field : spec.arrays()) {
+    if (field.kind() != proto::ArrayField::ARRAY) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          spec.uri(), ": ", field.name(), ": producers make arrays alone"));
+    }
+  }
+  std::copy(spec.identity().begin(), spec.identity().end(), version.begin());
+  return std::shared_ptr<const Dataset>(
+      new ProducedDataset(*std::move(layout), version, spec.uri()));
+}
+
+ProducedDataset::ProducedDataset(memory::RecordLayout layout,
+                                 const Version& version, const std::string& uri)
+    : layout_(std::move(layout)),
+      version_(version),
+      root_(std::make_shared<const storage::memory::MemoryRoot>(
+          uri, std::string(version.begin(), version.end()), nullptr)) {}
+
+Sample ProducedDataset::At(std::uint64_t /*id*/) const {
+  Sample sample;
+  sample.object = "produced";
+  return sample;
+}
+
+void ProducedDataset::ValuesOf(std::uint64_t /*id*/,
+                               absl::Span<FieldValue> values) const {
+  std::fill(values.begin(), values.end(), FieldRange{});
+}
+
+}  // namespace forebay::dataset::produced

@@ -1,0 +1,203 @@
+#include "server/producer/producer_set.h"
+
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::producer {
+namespace {
+
+// A host forks, maps, and does nothing else. A process of many gigabytes takes
+// tenths of a second to fork.
+constexpr int kHostMilliseconds = 10'000;
+
+absl::Status NoHost() {
+  return absl::FailedPreconditionError(
+      "no process was started that runs the dataset's code");
+}
+
+absl::Status HostGone() {
+  return absl::UnavailableError(
+      "the process that runs the dataset's code is gone");
+}
+
+}  // namespace
+
+absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
+  FOREBAY_CHECK(most > 0 && most <= proto::kMaxProducers);
+  FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
+  base::MutexLock commands(&commands_);
+  base::MutexLock lock(&mutex_);
+  if (host_.has_value() || ended_) {
+    return absl::FailedPreconditionError(
+        "a process that runs the dataset's code was started before");
+  }
+  host_ = std::move(pair.ours);
+  most_ = most;
+  return std::move(pair.theirs);
+}
+
+std::uint32_t ProducerSet::most() const {
+  base::MutexLock lock(&mutex_);
+  return most_;
+}
+
+absl::Status ProducerSet::Command(const proto::ProducerTask& task,
+                                  absl::Span<const std::uint8_t> behind,
+                                  int fd) {
+  base::MutexLock commands(&commands_);
+  {
+    base::MutexLock lock(&mutex_);
+    if (!host_.has_value()) return NoHost();
+    if (ended_) return HostGone();
+  }
+  absl::Status status = host_->Ask(task, behind, fd);
+  if (status.ok()) {
+    const auto answer = host_->Await(kHostMilliseconds);
+    if (answer.ok() && answer->failures.empty()) return absl::OkStatus();
+    if (answer.ok())
+      return absl::ResourceExhaustedError(answer->failures.front().text);
+  }
+  // An answer that comes later would be taken for that to the next command.
+  host_->End();
+  base::MutexLock lock(&mutex_);
+  ended_ = true;
+  return HostGone();
+}
+
+absl::StatusOr<SharedSlot> ProducerSet::Share(
+    const std::shared_ptr<ProducerSet>& producers, int fd,
+    const std::uint8_t* data, std::uint64_t bytes) {
+  FOREBAY_RETURN_IF_ERROR(producers->Map(fd, data, bytes));
+  const auto unmap = [producers](const void* shared) {
+    producers->Unmap(static_cast<const std::uint8_t*>(shared));
+  };
+  return SharedSlot(static_cast<const void*>(data), unmap);
+}
+
+absl::Status ProducerSet::Map(int fd, const std::uint8_t* data,
+                              std::uint64_t bytes) {
+  std::uint32_t slot;
+  {
+    base::MutexLock lock(&mutex_);
+    slot = ++last_slot_;
+  }
+  const auto* const offsets =
+      reinterpret_cast<const std::uint8_t*>(offsets_.data());
+  FOREBAY_RETURN_IF_ERROR(
+      Command({.command = proto::ProducerCommand::kMapSlot,
+               .slot = slot,
+               .bytes = bytes,
+               .epoch = 0,
+               .count = static_cast<std::uint32_t>(offsets_.size()),
+               .reserved = 0},
+              {offsets, offsets_.size() * sizeof(std::uint64_t)}, fd));
+  base::MutexLock lock(&mutex_);
+  slots_[data] = slot;
+  ++generation_;
+  return absl::OkStatus();
+}
+
+void ProducerSet::Unmap(const std::uint8_t* data) {
+  std::uint32_t slot;
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = slots_.find(data);
+    if (found == slots_.end()) return;
+    slot = found->second;
+    slots_.erase(found);
+    ++generation_;  // those that have it mapped keep its memory alive
+    if (ended_) return;
+  }
+  Command({.command = proto::ProducerCommand::kUnmapSlot,
+           .slot = slot,
+           .bytes = 0,
+           .epoch = 0,
+           .count = 0,
+           .reserved = 0},
+          {}, -1)
+      .IgnoreError();
+}
+
+std::optional<std::uint32_t> ProducerSet::SlotAt(
+    const std::uint8_t* data) const {
+  base::MutexLock lock(&mutex_);
+  const auto found = slots_.find(data);
+  if (found == slots_.end()) return std::nullopt;
+  return found->second;
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Take() {
+  std::vector<std::unique_ptr<Producer>> outdated;  // closed without the mutex
+  std::uint32_t number;
+  std::uint64_t generation;
+  {
+    base::MutexLock lock(&mutex_);
+    if (ended_) return HostGone();
+    while (!idle_.empty()) {
+      std::unique_ptr<Producer> producer = std::move(idle_.back());
+      idle_.pop_back();
+      if (producer->generation == generation_) {
+        taken_.insert(producer.get());
+        return producer;
+      }
+      numbers_.erase(producer->number);
+      outdated.push_back(std::move(producer));
+    }
+    number = FreeNumberLocked();
+    generation = generation_;
+  }
+  auto forked = Fork(number, generation);
+  base::MutexLock lock(&mutex_);
+  if (forked.ok() && !ended_) {
+    taken_.insert(forked->get());
+    return forked;
+  }
+  numbers_.erase(number);
+  return forked.ok() ? HostGone() : forked.status();
+}
+
+std::uint32_t ProducerSet::FreeNumberLocked() {
+  std::uint32_t number = 0;
+  while (numbers_.contains(number)) ++number;
+  numbers_.insert(number);
+  return number;
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Fork(
+    std::uint32_t number, std::uint64_t generation) {
+  FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
+  FOREBAY_RETURN_IF_ERROR(Command({.command = proto::ProducerCommand::kFork,
+                                   .slot = number,
+                                   .bytes = 0,
+                                   .epoch = 0,
+                                   .count = 0,
+                                   .reserved = 0},
+                                  {}, pair.theirs.get()));
+  return std::make_unique<Producer>(Producer{.socket = std::move(pair.ours),
+                                             .number = number,
+                                             .generation = generation});
+}
+
+void ProducerSet::GiveBack(std::unique_ptr<Producer> producer, bool alive) {
+  base::MutexLock lock(&mutex_);
+  taken_.erase(producer.get());
+  if (alive && !ended_ && producer->generation == generation_) {
+    idle_.push_back(std::move(producer));
+  } else {
+    numbers_.erase(producer->number);
+  }
+}
+
+void ProducerSet::End() {
+  std::vector<std::unique_ptr<Producer>> idle;
+  base::MutexLock lock(&mutex_);
+  ended_ = true;
+  idle = std::move(idle_);
+  idle_.clear();
+  if (host_.has_value()) host_->End();
+  for (Producer* const producer : taken_) producer->socket.End();
+}
+
+}  // namespace forebay::producer

@@ -1,0 +1,104 @@
+#ifndef FOREBAY_SERVER_PRODUCER_PRODUCER_SET_H_
+#define FOREBAY_SERVER_PRODUCER_PRODUCER_SET_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/producer_socket.h"
+#include "server/base/fd.h"
+#include "server/base/mutex.h"
+#include "server/producer/task_socket.h"
+
+namespace forebay::producer {
+
+class ProducerSet;
+
+// Memory that producers can write; its end takes it from them.
+using SharedSlot = std::shared_ptr<const void>;
+
+// A process that makes samples.
+struct Producer {
+  TaskSocket socket;
+  std::uint32_t number = 0;      // among those of its host
+  std::uint64_t generation = 0;  // of the slots that it can write
+};
+
+// The producers of one stream, and the host that forks them: as many as there
+// is work for, up to a limit. A producer can write the slots that the host had
+// mapped when it forked it; where slots have come or gone since, another takes
+// its place.
+//
+// Thread-safe. Owns the sockets; the processes belong to the user's client, and
+// end when their sockets do. Start does not block; Share, the end of what it
+// returns, and Take do, until the host answers, and not for long. Errors:
+// UNAVAILABLE: the host is gone, or does not answer, for good;
+// FAILED_PRECONDITION: there is none.
+class ProducerSet {
+ public:
+  // `offsets`: of the fields that producers write, in a slot.
+  explicit ProducerSet(std::vector<std::uint64_t> offsets)
+      : offsets_(std::move(offsets)) {}
+  ~ProducerSet() { End(); }
+
+  // Returns the socket of a host, which is to fork at most `most` producers.
+  // FAILED_PRECONDITION: there is a host already.
+  absl::StatusOr<base::Fd> Start(std::uint32_t most);
+  // The most producers at once; 0 before there is a host.
+  std::uint32_t most() const;
+
+  // Lets producers write the memory at `data`, `bytes` long, of which `fd` is
+  // the memfd, while the result lives. It must not be sealed against writing
+  // yet.
+  static absl::StatusOr<SharedSlot> Share(
+      const std::shared_ptr<ProducerSet>& producers, int fd,
+      const std::uint8_t* data, std::uint64_t bytes);
+  // The number by which tasks name that memory. Returns nullopt if it is not
+  // shared.
+  std::optional<std::uint32_t> SlotAt(const std::uint8_t* data) const;
+
+  // Takes an idle producer, or has one forked. The caller takes no more than
+  // most() at once.
+  absl::StatusOr<std::unique_ptr<Producer>> Take();
+  // Gives a producer back: `alive` if it can go on.
+  void GiveBack(std::unique_ptr<Producer> producer, bool alive);
+
+  // Ends the host and all producers, also those that were taken. Final.
+  void End();
+
+ private:
+  absl::Status Map(int fd, const std::uint8_t* data, std::uint64_t bytes);
+  void Unmap(const std::uint8_t* data);
+  // Asks the host, and awaits its answer.
+  absl::Status Command(const proto::ProducerTask& task,
+                       absl::Span<const std::uint8_t> behind, int fd)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::unique_ptr<Producer>> Fork(std::uint32_t number,
+                                                 std::uint64_t generation);
+  std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::vector<std::uint64_t> offsets_;
+  base::Mutex commands_;  // held while the host is asked; taken before mutex_
+  mutable base::Mutex mutex_;
+  std::uint32_t most_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Written with both mutexes held.
+  std::optional<TaskSocket> host_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<const std::uint8_t*, std::uint32_t> slots_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);  // in use
+  std::vector<std::unique_ptr<Producer>> idle_ ABSL_GUARDED_BY(mutex_);
+  std::set<Producer*> taken_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::producer
+
+#endif  // FOREBAY_SERVER_PRODUCER_PRODUCER_SET_H_

@@ -1,0 +1,137 @@
+#include "server/producer/task_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::producer {
+namespace {
+
+absl::Status Gone() {
+  return absl::UnavailableError("a process that makes samples is gone");
+}
+
+absl::Status Malformed() {
+  return absl::InvalidArgumentError(
+      "a process that makes samples sent an answer that is none");
+}
+
+// Reads an answer. Believes none of its numbers.
+absl::StatusOr<Answer> Parse(absl::Span<const char> bytes) {
+  const auto take = [&bytes](void* to, std::size_t size) {
+    if (bytes.size() < size) return false;
+    std::memcpy(to, bytes.data(), size);
+    bytes.remove_prefix(size);
+    return true;
+  };
+  proto::ProducerAnswer header;
+  if (!take(&header, sizeof(header)) ||
+      header.failures > proto::kMaxProducedSamples)
+    return Malformed();
+  Answer answer{.cpu_nanos = header.cpu_nanos, .failures = {}};
+  for (std::uint32_t i = 0; i < header.failures; ++i) {
+    proto::ProducerFailure failure;
+    if (!take(&failure, sizeof(failure)) ||
+        failure.bytes > proto::kMaxProducerError ||
+        failure.bytes > bytes.size() ||
+        failure.index >= proto::kMaxProducedSamples)
+      return Malformed();
+    answer.failures.push_back(
+        {.index = failure.index,
+         .text = std::string(bytes.data(), failure.bytes)});
+    bytes.remove_prefix(failure.bytes);
+  }
+  if (!bytes.empty()) return Malformed();
+  return answer;
+}
+
+// Returns the process that sent the message, as the kernel says; 0 if it lies
+// in another PID namespace.
+pid_t SenderOf(struct msghdr* message) {
+  for (struct cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr;
+       control = CMSG_NXTHDR(message, control)) {
+    if (control->cmsg_level != SOL_SOCKET ||
+        control->cmsg_type != SCM_CREDENTIALS)
+      continue;
+    struct ucred credentials;
+    std::memcpy(&credentials, CMSG_DATA(control), sizeof(credentials));
+    return credentials.pid;
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<TaskSocket::Pair> TaskSocket::Create() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return base::ErrnoStatus(errno, "making a socket");
+  Pair pair{.ours = TaskSocket(base::Fd(ends[0])), .theirs = base::Fd(ends[1])};
+  const int on = 1;
+  if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0)
+    return base::ErrnoStatus(errno, "making a socket");
+  return pair;
+}
+
+absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
+                             absl::Span<const std::uint8_t> behind, int fd) {
+  std::array<struct iovec, 2> parts = {
+      {{.iov_base = const_cast<proto::ProducerTask*>(&task),
+        .iov_len = sizeof(task)},
+       {.iov_base = const_cast<std::uint8_t*>(behind.data()),
+        .iov_len = behind.size()}}};
+  struct msghdr message = {};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    struct cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
+  }
+  ssize_t sent;
+  do {
+    sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent < 0 ? Gone() : absl::OkStatus();
+}
+
+absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
+  struct pollfd ready = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
+  if (poll(&ready, 1, milliseconds) <= 0)
+    return absl::DeadlineExceededError("no answer yet");
+  std::string bytes(proto::kMaxProducerMessage, '\0');
+  // Room for credentials alone: what else comes is closed by the kernel.
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
+  struct iovec data = {.iov_base = bytes.data(), .iov_len = bytes.size()};
+  struct msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t received;
+  do {
+    received =
+        recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (received < 0 && errno == EINTR);
+  if (received <= 0) return Gone();
+  if ((message.msg_flags & MSG_TRUNC) != 0) return Malformed();
+  pid_ = SenderOf(&message);
+  return Parse({bytes.data(), static_cast<std::size_t>(received)});
+}
+
+void TaskSocket::End() { shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace forebay::producer

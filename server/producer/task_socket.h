@@ -1,0 +1,73 @@
+#ifndef FOREBAY_SERVER_PRODUCER_TASK_SOCKET_H_
+#define FOREBAY_SERVER_PRODUCER_TASK_SOCKET_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/producer_socket.h"
+#include "server/base/clock.h"
+#include "server/base/fd.h"
+
+namespace forebay::producer {
+
+// A sample that could not be made, and why.
+struct Failure {
+  std::uint32_t index = 0;  // among the task's samples
+  std::string text;
+};
+
+struct Answer {
+  std::uint64_t cpu_nanos = 0;
+  std::vector<Failure> failures;
+};
+
+// The daemon's end of the socket of one process that the user's client started
+// (proto/producer_socket.h).
+//
+// One thread at a time asks and awaits; End: any thread. Owns the socket. Ask
+// does not block; Await does, for as long as it is told. Errors: UNAVAILABLE:
+// the process is gone; INVALID_ARGUMENT: its answer is none.
+class TaskSocket {
+ public:
+  struct Pair;
+  // Makes a socket, and the end for the process.
+  static absl::StatusOr<Pair> Create();
+
+  TaskSocket(TaskSocket&&) = default;
+  TaskSocket& operator=(TaskSocket&&) = default;
+
+  // Sends a task, what stands behind it, and a descriptor unless that is -1.
+  absl::Status Ask(const proto::ProducerTask& task,
+                   absl::Span<const std::uint8_t> behind, int fd);
+  // Waits for the answer. DEADLINE_EXCEEDED: it has not come yet.
+  absl::StatusOr<Answer> Await(int milliseconds);
+  // Ends the process, which finds its socket closed.
+  void End();
+
+  int fd() const { return socket_.get(); }
+  // The CPU time that the process has spent so far. Returns -1 if it has not
+  // answered yet, or is not to be seen from here.
+  std::int64_t CpuNanos() const { return base::ProcessCpuNanos(pid_); }
+
+ private:
+  explicit TaskSocket(base::Fd socket) : socket_(std::move(socket)) {}
+
+  base::Fd socket_;
+  pid_t pid_ = 0;  // as the daemon sees it; 0: not known
+};
+
+struct TaskSocket::Pair {
+  TaskSocket ours;
+  base::Fd theirs;
+};
+
+}  // namespace forebay::producer
+
+#endif  // FOREBAY_SERVER_PRODUCER_TASK_SOCKET_H_

@@ -1,0 +1,26 @@
+#ifndef FOREBAY_SERVER_SESSION_DATASET_DESCRIPTION_H_
+#define FOREBAY_SERVER_SESSION_DATASET_DESCRIPTION_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/session.pb.h"
+#include "server/base/fd.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::session {
+
+// Fill what an answer says of a dataset: its size, version and classes. Class
+// names that are too long for the message go to `fds`, in a memfd.
+// RESOURCE_EXHAUSTED: the budget has no room for them.
+absl::Status Describe(const dataset::Dataset& dataset,
+                      base::MemoryBudget* budget, proto::LoaderOpened& opened,
+                      std::vector<base::Fd>& fds);
+absl::Status Describe(const dataset::Dataset& dataset,
+                      base::MemoryBudget* budget, proto::ReaderOpened& opened,
+                      std::vector<base::Fd>& fds);
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_SERVER_SESSION_DATASET_DESCRIPTION_H_

@@ -1,0 +1,165 @@
+#include "server/stream/produced_samples.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/philox.h"
+#include "server/base/status.h"
+
+namespace forebay::stream {
+namespace {
+
+// The number, among the ops that draw, of all that the user's code draws.
+constexpr std::uint16_t kProducerOp = 0xFFFF;
+// How often it is looked whether a producer computes, and the part of the time
+// that it must have done so.
+constexpr int kLookMilliseconds = 20;
+constexpr std::int64_t kLookNanos = kLookMilliseconds * std::int64_t{1'000'000};
+constexpr std::int64_t kBusyNanos = kLookNanos / 4;
+// A task that computes for longer keeps no worker: other jobs need it.
+constexpr int kMostLooks = 50;
+// Producers that may die of one sample.
+constexpr std::uint32_t kMaxDeaths = 3;
+
+std::vector<std::uint64_t> OffsetsOf(const BatchLayout& layout,
+                                     std::size_t fields) {
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t field = 0; field < fields; ++field) {
+    const BatchMemory zero{.host = nullptr, .device = nullptr};
+    offsets.push_back(
+        reinterpret_cast<std::uintptr_t>(layout.Room(zero, field, 0).data()));
+  }
+  return offsets;
+}
+
+}  // namespace
+
+ProducedSamples::ProducedSamples(const StreamSpec* spec,
+                                 const BatchLayout* layout,
+                                 const StreamDeps* deps)
+    : spec_(spec),
+      layout_(layout),
+      deps_(deps),
+      producers_(std::make_shared<producer::ProducerSet>(
+          OffsetsOf(*layout, spec->fields.size()))) {}
+
+void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
+                           Done done) {
+  auto producer = Ask(samples);
+  if (!producer.ok()) {
+    for (ReadSample& sample : samples) sample.status = producer.status();
+    done(std::move(samples), 0);
+    return;
+  }
+  if (*producer == nullptr) {  // nobody wants any of them
+    done(std::move(samples), 0);
+    return;
+  }
+  AnswerOr answer = AwaitBusy(**producer);
+  if (!absl::IsDeadlineExceeded(answer.status())) {
+    const std::int64_t nanos =
+        answer.ok() ? static_cast<std::int64_t>(answer->cpu_nanos) : 0;
+    deps_->executor->AddCpu(worker, nanos + owed_nanos_.exchange(0));
+    Take(*std::move(producer), answer, samples);
+    done(std::move(samples), nanos);
+    return;
+  }
+  // A function must be copyable.
+  const auto shared =
+      std::make_shared<std::vector<ReadSample>>(std::move(samples));
+  deps_->answer_waiter->Wait(
+      *std::move(producer),
+      [this, shared, done = std::move(done)](ProducerPtr late, AnswerOr said) {
+        Take(std::move(late), said, *shared);
+        const std::int64_t nanos =
+            said.ok() ? static_cast<std::int64_t>(said->cpu_nanos) : 0;
+        owed_nanos_ += nanos;
+        done(std::move(*shared), nanos);
+      });
+}
+
+absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
+    std::vector<ReadSample>& samples) {
+  std::vector<proto::ProducedSample> described;
+  for (ReadSample& sample : samples) {
+    const PendingSample& pending = *sample.pending;
+    if (pending.batch->abandoned.load(std::memory_order_relaxed)) continue;
+    layout_->SetSampleId(pending.batch->memory, pending.index,
+                         static_cast<std::int64_t>(pending.id));
+    sample.made = true;
+    described.push_back(Describe(pending));
+  }
+  if (described.empty()) return nullptr;
+  auto producer = producers_->Take();
+  if (!producer.ok()) return absl::AbortedError(producer.status().message());
+  const proto::ProducerTask task = {
+      .command = proto::ProducerCommand::kMake,
+      .slot = 0,
+      .bytes = 0,
+      .epoch = samples.front().pending->batch->key.epoch,
+      .count = static_cast<std::uint32_t>(described.size()),
+      .reserved = 0};
+  const absl::Span<const std::uint8_t> behind(
+      reinterpret_cast<const std::uint8_t*>(described.data()),
+      described.size() * sizeof(proto::ProducedSample));
+  // A producer that is gone is noticed when its answer is awaited.
+  (*producer)->socket.Ask(task, behind, -1).IgnoreError();
+  return producer;
+}
+
+proto::ProducedSample ProducedSamples::Describe(
+    const PendingSample& pending) const {
+  // A sample that an epoch has more than once looks different each time.
+  base::PhiloxStream stream(spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
+                            pending.batch->key.epoch, pending.id, kProducerOp);
+  const auto slot = producers_->SlotAt(pending.batch->memory.host);
+  FOREBAY_CHECK(slot.has_value());
+  return {.id = pending.id,
+          .seed = stream.NextUint64(),
+          .slot = *slot,
+          .row = pending.index};
+}
+
+ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
+    producer::Producer& producer) {
+  std::int64_t before = producer.socket.CpuNanos();
+  for (int look = 1;; ++look) {
+    AnswerOr answer = producer.socket.Await(kLookMilliseconds);
+    if (!absl::IsDeadlineExceeded(answer.status()) || look == kMostLooks)
+      return answer;
+    const std::int64_t now = producer.socket.CpuNanos();
+    if (now < 0 || now - before < kBusyNanos) return answer;
+    before = now;
+  }
+}
+
+void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
+                           std::vector<ReadSample>& samples) {
+  producers_->GiveBack(std::move(producer), answer.ok());
+  std::vector<ReadSample*> asked;
+  for (ReadSample& sample : samples) {
+    if (sample.made) asked.push_back(&sample);
+  }
+  if (answer.ok()) {
+    for (const producer::Failure& failure : answer->failures) {
+      if (failure.index < asked.size())
+        asked[failure.index]->status = absl::UnknownError(failure.text);
+    }
+    return;
+  }
+  for (ReadSample* const sample : asked) {
+    sample->made = false;
+    if (++sample->pending->deaths < kMaxDeaths) {
+      sample->lost = true;
+    } else {
+      sample->status = absl::UnknownError(absl::StrCat(
+          kMaxDeaths, " worker processes ended while they made sample ",
+          sample->pending->id));
+    }
+  }
+}
+
+}  // namespace forebay::stream

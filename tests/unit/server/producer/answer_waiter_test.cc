@@ -1,0 +1,65 @@
+#include "server/producer/answer_waiter.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/base/fd.h"
+#include "tests/unit/server/producer/fake_host.h"
+
+namespace forebay::producer {
+namespace {
+
+struct Waited {
+  base::Fd theirs;
+  std::future<absl::StatusOr<Answer>> answer;
+};
+
+Waited WaitFor(AnswerWaiter& waiter) {
+  TaskSocket::Pair pair = *TaskSocket::Create();
+  const auto promise = std::make_shared<std::promise<absl::StatusOr<Answer>>>();
+  waiter.Wait(
+      std::make_unique<Producer>(Producer{.socket = std::move(pair.ours)}),
+      [promise](std::unique_ptr<Producer>, absl::StatusOr<Answer> answer) {
+        promise->set_value(std::move(answer));
+      });
+  return {std::move(pair.theirs), promise->get_future()};
+}
+
+TEST(AnswerWaiterTest, CallsWithTheAnswerOfEach) {
+  AnswerWaiter waiter;
+  std::vector<Waited> waited;
+  for (int i = 0; i < 20; ++i) waited.push_back(WaitFor(waiter));
+  for (int i = 19; i >= 0; --i) {
+    const std::string said = AnswerOf("number " + std::to_string(i));
+    ASSERT_GT(send(waited[i].theirs.get(), said.data(), said.size(), 0), 0);
+    EXPECT_EQ(waited[i].answer.get()->failures[0].text,
+              "number " + std::to_string(i));
+  }
+}
+
+TEST(AnswerWaiterTest, CallsWhenTheProcessIsGone) {
+  AnswerWaiter waiter;
+  Waited waited = WaitFor(waiter);
+  waited.theirs.Close();
+  EXPECT_TRUE(absl::IsUnavailable(waited.answer.get().status()));
+}
+
+TEST(AnswerWaiterTest, DropsTheRestAtItsEnd) {
+  std::vector<Waited> waited;
+  {
+    AnswerWaiter waiter;
+    waited.push_back(WaitFor(waiter));
+  }
+  EXPECT_THROW(waited[0].answer.get().status().IgnoreError(),
+               std::future_error);
+  AnswerWaiter unused;
+}
+
+}  // namespace
+}  // namespace forebay::producer

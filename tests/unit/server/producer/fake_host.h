@@ -1,0 +1,107 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_PRODUCER_FAKE_HOST_H_
+#define FOREBAY_TESTS_UNIT_SERVER_PRODUCER_FAKE_HOST_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "proto/producer_socket.h"
+#include "server/base/fd.h"
+#include "server/base/mutex.h"
+
+namespace forebay::producer {
+
+// An answer without failures, or with this one.
+inline std::string AnswerOf(const std::string& text = {}) {
+  const proto::ProducerAnswer answer = {
+      .cpu_nanos = 7, .failures = text.empty() ? 0u : 1u, .reserved = 0};
+  std::string bytes(reinterpret_cast<const char*>(&answer), sizeof(answer));
+  if (text.empty()) return bytes;
+  const proto::ProducerFailure failure = {
+      .index = 0, .bytes = static_cast<std::uint32_t>(text.size())};
+  bytes.append(reinterpret_cast<const char*>(&failure), sizeof(failure));
+  return bytes + text;
+}
+
+// A host on a thread: notes each task and keeps its descriptor. Thread-safe.
+class FakeHost {
+ public:
+  explicit FakeHost(base::Fd socket) : socket_(std::move(socket)) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~FakeHost() {
+    shutdown(socket_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+
+  // Answers the next tasks with this failure.
+  void Refuse(const std::string& text) {
+    base::MutexLock lock(&mutex_);
+    refusal_ = text;
+  }
+  std::vector<proto::ProducerTask> tasks() const {
+    base::MutexLock lock(&mutex_);
+    return tasks_;
+  }
+  // The descriptor that came with the last task.
+  base::Fd TakeFd() {
+    base::MutexLock lock(&mutex_);
+    return std::move(fds_.back());
+  }
+  // Whether the daemon has hung up.
+  bool ended() const {
+    base::MutexLock lock(&mutex_);
+    return ended_;
+  }
+
+ private:
+  void Run() {
+    while (Serve()) {
+    }
+    base::MutexLock lock(&mutex_);
+    ended_ = true;
+  }
+
+  bool Serve() {
+    char bytes[4096];
+    alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    struct iovec data = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+    struct msghdr message = {};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    if (recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC) <= 0) return false;
+    std::string answer;
+    {
+      base::MutexLock lock(&mutex_);
+      proto::ProducerTask task;
+      std::memcpy(&task, bytes, sizeof(task));
+      tasks_.push_back(task);
+      if (const struct cmsghdr* const header = CMSG_FIRSTHDR(&message)) {
+        int fd;
+        std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+        fds_.emplace_back(fd);
+      }
+      answer = AnswerOf(refusal_);
+    }
+    return send(socket_.get(), answer.data(), answer.size(), MSG_NOSIGNAL) > 0;
+  }
+
+  const base::Fd socket_;
+  std::thread thread_;
+  mutable base::Mutex mutex_;
+  std::string refusal_;
+  std::vector<proto::ProducerTask> tasks_;
+  std::vector<base::Fd> fds_;
+  bool ended_ = false;
+};
+
+}  // namespace forebay::producer
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_PRODUCER_FAKE_HOST_H_

@@ -1,0 +1,86 @@
+#include "server/producer/task_socket.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "server/base/fd.h"
+#include "tests/unit/server/producer/fake_host.h"
+
+namespace forebay::producer {
+namespace {
+
+class TaskSocketTest : public testing::Test {
+ protected:
+  TaskSocketTest() : pair_(*TaskSocket::Create()) {}
+
+  absl::StatusOr<Answer> AwaitAfter(const std::string& said) {
+    EXPECT_EQ(send(pair_.theirs.get(), said.data(), said.size(), 0),
+              static_cast<ssize_t>(said.size()));
+    return pair_.ours.Await(1000);
+  }
+
+  TaskSocket::Pair pair_;
+};
+
+TEST_F(TaskSocketTest, ReadsAnswers) {
+  const auto plain = AwaitAfter(AnswerOf());
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->cpu_nanos, 7);
+  EXPECT_TRUE(plain->failures.empty());
+  const auto failed = AwaitAfter(AnswerOf("why"));
+  ASSERT_TRUE(failed.ok());
+  ASSERT_EQ(failed->failures.size(), 1);
+  EXPECT_EQ(failed->failures[0].text, "why");
+}
+
+TEST_F(TaskSocketTest, KnowsTheProcessThatAnswers) {
+  EXPECT_EQ(pair_.ours.CpuNanos(), -1);
+  ASSERT_TRUE(AwaitAfter(AnswerOf()).ok());
+  EXPECT_GT(pair_.ours.CpuNanos(), 0);
+}
+
+TEST_F(TaskSocketTest, WaitsNoLongerThanItIsTold) {
+  EXPECT_TRUE(absl::IsDeadlineExceeded(pair_.ours.Await(1).status()));
+}
+
+TEST_F(TaskSocketTest, SaysThatTheProcessIsGone) {
+  pair_.theirs.Close();
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(1000).status()));
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
+}
+
+TEST_F(TaskSocketTest, RefusesWhatIsNoAnswer) {
+  const std::string whole = AnswerOf("because");
+  for (std::size_t length = 1; length < whole.size(); ++length) {
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(AwaitAfter(whole.substr(0, length)).status()))
+        << length;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(whole + "x").status()));
+  std::string many = AnswerOf();
+  const std::uint32_t absurd = UINT32_MAX;
+  std::memcpy(many.data() + 8, &absurd, sizeof(absurd));
+  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(many).status()));
+}
+
+TEST_F(TaskSocketTest, SurvivesGarbage) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    std::string said = AnswerOf("because");
+    for (int n = 0; n < 3; ++n)
+      said[random() % said.size()] = static_cast<char>(random());
+    AwaitAfter(said).status().IgnoreError();
+  }
+}
+
+}  // namespace
+}  // namespace forebay::producer
