@@ -65,9 +65,18 @@ class Endless(IterableDataset):
         return iter(())
 
 
+@pytest.mark.parametrize("workers", [None, 0, 2])
+def test_code_of_a_datasets_own_runs(image_folder, workers):
+    transform = V.Compose([V.CenterCrop(32), V.ToTensor()])
+    renamed = Renamed(image_folder.root, transform)
+    for dataset in (Squares(), renamed):
+        with forebay.DataLoader(dataset, 4, num_workers=workers) as ours:
+            batches = list(zip(ours, DataLoader(dataset, 4)))
+            assert len(batches) == len(ours)
+        assert all(torch.equal(one, other) for one, other in batches)
+
+
 @pytest.mark.parametrize("make,message", [
-    (lambda f: {"dataset": Squares()}, "Squares has code of its own"),
-    (lambda f: {"dataset": Renamed(f.root)}, "Renamed has code of its own"),
     (lambda f: {"dataset": Endless()}, "Endless is an iterable dataset"),
     (lambda f: {"dataset": f, "collate_fn": list}, "use batch_transform="),
     (lambda f: {"dataset": f, "batch_sampler": [[0, 1]]}, "pass batch_size"),

@@ -128,6 +128,14 @@ class Connection:
     def stop_epoch(self):
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
+    def start_producers(self, most):
+        """A socket, as a descriptor of the caller's, for the host of at most `most`
+        processes that make the samples."""
+        socket = c.c_int()
+        _native.check(self._lib.forebay_loader_start_producers(
+            self._handle, most, c.byref(socket)))
+        return socket.value
+
     def stats(self):
         stats = _native.LoaderStats()
         _native.check(

@@ -23,6 +23,7 @@ _EXCEPTIONS = {
     11: errors.Unsupported,
     FORKED: errors.StateError,
     14: errors.SourceUnavailable,
+    15: errors.ProducerFailed,
 }
 
 (UINT8, FLOAT16, BFLOAT16, FLOAT32, INT64, FLOAT64, INT32, INT16, INT8, BOOL,
@@ -223,6 +224,10 @@ _PROTOTYPES = {
         (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
     "forebay_dataset_from_arrays":
         (_INT, [c.c_char_p, c.POINTER(Array), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_from_producers":
+        (_INT, [c.c_char_p, c.c_char_p, c.c_uint64, c.POINTER(Array), c.c_size_t,
+                c.POINTER(_PTR)]),
+    "forebay_loader_start_producers": (_INT, [_PTR, _U32, c.POINTER(_INT)]),
     "forebay_dataset_subset": (_INT, [_PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_concatenate":
         (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),

@@ -9,7 +9,7 @@ import urllib.parse
 
 from . import _job, _native, _native_dataset, errors, transforms
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, Subset
+from ._source import Arrays, Concat, Folder, Produced, Subset
 
 
 def _integer(value, name, low, high):
@@ -106,6 +106,8 @@ def _source_options(source, extra_roots):
 
 def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
+    if isinstance(dataset, Produced):
+        return {"fields": [], "columns": [], "uri": dataset.name.encode()}
     if isinstance(dataset, (Arrays, Concat, Folder, Subset)):
         if fields is not None:
             raise errors.InvalidArgument(

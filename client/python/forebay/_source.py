@@ -56,4 +56,14 @@ class Subset(NamedTuple):
     indices: Any
 
 
-Source = Union[Folder, Arrays, Concat, Subset]
+class Produced(NamedTuple):
+    """Samples that the user's own code makes.
+
+    Attributes:
+      name: for people.
+    """
+
+    name: str
+
+
+Source = Union[Folder, Arrays, Concat, Subset, Produced]

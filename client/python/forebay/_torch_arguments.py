@@ -9,7 +9,7 @@ from . import errors
 
 # With torch's defaults.
 _UNNECESSARY: Dict[str, Any] = {
-    "num_workers": 0, "timeout": 0, "worker_init_fn": None,
+    "num_workers": None, "timeout": 0, "worker_init_fn": None,
     "multiprocessing_context": None, "prefetch_factor": None,
     "persistent_workers": False, "pin_memory_device": "", "in_order": True,
 }

@@ -61,6 +61,19 @@ def _plain(dataset: Any, package: str, *names: str) -> bool:
     return is_plainly(dataset, package, names, "__getitem__")
 
 
+def has_own_code(dataset: Any) -> bool:
+    """Whether only the dataset's own __getitem__ knows its samples."""
+    if not is_object(dataset) or hasattr(type(dataset), "__iter__"):
+        return False
+    if _plain(dataset, "torch.utils.data", "Subset"):
+        return has_own_code(dataset.dataset)
+    if _plain(dataset, "torch.utils.data", "ConcatDataset"):
+        return any(map(has_own_code, dataset.datasets))
+    return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
+                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_CIFAR,
+                       *_MNIST))
+
+
 def read(dataset: Any) -> TorchData:
     """Reads the contents of a dataset object.
 

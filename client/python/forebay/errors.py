@@ -41,5 +41,9 @@ class DataError(ForebayError):
     """A sample cannot be used; the message names it. The epoch is over."""
 
 
+class ProducerFailed(ForebayError):
+    """The user's own code that makes a sample failed."""
+
+
 class StateError(ForebayError):
     """The call does not fit the state of the loader."""

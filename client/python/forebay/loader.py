@@ -8,7 +8,7 @@ import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import (_attachment, _batch, _daemon, _fork, _job, _manifest, _native,
-               _plan, errors)
+               _plan, _torch_data, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -30,10 +30,9 @@ class DataLoader:
     and of bytes.
 
     The daemon may restart at any moment. Batches in use keep their content, and
-    the loader goes on with the next sample once a daemon is back. The log
-    ("forebay") has a line when it begins to wait and one when it goes on. It gives
-    up after 60 s, or $FOREBAY_REATTACH_SECONDS: with DaemonUnavailable, or with
-    SourceUnavailable if the dataset cannot be reached.
+    the loader goes on with the next sample once a daemon is back; the log
+    ("forebay") says so. It gives up after 60 s, or $FOREBAY_REATTACH_SECONDS: with
+    DaemonUnavailable, or SourceUnavailable if the dataset cannot be reached.
 
     May be used by several threads. After a fork, the child's copy of a loader
     opens a session of its own at its next `iter()`.
@@ -48,8 +47,10 @@ class DataLoader:
         ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with its
         transform and target_transform (which runs in the trainer, on every
         label); torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its
-        Subset and ConcatDataset of these. An object is split among ranks only if
-        its sampler, or rank=, says so.
+        Subset and ConcatDataset of these. The __getitem__ of any other runs in
+        processes of this user's, which have it as it is at iter(); its samples are
+        numbers, arrays and tensors, each of one shape, in any containers. An
+        object is split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between
         ("jpg;png") stand for the first that a sample has. The part after the
@@ -59,21 +60,20 @@ class DataLoader:
         as arrays, which must all have one type and shape; all else stays bytes.
       batch_size: samples, 1 to 65536.
       shuffle: whether each epoch has a new random order, keyed by the seed.
-        "block" stays near the files' order: it puts blocks of some megabytes of
-        consecutive samples in random order, and then shuffles the samples of
-        every 32 successive blocks. If the cache has room for these
-        (`cache.memory`; about 170 MiB), each block is read as a whole, a group
-        ahead of the trainer. Use it for shards that are too large for the cache
-        and far away, or on disks that are bad at random reads. Where random
-        reads are fast, True is faster.
+        "block" puts blocks of some megabytes of consecutive samples in random
+        order, and then shuffles the samples of every 32 successive blocks. If the
+        cache has room for these (about 170 MiB), each block is read as a whole, a
+        group ahead of the trainer: for shards that are too large for the cache
+        and far away, or on disks that are bad at random reads.
       sampler: instead of shuffle. DistributedSampler sets rank, world size, seed
         and pad, and which epoch `iter()` begins (its set_epoch). RandomSampler
         and SequentialSampler stand for Forebay's own orders. Of any other, the
         indices are drawn at each `iter()`, and are all that this process sees.
       batch_sampler, collate_fn: must be None, as the daemon makes the batches.
-      num_workers, timeout, worker_init_fn, multiprocessing_context,
-        prefetch_factor, persistent_workers, pin_memory_device, in_order: accepted
-        as by torch's DataLoader, without effect.
+      num_workers, timeout, worker_init_fn, multiprocessing_context: of a dataset
+        with code of its own, as torch's, with up to num_workers processes (None:
+        as many as CPUs). Else without effect, as are prefetch_factor,
+        persistent_workers, pin_memory_device and in_order.
       pin_memory: whether to copy batches to page-locked memory; torch only.
       generator: a torch.Generator, whose initial seed becomes the seed.
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
@@ -107,18 +107,12 @@ class DataLoader:
         whose transforms are equal up to the first random one. Each sees each
         sample exactly once an epoch, in an order uniformly random for it,
         augmented as its seed says. But the order differs in each run, and depends
-        on those of the other loaders and of its own last epochs: simulated with 4
-        loaders and a tenth of the images cached decoded, the rank correlation of
-        successive epochs is .3, and neighbours stay neighbours 4 times as often
-        as by chance. Needs shuffle=True, one rank and on_error="raise". The state
-        has a bit per sample for those seen; the others follow with the same
-        bytes, in any order.
+        on those of others. Needs shuffle=True, one rank and on_error="raise".
       sharing: whether the daemon makes the batches of equal loaders once for all:
         "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
       weight: the job's share of contended resources, 0.001 to 1000.
       name: of this loader, for `forebayctl jobs`; None: "loader N".
-      depth: batches prepared ahead, 1 to 16; None: 2. Fewer while the trainer
-        is so slow that they would only wait.
+      depth: batches prepared ahead at most, 1 to 16; None: 2.
       framework: "torch", "numpy", "dlpack" or None: torch if it was imported yet.
         NumPy has no bfloat16: such batches come as uint16. With "dlpack", tensors
         on a GPU are `forebay.DeviceTensor`, which CuPy, JAX and others take.
@@ -136,6 +130,12 @@ class DataLoader:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
 
+    def __new__(cls, dataset: Any, *_: Any, **__: Any) -> DataLoader:
+        if cls is DataLoader and _torch_data.has_own_code(dataset):
+            from ._stage.loader import StagedLoader
+            cls = StagedLoader
+        return super().__new__(cls)
+
     def __init__(
         self,
         dataset: Any,
@@ -143,7 +143,7 @@ class DataLoader:
         shuffle: Union[bool, str, None] = False,
         sampler: Optional[Iterable[int]] = None,
         batch_sampler: None = None,
-        num_workers: int = 0,
+        num_workers: Optional[int] = None,
         collate_fn: Optional[Callable] = None,
         pin_memory: bool = False,
         drop_last: bool = False,

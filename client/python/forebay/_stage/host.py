@@ -1,0 +1,189 @@
+"""The host process of a loader's workers: maps slots and forks.
+
+It runs none of the user's code itself, so that it is always there to fork another
+worker, as it was when it began.
+"""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing.connection
+import multiprocessing.reduction
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from typing import Any, Dict, List, Optional, Set
+
+from . import failure, structure, wire
+from .worker import Slot, Stage, Worker, become, seed_generators
+
+_GRACE_SECONDS = 1.0  # that workers have to end by themselves
+_REAP_MILLISECONDS = 1000
+
+
+def main(trainer: Any, other_end: Any, stage: Stage) -> None:
+    """Serves a trainer and then the daemon; returns when either is gone.
+
+    Args:
+      trainer: a connection. Comes ("probe", number, seed): answered with
+        ("structure", one), ("irregular", why) or ("failed", text). Comes
+        ("serve", structure, batch_size), and then the socket of tasks.
+      other_end: of that connection, which the trainer keeps.
+    """
+    other_end.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    host = _Host(trainer, stage)
+    try:
+        host.run()
+    except (EOFError, ConnectionError):
+        pass
+    finally:
+        host.end()
+
+
+class _Host:
+
+    def __init__(self, trainer: Any, stage: Stage):
+        self._trainer = trainer
+        self._stage = stage
+        self._tasks: Optional[socket.socket] = None
+        self._layout: Any = None
+        self._batch_size = 0
+        self._slots: Dict[int, Slot] = {}
+        self._workers: Set[int] = set()
+
+    def run(self) -> None:
+        poll = select.poll()
+        poll.register(self._trainer.fileno(), select.POLLIN)
+        while True:
+            ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
+            self._reap(0)
+            if self._trainer.fileno() in ready:
+                self._obey(self._trainer.recv())
+                if self._tasks is not None:
+                    poll.register(self._tasks.fileno(), select.POLLIN)
+            elif ready and not self._answer():
+                return
+
+    def end(self) -> None:
+        """Ends the workers, which find their sockets closed."""
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while self._workers and time.monotonic() < deadline:
+            self._reap(0)
+            time.sleep(0.005)
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+        self._reap(None)
+
+    def _reap(self, flag: Optional[int]) -> None:
+        """Waits for workers that have ended; for all if `flag` is None."""
+        for pid in list(self._workers):
+            try:
+                if os.waitpid(pid, 0 if flag is None else os.WNOHANG)[0]:
+                    self._workers.discard(pid)
+            except ChildProcessError:
+                self._workers.discard(pid)
+
+    def _obey(self, order: Any) -> None:
+        if order[0] == "probe":
+            self._probe(*order[1:])
+            return
+        _, self._layout, self._batch_size = order
+        handle = multiprocessing.reduction.recv_handle(self._trainer)
+        self._tasks = socket.socket(fileno=handle)
+
+    def _probe(self, number: int, seed: int) -> None:
+        """Makes a sample in a process of its own: what the user's code opens on
+        the way must not be shared by the workers."""
+        pid = os.fork()
+        if pid == 0:
+            _in_child(lambda: self._describe(number, seed))
+        _, status = os.waitpid(pid, 0)
+        if status != 0:
+            self._trainer.send(("failed", failure.describe(RuntimeError(
+                f"the process that made sample {number} ended: "
+                f"{_reason(status)}"))))
+
+    def _describe(self, number: int, seed: int) -> None:
+        become(0, self._stage)
+        said: Any
+        try:
+            if self._stage.worker_init_fn is not None:
+                seed_generators(self._stage.seed)
+                self._stage.worker_init_fn(0)
+            seed_generators(seed)
+            said = "structure", structure.describe(self._stage.dataset[number])
+        except structure.Irregular as error:
+            said = "irregular", str(error)
+        except BaseException as error:
+            said = "failed", failure.describe(error)
+        self._trainer.send(said)
+
+    def _answer(self) -> bool:
+        """Does a task of the daemon's; False if it has hung up."""
+        assert self._tasks is not None
+        message, fds, _, _ = socket.recv_fds(self._tasks, wire.MAX_MESSAGE, 1)
+        if not message:
+            return False
+        began = time.process_time_ns()
+        failures = []
+        try:
+            self._do(wire.read_task(message), fds)
+        except Exception as error:
+            failures.append((0, f"{type(error).__name__}: {error}"))
+        finally:
+            for fd in fds:
+                os.close(fd)
+        self._tasks.send(wire.answer(time.process_time_ns() - began, failures))
+        return True
+
+    def _do(self, task: wire.Task, fds: List[int]) -> None:
+        if task.command == wire.MAP_SLOT:
+            self._slots[task.slot] = Slot(mmap.mmap(fds[0], task.bytes),
+                                          task.offsets)
+        elif task.command == wire.UNMAP_SLOT:
+            self._slots.pop(task.slot).memory.close()
+        elif task.command == wire.FORK:
+            self._fork(task.slot, fds[0])
+
+    def _fork(self, number: int, fd: int) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            assert self._tasks is not None
+            self._tasks.close()
+            self._trainer.close()
+            worker = Worker(socket.socket(fileno=fd), self._stage, self._layout,
+                            self._batch_size, self._slots)
+            _in_child(lambda: worker.run(number))
+        self._workers.add(pid)
+
+
+def _in_child(work: Any) -> None:
+    """Does the work, and ends the process, without what its parent would do at
+    its end."""
+    status = 1
+    try:
+        work()
+        status = 0
+    except (ConnectionError, EOFError):
+        status = 0  # the daemon has ended
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+
+def _reason(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"exit status {os.WEXITSTATUS(status)}"

@@ -1,0 +1,206 @@
+"""The structure of samples, and of the batches that torch's default_collate makes
+of them.
+
+A structure is a tree: its leaves are numbers and arrays of one type and shape in
+all samples, its nodes the containers that default_collate keeps.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
+
+MAX_FIELDS = 15
+_DTYPES = frozenset((
+    "uint8", "float16", "float32", "int64", "float64", "int32", "int16", "int8",
+    "bool", "uint16", "uint32", "uint64"))
+
+
+class Irregular(Exception):
+    """Samples that are not all numbers and arrays of one type and shape."""
+
+
+class Leaf(NamedTuple):
+    """A field of a batch.
+
+    Attributes:
+      kind: the Python type of the samples' values: int, float or bool; None for
+        tensors, arrays and NumPy's numbers.
+      dtype: NumPy's name of it.
+      shape: of one sample.
+    """
+
+    kind: Optional[Type[Any]]
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class Node(NamedTuple):
+    """A container.
+
+    Attributes:
+      type: of the samples' containers.
+      keys: of a mapping; None of a sequence.
+      children: Leaf or Node, in order.
+    """
+
+    type: Type[Any]
+    keys: Optional[Tuple[Any, ...]]
+    children: Tuple[Any, ...]
+
+
+_NUMBERS: Dict[Type[Any], str] = {bool: "bool", int: "int64", float: "float64"}
+
+
+def _array(value: Any) -> Any:
+    """The value as a NumPy array; None if it is neither a tensor nor an array nor
+    one of NumPy's numbers."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.device.type != "cpu":
+            raise Irregular(f"a tensor of {value.layout} on {value.device}")
+        if value.dtype is torch.bfloat16 or value.is_quantized:
+            raise Irregular(f"a tensor of {value.dtype}")
+        return value.detach().resolve_conj().resolve_neg().numpy()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+        return numpy.asarray(value)
+    return None
+
+
+def describe(sample: Any) -> Any:
+    """The structure of a sample: a Leaf or a Node.
+
+    Raises:
+      Irregular: a value is no number, tensor or array that batches can have, or
+        there are too many; says which.
+    """
+    made = _describe(sample)
+    if not 1 <= len(leaves(made)) <= MAX_FIELDS:
+        raise Irregular(f"{len(leaves(made))} values a sample")
+    return made
+
+
+def _describe(value: Any) -> Any:
+    kind = type(value)
+    if kind in _NUMBERS:
+        return Leaf(kind, _NUMBERS[kind], ())
+    array = _array(value)
+    if array is not None:
+        if array.dtype.name not in _DTYPES or not array.dtype.isnative:
+            raise Irregular(f"an array of {array.dtype}")
+        if array.ndim > 5:
+            raise Irregular(f"an array of {array.ndim} dimensions")
+        return Leaf(None, array.dtype.name, array.shape)
+    if isinstance(value, collections.abc.Mapping):
+        return Node(kind, tuple(value),
+                    tuple(_describe(value[key]) for key in value))
+    if isinstance(value, (tuple, list)):
+        return Node(kind, None, tuple(map(_describe, value)))
+    raise Irregular(f"a value of {kind.__module__}.{kind.__qualname__}")
+
+
+def leaves(structure: Any) -> List[Leaf]:
+    """All leaves, in order."""
+    if isinstance(structure, Leaf):
+        return [structure]
+    return [leaf for child in structure.children for leaf in leaves(child)]
+
+
+def writer(structure: Any) -> Callable[[Any, List[Any], int], None]:
+    """A function of (sample, arrays, row) that writes the sample's values into
+    this row of the arrays, one for each leaf.
+
+    It raises Irregular if the sample has another structure.
+    """
+    count = len(leaves(structure))
+
+    def write(sample: Any, arrays: List[Any], row: int) -> None:
+        values: List[Any] = []
+        _flatten(structure, sample, values)
+        for number in range(count):
+            arrays[number][row] = values[number]
+
+    return write
+
+
+def _flatten(structure: Any, value: Any, values: List[Any]) -> None:
+    if isinstance(structure, Leaf):
+        values.append(_checked(structure, value))
+        return
+    if structure.keys is not None:
+        if (not isinstance(value, collections.abc.Mapping) or
+                len(value) != len(structure.keys)):
+            raise Irregular(_differs(structure, value))
+        for key, child in zip(structure.keys, structure.children):
+            _flatten(child, value[key], values)
+        return
+    if (not isinstance(value, (tuple, list)) or
+            len(value) != len(structure.children)):
+        raise Irregular(_differs(structure, value))
+    for child, part in zip(structure.children, value):
+        _flatten(child, part, values)
+
+
+def _checked(leaf: Leaf, value: Any) -> Any:
+    if leaf.kind is not None:
+        if type(value) is leaf.kind:
+            return value
+        raise Irregular(_differs(leaf, value))
+    array = _array(value)
+    if array is None or array.shape != leaf.shape or (
+            array.dtype.name != leaf.dtype):
+        raise Irregular(_differs(leaf, value))
+    return array
+
+
+def _differs(structure: Any, value: Any) -> str:
+    return (f"each sample must be like the first: {_name(structure)}, not "
+            f"{_name_of(value)}")
+
+
+def _name(structure: Any) -> str:
+    if isinstance(structure, Node):
+        return f"{structure.type.__name__} of {len(structure.children)}"
+    if structure.kind is not None:
+        return structure.kind.__name__
+    return f"{structure.dtype} of shape {list(structure.shape)}"
+
+
+def _name_of(value: Any) -> str:
+    try:
+        array = _array(value)
+    except Irregular as error:
+        return str(error)
+    if array is not None:
+        return f"{array.dtype} of shape {list(array.shape)}"
+    if isinstance(value, (tuple, list, collections.abc.Mapping)):
+        return f"{type(value).__name__} of {len(value)}"
+    return type(value).__name__
+
+
+def collated(structure: Any, fields: List[Any]) -> Any:
+    """The batch that default_collate would make, of the fields of one."""
+    return _collated(structure, iter(fields))
+
+
+def _collated(structure: Any, fields: Any) -> Any:
+    if isinstance(structure, Leaf):
+        return next(fields)
+    parts = [_collated(child, fields) for child in structure.children]
+    kind = structure.type
+    if structure.keys is not None:
+        made = dict(zip(structure.keys, parts))
+        try:
+            return made if kind is dict else kind(made)
+        except TypeError:  # a mapping that is not made so
+            return made
+    if hasattr(kind, "_fields"):  # a named tuple
+        return kind(*parts)
+    if kind in (tuple, list):
+        return parts
+    try:
+        return kind(parts)
+    except TypeError:
+        return parts

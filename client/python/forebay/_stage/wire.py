@@ -1,0 +1,95 @@
+"""The messages of proto/producer_socket.h, which says what they mean."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, List, NamedTuple, Sequence, Tuple
+
+MAX_MESSAGE = 64 * 1024
+MAX_ERROR = 1900  # bytes of one text
+MAP_SLOT, UNMAP_SLOT, FORK, MAKE = range(1, 5)
+
+_TASK = struct.Struct("<IIQQII")
+_SAMPLE = struct.Struct("<QQII")
+_ANSWER = struct.Struct("<QII")
+_FAILURE = struct.Struct("<II")
+
+
+class Sample(NamedTuple):
+    """A sample to be made.
+
+    Attributes:
+      id: its number in the dataset.
+      seed: 64 bits, of all that is drawn at random for it.
+      slot: the number of the slot.
+      row: its place in the batch.
+    """
+
+    id: int
+    seed: int
+    slot: int
+    row: int
+
+
+class Task(NamedTuple):
+    """A task of the daemon's.
+
+    Attributes:
+      command: MAP_SLOT, UNMAP_SLOT, FORK or MAKE.
+      slot: its number, or that of the worker to fork.
+      bytes: of the slot.
+      epoch: of the samples.
+      offsets: of the fields in the slot.
+      samples: to be made.
+    """
+
+    command: int
+    slot: int
+    bytes: int
+    epoch: int
+    offsets: Tuple[int, ...]
+    samples: List[Sample]
+
+
+def read_task(message: bytes) -> Task:
+    """Reads a task.
+
+    Raises:
+      struct.error: the message is none.
+    """
+    command, slot, size, epoch, count, _ = _TASK.unpack_from(message)
+    offsets: Tuple[int, ...] = ()
+    samples: List[Sample] = []
+    if command == MAP_SLOT:
+        offsets = struct.unpack_from(f"<{count}Q", message, _TASK.size)
+    elif command == MAKE:
+        behind = message[_TASK.size:_TASK.size + count * _SAMPLE.size]
+        samples = [Sample(*one) for one in _SAMPLE.iter_unpack(behind)]
+    return Task(command, slot, size, epoch, offsets, samples)
+
+
+def answer(cpu_nanos: int,
+           failures: Sequence[Tuple[int, str]] = ()) -> bytes:
+    """Makes an answer.
+
+    Args:
+      failures: of samples: their places in the task, and why.
+    """
+    parts: List[Any] = [_ANSWER.pack(cpu_nanos, len(failures), 0)]
+    room = MAX_MESSAGE - _ANSWER.size - len(failures) * _FAILURE.size
+    for index, why in failures:
+        text = _shortened(why.encode(errors="replace"), min(MAX_ERROR, room))
+        room -= len(text)
+        parts += (_FAILURE.pack(index, len(text)), text)
+    return b"".join(parts)
+
+
+def _shortened(text: bytes, most: int) -> bytes:
+    """Leaves out the middle: the ends say where it began and what it was."""
+    if len(text) <= most:
+        return text
+    head = min(most // 4, 400)
+    tail = most - head - 5
+    if tail <= 0:
+        return text[:most]
+    return text[:head] + b"\n...\n" + text[len(text) - tail:]

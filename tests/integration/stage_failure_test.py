@@ -1,0 +1,202 @@
+"""Datasets whose own code fails: one clear error, and nothing is left behind."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+
+import numpy
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+import forebay
+from stage_test import leaves_nothing, numbers_of, reachable  # noqa: F401
+from trouble import pause
+
+SAMPLES = 40
+
+
+class Refusal(Exception):
+    """An exception that wants two arguments."""
+
+    def __init__(self, code, text):
+        super().__init__(code, text)
+
+
+class Faulty(Dataset):
+    """Does `fault` when sample number `at` is made."""
+
+    def __init__(self, fault, at=20):
+        self.fault, self.at = fault, at
+
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, number):
+        if number == self.at:
+            return self.fault()
+        return torch.zeros(2), number
+
+
+def fail(error):
+    raise error
+
+
+def loader_of(fault, **arguments):
+    arguments = {"batch_size": 8, "num_workers": 2, **arguments}
+    return forebay.DataLoader(Faulty(fault), **arguments)
+
+
+@pytest.mark.parametrize("error", [
+    ValueError("no such thing"), KeyError("key"), IndexError("far away"),
+    StopIteration("here"), FileNotFoundError(2, "gone", "photo.jpg")])
+def test_an_exception_keeps_its_type_and_traceback(error):
+    with loader_of(lambda: fail(error)) as loader:
+        batches = iter(loader)
+        assert [next(batches)[1][0].item() for _ in range(2)] == [0, 8]
+        kind = RuntimeError if isinstance(error, StopIteration) else type(error)
+        with pytest.raises(kind) as raised:
+            next(batches)
+        text = str(raised.value)
+        assert "worker process of Faulty" in text
+        assert "Traceback (most recent call last)" in text and "in fail" in text
+        # The next ones are there, as with torch.
+        assert [batch[1][0].item() for batch in batches] == [24, 32]
+
+
+def test_an_exception_that_cannot_be_made_again_is_a_runtime_error():
+    with loader_of(lambda: fail(Refusal(7, "because"))) as loader:
+        with pytest.raises(RuntimeError, match="Caught Refusal"):
+            list(loader)
+
+
+@pytest.mark.parametrize("made, says", [
+    (lambda: (torch.zeros(3), 1), r"float32 of shape \[2\], not float32 of shape"),
+    (lambda: (torch.zeros(2).double(), 1), "not float64"),
+    (lambda: (torch.zeros(2), 1.5), "int, not float"),
+    (lambda: (torch.zeros(2),), "tuple of 2, not tuple of 1"),
+    (lambda: None, "not NoneType"),
+    (lambda: (numpy.zeros(2, object), 1), "not object")])
+def test_a_sample_unlike_the_first_is_named(made, says):
+    with loader_of(made) as loader:
+        with pytest.raises(RuntimeError, match=f"(?s)sample 20: .*{says}"):
+            list(loader)
+
+
+def test_sys_exit_ends_no_trainer():
+    with loader_of(lambda: sys.exit(3)) as loader:
+        with pytest.raises(RuntimeError, match="SystemExit: 3"):
+            list(loader)
+
+
+def test_a_crash_is_said_to_be_one():
+    with loader_of(lambda: os.kill(os.getpid(), signal.SIGSEGV)) as loader:
+        batches = iter(loader)
+        assert [next(batches)[1][0].item() for _ in range(2)] == [0, 8]
+        with pytest.raises(RuntimeError,
+                           match="3 worker processes ended while they made "
+                                 "sample 20"):
+            next(batches)
+        assert [batch[1][0].item() for batch in batches] == [24, 32]
+
+
+def test_a_sample_that_sleeps_for_ever_is_timed_out():
+    with loader_of(signal.pause, timeout=1) as loader:
+        with pytest.raises(RuntimeError, match="timed out after 1 seconds"):
+            list(loader)
+
+
+def test_samples_that_sleep_or_spin_hold_up_no_other_job():
+    def spin():
+        while True:
+            pass
+
+    slow = [loader_of(fault, num_workers=4)
+            for fault in (spin, signal.pause)]
+    iterators = [iter(loader) for loader in slow]
+    with forebay.DataLoader(Faulty(None, at=-1), 8, num_workers=2) as loader:
+        for _ in range(3):
+            assert numbers_of(loader) == list(range(SAMPLES))
+    del iterators
+    for loader in slow:
+        loader.close()
+
+
+def test_what_the_first_sample_cannot_be_is_said():
+    with loader_of(lambda: (torch.zeros(2), "a text"), sampler=[20]) as loader:
+        with pytest.raises(forebay.Unsupported, match="builtins.str"):
+            list(loader)
+    with loader_of(lambda: fail(ValueError("bad")), sampler=[20]) as loader:
+        with pytest.raises(ValueError, match="bad"):
+            list(loader)
+    with loader_of(lambda: os.abort(), sampler=[20]) as loader:
+        with pytest.raises(RuntimeError, match="SIGABRT"):
+            list(loader)
+
+
+def test_a_worker_init_fn_that_fails_is_said():
+    with forebay.DataLoader(
+            Faulty(None, at=-1), 8, num_workers=2,
+            worker_init_fn=lambda number: fail(OSError("no disk"))) as loader:
+        with pytest.raises(OSError, match="no disk"):
+            list(loader)
+
+
+def test_a_trainer_that_is_killed_leaves_nothing():
+    pid = os.fork()
+    if pid == 0:
+        loader = loader_of(signal.pause)
+        next(iter(loader))
+        signal.pause()
+    pause(0.5)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def test_ctrl_c_ends_the_epoch_alone():
+    with loader_of(signal.pause) as loader:
+        threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            list(loader)
+
+
+def test_a_worker_that_forks_or_leaks_is_no_matter():
+    kept = []
+
+    def odd():
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+        kept.append(bytearray(100 << 20))
+        ctypes.CDLL(None).getpid()
+        return torch.zeros(2), 20
+
+    with loader_of(odd) as loader:
+        assert numbers_of(loader) == list(range(SAMPLES))
+
+
+@pytest.mark.parametrize("argument, kind, says", [
+    ({"num_workers": -1}, ValueError, "num_workers must be 0 to 256"),
+    ({"num_workers": 300}, ValueError, "num_workers must be 0 to 256"),
+    ({"timeout": -1}, ValueError, "timeout must not be negative"),
+    ({"device": "cuda:0"}, NotImplementedError, "cuda:0 yet"),
+    ({"order": "coordinated", "shuffle": True}, NotImplementedError,
+     "coordinated"),
+    ({"transform": forebay.transforms.ToImage()}, NotImplementedError,
+     "transform= is for files")])
+def test_wrong_arguments_are_named(argument, kind, says):
+    with pytest.raises(kind, match=says):
+        loader_of(None, **argument)
+
+
+def test_a_closed_loader_says_so():
+    loader = loader_of(None)
+    batches = iter(loader)
+    next(batches)
+    loader.close()
+    with pytest.raises(forebay.StateError, match="closed"):
+        next(batches)
+    with pytest.raises(forebay.StateError, match="closed"):
+        iter(loader)
