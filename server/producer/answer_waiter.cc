@@ -34,7 +34,7 @@ AnswerWaiter::~AnswerWaiter() {
   thread.join();
 }
 
-void AnswerWaiter::Wait(std::unique_ptr<Producer> producer, Done done) {
+void AnswerWaiter::Wait(std::shared_ptr<Producer> producer, Done done) {
   base::MutexLock lock(&mutex_);
   if (ending_) return;
   added_.push_back({std::move(producer), std::move(done)});

@@ -23,18 +23,18 @@ namespace forebay::producer {
 // run on the thread. No errors: callbacks get TaskSocket's.
 class AnswerWaiter {
  public:
-  using Done = std::function<void(std::unique_ptr<Producer> producer,
+  using Done = std::function<void(std::shared_ptr<Producer> producer,
                                   absl::StatusOr<Answer> answer)>;
 
   AnswerWaiter() = default;
   ~AnswerWaiter();
 
   // Calls `done` when the producer has answered, or is gone.
-  void Wait(std::unique_ptr<Producer> producer, Done done);
+  void Wait(std::shared_ptr<Producer> producer, Done done);
 
  private:
   struct Waiting {
-    std::unique_ptr<Producer> producer;
+    std::shared_ptr<Producer> producer;
     Done done;
   };
 

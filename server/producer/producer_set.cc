@@ -128,18 +128,18 @@ std::optional<std::uint32_t> ProducerSet::SlotAt(
   return found->second;
 }
 
-absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Take() {
-  std::vector<std::unique_ptr<Producer>> outdated;  // closed without the mutex
+absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take() {
+  std::vector<std::shared_ptr<Producer>> outdated;  // closed without the mutex
   std::uint32_t number;
   std::uint64_t generation;
   {
     base::MutexLock lock(&mutex_);
     if (ended_) return HostGone();
     while (!idle_.empty()) {
-      std::unique_ptr<Producer> producer = std::move(idle_.back());
+      std::shared_ptr<Producer> producer = std::move(idle_.back());
       idle_.pop_back();
       if (producer->generation == generation_) {
-        taken_.insert(producer.get());
+        taken_[producer.get()] = producer;
         return producer;
       }
       numbers_.erase(producer->number);
@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Take() {
   auto forked = Fork(number, generation);
   base::MutexLock lock(&mutex_);
   if (forked.ok() && !ended_) {
-    taken_.insert(forked->get());
+    taken_[forked->get()] = *forked;
     return forked;
   }
   numbers_.erase(number);
@@ -165,7 +165,7 @@ std::uint32_t ProducerSet::FreeNumberLocked() {
   return number;
 }
 
-absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Fork(
+absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Fork(
     std::uint32_t number, std::uint64_t generation) {
   FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
   FOREBAY_RETURN_IF_ERROR(Command({.command = proto::ProducerCommand::kFork,
@@ -175,12 +175,12 @@ absl::StatusOr<std::unique_ptr<Producer>> ProducerSet::Fork(
                                    .count = 0,
                                    .reserved = 0},
                                   {}, pair.theirs.get()));
-  return std::make_unique<Producer>(Producer{.socket = std::move(pair.ours),
+  return std::make_shared<Producer>(Producer{.socket = std::move(pair.ours),
                                              .number = number,
                                              .generation = generation});
 }
 
-void ProducerSet::GiveBack(std::unique_ptr<Producer> producer, bool alive) {
+void ProducerSet::GiveBack(std::shared_ptr<Producer> producer, bool alive) {
   base::MutexLock lock(&mutex_);
   taken_.erase(producer.get());
   if (alive && !ended_ && producer->generation == generation_) {
@@ -191,13 +191,15 @@ void ProducerSet::GiveBack(std::unique_ptr<Producer> producer, bool alive) {
 }
 
 void ProducerSet::End() {
-  std::vector<std::unique_ptr<Producer>> idle;
+  std::vector<std::shared_ptr<Producer>> idle;
   base::MutexLock lock(&mutex_);
   ended_ = true;
   idle = std::move(idle_);
   idle_.clear();
   if (host_.has_value()) host_->End();
-  for (Producer* const producer : taken_) producer->socket.End();
+  for (const auto& [address, taken] : taken_) {
+    if (const auto producer = taken.lock()) producer->socket.End();
+  }
 }
 
 }  // namespace forebay::producer

@@ -66,9 +66,9 @@ class ProducerSet {
 
   // Takes an idle producer, or has one forked. The caller takes no more than
   // most() at once.
-  absl::StatusOr<std::unique_ptr<Producer>> Take();
+  absl::StatusOr<std::shared_ptr<Producer>> Take();
   // Gives a producer back: `alive` if it can go on.
-  void GiveBack(std::unique_ptr<Producer> producer, bool alive);
+  void GiveBack(std::shared_ptr<Producer> producer, bool alive);
 
   // Ends the host and all producers, also those that were taken. Final.
   void End();
@@ -80,7 +80,7 @@ class ProducerSet {
   absl::Status Command(const proto::ProducerTask& task,
                        absl::Span<const std::uint8_t> behind, int fd)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::unique_ptr<Producer>> Fork(std::uint32_t number,
+  absl::StatusOr<std::shared_ptr<Producer>> Fork(std::uint32_t number,
                                                  std::uint64_t generation);
   std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -95,8 +95,9 @@ class ProducerSet {
   std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<const std::uint8_t*, std::uint32_t> slots_ ABSL_GUARDED_BY(mutex_);
   std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);  // in use
-  std::vector<std::unique_ptr<Producer>> idle_ ABSL_GUARDED_BY(mutex_);
-  std::set<Producer*> taken_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Producer>> idle_ ABSL_GUARDED_BY(mutex_);
+  // A caller that ends may drop one without giving it back.
+  std::map<Producer*, std::weak_ptr<Producer>> taken_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::producer

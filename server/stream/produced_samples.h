@@ -49,7 +49,7 @@ class ProducedSamples {
   void Make(int worker, std::vector<ReadSample> samples, Done done);
 
  private:
-  using ProducerPtr = std::unique_ptr<producer::Producer>;
+  using ProducerPtr = std::shared_ptr<producer::Producer>;
   using AnswerOr = absl::StatusOr<producer::Answer>;
 
   // Asks a producer for those samples that are still wanted.

@@ -24,8 +24,9 @@ Waited WaitFor(AnswerWaiter& waiter) {
   TaskSocket::Pair pair = *TaskSocket::Create();
   const auto promise = std::make_shared<std::promise<absl::StatusOr<Answer>>>();
   waiter.Wait(
-      std::make_unique<Producer>(Producer{.socket = std::move(pair.ours)}),
-      [promise](std::unique_ptr<Producer>, absl::StatusOr<Answer> answer) {
+      std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
+      [promise](const std::shared_ptr<Producer>&,
+                absl::StatusOr<Answer> answer) {
         promise->set_value(std::move(answer));
       });
   return {std::move(pair.theirs), promise->get_future()};
