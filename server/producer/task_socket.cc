@@ -15,6 +15,9 @@
 namespace forebay::producer {
 namespace {
 
+// Twelve days: sums of such times fit 64 bits with a sign.
+constexpr std::uint64_t kMaxCpuNanos = std::uint64_t{1} << 50;
+
 absl::Status Gone() {
   return absl::UnavailableError("a process that makes samples is gone");
 }
@@ -34,7 +37,8 @@ absl::StatusOr<Answer> Parse(absl::Span<const char> bytes) {
   };
   proto::ProducerAnswer header;
   if (!take(&header, sizeof(header)) ||
-      header.failures > proto::kMaxProducedSamples)
+      header.failures > proto::kMaxProducedSamples ||
+      header.cpu_nanos > kMaxCpuNanos)
     return Malformed();
   Answer answer{.cpu_nanos = header.cpu_nanos, .failures = {}};
   for (std::uint32_t i = 0; i < header.failures; ++i) {

@@ -1,6 +1,5 @@
 """Datasets whose own code fails: one clear error, and nothing is left behind."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -83,6 +82,17 @@ def test_a_sample_unlike_the_first_is_named(made, says):
     with loader_of(made) as loader:
         with pytest.raises(RuntimeError, match=f"(?s)sample 20: .*{says}"):
             list(loader)
+
+
+def test_the_last_batch_that_fails_ends_the_epoch():
+    with loader_of(lambda: fail(ValueError("last")), batch_size=12,
+                   sampler=list(range(21))) as loader:
+        batches = iter(loader)
+        assert next(batches)[1][0] == 0
+        with pytest.raises(ValueError, match="last"):
+            next(batches)
+        loader.load_state_dict(loader.state_dict())
+        assert list(batches) == []
 
 
 def test_sys_exit_ends_no_trainer():
@@ -170,7 +180,6 @@ def test_a_worker_that_forks_or_leaks_is_no_matter():
             os._exit(0)
         os.wait()
         kept.append(bytearray(100 << 20))
-        ctypes.CDLL(None).getpid()
         return torch.zeros(2), 20
 
     with loader_of(odd) as loader:

@@ -84,7 +84,7 @@ class PostProcessing:
         self._input = _INPUTS[input_kind]
         self._target_transform = target_transform
         self._batch_transform = batch_transform
-        self._pin = pin_memory and _can_pin(framework)
+        self._pin = pin_memory and can_pin(framework)
 
     @property
     def is_empty(self) -> bool:
@@ -119,7 +119,12 @@ class PostProcessing:
         return _pinned(made) if self._pin else made
 
 
-def _can_pin(framework: str) -> bool:
+def can_pin(framework: str) -> bool:
+    """Whether tensors can be page-locked; warns if torch finds no GPU.
+
+    Raises:
+      errors.Unsupported: there are no tensors.
+    """
     if framework != "torch":
         raise errors.Unsupported(
             'pin_memory=True needs framework="torch": NumPy has no page-locked '

@@ -13,7 +13,7 @@ from .. import (_batch, _daemon, _job, _native, _options, _sampling,
                 _torch_arguments, errors)
 from .._dataset import DatasetInfo
 from .._epoch import Epoch
-from .._post_processing import PostProcessing
+from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
@@ -68,9 +68,6 @@ class StagedLoader(DataLoader):
         workers = given["num_workers"]
         self.num_workers = _cpus() if workers is None else workers
         framework = _batch.resolve_framework(given["framework"])
-        processing = PostProcessing(framework, [], "array", None,
-                                    given["batch_transform"],
-                                    bool(given["pin_memory"]))
         self._plan = Plan(
             Stage(self.dataset, self.worker_init_fn, max(self.num_workers, 1),
                   options["seed"]),
@@ -78,7 +75,8 @@ class StagedLoader(DataLoader):
             (functools.partial(_daemon.ensure_running, directory)
              if given["autostart"] else None),
             _context(given["multiprocessing_context"]), self.timeout,
-            None if processing.is_empty else processing)
+            given["batch_transform"],
+            bool(given["pin_memory"]) and can_pin(framework))
         self._contents = DatasetInfo(name, [], "", size)
         self._progress = Progress(sampling, options, self._contents)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
@@ -97,11 +95,22 @@ class StagedLoader(DataLoader):
     def __iter__(self) -> Iterator[Any]:
         self._check_open()
         position = self._progress.next_position(2)
+        if position.first >= self._samples(position):
+            # There is no sample to learn from what batches are made of.
+            self._progress.begin(position)
+            self._progress.end()
+            return iter(())
         run = Run(self._plan, position, self._progress.end)
         epoch = Epoch(run, run.connection, position)
         self._runs.add(run)
         self._progress.begin(position)
         return epoch
+
+    def _samples(self, position: Any) -> int:
+        """The samples of this rank in the position's epoch."""
+        if position.indices is not None:
+            return len(position.indices)
+        return _samples_of(len(self._contents), self._plan.options)
 
     def state_dict(self) -> Dict[str, Any]:
         return self._progress.save()
@@ -157,6 +166,10 @@ def _check(given: Dict[str, Any]) -> None:
       errors.InvalidArgument, errors.Unsupported: one sentence says why.
     """
     name = type(given["dataset"]).__name__
+    transform = given["batch_transform"]
+    if transform is not None and not callable(transform):
+        raise errors.InvalidArgument(
+            f"batch_transform must be a function, not {transform!r}")
     if given["transform"] is not None:
         raise errors.Unsupported(
             f"{name} makes its samples by code of its own, where its transforms "

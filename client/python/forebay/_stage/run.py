@@ -29,7 +29,8 @@ class Plan(NamedTuple):
       start_daemon: see _retry.Retry.
       context: of multiprocessing, by which the host is started.
       timeout: seconds to wait for a batch; 0: without end.
-      finish: of each batch, or None.
+      batch_transform: of the parts of each batch, or None.
+      pins: whether batches go to page-locked memory.
     """
 
     stage: Stage
@@ -39,7 +40,8 @@ class Plan(NamedTuple):
     start_daemon: Optional[Callable[[], None]]
     context: Any
     timeout: float
-    finish: Optional[Callable[[Any], Any]]
+    batch_transform: Optional[Callable[..., Any]]
+    pins: bool
 
 
 class Host:
@@ -154,7 +156,11 @@ class Run:
                                  if self._plan.framework == "torch" else
                                  fields[index].copy())
         made = structure.collated(self._layout, fields)
-        return made if self._plan.finish is None else self._plan.finish(made)
+        transform = self._plan.batch_transform
+        if transform is not None:
+            made = (transform(*made) if isinstance(made, (tuple, list)) else
+                    transform(made))
+        return structure.pinned(made) if self._plan.pins else made
 
     def _say_why_over(self) -> None:
         raise errors.StateError("the loader is closed: this iteration is over")
@@ -229,7 +235,9 @@ class Run:
 
     def _skip(self, text: str) -> None:
         """Passes over the batch that failed, and raises why it did."""
-        self._position.samples += self._plan.options["batch_size"]
+        self._position.samples = min(
+            self._position.samples + self._plan.options["batch_size"],
+            self._samples() - self._position.first)
         self._is_stopped = True
         raise failure.restore(
             text, f"worker process of {self._plan.options['uri'].decode()}")
@@ -238,11 +246,16 @@ class Run:
         """Starts the epoch again behind a batch that failed."""
         position = self._position
         self._is_stopped = False
-        count = self._connection.samples_per_epoch or len(position.indices)
-        first = min(position.first + position.samples, count)
-        self._connection.start_epoch(position.epoch, first,
+        self._connection.start_epoch(position.epoch,
+                                     position.first + position.samples,
                                      position.list_to_send())
         epoch.read_from(self._connection)
+
+    def _samples(self) -> int:
+        """The samples of this rank in the epoch."""
+        indices = self._position.indices
+        return (self._connection.samples_per_epoch if indices is None else
+                len(indices))
 
     def _end_processes(self) -> None:
         connection, self._connection = self._connection, None

@@ -185,6 +185,19 @@ def collated(structure: Any, fields: List[Any]) -> Any:
     return _collated(structure, iter(fields))
 
 
+def pinned(batch: Any) -> Any:
+    """The batch with its tensors in page-locked memory."""
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, dict):
+        return {key: pinned(value) for key, value in batch.items()}
+    if not isinstance(batch, (tuple, list)):
+        return batch
+    parts = map(pinned, batch)
+    return (type(batch)(*parts) if hasattr(batch, "_fields") else
+            type(batch)(parts))
+
+
 def _collated(structure: Any, fields: Any) -> Any:
     if isinstance(structure, Leaf):
         return next(fields)

@@ -64,6 +64,10 @@ TEST_F(TaskSocketTest, RefusesWhatIsNoAnswer) {
         << length;
   }
   EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(whole + "x").status()));
+  std::string endless = AnswerOf();
+  const std::uint64_t nanos = UINT64_MAX;
+  std::memcpy(endless.data(), &nanos, sizeof(nanos));
+  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(endless).status()));
   std::string many = AnswerOf();
   const std::uint32_t absurd = UINT32_MAX;
   std::memcpy(many.data() + 8, &absurd, sizeof(absurd));
