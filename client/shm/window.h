@@ -10,8 +10,8 @@
 
 namespace forebay::client::shm {
 
-// A reader's window: memory in which the daemon shows fetched samples, mapped
-// for reading. Not thread-safe. Owns the mapping. Never blocks. Errors:
+// A reader's window: memory in which the daemon shows fetched samples, or a range
+// of an object, mapped for reading. Not thread-safe. Owns the mapping. Never blocks. Errors:
 // INTERNAL if the content is malformed.
 class Window {
  public:
@@ -29,6 +29,7 @@ class Window {
   Status Find(std::uint64_t sample, std::uint32_t field, std::uint32_t fields,
               proto::FetchedField* out) const;
   std::uint8_t* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
   void Unmap();
 
  private:

@@ -26,6 +26,7 @@ enum class RequestTag : Tag {
   kOpenReader = 10,
   kFetch = 11,
   kStartProducers = 14,
+  kReadObject = 16,
 };
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
@@ -59,6 +60,7 @@ enum class AnswerTag : Tag {
   kReaderOpened = 11,
   kFetched = 12,
   kProducersStarted = 15,
+  kObjectRead = 17,
 };
 
 using Reader = protozero::pbf_reader;
@@ -282,6 +284,9 @@ void ReadKind(Reader& reader, Answer* answer) {
     case AnswerTag::kFetched:
       answer->kind = ReadFetched(reader.get_message());
       break;
+    case AnswerTag::kObjectRead:
+      answer->kind = ReadObjectRead(reader.get_message());
+      break;
     default:
       reader.skip();
   }
@@ -322,6 +327,14 @@ std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
     body.add_uint64(FetchTag::kReaderId, reader_id);
     body.add_packed_uint64(FetchTag::kSamples, numbers, numbers + count);
   });
+}
+
+std::string EncodeReadObject(std::uint64_t request_id, std::string_view range) {
+  std::string bytes;
+  protozero::pbf_builder<RequestTag> request(bytes);
+  request.add_uint64(RequestTag::kRequestId, request_id);
+  request.add_message(RequestTag::kReadObject, range.data(), range.size());
+  return bytes;
 }
 
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/base/status.h"
+#include "client/wire/object_codec.h"
 #include "client/wire/placement_codec.h"
 
 namespace forebay::client::wire {
@@ -28,6 +29,8 @@ std::string EncodeOpenReader(std::uint64_t request_id, std::string_view spec,
                              bool decode);
 std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
                         const std::int64_t* samples, size_t count);
+// `range`: a serialized proto.ReadObject.
+std::string EncodeReadObject(std::uint64_t request_id, std::string_view range);
 std::string EncodeStopEpoch(std::uint64_t request_id, std::uint64_t loader_id);
 std::string EncodeCloseLoader(std::uint64_t request_id,
                               std::uint64_t loader_id);
@@ -115,7 +118,7 @@ struct Answer {
   // monostate if this version does not know it.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
                EpochStopped, LoaderClosed, Stats, Slots, ReaderOpened, Fetched,
-               ProducersStarted>
+               ProducersStarted, ObjectRead>
       kind;
 };
 

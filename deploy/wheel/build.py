@@ -44,6 +44,9 @@ ENTRY_POINTS = """\
 [console_scripts]
 forebayctl = forebay._programs:forebayctl
 forebayd = forebay._programs:forebayd
+
+[fsspec.specs]
+forebay = forebay.filesystem:ForebayFileSystem
 """
 
 

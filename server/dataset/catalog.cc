@@ -141,6 +141,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
   return manifests_.Open(request, warnings, stop);
 }
 
+absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(
+    const storage::Root& root, const std::string& name,
+    const std::stop_token& stop) const {
+  if (const auto* const folder = AsFolder(root))
+    return StatRegularFile(*folder, name);
+  if (options_.lister == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no objects are read there"));
+  }
+  return options_.lister->Stat(root, name, stop);
+}
+
 void Catalog::MarkStale(const Dataset& dataset) {
   for (const Dataset* const source : dataset.sources()) {
     if (const auto* const table =

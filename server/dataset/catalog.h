@@ -43,6 +43,15 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop = {});
 
+  // The present version of the object, or regular file, `name` below `root`.
+  // Blocks for the disk or the network, but not for long once `stop` is
+  // requested. Errors name the object: INVALID_ARGUMENT: it is no regular file,
+  // or the root's objects are none that can be asked for; others: those of
+  // LocalRoot::Stat and of the lister.
+  absl::StatusOr<storage::ObjectVersion> FindVersion(
+      const storage::Root& root, const std::string& name,
+      const std::stop_token& stop) const;
+
   // To be called when a file was not as the dataset, or one that it is made of,
   // says: the next Open scans. Those that have the dataset open keep it as it
   // is.

@@ -180,6 +180,20 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
       job.id());
 }
 
+std::unique_ptr<fetch::ObjectReader> LoaderOpener::MakeObjectReader(
+    const Job& job) const {
+  return std::make_unique<fetch::ObjectReader>(
+      fetch::ObjectDeps{.source = deps_.source,
+                        .budget = deps_.budget,
+                        .find_version =
+                            [catalog = catalog_](const storage::Root& root,
+                                                 const std::string& object,
+                                                 const std::stop_token& stop) {
+                              return catalog->FindVersion(root, object, stop);
+                            }},
+      job.id());
+}
+
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>>
 LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
                           const proto::DatasetSpec& spec,

@@ -18,6 +18,7 @@
 #include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/dataset_inputs.h"
 #include "server/device/device_directory.h"
+#include "server/fetch/object_reader.h"
 #include "server/fetch/sample_reader.h"
 #include "server/job/coordinator_directory.h"
 #include "server/job/job.h"
@@ -43,6 +44,7 @@ class LoaderOpener {
                device::DeviceDirectory* devices = nullptr)
       : deps_(std::move(deps)),
         devices_(devices),
+        catalog_(catalog),
         datasets_(catalog, deps_.budget) {}
 
   // Opens a loader and adds it to `job`. An error adds none.
@@ -57,6 +59,10 @@ class LoaderOpener {
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
       const std::stop_token& stop);
+
+  // Makes a reader of files and objects, whose work is charged to `job`. Does
+  // not block.
+  std::unique_ptr<fetch::ObjectReader> MakeObjectReader(const Job& job) const;
 
   // The latest harmless faults of datasets, a sentence each, for `forebayctl
   // doctor`.
@@ -76,6 +82,7 @@ class LoaderOpener {
 
   const stream::StreamDeps deps_;
   device::DeviceDirectory* const devices_;
+  const dataset::Catalog* const catalog_;
   dataset::composed::Composer datasets_;
   CoordinatorDirectory coordinators_;
   StreamDirectory streams_;

@@ -18,6 +18,7 @@
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/dataset_inputs.h"
 #include "server/device/device_directory.h"
+#include "server/fetch/object_reader.h"
 #include "server/fetch/sample_reader.h"
 #include "server/job/control.h"
 #include "server/job/job.h"
@@ -52,6 +53,9 @@ class Attachment {
       const dataset::composed::DatasetInputs& inputs, bool decode,
       const std::stop_token& stop) {
     return opener_->OpenReader(*job_, spec, inputs, decode, stop);
+  }
+  std::unique_ptr<fetch::ObjectReader> MakeObjectReader() const {
+    return opener_->MakeObjectReader(*job_);
   }
 
  private:

@@ -217,7 +217,8 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
 RequestPool& Server::PoolFor(const Session& session,
                              const proto::ClientMessage& request) {
   if (request.has_open_loader() || request.has_open_reader()) return *scans_;
-  if (request.has_fetch()) return Started(kFetchThreads, fetches_);
+  if (request.has_fetch() || request.has_read_object())
+    return Started(kFetchThreads, fetches_);
   // Its host maps the slots, and may stand still.
   if (request.has_start_epoch() &&
       session.IsProduced(request.start_epoch().loader_id()))

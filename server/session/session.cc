@@ -130,6 +130,9 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
     case proto::ClientMessage::kStartProducers:
       answer.mutable_producers_started();
       return StartProducers(request.start_producers(), answer_fds);
+    case proto::ClientMessage::kReadObject:
+      return ReadObject(request.read_object(), std::move(fds),
+                        *answer.mutable_object_read(), answer_fds);
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }
@@ -255,6 +258,17 @@ absl::Status Session::Fetch(const proto::Fetch& request,
     SetError(failed.status, kMaxSampleError, said->mutable_error());
   }
   return absl::OkStatus();
+}
+
+absl::Status Session::ReadObject(const proto::ReadObject& request, Fds fds,
+                                 proto::ObjectRead& read, Fds& read_fds) {
+  if (objects_ == nullptr) {
+    base::MutexLock lock(&mutex_);
+    objects_ =
+        std::make_unique<ObjectReads>(attachment_->MakeObjectReader(), remote_);
+  }
+  return Explain(objects_->Read(request, std::move(fds),
+                                interruption_.get_token(), read, read_fds));
 }
 
 absl::Status Session::StartEpoch(const proto::StartEpoch& request,

@@ -17,6 +17,7 @@
 #include "server/fetch/sample_reader.h"
 #include "server/job/loader.h"
 #include "server/job/registry.h"
+#include "server/session/object_reads.h"
 #include "server/session/peer.h"
 #include "server/session/socket.h"
 #include "server/storage/root_opener.h"
@@ -96,6 +97,8 @@ class Session {
                           proto::ReaderOpened& opened, Fds& opened_fds);
   absl::Status Fetch(const proto::Fetch& request, proto::Fetched& fetched,
                      Fds& fetched_fds);
+  absl::Status ReadObject(const proto::ReadObject& request, Fds fds,
+                          proto::ObjectRead& read, Fds& read_fds);
   // Returns the attachment that may open one more loader or reader.
   absl::StatusOr<job::Attachment*> Admit() const;
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
@@ -111,6 +114,7 @@ class Session {
   job::Registry* const registry_;
   storage::RootOpener* const remote_;
   std::stop_source interruption_;
+  std::unique_ptr<ObjectReads> objects_;  // used by Handle's thread alone
 
   mutable base::Mutex mutex_;
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);

@@ -44,6 +44,15 @@ void Compare(const DaemonMessage& message,
     Require(fetched != nullptr &&
             fetched->window_bytes == message.fetched().window_bytes() &&
             fetched->has_failure == (message.fetched().failed_size() > 0));
+  } else if (message.has_object_read()) {
+    const auto* read = As<forebay::client::wire::ObjectRead>(answer);
+    const auto& version = message.object_read().version();
+    Require(read != nullptr && read->bytes == message.object_read().bytes() &&
+            read->window_bytes == message.object_read().window_bytes() &&
+            read->version.size == version.size() &&
+            read->version.stamp == version.stamp() &&
+            read->version.inode == version.inode() &&
+            read->version.ctime_nanos == version.ctime_nanos());
   }
 }
 

@@ -89,6 +89,9 @@ def make_answers(session):
         "loader_closed": dict(loader_closed=dict(published=0)),
         "slots": dict(slots={}),
         "stats": dict(stats=dict(bytes_read=MOST, cpu_nanos=2**63)),
+        "object_read": dict(object_read=dict(
+            version=dict(size=MOST, stamp=-2**63, inode=7, ctime_nanos=-1),
+            bytes=3, window_bytes=PAGE)),
         "fetched": dict(fetched=dict(window_bytes=8192, failed=[
             dict(index=3, error=dict(code=15, message=b"a.jpg: is corrupt"))])),
     }

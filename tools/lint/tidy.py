@@ -29,8 +29,8 @@ FLAGS = [
 ]
 # C is compiled as C, without the lint of C++.
 C_HEADERS = {"client/forebay.h", "client/forebay_dataset.h",
-             "client/forebay_producer.h", "client/forebay_reader.h",
-             "client/forebay_tensor.h"}
+             "client/forebay_object.h", "client/forebay_producer.h",
+             "client/forebay_reader.h", "client/forebay_tensor.h"}
 # Files that include this are checked only where the CUDA toolkit is.
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                        "include")

@@ -9,7 +9,7 @@
     for images, labels in loader:
         ...
 
-`Dataset` gives single samples to other loaders.
+`Dataset` gives single samples to other loaders. `open` reads files.
 """
 
 from . import errors, transforms
@@ -17,17 +17,19 @@ from ._device_tensor import DeviceTensor
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
-from .errors import (DaemonUnavailable, DataError, ForebayError,
-                     InvalidArgument, NotFound, PermissionDenied,
-                     ResourceExhausted, SourceUnavailable, StateError,
-                     Unsupported)
+from ._open import File, open
+from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
+                     InvalidArgument, IsADirectory, NotFound,
+                     PermissionDenied, ResourceExhausted, SourceUnavailable,
+                     StateError, Unsupported)
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
 
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
-    "ForebayError", "InvalidArgument", "Manifest", "NotFound", "PermissionDenied",
-    "ResourceExhausted", "SourceUnavailable", "StateError", "Unsupported", "errors",
-    "manifest", "transforms",
+    "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory",
+    "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
+    "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest", "open",
+    "transforms",
 ]

@@ -160,6 +160,27 @@ class Field(c.Structure):
     ]
 
 
+class ObjectVersion(c.Structure):
+    _fields_ = [
+        ("size", c.c_uint64), ("stamp", c.c_int64), ("inode", c.c_uint64),
+        ("ctime_nanos", c.c_int64),
+    ]
+
+
+class ObjectRange(c.Structure):
+    _fields_ = [
+        ("root", c.c_char_p), ("directory", c.c_int), ("name", c.c_char_p),
+        ("version", c.POINTER(ObjectVersion)),
+        *_all(c.c_uint64, "offset", "length"),
+        ("block_bytes", c.c_uint32),
+    ]
+
+
+class ObjectPart(c.Structure):
+    _fields_ = [("version", ObjectVersion), ("data", c.c_void_p),
+                ("bytes", c.c_uint64)]
+
+
 _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
 _DOUBLES = c.POINTER(c.c_double)
@@ -232,6 +253,11 @@ _PROTOTYPES = {
     "forebay_dataset_concatenate":
         (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_free": (None, [_PTR]),
+    "forebay_object_reader_open":
+        (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_object_ask": (_INT, [_PTR, c.POINTER(ObjectRange)]),
+    "forebay_object_await": (_INT, [_PTR, _F64, c.POINTER(ObjectPart)]),
+    "forebay_object_reader_free": (None, [_PTR]),
     "forebay_reader_create":
         (_INT, [c.POINTER(LoaderOptions), _PTR, _INT, c.POINTER(_PTR)]),
     "forebay_reader_open": (_INT, [_PTR, _F64]),

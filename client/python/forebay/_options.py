@@ -33,7 +33,8 @@ def _choice(value, name, choices):
 _REMOTE = ("gs://", "http://", "https://")
 
 
-def _is_remote(uri):
+def is_remote(uri):
+    """Whether the daemon finds what lies there itself."""
     return isinstance(uri, str) and uri.startswith(_REMOTE)
 
 
@@ -47,26 +48,35 @@ def _path_of_url(url):
     return urllib.parse.unquote(path, errors="surrogateescape")
 
 
-def path_of(dataset):
-    """The name by which the daemon knows a dataset: the absolute path for a path
-    or a file:// URI, else a URI that the daemon reads itself."""
+def location_of(given, what="dataset"):
+    """A path as it is given, the path of a file:// URL, or a URI that the daemon
+    reads itself.
+
+    Args:
+      what: is there, for messages.
+    """
     try:
-        uri = os.fspath(dataset)
+        uri = os.fspath(given)
     except TypeError:
         raise errors.InvalidArgument(
-            f"the dataset must be a path or a URI, not {dataset!r}") from None
+            f"the {what} must be a path or a URI, not {given!r}") from None
     if not uri or "\0" in os.fsdecode(uri):
-        raise errors.InvalidArgument(f"the dataset {dataset!r} is no path")
+        raise errors.InvalidArgument(f"the {what} {given!r} is no path")
     if isinstance(uri, str):
         if uri.startswith("file://"):
-            uri = _path_of_url(uri)
-        elif _is_remote(uri):
-            return uri
-        elif re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri):
+            return _path_of_url(uri)
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri) and not is_remote(uri):
             raise errors.Unsupported(
                 f"{uri}: datasets are files, or lie at " +
                 ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
-    return os.path.abspath(uri)
+    return uri
+
+
+def path_of(dataset):
+    """The name by which the daemon knows a dataset: the absolute path for a path
+    or a file:// URI, else a URI that the daemon reads itself."""
+    uri = location_of(dataset)
+    return uri if is_remote(uri) else os.path.abspath(uri)
 
 
 def _is_shards(path):
@@ -143,7 +153,7 @@ def dataset_options(dataset, fields, extra_roots=()):
 def _check_extra_roots(extra_roots, dataset):
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
     place = dataset.path if isinstance(dataset, Manifest) else dataset
-    if roots and _is_remote(place):
+    if roots and is_remote(place):
         raise errors.InvalidArgument(
             f"extra_roots are for links in folders; {place} has none")
     return roots

@@ -13,6 +13,10 @@ class NotFound(ForebayError, FileNotFoundError):
     """A dataset or one of its folders does not exist."""
 
 
+class IsADirectory(ForebayError, IsADirectoryError):
+    """A directory is where a file is wanted."""
+
+
 class PermissionDenied(ForebayError, PermissionError):
     """A folder may not be read, or a daemon cannot be trusted."""
 
@@ -47,3 +51,7 @@ class ProducerFailed(ForebayError):
 
 class StateError(ForebayError):
     """The call does not fit the state of the loader."""
+
+
+class FileChanged(StateError, OSError):
+    """A file was changed, replaced or removed while it was open."""

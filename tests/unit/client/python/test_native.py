@@ -10,8 +10,8 @@ from forebay import _native
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HEADERS = ["client/forebay.h", "client/forebay_dataset.h",
-           "client/forebay_producer.h", "client/forebay_reader.h",
-           "client/forebay_tensor.h"]
+           "client/forebay_object.h", "client/forebay_producer.h",
+           "client/forebay_reader.h", "client/forebay_tensor.h"]
 
 
 def structs_of(text):

@@ -312,5 +312,52 @@ TEST(SessionCodecTest, SurvivesGarbage) {
   EXPECT_GT(refused, 0);
 }
 
+TEST(SessionCodecTest, RangesOfObjectsArrive) {
+  forebay_object_range range = {};
+  range.root = "/data";
+  range.name = "a.csv";
+  range.offset = 1 << 20;
+  range.length = 3;
+  range.block_bytes = 65536;
+  proto::ClientMessage message =
+      Parse(EncodeReadObject(9, EncodeObjectRange(range)));
+  EXPECT_EQ(message.request_id(), 9);
+  EXPECT_EQ(message.read_object().root(), "/data");
+  EXPECT_EQ(message.read_object().name(), "a.csv");
+  EXPECT_FALSE(message.read_object().has_version());
+  EXPECT_EQ(message.read_object().offset(), 1 << 20);
+  EXPECT_EQ(message.read_object().length(), 3);
+  EXPECT_EQ(message.read_object().block_bytes(), 65536);
+  const forebay_object_version version = {UINT64_MAX, INT64_MIN, 5, -6};
+  range.version = &version;
+  message = Parse(EncodeReadObject(9, EncodeObjectRange(range)));
+  EXPECT_EQ(message.read_object().version().size(), UINT64_MAX);
+  EXPECT_EQ(message.read_object().version().stamp(), INT64_MIN);
+  EXPECT_EQ(message.read_object().version().inode(), 5);
+  EXPECT_EQ(message.read_object().version().ctime_nanos(), -6);
+}
+
+TEST(SessionCodecTest, ObjectReadArrives) {
+  proto::DaemonMessage message;
+  message.set_request_id(4);
+  proto::ObjectRead& read = *message.mutable_object_read();
+  read.mutable_version()->set_size(7);
+  read.mutable_version()->set_stamp(-8);
+  read.mutable_version()->set_inode(UINT64_MAX);
+  read.mutable_version()->set_ctime_nanos(INT64_MAX);
+  read.set_bytes(9);
+  read.set_window_bytes(10);
+  const Answer answer = Decode(message);
+  EXPECT_EQ(answer.request_id, 4);
+  const auto* const found = std::get_if<ObjectRead>(&answer.kind);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->version.size, 7);
+  EXPECT_EQ(found->version.stamp, -8);
+  EXPECT_EQ(found->version.inode, UINT64_MAX);
+  EXPECT_EQ(found->version.ctime_nanos, INT64_MAX);
+  EXPECT_EQ(found->bytes, 9);
+  EXPECT_EQ(found->window_bytes, 10);
+}
+
 }  // namespace
 }  // namespace forebay::client::wire

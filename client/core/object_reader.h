@@ -1,0 +1,59 @@
+#ifndef FOREBAY_CLIENT_CORE_OBJECT_READER_H_
+#define FOREBAY_CLIENT_CORE_OBJECT_READER_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "client/base/fork_handlers.h"
+#include "client/base/status.h"
+#include "client/forebay_object.h"
+#include "client/shm/window.h"
+#include "client/wire/session.h"
+#include "proto/fd.h"
+
+namespace forebay::client::core {
+
+// Reads ranges of objects. Its contract on threads, blocking, forks and errors
+// is that of forebay_object_reader in forebay_object.h. Owns a session of its
+// own and the window. A forked child gives up both at once.
+class ObjectReader final : private ForkListener {
+ public:
+  static Status Open(const forebay_loader_options& options,
+                     std::unique_ptr<ObjectReader>* out);
+  ~ObjectReader() { ForkHandlers::Remove(this); }
+
+  Status Ask(const forebay_object_range& range);
+  Status Await(std::int64_t timeout_nanos, forebay_object_part* out);
+
+ private:
+  ObjectReader(std::unique_ptr<wire::Session> session, pid_t process)
+      : session_(std::move(session)), process_(process) {
+    ForkHandlers::Add(this);
+  }
+
+  Status CheckProcess() const;
+  // Maps the window that came with an answer.
+  Status TakeWindow(wire::Reply reply, const wire::ObjectRead& read);
+
+  void BeforeFork() override { window_mutex_.lock(); }
+  void AfterForkInParent() override { window_mutex_.unlock(); }
+  void AfterForkInChild() override;
+
+  const std::unique_ptr<wire::Session> session_;
+  const pid_t process_;
+  std::uint64_t request_ = 0;  // whose answer is awaited; 0: none
+  std::mutex window_mutex_;    // held while the rest changes
+  // The window to map. The daemon sends it once; a failed mapping is tried
+  // again.
+  proto::Fd new_window_;
+  std::uint64_t new_window_bytes_ = 0;
+  shm::Window window_;
+};
+
+}  // namespace forebay::client::core
+
+#endif  // FOREBAY_CLIENT_CORE_OBJECT_READER_H_

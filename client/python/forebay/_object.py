@@ -1,0 +1,239 @@
+"""The bytes of one file or object, from the cache that all jobs share."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+from typing import NamedTuple, Optional
+
+from . import _native, _retry, errors
+from ._object_session import Client, Session, borrowed, key_of, pool
+from ._place import Place
+
+# Bytes asked for at once at most, and so ahead of a reader.
+_MAX_LENGTH = 4 << 20
+
+
+class _Part(NamedTuple):
+    """Some of an object's bytes, in memory.
+
+    Attributes:
+      begin, end: where they lie in the object.
+      address: where they lie in memory.
+      owner: the session whose window that is, or bytes.
+    """
+
+    begin: int
+    end: int
+    address: int
+    owner: object
+
+
+class _Ahead(NamedTuple):
+    """Bytes that were asked for and have not been awaited."""
+
+    begin: int
+    end: int
+    session: Session
+
+
+def _copied(part: _Part) -> _Part:
+    """The part as bytes of this process's own."""
+    content = c.string_at(part.address, part.end - part.begin)
+    return _Part(part.begin, part.end, _address_of(content), content)
+
+
+def _address_of(content: bytes) -> int:
+    return c.cast(c.c_char_p(content), c.c_void_p).value or 0
+
+
+def version_of(place: Place, client: Client) -> _native.ObjectVersion:
+    """The state that an object has at present; closes the place."""
+    def attempt():
+        with borrowed(client) as session:
+            session.ask(place, None, 0, 0, _MAX_LENGTH)
+            found = _native.ObjectVersion.from_buffer_copy(
+                session.receive().version)
+        pool.give(session)
+        return found
+
+    try:
+        return _with_retry(place, client, attempt)
+    finally:
+        place.close()
+
+
+def _with_retry(place: Place, client: Client, attempt):
+    """Returns what `attempt()` returns, as _retry.until_available does. An idle
+    session may be of a daemon that has ended: then the next one is tried at
+    once."""
+    def one_more():
+        reused = pool.has(key_of(client))
+        try:
+            return attempt()
+        except errors.DaemonUnavailable:
+            if not reused:
+                raise
+        return attempt()
+
+    return _retry.until_available(place.uri, one_more, client.start_daemon)
+
+
+class Object:
+    """A file or object that is open for reading.
+
+    It is read by blocks, which the daemon caches. Who reads on where the last
+    read ended gets ever more at once, and the next blocks are asked for
+    meanwhile. Used by one thread at a time. All calls but `close` may block.
+
+    Attributes:
+      place: a Place, which it owns.
+      size: int, bytes.
+      version: a _native.ObjectVersion, the state that all bytes are of.
+    """
+
+    def __init__(self, place: Place, block_bytes: int, client: Client):
+        self.place = place
+        self._block = block_bytes
+        self._client = client
+        self._pid = os.getpid()
+        self._part: Optional[_Part] = None
+        self._ahead: Optional[_Ahead] = None
+        self._last_end = 0  # where the last part ended that was read to its end
+        self._length = block_bytes  # to ask for
+        self.version: Optional[_native.ObjectVersion] = None
+        self.size = 0
+        first = self._fetch(0, block_bytes)
+        self._part = first if first.end > 0 else None
+
+    def read_into(self, position: int, address: int, count: int) -> int:
+        """Copies up to `count` bytes to `address`; returns how many: 0 at the
+        end."""
+        count = min(count, self.size - position)
+        if count <= 0:
+            return 0
+        part = self._cover(position, count)
+        found = min(count, part.end - position)
+        c.memmove(address, part.address + position - part.begin, found)
+        if position + found == part.end:
+            self._leave_part()
+            self._last_end = part.end
+        return found
+
+    def close(self) -> None:
+        self._check_process()
+        self._leave_part()
+        self._drop_ahead()
+        self.place.close()
+
+    def _check_process(self):
+        if self._pid != os.getpid():
+            # The sessions are the parent's, and so are their windows.
+            self._pid = os.getpid()
+            if self._part is not None and isinstance(self._part.owner, Session):
+                self._part = None
+            self._ahead = None
+
+    def _cover(self, position: int, count: int) -> _Part:
+        """The part that has `position`, as the current one."""
+        self._check_process()
+        part = self._part
+        if part is not None and part.begin <= position < part.end:
+            return part
+        self._leave_part()
+        goes_on = position == self._last_end > 0
+        self._length = (min(2 * self._length, max(_MAX_LENGTH, self._block))
+                        if goes_on else self._block)
+        part = self._take_ahead(position)
+        if part is None:
+            begin = position - position % self._block
+            wanted = max(self._length, min(count, _MAX_LENGTH))
+            end = begin + -(-wanted // self._block) * self._block
+            part = self._fetch(begin, min(end, self.size))
+        self._part = part
+        if goes_on or count > part.end - position:
+            self._ask_ahead(part.end)
+        return part
+
+    def _leave_part(self):
+        part, self._part = self._part, None
+        if part is not None and isinstance(part.owner, Session):
+            pool.keep(-1)
+            pool.give(part.owner)
+
+    def _keep(self, session: Session, begin: int,
+              found: _native.ObjectPart) -> _Part:
+        """The part that a session has received."""
+        part = _Part(begin, begin + found.bytes, found.data or 0, session)
+        if found.bytes == 0:
+            pool.give(session)
+            return part
+        # A small file is read at once, or not at all for a while.
+        if part.end < self.size and pool.may_keep():
+            pool.keep(1)
+            return part
+        part = _copied(part)
+        pool.give(session)
+        return part
+
+    def _fetch(self, begin: int, end: int) -> _Part:
+        try:
+            return _with_retry(self.place, self._client,
+                               lambda: self._read(begin, end))
+        except errors.ResourceExhausted:
+            if end - begin <= self._block:
+                raise
+            self._length = self._block
+            return self._fetch(begin, begin + self._block)
+
+    def _read(self, begin: int, end: int) -> _Part:
+        with borrowed(self._client) as session:
+            session.ask(self.place, self.version, begin, end - begin,
+                        self._block)
+            found = session.receive()
+            if self.version is None:
+                self.version = _native.ObjectVersion.from_buffer_copy(
+                    found.version)
+                self.size = found.version.size
+                end = min(end, self.size) if self.size <= end else begin
+            if found.bytes != end - begin:
+                raise errors.ForebayError(
+                    f"{self.place.uri}: the daemon gave {found.bytes} bytes in "
+                    f"place of {end - begin}")
+            return self._keep(session, begin, found)
+
+    def _ask_ahead(self, begin: int):
+        if self._ahead is not None or begin >= self.size or not pool.may_keep():
+            return
+        end = min(begin + self._length, self.size)
+        try:
+            with borrowed(self._client) as session:
+                session.ask(self.place, self.version, begin, end - begin,
+                            self._block)
+        except errors.ForebayError:
+            return  # whoever reads there will see why
+        pool.keep(1)
+        self._ahead = _Ahead(begin, end, session)
+
+    def _take_ahead(self, position: int) -> Optional[_Part]:
+        """Awaits what was asked for ahead, if it has `position`."""
+        ahead = self._ahead
+        if ahead is None or not ahead.begin <= position < ahead.end:
+            self._drop_ahead()
+            return None
+        try:
+            found = ahead.session.receive()
+        except errors.ForebayError:
+            self._drop_ahead()
+            return None
+        # An exception of a signal handler leaves it as it is, to be awaited
+        # later.
+        self._ahead = None
+        pool.keep(-1)
+        return self._keep(ahead.session, ahead.begin, found)
+
+    def _drop_ahead(self):
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            pool.keep(-1)
+            ahead.session.close()

@@ -1,0 +1,207 @@
+"""Files read through the host's cache: forebay.open."""
+
+from __future__ import annotations
+
+import ctypes as c
+import errno
+import io
+import os
+from typing import Any, Optional, Union
+
+from . import _place
+from ._object import Object
+from ._object_session import Client
+from .errors import InvalidArgument, Unsupported
+
+_BUFFER_BYTES = 64 << 10
+_MIN_BLOCK, _MAX_BLOCK = 64 << 10, 16 << 20
+
+# Functions of our own: those of ctypes.pythonapi are everybody's.
+_python = c.PyDLL(None)
+_new_bytes = _python.PyBytes_FromStringAndSize
+_new_bytes.restype, _new_bytes.argtypes = c.py_object, [c.c_void_p, c.c_ssize_t]
+_bytes_at = _python.PyBytes_AsString
+_bytes_at.restype, _bytes_at.argtypes = c.c_void_p, [c.py_object]
+
+
+class _RawFile(io.RawIOBase):
+    """An Object as a raw file. Used by one thread at a time."""
+
+    def __init__(self, opened: Object):
+        super().__init__()
+        self.object = opened
+        self.name = opened.place.name
+        self.mode = "rb"
+        self._position = 0
+
+    def _check_open(self):
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+
+    def readable(self):
+        self._check_open()
+        return True
+
+    def seekable(self):
+        self._check_open()
+        return True
+
+    def tell(self):
+        self._check_open()
+        return self._position
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        self._check_open()
+        begins = {os.SEEK_SET: 0, os.SEEK_CUR: self._position,
+                  os.SEEK_END: self.object.size}
+        if whence not in begins or begins[whence] + offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._position = begins[whence] + offset
+        return self._position
+
+    def readinto(self, buffer):
+        self._check_open()
+        with memoryview(buffer) as view:
+            if view.nbytes == 0:
+                return 0
+            address = c.addressof(c.c_char.from_buffer(view))
+            found = self.object.read_into(self._position, address, view.nbytes)
+        self._position += found
+        return found
+
+    def readall(self):
+        self._check_open()
+        count = max(self.object.size - self._position, 0)
+        content = _new_bytes(None, count)
+        filled = 0
+        while filled < count:
+            filled += self.object.read_into(self._position + filled,
+                                            _bytes_at(content) + filled,
+                                            count - filled)
+        self._position += filled
+        return content
+
+    def close(self):
+        if not self.closed:
+            try:
+                self.object.close()
+            finally:
+                super().close()
+
+
+class File(io.BufferedReader):
+    """A file read through the host's cache, as `open(..., "rb")` gives one.
+
+    Threads take turns. A forked child goes on by itself from where the parent
+    was. A pickled file is opened again, at the same position.
+
+    Attributes:
+      size: int, bytes.
+      uri: str, its path or URI.
+      version: tuple of int, which changes with the bytes.
+    """
+
+    def __init__(self, raw: _RawFile, made_of: dict):
+        super().__init__(raw, max(min(raw.object.size, _BUFFER_BYTES), 1))
+        self._made_of = made_of
+        found = raw.object.version
+        assert found is not None
+        self.size = raw.object.size
+        self.uri = raw.object.place.uri
+        self.version = (found.size, found.stamp, found.inode, found.ctime_nanos)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _open_again, (self._made_of, self.tell())
+
+
+def _open_again(made_of, position):
+    file = _open_binary(**made_of)
+    file.seek(position)
+    return file
+
+
+def _open_binary(uri, block_size, root, autostart) -> File:
+    place = _place.locate(uri, root)
+    try:
+        opened = Object(place, block_size, Client(autostart))
+    except BaseException:
+        place.close()
+        raise
+    return File(_RawFile(opened), {"uri": uri, "block_size": block_size,
+                                   "root": root, "autostart": autostart})
+
+
+def _check_block_size(block_size):
+    if (not isinstance(block_size, int) or block_size & (block_size - 1) or
+            not _MIN_BLOCK <= block_size <= _MAX_BLOCK):
+        raise InvalidArgument(
+            f"block_size must be a power of two from {_MIN_BLOCK} to "
+            f"{_MAX_BLOCK}, not {block_size!r}")
+
+
+def _is_text(mode):
+    """Whether a mode is that of text; refuses all that do not read."""
+    letters = sorted(mode) if isinstance(mode, str) else [""]
+    if letters in (["r"], ["r", "t"]):
+        return True
+    if letters == ["b", "r"]:
+        return False
+    if set(letters) & set("wax+"):
+        raise Unsupported(
+            f"forebay.open reads, and mode {mode!r} would write: use open()")
+    raise InvalidArgument(
+        f'mode must be "rb", "r" or "rt", not {mode!r}')
+
+
+def open(  # noqa: A001: as the builtin
+    uri: Any,
+    mode: str = "rb",
+    *,
+    encoding: Optional[str] = None,
+    errors: Optional[str] = None,
+    newline: Optional[str] = None,
+    block_size: int = 1 << 20,
+    root: Any = None,
+    autostart: bool = True,
+) -> Union[File, io.TextIOWrapper]:
+    """Opens a file for reading, through the cache that all jobs share.
+
+    For code of others that reads files: PIL.Image.open(forebay.open(path)). The
+    daemon reads a block when it is first wanted, from wherever the file lies.
+    Who reads in sequence gets the next blocks ahead.
+
+    The file is what it was when it was opened: if it is changed, replaced or
+    removed meanwhile, the next read of bytes that are not here yet raises
+    FileChanged. Reads wait for a daemon that restarts, as DataLoader does.
+
+    Args:
+      uri: a path, or file://, gs://, http:// or https://.
+      mode: "rb", or "r" or "rt" for text.
+      encoding, errors, newline: of text, as the builtin's.
+      block_size: bytes; a power of two, 64 KiB to 16 MiB. The cache has equal
+        blocks once.
+      root: a folder above the file. A file of at most one block is then the
+        same in the cache as one of a dataset of that folder. Links must not lead
+        out of it.
+      autostart: whether to start a daemon for this user if none listens.
+
+    Returns:
+      A File, or a TextIOWrapper of one.
+
+    Raises:
+      NotFound, IsADirectory, PermissionDenied: OSErrors, as the builtin's.
+      ForebayError: of the fitting class; one sentence says why.
+    """
+    is_text = _is_text(mode)
+    _check_block_size(block_size)
+    if not is_text and (encoding, errors, newline) != (None, None, None):
+        raise InvalidArgument(
+            "encoding, errors and newline are of text, not of mode 'rb'")
+    file = _open_binary(uri, block_size, root, autostart)
+    if not is_text:
+        return file
+    try:
+        return io.TextIOWrapper(file, encoding, errors, newline)
+    except BaseException:
+        file.close()
+        raise

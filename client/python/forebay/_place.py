@@ -1,0 +1,148 @@
+"""Where a single file or object lies, as the daemon is asked for it.
+
+A local file is a folder's descriptor and a name in it. Links are followed here,
+so that a path means the same as to any other call of this process.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import urllib.parse
+from typing import Any, NoReturn, Optional, Type
+
+from . import _options, errors
+
+_KINDS: dict[int, Type[errors.ForebayError]] = {
+    errno.ENOENT: errors.NotFound, errno.ENOTDIR: errors.NotFound,
+    errno.EACCES: errors.PermissionDenied, errno.EPERM: errors.PermissionDenied,
+    errno.EISDIR: errors.IsADirectory}
+
+
+def fail(kind: Type[errors.ForebayError], number: int,
+         message: str) -> NoReturn:
+    """Raises an exception of `kind`, an OSError, with that errno."""
+    error: Any = kind(message)
+    error.errno = number
+    raise error from None
+
+
+def fail_as(error: OSError, uri: str) -> NoReturn:
+    """Raises what this package raises in place of an error of `uri`."""
+    number = error.errno or errno.EIO
+    fail(_KINDS.get(number, errors.InvalidArgument), number,
+         f"{uri}: {error.strerror}")
+
+
+class Place:
+    """A file or object.
+
+    Owns the folder's descriptor, until `close`.
+
+    Attributes:
+      name: as the user gave it.
+      uri: str, for messages.
+      root: bytes, the folder's path or URI.
+      object: bytes, its name below that.
+      directory: int, the folder's descriptor; -1 if the daemon finds the URI
+        itself.
+    """
+
+    def __init__(self, name: Any, uri: str, root: bytes, object: bytes,
+                 directory: int = -1):
+        self.name = name
+        self.uri = uri
+        self.root = root
+        self.object = object
+        self.directory = directory
+
+    def close(self) -> None:
+        directory, self.directory = self.directory, -1
+        if directory >= 0:
+            os.close(directory)
+
+
+def _check_regular(found: os.stat_result, uri: str) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        fail(errors.IsADirectory, errno.EISDIR, f"{uri}: is a directory")
+    if not stat.S_ISREG(found.st_mode):
+        raise errors.InvalidArgument(f"{uri}: is no regular file")
+
+
+def _real_path(path: bytes, uri: str) -> bytes:
+    """The path of a regular file without links."""
+    file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        _check_regular(os.fstat(file), uri)
+        try:
+            return os.readlink(b"/proc/self/fd/%d" % file)
+        except OSError:
+            return os.path.realpath(path)
+    finally:
+        os.close(file)
+
+
+def _local(name: Any, path: bytes, root: Optional[bytes]) -> Place:
+    uri = os.fsdecode(path)
+    try:
+        if root is None:
+            root, object = os.path.split(_real_path(path, uri))
+        else:
+            path, root = os.path.abspath(path), os.path.abspath(root)
+            _check_regular(os.stat(path), uri)
+            object = _below(path, root)
+        directory = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except errors.ForebayError:
+        raise
+    except OSError as error:
+        fail_as(error, uri)
+    return Place(name, uri, root, object, directory)
+
+
+def _below(path: bytes, root: bytes) -> bytes:
+    folder = root.rstrip(b"/") + b"/"
+    if not path.startswith(folder) or path == folder:
+        raise errors.InvalidArgument(
+            f"{os.fsdecode(path)}: does not lie below {os.fsdecode(root)}")
+    return path[len(folder):]
+
+
+def _remote(uri: str, root: Optional[str]) -> Place:
+    scheme, _, rest = uri.partition("://")
+    host, _, path = rest.partition("/")
+    is_web = scheme != "gs"
+    if is_web and ("?" in path or "#" in path):
+        raise errors.Unsupported(
+            f"{uri}: a URL with a query or a fragment names no file")
+    if not host or not path or path.endswith("/"):
+        fail(errors.IsADirectory, errno.EISDIR, f"{uri}: names no object")
+    if root is None:
+        root = uri.rpartition("/")[0]
+    object = _below(os.fsencode(uri), os.fsencode(root))
+    if is_web:
+        object = urllib.parse.unquote_to_bytes(object)
+    return Place(uri, uri, os.fsencode(root.rstrip("/")), object)
+
+
+def locate(name: Any, root: Any = None) -> Place:
+    """The place of a file.
+
+    Args:
+      name: a path or a URI, as `forebay.open` takes it.
+      root: a folder above it, or None for the one that it lies in.
+
+    Raises:
+      errors.NotFound, errors.IsADirectory, errors.PermissionDenied,
+      errors.InvalidArgument, errors.Unsupported: why it is none.
+    """
+    path = _options.location_of(name, "file")
+    above = None if root is None else _options.location_of(root, "root")
+    if _options.is_remote(path):
+        if above is not None and not _options.is_remote(above):
+            raise errors.InvalidArgument(f"{path}: does not lie below {above}")
+        return _remote(path, above)
+    if above is not None and _options.is_remote(above):
+        raise errors.InvalidArgument(f"{path}: does not lie below {above}")
+    return _local(name, os.fsencode(path),
+                  None if above is None else os.fsencode(above))

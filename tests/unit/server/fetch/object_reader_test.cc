@@ -1,0 +1,289 @@
+// Ranges of objects, of a source that is made up.
+#include "server/fetch/object_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/server/storage/fake_root.h"
+
+namespace forebay::fetch {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kBlock = std::uint64_t{64} << 10;
+
+std::string Content(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<char>(i * 131 % 251);
+  return bytes;
+}
+
+// Objects by their names; checks versions as real sources do.
+class Objects final : public storage::ByteSource {
+ public:
+  struct Object {
+    std::string bytes;
+    std::int64_t stamp = 1;
+  };
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    for (storage::ReadRequest& request : requests) {
+      extents.emplace_back(request.offset, request.length);
+      EXPECT_EQ(request.purpose.job, 7);
+      if (request.object == "held") {
+        held_.push_back(std::move(request.done));
+      } else {
+        request.done(Give(request));
+      }
+    }
+    if (after_read) after_read();
+  }
+  absl::StatusOr<storage::ObjectVersion> Find(const std::string& name) {
+    ++looks;
+    const auto found = objects.find(name);
+    if (found == objects.end())
+      return absl::NotFoundError(name + ": does not exist");
+    return storage::ObjectVersion{found->second.bytes.size(),
+                                  found->second.stamp};
+  }
+  void LetGo() {
+    for (auto& done : held_) done(absl::CancelledError("let go of"));
+    held_.clear();
+  }
+
+  std::map<std::string, Object> objects;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;
+  std::function<void()> after_read;
+  int looks = 0;
+
+ private:
+  absl::StatusOr<storage::ReadResult> Give(
+      const storage::ReadRequest& request) const {
+    const auto found = objects.find(request.object);
+    if (found == objects.end())
+      return absl::NotFoundError(request.object + ": does not exist");
+    const Object& object = found->second;
+    if (object.bytes.size() != request.version.size ||
+        object.stamp != request.version.stamp)
+      return absl::FailedPreconditionError("was replaced");
+    const auto bytes = std::make_shared<const std::string>(
+        object.bytes.substr(request.offset, request.length));
+    return storage::ReadResult{base::Bytes(
+        bytes,
+        {reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()})};
+  }
+
+  std::vector<storage::ReadDone> held_;
+};
+
+class ObjectReaderTest : public testing::Test {
+ protected:
+  ~ObjectReaderTest() override {
+    objects_.LetGo();
+    Unmap();
+  }
+
+  ObjectRange Range(const std::string& name, std::uint64_t offset,
+                    std::uint64_t length) {
+    return {.root = root_,
+            .object = name,
+            .version = objects_.Find(name).value(),
+            .offset = offset,
+            .length = length,
+            .block_bytes = kBlock};
+  }
+  ObjectRange AsItIs(const std::string& name, std::uint64_t length) {
+    return {.root = root_,
+            .object = name,
+            .version = std::nullopt,
+            .length = length,
+            .block_bytes = kBlock};
+  }
+  // The bytes of a range that there is.
+  std::string Bytes(const ObjectRange& range) {
+    auto read = reader_->Read(range, {});
+    EXPECT_TRUE(read.ok()) << read.status();
+    if (!read.ok()) return "";
+    if (read->window) {
+      Unmap();
+      window_bytes_ = read->window_bytes;
+      window_ = mmap(nullptr, window_bytes_, PROT_READ, MAP_SHARED,
+                     read->window.get(), 0);
+    }
+    if (read->bytes == 0) return "";
+    return std::string(static_cast<const char*>(window_), read->bytes);
+  }
+  absl::Status Error(const ObjectRange& range) {
+    return reader_->Read(range, {}).status();
+  }
+  void Unmap() {
+    if (window_ != nullptr) munmap(window_, window_bytes_);
+    window_ = nullptr;
+  }
+  void Reset() { reader_.reset(); }
+
+  base::MemoryBudget budget_{64 << 20};
+  Objects objects_;
+  const std::shared_ptr<const storage::Root> root_ =
+      storage::FakeRoot::Make({.uri = "root", .identity = "root"});
+  std::unique_ptr<ObjectReader> reader_ = std::make_unique<ObjectReader>(
+      ObjectDeps{
+          .source = &objects_,
+          .budget = &budget_,
+          .find_version =
+              [this](const storage::Root&, const std::string& name,
+                     const std::stop_token&) { return objects_.Find(name); }},
+      7);
+  void* window_ = nullptr;
+  std::uint64_t window_bytes_ = 0;
+};
+
+TEST_F(ObjectReaderTest, ReadsBlocks) {
+  const std::string content = Content(3 * kBlock + 5);
+  objects_.objects["a"] = {content};
+  EXPECT_EQ(Bytes(Range("a", 0, content.size())), content);
+  EXPECT_EQ(Bytes(Range("a", kBlock, 2 * kBlock)),
+            content.substr(kBlock, 2 * kBlock));
+  EXPECT_EQ(Bytes(Range("a", 3 * kBlock, 5)), content.substr(3 * kBlock));
+  EXPECT_EQ(Bytes(Range("a", 3 * kBlock, 0)), "");
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
+      {0, kBlock},     {kBlock, kBlock}, {2 * kBlock, kBlock},
+      {3 * kBlock, 5}, {kBlock, kBlock}, {2 * kBlock, kBlock},
+      {3 * kBlock, 5}};
+  EXPECT_EQ(objects_.extents, expected);
+}
+
+TEST_F(ObjectReaderTest, ReadsASmallObjectAsItIs) {
+  objects_.objects["small"] = {Content(kBlock)};
+  objects_.objects["empty"] = {""};
+  objects_.objects["large"] = {Content(kBlock + 1)};
+  EXPECT_EQ(Bytes(AsItIs("small", kBlock)), Content(kBlock));
+  EXPECT_EQ(Bytes(AsItIs("empty", kBlock)), "");
+  const auto large = reader_->Read(AsItIs("large", kBlock), {});
+  ASSERT_TRUE(large.ok());
+  EXPECT_EQ(large->version.size, kBlock + 1);
+  EXPECT_EQ(large->bytes, 0);
+  EXPECT_EQ(objects_.extents.size(), 1);
+}
+
+TEST_F(ObjectReaderTest, AChangeIsAnError) {
+  objects_.objects["a"] = {Content(2 * kBlock)};
+  const ObjectRange range = Range("a", 0, kBlock);
+  Bytes(range);
+  objects_.objects["a"].stamp = 2;
+  EXPECT_EQ(Error(range), absl::FailedPreconditionError(
+                              "root: a: was changed, replaced or removed since "
+                              "it was opened"));
+  objects_.objects.clear();
+  EXPECT_TRUE(absl::IsFailedPrecondition(Error(range)));
+  EXPECT_EQ(Error(AsItIs("a", kBlock)),
+            absl::NotFoundError("root: a: does not exist"));
+}
+
+TEST_F(ObjectReaderTest, LooksAgainAtAnObjectThatIsWrittenMeanwhile) {
+  objects_.objects["a"] = {"short"};
+  objects_.objects["b"] = {"b"};
+  int left = 2;
+  auto reader =
+      ObjectReader({.source = &objects_,
+                    .budget = &budget_,
+                    .find_version =
+                        [&](const storage::Root&, const std::string& name,
+                            const std::stop_token&) {
+                          auto found = objects_.Find(name);
+                          if (left-- > 0) objects_.objects[name].stamp += 1;
+                          return found;
+                        }},
+                   7);
+  EXPECT_TRUE(reader.Read(AsItIs("a", kBlock), {}).ok());
+  EXPECT_EQ(objects_.looks, 3);
+  left = 100;
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      reader.Read(AsItIs("b", kBlock), {}).status()));
+}
+
+TEST_F(ObjectReaderTest, RefusesRangesThatAreNone) {
+  constexpr std::uint64_t kHuge = UINT64_MAX - kBlock + 1;
+  objects_.objects["a"] = {Content(3 * kBlock + 5)};
+  for (const auto& [offset, length] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, kBlock},
+                                                            {0, kBlock - 1},
+                                                            {0, 4 * kBlock},
+                                                            {3 * kBlock, 6},
+                                                            {4 * kBlock, 0},
+                                                            {kHuge, kBlock},
+                                                            {0, UINT64_MAX},
+                                                            {kBlock, kHuge}}) {
+    const absl::Status status = Error(Range("a", offset, length));
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status << offset;
+    EXPECT_THAT(status.message(), HasSubstr("root: a: "));
+  }
+  ObjectRange range = Range("a", 0, kBlock);
+  for (const std::uint64_t block :
+       {std::uint64_t{0}, std::uint64_t{1}, kBlock / 2, kBlock + 1,
+        ObjectReader::kMaxLength * 2, UINT64_MAX}) {
+    range.block_bytes = block;
+    EXPECT_TRUE(absl::IsInvalidArgument(Error(range))) << block;
+  }
+  range = AsItIs("a", kBlock);
+  range.offset = kBlock;
+  EXPECT_TRUE(absl::IsInvalidArgument(Error(range)));
+  // A client may say any version.
+  range = Range("a", 0, kBlock);
+  range.version->size = UINT64_MAX;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Error(range)));
+  EXPECT_EQ(objects_.extents.size(), 1);
+}
+
+TEST_F(ObjectReaderTest, MemoryIsReservedAndGivenBack) {
+  objects_.objects["a"] = {Content(ObjectReader::kMaxLength)};
+  Bytes(Range("a", 0, kBlock));
+  const std::uint64_t used = budget_.used();
+  EXPECT_EQ(used, window_bytes_);
+  {
+    const auto rest = budget_.Reserve(budget_.limit() - used - 2 * kBlock, "");
+    EXPECT_TRUE(absl::IsResourceExhausted(
+        Error(Range("a", 0, ObjectReader::kMaxLength))));
+    EXPECT_EQ(Bytes(Range("a", kBlock, kBlock)).size(), kBlock);
+  }
+  EXPECT_EQ(budget_.used(), used);
+  EXPECT_EQ(Bytes(Range("a", 0, ObjectReader::kMaxLength)).size(),
+            ObjectReader::kMaxLength);
+  EXPECT_GT(window_bytes_, used);
+  Reset();
+  EXPECT_EQ(budget_.used(), 0);
+}
+
+TEST_F(ObjectReaderTest, TheNextClientGetsAWindowThatAnErrorKeptBack) {
+  objects_.objects["a"] = {Content(kBlock)};
+  ObjectRange changed = Range("a", 0, kBlock);
+  changed.version->stamp = 5;
+  EXPECT_FALSE(Error(changed).ok());
+  EXPECT_EQ(Bytes(Range("a", 0, kBlock)), Content(kBlock));
+}
+
+TEST_F(ObjectReaderTest, ReturnsWhenItIsStopped) {
+  objects_.objects["held"] = {Content(kBlock)};
+  std::stop_source stop;
+  std::thread stopper([&stop] { stop.request_stop(); });
+  const ObjectRange range = Range("held", 0, kBlock);
+  EXPECT_TRUE(
+      absl::IsCancelled(reader_->Read(range, stop.get_token()).status()));
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace forebay::fetch
