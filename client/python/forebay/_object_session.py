@@ -133,10 +133,12 @@ class _Pool:
         if not session.is_usable():
             return
         with self._lock:
-            if len(self._idle) < _MAX_IDLE:
-                self._idle.append(session)
-                return
-        session.close()
+            # The last one first: the oldest may be of a daemon that has ended.
+            self._idle.insert(0, session)
+            dropped = self._idle[_MAX_IDLE:]
+            del self._idle[_MAX_IDLE:]
+        for session in dropped:
+            session.close()
 
     def drop(self, key) -> None:
         """Closes the idle sessions of that key."""

@@ -89,7 +89,16 @@ class _RawFile(io.RawIOBase):
                 super().close()
 
 
-class File(io.BufferedReader):
+def _of_reader(name: str) -> Any:
+    """A method that does as that of the BufferedReader."""
+    def call(self, *arguments):
+        return getattr(self._reader, name)(*arguments)
+
+    call.__name__ = name
+    return call
+
+
+class File(io.BufferedIOBase):
     """A file read through the host's cache, as `open(..., "rb")` gives one.
 
     Threads take turns. A forked child goes on by itself from where the parent
@@ -99,16 +108,35 @@ class File(io.BufferedReader):
       size: int, bytes.
       uri: str, its path or URI.
       version: tuple of int, which changes with the bytes.
+      name, mode, raw: as the builtin's.
     """
 
+    # No BufferedReader: to some, such as NumPy, those have a descriptor.
     def __init__(self, raw: _RawFile, made_of: dict):
-        super().__init__(raw, max(min(raw.object.size, _BUFFER_BYTES), 1))
+        self._reader = io.BufferedReader(
+            raw, max(min(raw.object.size, _BUFFER_BYTES), 1))
         self._made_of = made_of
         found = raw.object.version
         assert found is not None
         self.size = raw.object.size
         self.uri = raw.object.place.uri
         self.version = (found.size, found.stamp, found.inode, found.ctime_nanos)
+        self.name = raw.name
+        self.mode = raw.mode
+        self.raw = raw
+
+    detach, peek = _of_reader("detach"), _of_reader("peek")
+    read, read1 = _of_reader("read"), _of_reader("read1")
+    readinto, readinto1 = _of_reader("readinto"), _of_reader("readinto1")
+    readline, seek, tell = map(_of_reader, ("readline", "seek", "tell"))
+    readable, seekable = _of_reader("readable"), _of_reader("seekable")
+
+    @property
+    def closed(self) -> bool:
+        return self._reader.closed
+
+    def close(self) -> None:
+        self._reader.close()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _open_again, (self._made_of, self.tell())
@@ -201,7 +229,8 @@ def open(  # noqa: A001: as the builtin
     if not is_text:
         return file
     try:
-        return io.TextIOWrapper(file, encoding, errors, newline)
+        buffer: Any = file
+        return io.TextIOWrapper(buffer, encoding, errors, newline)
     except BaseException:
         file.close()
         raise
