@@ -14,7 +14,7 @@ from ._object_session import Client
 from .errors import InvalidArgument, Unsupported
 
 _BUFFER_BYTES = 64 << 10
-_MIN_BLOCK, _MAX_BLOCK = 64 << 10, 16 << 20
+MIN_BLOCK, MAX_BLOCK = 64 << 10, 16 << 20
 
 # Functions of our own: those of ctypes.pythonapi are everybody's.
 _python = c.PyDLL(None)
@@ -161,10 +161,10 @@ def _open_binary(uri, block_size, root, autostart) -> File:
 
 def _check_block_size(block_size):
     if (not isinstance(block_size, int) or block_size & (block_size - 1) or
-            not _MIN_BLOCK <= block_size <= _MAX_BLOCK):
+            not MIN_BLOCK <= block_size <= MAX_BLOCK):
         raise InvalidArgument(
-            f"block_size must be a power of two from {_MIN_BLOCK} to "
-            f"{_MAX_BLOCK}, not {block_size!r}")
+            f"block_size must be a power of two from {MIN_BLOCK} to "
+            f"{MAX_BLOCK}, not {block_size!r}")
 
 
 def _is_text(mode):

@@ -24,6 +24,7 @@ import fsspec
 from . import _place, errors
 from ._object import version_of
 from ._object_session import Client
+from ._open import MAX_BLOCK, MIN_BLOCK
 from ._open import open as _open_file
 
 _SCHEMES = ("gs", "http", "https")
@@ -46,7 +47,8 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
     Args:
       fo, target_protocol, target_options: the URL that this one is chained to;
         paths lie below it. The options are those of the file system that lists.
-      root, block_size, autostart: as forebay.open's.
+      root, autostart: as forebay.open's.
+      block_size: a hint, which the next power of two follows.
     """
 
     protocol = "forebay"
@@ -60,7 +62,8 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
         self._base = _base_of(fo, target_protocol) if target_protocol else None
         self._target_options = target_options or {}
         self._root = root
-        self._block_size = block_size
+        self._block_size = min(
+            max(1 << (int(block_size) - 1).bit_length(), MIN_BLOCK), MAX_BLOCK)
         self._autostart = autostart
 
     @classmethod
@@ -89,7 +92,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
             ", ".join(f"{scheme}/" for scheme in _SCHEMES))
 
     def _open(self, path, mode="rb", **kwargs):
-        # fsspec's block_size is a hint; that of the cache is the file system's.
+        # Files share what is cached if they have one size of blocks.
         return _open_file(self._uri(path), mode, root=self._root,
                           block_size=self._block_size,
                           autostart=self._autostart)
