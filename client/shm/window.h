@@ -10,9 +10,9 @@
 
 namespace forebay::client::shm {
 
-// A reader's window: memory in which the daemon shows fetched samples, or a range
-// of an object, mapped for reading. Not thread-safe. Owns the mapping. Never blocks. Errors:
-// INTERNAL if the content is malformed.
+// A reader's window: memory in which the daemon shows fetched samples, or a
+// range of an object, mapped for reading. Not thread-safe. Owns the mapping.
+// Never blocks. Errors: INTERNAL if the content is malformed.
 class Window {
  public:
   Window() = default;
