@@ -12,6 +12,7 @@ import numpy
 import PIL.Image
 import pandas
 import pytest
+import torch
 
 import forebay
 from opened_files import MIB, make_files
@@ -234,6 +235,9 @@ def test_readers_of_others(shared_daemon, photos, tmp_path):
     (tmp_path / "j.json").write_text('{"ä": [1]}')
     with forebay.open(tmp_path / "j.json", "r", encoding="utf-8") as file:
         assert json.load(file) == {"ä": [1]}
+    torch.save({"weight": torch.arange(900_000)}, tmp_path / "model.pt")
+    with forebay.open(tmp_path / "model.pt") as file:
+        assert (torch.load(file)["weight"] == torch.arange(900_000)).all()
     for path in pictures[:8]:
         ours = PIL.Image.open(forebay.open(path))
         assert (numpy.asarray(ours) == numpy.asarray(PIL.Image.open(path))).all()

@@ -51,9 +51,9 @@ def train(photos, tmp_path):
         PATH=f"{programs}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1",
         PYTHONPATH=str(ROOT / "client" / "python"))
 
-    def start():
+    def start(script=TRAIN):
         return subprocess.Popen(
-            [sys.executable, "-W", "always::ResourceWarning", "-c", TRAIN,
+            [sys.executable, "-W", "always::ResourceWarning", "-c", script,
              str(photos)], env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -80,6 +80,14 @@ def test_trainers_share_the_daemon_that_one_of_them_starts(train, tmp_path):
     assert b"A_SECRET" not in environment
     assert (directory / "forebayd.log").exists()
     assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_who_opens_a_file_starts_a_daemon(train, tmp_path):
+    opener = train("import forebay\n"
+                   f"print(len(forebay.open({__file__!r}).read()))")
+    said = opener.communicate(timeout=PATIENCE)
+    assert said == (b"%d\n" % os.stat(__file__).st_size, b"")
+    assert len(daemons_of(tmp_path / "forebay")) == 1
 
 
 def test_a_trainer_waits_for_a_daemon_that_leaves(train, tmp_path):

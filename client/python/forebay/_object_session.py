@@ -111,16 +111,19 @@ class _Pool:
         _fork.watch(self)
 
     def _after_fork(self):
-        self._lock = threading.Lock()  # guards what follows
+        # Guards what follows. Reentrant: a collection of garbage at any place
+        # may close a file.
+        self._lock = threading.RLock()
         self._idle: list[Session] = []
         self._kept = 0
 
     def take(self, key) -> Optional[Session]:
         """An idle session of that key, or None."""
         with self._lock:
-            for at, session in enumerate(self._idle):
+            for session in list(self._idle):
                 if session.key == key:
-                    return self._idle.pop(at)
+                    self._idle.remove(session)
+                    return session
         return None
 
     def has(self, key) -> bool:
