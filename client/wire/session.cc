@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/base/deadline.h"
+#include "client/wire/class_list_codec.h"
 #include "client/wire/daemon_socket.h"
 #include "client/wire/packet_socket.h"
 #include "proto/shm_layout.h"

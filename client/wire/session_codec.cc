@@ -4,6 +4,7 @@
 #include <protozero/pbf_builder.hpp>
 #include <protozero/pbf_message.hpp>
 
+#include "client/wire/class_list_codec.h"
 #include "client/wire/wire_types.h"
 #include "proto/shm_layout.h"
 #include "proto/version.h"
@@ -121,17 +122,6 @@ Welcome ReadWelcome(Reader reader) {
       reader.skip();
   }
   return welcome;
-}
-
-std::vector<std::string> ReadClassList(Reader reader) {
-  std::vector<std::string> classes;
-  while (reader.next()) {
-    if (IsBytes(reader, 1))
-      classes.push_back(reader.get_string());
-    else
-      reader.skip();
-  }
-  return classes;
 }
 
 void CopyVersion(protozero::data_view from, std::array<std::uint8_t, 16>* to) {
@@ -394,16 +384,6 @@ Status DecodeAnswer(std::string_view bytes, Answer* answer) {
     }
   } catch (const protozero::exception&) {
     return Status(FOREBAY_INTERNAL, "the daemon sent a malformed message");
-  }
-  return Status();
-}
-
-Status DecodeClassList(std::string_view bytes,
-                       std::vector<std::string>* classes) {
-  try {
-    *classes = ReadClassList(Reader(bytes.data(), bytes.size()));
-  } catch (const protozero::exception&) {
-    return Status(FOREBAY_INTERNAL, "the daemon sent a malformed class list");
   }
   return Status();
 }

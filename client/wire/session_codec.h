@@ -125,10 +125,6 @@ struct Answer {
 // Reads a serialized proto.DaemonMessage. FOREBAY_INTERNAL if it is not one.
 Status DecodeAnswer(std::string_view bytes, Answer* answer);
 
-// Reads a serialized proto.ClassList. FOREBAY_INTERNAL if it is not one.
-Status DecodeClassList(std::string_view bytes,
-                       std::vector<std::string>* classes);
-
 }  // namespace forebay::client::wire
 
 #endif  // FOREBAY_CLIENT_WIRE_SESSION_CODEC_H_

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/wire/class_list_codec.h"
 #include "client/wire/session_codec.h"
 #include "proto/session.pb.h"
 #include "tests/fuzz/require.h"

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "client/wire/class_list_codec.h"
 #include "client/wire/dataset_codec.h"
 #include "client/wire/loader_spec_codec.h"
 #include "proto/session.pb.h"
