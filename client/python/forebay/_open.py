@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import io
+import operator
 import os
 from typing import Any, Optional, Union
 
@@ -54,9 +55,10 @@ class _RawFile(io.RawIOBase):
         self._check_open()
         begins = {os.SEEK_SET: 0, os.SEEK_CUR: self._position,
                   os.SEEK_END: self.object.size}
-        if whence not in begins or begins[whence] + offset < 0:
+        to = begins.get(whence, -1) + operator.index(offset)
+        if whence not in begins or to < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        self._position = begins[whence] + offset
+        self._position = to
         return self._position
 
     def readinto(self, buffer):
@@ -94,7 +96,7 @@ def _of_reader(name: str) -> Any:
     def call(self, *arguments):
         return getattr(self._reader, name)(*arguments)
 
-    call.__name__ = name
+    call.__name__, call.__qualname__ = name, f"File.{name}"
     return call
 
 
@@ -218,6 +220,9 @@ def open(  # noqa: A001: as the builtin
 
     Raises:
       NotFound, IsADirectory, PermissionDenied: OSErrors, as the builtin's.
+      Unsupported: a mode that writes, a URL with a query, a file that tells no
+        size, as those of /proc.
+      DaemonUnavailable, SourceUnavailable: no daemon, or no storage, for 60 s.
       ForebayError: of the fitting class; one sentence says why.
     """
     is_text = _is_text(mode)

@@ -17,7 +17,11 @@ from . import _options, errors
 _KINDS: dict[int, Type[errors.ForebayError]] = {
     errno.ENOENT: errors.NotFound, errno.ENOTDIR: errors.NotFound,
     errno.EACCES: errors.PermissionDenied, errno.EPERM: errors.PermissionDenied,
-    errno.EISDIR: errors.IsADirectory}
+    errno.EISDIR: errors.IsADirectory,
+    errno.EMFILE: errors.ResourceExhausted,
+    errno.ENFILE: errors.ResourceExhausted,
+    errno.ENOMEM: errors.ResourceExhausted}
+_DELETED = b" (deleted)"  # at the end of a link in /proc
 
 
 def fail(kind: Type[errors.ForebayError], number: int,
@@ -63,24 +67,52 @@ class Place:
             os.close(directory)
 
 
-def _check_regular(found: os.stat_result, uri: str) -> None:
+def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
     if stat.S_ISDIR(found.st_mode):
         fail(errors.IsADirectory, errno.EISDIR, f"{uri}: is a directory")
     if not stat.S_ISREG(found.st_mode):
         raise errors.InvalidArgument(f"{uri}: is no regular file")
+    # The daemon opens a file when it first reads some of it.
+    if not os.access(path, os.R_OK, effective_ids=True):
+        fail(errors.PermissionDenied, errno.EACCES,
+             f"{uri}: {os.strerror(errno.EACCES)}")
+    if found.st_size == 0 and _hides_its_size(path):
+        raise errors.Unsupported(
+            f"{uri}: has bytes but tells no size, as files in /proc do: use "
+            "open()")
+
+
+def _hides_its_size(path: bytes) -> bool:
+    """Whether a file whose size is told as 0 has bytes all the same."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False  # the daemon will say why
+    try:
+        # A file that has grown meanwhile tells so.
+        return os.read(file, 1) != b"" and os.fstat(file).st_size == 0
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def _real_path(path: bytes, uri: str) -> bytes:
     """The path of a regular file without links."""
     file = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        _check_regular(os.fstat(file), uri)
+        found = os.fstat(file)
+        _check_readable(found, path, uri)
         try:
-            return os.readlink(b"/proc/self/fd/%d" % file)
+            real = os.readlink(b"/proc/self/fd/%d" % file)
         except OSError:
             return os.path.realpath(path)
     finally:
         os.close(file)
+    # The name of another file may end so.
+    if real.endswith(_DELETED) and not os.path.samestat(os.lstat(real), found):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return real
 
 
 def _local(name: Any, path: bytes, root: Optional[bytes]) -> Place:
@@ -90,7 +122,7 @@ def _local(name: Any, path: bytes, root: Optional[bytes]) -> Place:
             root, object = os.path.split(_real_path(path, uri))
         else:
             path, root = os.path.abspath(path), os.path.abspath(root)
-            _check_regular(os.stat(path), uri)
+            _check_readable(os.stat(path), path, uri)
             object = _below(path, root)
         directory = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except errors.ForebayError:
