@@ -29,6 +29,13 @@ FOREBAY_EXPORT forebay_status forebay_dataset_from_producers(
     const char* uri, const uint8_t* identity, uint64_t samples,
     const forebay_array* fields, size_t count, forebay_dataset** out);
 
+/* Has sample number k of such a dataset made by producer k % lanes, which makes
+ * its samples one after the other, in their order unless one is lost. `lanes`:
+ * 1 to 256; its loaders need as many producers at least. Once for each dataset.
+ */
+FOREBAY_EXPORT forebay_status
+forebay_dataset_set_lanes(forebay_dataset* dataset, uint32_t lanes);
+
 /* Lets at most `producers` processes (1 to 256) make the samples of an open
  * loader at once. *socket becomes a descriptor of the caller's, for the host
  * that forks them. Once for each time that the loader is opened, before its
@@ -36,6 +43,16 @@ FOREBAY_EXPORT forebay_status forebay_dataset_from_producers(
  * FOREBAY_FAILED_PRECONDITION: there is a host. */
 FOREBAY_EXPORT forebay_status forebay_loader_start_producers(
     forebay_loader* loader, uint32_t producers, int* socket);
+
+/* Draws a part of an epoch's order, for callers that make batches of their own:
+ * the samples from place `first` on among those of the options' rank. Of the
+ * options, order (SEQUENTIAL or SHUFFLE), seed, ranks, uneven, job and
+ * runtime_dir count. `samples` has room for *count numbers; *count becomes how
+ * many there are: fewer where the order ends. Blocks until the daemon answers.
+ * FOREBAY_UNAVAILABLE: none listens. */
+FOREBAY_EXPORT forebay_status forebay_draw_order(
+    const forebay_loader_options* options, uint64_t dataset_size,
+    uint64_t epoch, uint64_t first, uint64_t* samples, size_t* count);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -8,11 +8,15 @@
 
 #include "client/abi/guard.h"
 #include "client/abi/handles.h"
+#include "client/core/order.h"
 #include "client/wire/dataset.h"
 #include "proto/fd.h"
+#include "proto/producer_socket.h"
 
 using forebay::client::Status;
+using forebay::client::abi::Complete;
 using forebay::client::abi::Guard;
+using forebay::client::core::DrawOrder;
 using forebay::client::wire::Dataset;
 
 namespace {
@@ -38,6 +42,16 @@ forebay_status forebay_dataset_from_producers(
                });
 }
 
+forebay_status forebay_dataset_set_lanes(forebay_dataset* dataset,
+                                         uint32_t lanes) {
+  return Guard(dataset != nullptr, [&] {
+    if (lanes < 1 || lanes > forebay::proto::kMaxProducers)
+      return Status(FOREBAY_INVALID_ARGUMENT, "there are 1 to 256 lanes");
+    dataset->dataset.SetLanes(lanes);
+    return Status();
+  });
+}
+
 forebay_status forebay_loader_start_producers(forebay_loader* loader,
                                               uint32_t producers, int* socket) {
   return Guard(loader != nullptr && socket != nullptr, [&] {
@@ -46,4 +60,15 @@ forebay_status forebay_loader_start_producers(forebay_loader* loader,
     if (status.ok()) *socket = host.Release();
     return status;
   });
+}
+
+forebay_status forebay_draw_order(const forebay_loader_options* options,
+                                  uint64_t dataset_size, uint64_t epoch,
+                                  uint64_t first, uint64_t* samples,
+                                  size_t* count) {
+  return Guard(options != nullptr && samples != nullptr && count != nullptr,
+               [&] {
+                 return DrawOrder(Complete(*options), dataset_size, epoch,
+                                  first, samples, count);
+               });
 }

@@ -122,6 +122,8 @@ Status Dataset::FromProducers(const char* uri, std::string_view identity,
   return Status();
 }
 
+void Dataset::SetLanes(std::uint32_t lanes) { AppendLanes(lanes, &spec_); }
+
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
                        Dataset* out) const {
   proto::Fd list;

@@ -30,6 +30,8 @@ class Dataset {
                               std::uint64_t samples,
                               const forebay_array* fields, size_t count,
                               Dataset* out);
+  // Of a dataset from producers: see forebay_dataset_set_lanes.
+  void SetLanes(std::uint32_t lanes);
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);

@@ -23,6 +23,7 @@ enum class DatasetTag : Tag {
   kArrays = 11,
   kSamples = 12,
   kIdentity = 13,
+  kLanes = 14,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -106,6 +107,11 @@ std::string EncodeProduced(std::string_view uri, std::string_view identity,
   AddRecords(dataset, records);
   dataset.add_bytes(DatasetTag::kIdentity, identity.data(), identity.size());
   return bytes;
+}
+
+void AppendLanes(std::uint32_t lanes, std::string* spec) {
+  DatasetBuilder dataset(*spec);
+  dataset.add_uint32(DatasetTag::kLanes, lanes);
 }
 
 std::string EncodeSubset(std::string_view uri, const EncodedPart& whole) {

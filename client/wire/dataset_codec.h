@@ -5,6 +5,7 @@
 // function returns a serialized proto.DatasetSpec.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ std::string EncodeArrays(std::string_view uri, const Records& records);
 // The records say the fields and the number of samples.
 std::string EncodeProduced(std::string_view uri, std::string_view identity,
                            const Records& records);
+
+// Adds the number of lanes to the spec of such a dataset.
+void AppendLanes(std::uint32_t lanes, std::string* spec);
 
 // Another dataset's spec, and the number of its descriptors.
 struct EncodedPart {

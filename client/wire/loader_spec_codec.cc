@@ -34,8 +34,8 @@ enum class BatchTag : Tag {
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
 
-void WriteSampler(SpecBuilder& spec, const forebay_loader_options& options) {
-  protozero::pbf_builder<SamplerTag> sampler(spec, SpecTag::kSampler);
+void WriteSampler(protozero::pbf_builder<SamplerTag>& sampler,
+                  const forebay_loader_options& options) {
   sampler.add_enum(SamplerTag::kOrder, options.order);
   sampler.add_uint64(SamplerTag::kSeed, options.seed);
   sampler.add_uint32(SamplerTag::kRank, options.rank);
@@ -53,6 +53,13 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
 
 }  // namespace
 
+std::string EncodeSamplerSpec(const forebay_loader_options& options) {
+  std::string bytes;
+  protozero::pbf_builder<SamplerTag> sampler(bytes);
+  WriteSampler(sampler, options);
+  return bytes;
+}
+
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
                              std::string_view dataset,
                              std::string_view pipeline,
@@ -60,7 +67,10 @@ std::string EncodeLoaderSpec(const forebay_loader_options& options,
   std::string bytes;
   SpecBuilder spec(bytes);
   spec.add_message(SpecTag::kDataset, dataset.data(), dataset.size());
-  WriteSampler(spec, options);
+  {
+    protozero::pbf_builder<SamplerTag> sampler(spec, SpecTag::kSampler);
+    WriteSampler(sampler, options);
+  }
   spec.add_message(SpecTag::kPipeline, pipeline.data(), pipeline.size());
   WriteBatch(spec, options);
   if (options.name != nullptr) spec.add_string(SpecTag::kName, options.name);

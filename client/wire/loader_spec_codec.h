@@ -14,6 +14,9 @@ struct Placement {
   bool finished = false;  // whether images come finished
 };
 
+// A serialized proto.SamplerSpec.
+std::string EncodeSamplerSpec(const forebay_loader_options& options);
+
 // A serialized proto.LoaderSpec; `dataset` and `pipeline` are a serialized
 // proto.DatasetSpec and proto.PipelineSpec.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,

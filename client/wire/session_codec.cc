@@ -28,6 +28,7 @@ enum class RequestTag : Tag {
   kFetch = 11,
   kStartProducers = 14,
   kReadObject = 16,
+  kDrawOrder = 18,
 };
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
@@ -62,6 +63,7 @@ enum class AnswerTag : Tag {
   kFetched = 12,
   kProducersStarted = 15,
   kObjectRead = 17,
+  kOrderDrawn = 19,
 };
 
 using Reader = protozero::pbf_reader;
@@ -77,6 +79,16 @@ std::string Request(RequestTag tag, std::uint64_t request_id,
     protozero::pbf_builder<BodyTag> body(request, tag);
     write(body);
   }
+  return bytes;
+}
+
+// Likewise, of a serialized body.
+std::string WithBody(RequestTag tag, std::uint64_t request_id,
+                     std::string_view body) {
+  std::string bytes;
+  protozero::pbf_builder<RequestTag> request(bytes);
+  request.add_uint64(RequestTag::kRequestId, request_id);
+  request.add_message(tag, body.data(), body.size());
   return bytes;
 }
 
@@ -277,6 +289,9 @@ void ReadKind(Reader& reader, Answer* answer) {
     case AnswerTag::kObjectRead:
       answer->kind = ReadObjectRead(reader.get_message());
       break;
+    case AnswerTag::kOrderDrawn:
+      answer->kind = ReadOrderDrawn(reader.get_message());
+      break;
     default:
       reader.skip();
   }
@@ -320,11 +335,7 @@ std::string EncodeFetch(std::uint64_t request_id, std::uint64_t reader_id,
 }
 
 std::string EncodeReadObject(std::uint64_t request_id, std::string_view range) {
-  std::string bytes;
-  protozero::pbf_builder<RequestTag> request(bytes);
-  request.add_uint64(RequestTag::kRequestId, request_id);
-  request.add_message(RequestTag::kReadObject, range.data(), range.size());
-  return bytes;
+  return WithBody(RequestTag::kReadObject, request_id, range);
 }
 
 std::string EncodeStartEpoch(std::uint64_t request_id, std::uint64_t loader_id,
@@ -369,6 +380,10 @@ std::string EncodeStartProducers(std::uint64_t request_id,
         body.add_uint64(StartProducersTag::kLoaderId, loader_id);
         body.add_uint32(StartProducersTag::kProducers, producers);
       });
+}
+
+std::string EncodeDrawOrder(std::uint64_t request_id, std::string_view part) {
+  return WithBody(RequestTag::kDrawOrder, request_id, part);
 }
 
 Status DecodeAnswer(std::string_view bytes, Answer* answer) {

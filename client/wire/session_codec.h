@@ -12,6 +12,7 @@
 
 #include "client/base/status.h"
 #include "client/wire/object_codec.h"
+#include "client/wire/order_codec.h"
 #include "client/wire/placement_codec.h"
 
 namespace forebay::client::wire {
@@ -41,6 +42,9 @@ std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
 std::string EncodeStartProducers(std::uint64_t request_id,
                                  std::uint64_t loader_id,
                                  std::uint32_t producers);
+
+// `part`: a serialized proto.DrawOrder.
+std::string EncodeDrawOrder(std::uint64_t request_id, std::string_view part);
 
 // Answers.
 struct ErrorAnswer {
@@ -118,7 +122,7 @@ struct Answer {
   // monostate if this version does not know it.
   std::variant<std::monostate, ErrorAnswer, Welcome, LoaderOpened, EpochStarted,
                EpochStopped, LoaderClosed, Stats, Slots, ReaderOpened, Fetched,
-               ProducersStarted, ObjectRead>
+               ProducersStarted, ObjectRead, OrderDrawn>
       kind;
 };
 

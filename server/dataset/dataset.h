@@ -95,6 +95,8 @@ class Dataset {
                         absl::Span<FieldValue> values) const = 0;
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
+  // Then: if not 0, sample number k is made by producer k % lanes().
+  virtual std::uint32_t lanes() const { return 0; }
   // For people: the sample's name within its object. Empty if the object has no
   // other samples.
   virtual std::string NameOf(std::uint64_t id) const;

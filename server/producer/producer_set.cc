@@ -1,5 +1,7 @@
 #include "server/producer/producer_set.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "server/base/check.h"
@@ -128,24 +130,18 @@ std::optional<std::uint32_t> ProducerSet::SlotAt(
   return found->second;
 }
 
-absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take() {
+absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take(
+    std::optional<std::uint32_t> wanted) {
   std::vector<std::shared_ptr<Producer>> outdated;  // closed without the mutex
   std::uint32_t number;
   std::uint64_t generation;
   {
     base::MutexLock lock(&mutex_);
     if (ended_) return HostGone();
-    while (!idle_.empty()) {
-      std::shared_ptr<Producer> producer = std::move(idle_.back());
-      idle_.pop_back();
-      if (producer->generation == generation_) {
-        taken_[producer.get()] = producer;
-        return producer;
-      }
-      numbers_.erase(producer->number);
-      outdated.push_back(std::move(producer));
-    }
-    number = FreeNumberLocked();
+    auto idle = TakeIdleLocked(wanted, &outdated);
+    if (idle != nullptr) return idle;
+    number = wanted.has_value() ? *wanted : FreeNumberLocked();
+    FOREBAY_CHECK(!wanted.has_value() || numbers_.insert(number).second);
     generation = generation_;
   }
   auto forked = Fork(number, generation);
@@ -156,6 +152,31 @@ absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take() {
   }
   numbers_.erase(number);
   return forked.ok() ? HostGone() : forked.status();
+}
+
+std::shared_ptr<Producer> ProducerSet::TakeIdleLocked(
+    std::optional<std::uint32_t> number,
+    std::vector<std::shared_ptr<Producer>>* outdated) {
+  const auto is_outdated = [&](const std::shared_ptr<Producer>& producer)
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                                 return producer->generation != generation_;
+                               };
+  const auto kept =
+      std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
+  for (auto old = idle_.begin(); old != kept; ++old) {
+    numbers_.erase((*old)->number);
+    outdated->push_back(std::move(*old));
+  }
+  idle_.erase(idle_.begin(), kept);
+  const auto found =
+      std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& producer) {
+        return !number.has_value() || producer->number == *number;
+      });
+  if (found == idle_.rend()) return nullptr;
+  std::shared_ptr<Producer> producer = std::move(*found);
+  idle_.erase(std::next(found).base());
+  taken_[producer.get()] = producer;
+  return producer;
 }
 
 std::uint32_t ProducerSet::FreeNumberLocked() {

@@ -64,9 +64,11 @@ class ProducerSet {
   // shared.
   std::optional<std::uint32_t> SlotAt(const std::uint8_t* data) const;
 
-  // Takes an idle producer, or has one forked. The caller takes no more than
-  // most() at once.
-  absl::StatusOr<std::shared_ptr<Producer>> Take();
+  // Takes an idle producer, or has one forked; with `number`, the one of that
+  // number, which must not be taken. The caller takes no more than most() at
+  // once.
+  absl::StatusOr<std::shared_ptr<Producer>> Take(
+      std::optional<std::uint32_t> number = std::nullopt);
   // Gives a producer back: `alive` if it can go on.
   void GiveBack(std::shared_ptr<Producer> producer, bool alive);
 
@@ -82,6 +84,11 @@ class ProducerSet {
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Producer>> Fork(std::uint32_t number,
                                                  std::uint64_t generation);
+  // Takes an idle producer, and those that are outdated; null if there is none.
+  std::shared_ptr<Producer> TakeIdleLocked(
+      std::optional<std::uint32_t> number,
+      std::vector<std::shared_ptr<Producer>>* outdated)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::uint64_t> offsets_;

@@ -14,6 +14,7 @@
 #include "server/session/dataset_description.h"
 #include "server/session/dataset_inputs.h"
 #include "server/session/message_size.h"
+#include "server/session/order_part.h"
 #include "server/session/placement_message.h"
 #include "server/session/spec_memfd.h"
 
@@ -133,6 +134,8 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
     case proto::ClientMessage::kReadObject:
       return ReadObject(request.read_object(), std::move(fds),
                         *answer.mutable_object_read(), answer_fds);
+    case proto::ClientMessage::kDrawOrder:
+      return DrawPart(request.draw_order(), *answer.mutable_order_drawn());
     case proto::ClientMessage::KIND_NOT_SET:
       break;
   }

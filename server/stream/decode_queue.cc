@@ -25,6 +25,31 @@ std::vector<ReadSample> DecodeQueue::Take(std::size_t task_samples) {
   return taken;
 }
 
+const PendingSample* DecodeQueue::Find(May may) const {
+  for (const ReadSample& sample : samples_) {
+    if (may(*sample.pending)) return sample.pending;
+  }
+  return nullptr;
+}
+
+const PendingSample* DecodeQueue::NextTaskOf(May may) {
+  const PendingSample* const found = Find(may);
+  if (found != nullptr) ++tasks_;
+  return found;
+}
+
+std::vector<ReadSample> DecodeQueue::TakeOne(May may) {
+  --tasks_;
+  std::vector<ReadSample> taken;
+  const auto found = std::find_if(
+      samples_.begin(), samples_.end(),
+      [&](const ReadSample& sample) { return may(*sample.pending); });
+  if (found == samples_.end()) return taken;
+  taken.push_back(std::move(*found));
+  samples_.erase(found);
+  return taken;
+}
+
 std::vector<ReadSample> DecodeQueue::TakeOf(const Batch& batch) {
   std::vector<ReadSample> taken;
   std::deque<ReadSample> left;
@@ -41,6 +66,31 @@ std::vector<ReadSample> DecodeQueue::TakeOf(const Batch& batch) {
 
 void DecodeQueues::Add(const Flows& flows, ReadSample sample) {
   At(flows).Add(std::move(sample));
+}
+
+void DecodeQueues::AddAgain(const Flows& flows, ReadSample sample) {
+  At(flows).AddAgain(std::move(sample));
+}
+
+const PendingSample* DecodeQueues::NextTaskOf(const Flows& flows,
+                                              DecodeQueue::May may) {
+  const auto found = queues_.find(flows);
+  return found == queues_.end() ? nullptr : found->second.NextTaskOf(may);
+}
+
+std::optional<DecodeQueues::Flows> DecodeQueues::FlowsOf(
+    DecodeQueue::May may) const {
+  for (const auto& [flows, queue] : queues_) {
+    if (queue.Find(may) != nullptr) return flows;
+  }
+  return std::nullopt;
+}
+
+std::vector<ReadSample> DecodeQueues::TakeOne(const Flows& flows,
+                                              DecodeQueue::May may) {
+  std::vector<ReadSample> taken = At(flows).TakeOne(may);
+  EraseIfDone(flows);
+  return taken;
 }
 
 std::optional<DecodeQueues::Flows> DecodeQueues::Wanting(

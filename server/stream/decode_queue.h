@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "server/base/bytes.h"
 #include "server/schedule/flow.h"
@@ -35,6 +36,8 @@ class DecodeQueue {
   explicit DecodeQueue(int workers) : workers_(workers) {}
 
   void Add(ReadSample sample) { samples_.push_back(std::move(sample)); }
+  // Adds one that was taken before.
+  void AddAgain(ReadSample sample) { samples_.push_front(std::move(sample)); }
   // Whether WantsTask would return true.
   bool Wants(std::size_t task_samples) const {
     return samples_.size() > tasks_ * task_samples;
@@ -44,6 +47,13 @@ class DecodeQueue {
   bool WantsTask(std::size_t task_samples);
   // The samples for a task that begins: the first ones, perhaps none.
   std::vector<ReadSample> Take(std::size_t task_samples);
+  // Some sample that `may` returns true for, the first one, which stays; null
+  // if there is none.
+  using May = absl::FunctionRef<bool(const PendingSample&)>;
+  const PendingSample* Find(May may) const;
+  // As WantsTask and Take, for a task of the first sample that `may` go.
+  const PendingSample* NextTaskOf(May may);
+  std::vector<ReadSample> TakeOne(May may);
   // Removes the batch's samples, for another queue.
   std::vector<ReadSample> TakeOf(const Batch& batch);
 
@@ -68,6 +78,7 @@ class DecodeQueues {
   explicit DecodeQueues(int workers) : workers_(workers) {}
 
   void Add(const Flows& flows, ReadSample sample);
+  void AddAgain(const Flows& flows, ReadSample sample);
   // The flows of a queue that NextTask would return a sample of, if there is
   // one.
   std::optional<Flows> Wanting(std::size_t task_samples) const;
@@ -76,6 +87,10 @@ class DecodeQueues {
   const PendingSample* NextTask(const Flows& flows, std::size_t task_samples);
   // As DecodeQueue::Take.
   std::vector<ReadSample> Take(const Flows& flows, std::size_t task_samples);
+  // As DecodeQueue's, of the queue of these flows, or of any.
+  const PendingSample* NextTaskOf(const Flows& flows, DecodeQueue::May may);
+  std::optional<Flows> FlowsOf(DecodeQueue::May may) const;
+  std::vector<ReadSample> TakeOne(const Flows& flows, DecodeQueue::May may);
   // Moves the batch's samples from one queue to another.
   void Move(const Batch& batch, const Flows& from, const Flows& to);
 

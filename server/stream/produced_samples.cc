@@ -46,6 +46,13 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
       producers_(std::make_shared<producer::ProducerSet>(
           OffsetsOf(*layout, spec->fields.size()))) {}
 
+std::optional<std::uint32_t> ProducedSamples::LaneOf(
+    const PendingSample& pending) const {
+  const std::uint32_t lanes = spec_->dataset->lanes();
+  if (lanes == 0) return std::nullopt;
+  return static_cast<std::uint32_t>(pending.id % lanes);
+}
+
 void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
                            Done done) {
   auto producer = Ask(samples);
@@ -93,7 +100,7 @@ absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
     described.push_back(Describe(pending));
   }
   if (described.empty()) return nullptr;
-  auto producer = producers_->Take();
+  auto producer = producers_->Take(LaneOf(*samples.front().pending));
   if (!producer.ok()) return absl::AbortedError(producer.status().message());
   const proto::ProducerTask task = {
       .command = proto::ProducerCommand::kMake,

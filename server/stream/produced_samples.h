@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,7 +44,11 @@ class ProducedSamples {
     return producers_;
   }
 
-  // Has the samples made by one producer. To be called by a task that runs with
+  // The number of the producer that is to make the sample; nullopt: any may.
+  std::optional<std::uint32_t> LaneOf(const PendingSample& pending) const;
+
+  // Has the samples made by one producer, that of the first one's lane if there
+  // are any. To be called by a task that runs with
   // this worker of the executor, at most producers()->most() at once. Calls
   // `done` on this thread, or later on another.
   void Make(int worker, std::vector<ReadSample> samples, Done done);

@@ -97,6 +97,11 @@ std::uint64_t Stream::batches_per_epoch() const {
 absl::StatusOr<base::Fd> Stream::StartProducers(std::uint32_t most) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
+  if (most < spec_.dataset->lanes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a dataset in ", spec_.dataset->lanes(),
+                     " lanes needs as many producers, not ", most));
+  }
   return produced_->producers()->Start(most);
 }
 
@@ -486,7 +491,7 @@ Stream::Plan Stream::PlanLocked() {
   AdvanceLocked(&plan);
   TellLookingLocked(&plan);
   if (produced_ == nullptr) return plan;
-  while (const auto flows = decode_queues_.Wanting(cost_.task_samples())) {
+  while (const auto flows = FlowsToProduceLocked()) {
     auto task = NextTaskLocked(*flows);
     if (!task.has_value()) break;
     plan.tasks.push_back(*std::move(task));
@@ -718,13 +723,37 @@ void Stream::OnRead(PendingSample* pending,
 }
 
 std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
+  if (produced_ != nullptr) return NextProduceTaskLocked(charged);
   const std::uint32_t samples = cost_.task_samples();
-  if (produced_ != nullptr && produce_tasks_ >= produced_->producers()->most())
-    return std::nullopt;
   const PendingSample* const first = decode_queues_.NextTask(charged, samples);
   if (first == nullptr) return std::nullopt;
-  if (produced_ != nullptr) ++produce_tasks_;
-  return Task{DemandLocked(*first, samples), charged};
+  return Task{DemandLocked(*first, samples), charged, std::nullopt};
+}
+
+std::optional<Stream::Task> Stream::NextProduceTaskLocked(
+    const Flows& charged) {
+  if (produce_tasks_ >= produced_->producers()->most()) return std::nullopt;
+  const bool has_lanes = spec_.dataset->lanes() > 0;
+  const std::uint32_t samples = has_lanes ? 1 : cost_.task_samples();
+  const PendingSample* const first =
+      has_lanes ? decode_queues_.NextTaskOf(
+                      charged, [this](const PendingSample& one)
+                                   ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                       mutex_) { return IsLaneFree(one); })
+                : decode_queues_.NextTask(charged, samples);
+  if (first == nullptr) return std::nullopt;
+  ++produce_tasks_;
+  const std::optional<std::uint32_t> lane = produced_->LaneOf(*first);
+  if (lane.has_value()) busy_lanes_.insert(*lane);
+  return Task{DemandLocked(*first, samples), charged, lane};
+}
+
+std::optional<Stream::Flows> Stream::FlowsToProduceLocked() const {
+  if (spec_.dataset->lanes() == 0)
+    return decode_queues_.Wanting(cost_.task_samples());
+  return decode_queues_.FlowsOf(
+      [this](const PendingSample& one)
+          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsLaneFree(one); });
 }
 
 executor::Demand Stream::DemandLocked(const PendingSample& first,
@@ -740,32 +769,39 @@ executor::Demand Stream::DemandLocked(const PendingSample& first,
 void Stream::Submit(std::optional<Task> task) {
   if (!task.has_value()) return;
   const absl::Span<const schedule::Flow> flows = task->flows;
-  deps_.executor->SubmitFor(flows, task->demand,
-                            [self = shared_from_this(),
-                             charged = std::move(task->flows)](int worker) {
-                              if (self->produced_ == nullptr) {
-                                self->RunTask(worker, charged);
-                              } else {
-                                self->Produce(worker, charged);
-                              }
-                            });
+  deps_.executor->SubmitFor(
+      flows, task->demand,
+      [self = shared_from_this(), task = *task](int worker) {
+        if (self->produced_ == nullptr) {
+          self->RunTask(worker, task.flows);
+        } else {
+          self->Produce(worker, task);
+        }
+      });
 }
 
-void Stream::Produce(int worker, const Flows& charged) {
+void Stream::Produce(int worker, const Task& task) {
   std::vector<ReadSample> samples;
   {
     base::MutexLock lock(&mutex_);
-    samples = decode_queues_.Take(charged, cost_.task_samples());
+    samples = task.lane.has_value()
+                  ? decode_queues_.TakeOne(task.flows,
+                                           [&](const PendingSample& one) {
+                                             return produced_->LaneOf(one) ==
+                                                    task.lane;
+                                           })
+                  : decode_queues_.Take(task.flows, cost_.task_samples());
   }
   // The thread polls for no releases meanwhile: that may take long.
   produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this()](std::vector<ReadSample> made,
-                                              std::int64_t cpu_nanos) {
-                    self->OnProduced(std::move(made), cpu_nanos);
+                  [self = shared_from_this(), lane = task.lane](
+                      std::vector<ReadSample> made, std::int64_t cpu_nanos) {
+                    self->OnProduced(std::move(made), lane, cpu_nanos);
                   });
 }
 
 void Stream::OnProduced(std::vector<ReadSample> samples,
+                        std::optional<std::uint32_t> lane,
                         std::int64_t cpu_nanos) {
   const auto lost =
       std::partition(samples.begin(), samples.end(),
@@ -774,10 +810,11 @@ void Stream::OnProduced(std::vector<ReadSample> samples,
     base::MutexLock lock(&mutex_);
     EnterLocked();
     --produce_tasks_;
+    if (lane.has_value()) busy_lanes_.erase(*lane);
     for (auto sample = lost; sample != samples.end(); ++sample) {
       sample->lost = false;
       const Flows& charged = sample->pending->batch->charged;
-      decode_queues_.Add(charged, std::move(*sample));
+      decode_queues_.AddAgain(charged, std::move(*sample));
     }
   }
   samples.erase(lost, samples.end());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -151,6 +152,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Task {
     executor::Demand demand;
     Flows flows;
+    std::optional<std::uint32_t> lane;  // of its producer, if there are any
   };
   // The work that follows from a change, to be done without the mutex.
   struct Plan {
@@ -234,6 +236,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // queue wants one.
   std::optional<Task> NextTaskLocked(const Flows& charged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As NextTaskLocked, where producers make the samples.
+  std::optional<Task> NextProduceTaskLocked(const Flows& charged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The flows of a queue that has a sample for such a task.
+  std::optional<Flows> FlowsToProduceLocked() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsLaneFree(const PendingSample& pending) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !busy_lanes_.contains(*produced_->LaneOf(pending));
+  }
   // The demand of a task for so many samples, of which `first` is first.
   executor::Demand DemandLocked(const PendingSample& first,
                                 std::uint32_t samples) const
@@ -241,8 +253,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);
   // Has the samples made by a producer; OnProduced goes on.
-  void Produce(int worker, const Flows& charged);
-  void OnProduced(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
+  void Produce(int worker, const Task& task);
+  void OnProduced(std::vector<ReadSample> samples,
+                  std::optional<std::uint32_t> lane, std::int64_t cpu_nanos);
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
   // Queues the sample for the shared workspace.
   void MakeInTurn(ReadSample sample);
@@ -286,6 +299,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   // Of producers, submitted or under way.
   std::uint32_t produce_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<std::uint32_t> busy_lanes_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that poll
   // MemberSet::Heard when the last plan was made.
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -248,7 +248,11 @@ _PROTOTYPES = {
     "forebay_dataset_from_producers":
         (_INT, [c.c_char_p, c.c_char_p, c.c_uint64, c.POINTER(Array), c.c_size_t,
                 c.POINTER(_PTR)]),
+    "forebay_dataset_set_lanes": (_INT, [_PTR, _U32]),
     "forebay_loader_start_producers": (_INT, [_PTR, _U32, c.POINTER(_INT)]),
+    "forebay_draw_order":
+        (_INT, [c.POINTER(LoaderOptions), c.c_uint64, c.c_uint64, c.c_uint64,
+                c.POINTER(c.c_uint64), c.POINTER(c.c_size_t)]),
     "forebay_dataset_subset": (_INT, [_PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_concatenate":
         (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),

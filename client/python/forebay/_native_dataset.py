@@ -74,21 +74,25 @@ def build(source, folder_options):
     raise errors.InvalidArgument(f"{source!r} is no source of samples")
 
 
-def from_producers(uri, identity, samples, fields):
+def from_producers(uri, identity, samples, fields, lanes=0):
     """The NativeDataset of samples that producers make.
 
     Args:
       uri: bytes, for people.
       identity: 16 bytes, equal for equal datasets.
       fields: of (name, NumPy's name of the type, shape of one sample).
+      lanes: sample k is made by producer k % lanes; 0: any makes any.
     """
     native = (_native.Array * len(fields))()
     for into, (name, dtype, shape) in zip(native, fields):
         into.name, into.kind = name.encode(), _native.ARRAY
         into.dtype, into.rank = _DTYPES[dtype], len(shape) + 1
         into.shape[1:len(shape) + 1] = shape
-    return NativeDataset(_native.lib.forebay_dataset_from_producers, uri,
+    made = NativeDataset(_native.lib.forebay_dataset_from_producers, uri,
                          identity, samples, native, len(native))
+    if lanes:
+        _native.check(_native.lib.forebay_dataset_set_lanes(made.handle, lanes))
+    return made
 
 
 def _int64(values, name):

@@ -23,7 +23,9 @@ class Position:
       first: int, this rank's samples before `start`.
       samples: int, this rank's samples that next() has returned since.
       indices: with a listed order, the epoch's samples: NumPy int64, (M,); None
-        before they are drawn.
+        before they are drawn. Objects, if the sampler's keys are no numbers.
+      sizes: of the batches that a batch sampler made of the indices: NumPy
+        int64, (B,); else None.
       generator: bytes, the state of the sampler's generator after the last draw
         of indices, or None.
       seen: with a coordinated order, a Seen of the samples that next() has
@@ -33,8 +35,8 @@ class Position:
         batch is counted, and its sample numbers. None if there was no batch.
     """
 
-    __slots__ = ("epoch", "start", "first", "samples", "indices", "generator",
-                 "seen", "last")
+    __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
+                 "generator", "seen", "last")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -44,6 +46,7 @@ class Position:
         self.first = first
         self.samples = 0
         self.indices = indices
+        self.sizes: Any = None
         self.generator = generator
         self.seen = seen
         self.last: Optional[Tuple[int, Any]] = None
@@ -57,8 +60,10 @@ class Position:
     def copy(self) -> Position:
         """The same position, as if next() had returned nothing since."""
         seen = None if self.seen is None else self.seen.copy()
-        return Position(self.epoch, self.start, self.first, self.indices,
+        made = Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
+        made.sizes = self.sizes
+        return made
 
     def list_to_send(self) -> Any:
         """The indices for Connection.start_epoch."""
@@ -96,7 +101,12 @@ def save(position: Position, dataset: DatasetInfo,
         "epoch": position.epoch,
         "position": partition.place_of(position.start, position.samples),
     }
+    if position.sizes is not None:
+        state["batch_sizes"] = position.sizes.astype("<i8").tobytes()
     if position.indices is not None:
+        if position.indices.dtype.kind == "O":
+            raise errors.Unsupported(
+                "a sampler whose keys are no numbers has no state to be saved")
         # No seed yields a sampler's order: the state stores it.
         state["indices"] = position.indices.astype("<i8").tobytes()
     if position.generator is not None:
@@ -128,9 +138,8 @@ def _bytes(state: Mapping[str, Any], key: str) -> Optional[bytes]:
         f"the state is damaged: its {key} is {reprlib.repr(value)}, not bytes")
 
 
-def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
-                  options: Dict[str, Any]) -> None:
-    """Checks that the state was saved with this package, dataset, seed and order."""
+def _check_version(state: Mapping[str, Any]) -> None:
+    """Checks that the state was saved with this package."""
     if not isinstance(state, Mapping):
         raise errors.StateError(
             f"a state is a dict, not {reprlib.repr(state)}")
@@ -139,6 +148,12 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
         raise errors.StateError(
             f"the state has version {reprlib.repr(version)}; this package "
             f"reads version {_VERSION}")
+
+
+def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
+                  options: Dict[str, Any]) -> None:
+    """Checks that the state was saved with this package, dataset, seed and order."""
+    _check_version(state)
     version = state.get("dataset_version")
     if not isinstance(version, str) or version != dataset.version:
         raise errors.StateError(
@@ -169,6 +184,20 @@ def _indices(state: Mapping[str, Any], size: int) -> Any:
         f"{size} samples")
 
 
+def _sizes(state: Mapping[str, Any], indices: Any) -> Any:
+    """The sizes of a batch sampler's batches; None if there is none."""
+    saved = _bytes(state, "batch_sizes")
+    if saved is None:
+        return None
+    import numpy
+    if len(saved) % 8 == 0 and indices is not None:
+        sizes = numpy.frombuffer(saved, "<i8").astype(numpy.int64)
+        if not (sizes < 0).any() and sizes.sum() == len(indices):
+            return sizes
+    raise errors.StateError(
+        "the state is damaged: its batches are not those of its indices")
+
+
 def load(state: Mapping[str, Any], dataset: DatasetInfo,
          options: Dict[str, Any], samples_per_epoch: int) -> Position:
     """The position of which `save` made the state.
@@ -194,6 +223,30 @@ def load(state: Mapping[str, Any], dataset: DatasetInfo,
             samples_per_epoch = len(indices)
     partition = _partition(options, dataset, indices)
     start = partition.start_at(_number(state, "position", partition.places))
-    return Position(epoch, start,
-                    partition.first_sample(start, samples_per_epoch), indices,
-                    _bytes(state, "generator"))
+    position = Position(epoch, start,
+                        partition.first_sample(start, samples_per_epoch), indices,
+                        _bytes(state, "generator"))
+    position.sizes = _sizes(state, indices)
+    return position
+
+
+def save_counted(position: Position, options: Dict[str, Any]) -> Dict[str, Any]:
+    """Makes a dict of plain values of a position that tells only how many samples,
+    or batches, were taken."""
+    return {"version": _VERSION, "seed": options["seed"], "epoch": position.epoch,
+            "position": position.first + position.samples}
+
+
+def load_counted(state: Mapping[str, Any], options: Dict[str, Any]) -> Position:
+    """The position of which `save_counted` made the state.
+
+    Raises:
+      errors.StateError: the state is damaged, or has another seed.
+    """
+    _check_version(state)
+    if _number(state, "seed", 2 ** 64 - 1) != options["seed"]:
+        raise errors.StateError(
+            f"the state was saved with another seed: {state['seed']}, not "
+            f"{options['seed']}")
+    return Position(_number(state, "epoch", _native.EPOCHS - 1),
+                    first=_number(state, "position", 2 ** 62))

@@ -128,6 +128,13 @@ class Progress:
         position = _position.load(state, self._dataset, self._options,
                                   samples_per_epoch)
         self._sampling.set_generator_state(position.generator)
+        self._go_to(position)
+
+    def load_counted(self, state: Dict[str, Any]) -> None:
+        """Goes on where a state was saved; see _position.load_counted."""
+        self._go_to(_position.load_counted(state, self._options))
+
+    def _go_to(self, position: Position) -> None:
         self._running = None
         self._next = self._state = position
         self._is_new = False

@@ -14,6 +14,7 @@ from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Source, Subset
 
 _OURS = (str, bytes, os.PathLike, Manifest, Arrays, Concat, Folder, Subset)
+_SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
     "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
@@ -63,8 +64,8 @@ def _plain(dataset: Any, package: str, *names: str) -> bool:
 
 def has_own_code(dataset: Any) -> bool:
     """Whether only the dataset's own __getitem__ knows its samples."""
-    if not is_object(dataset) or hasattr(type(dataset), "__iter__"):
-        return False
+    if not is_object(dataset):
+        return type(dataset) in _SEQUENCES
     if _plain(dataset, "torch.utils.data", "Subset"):
         return has_own_code(dataset.dataset)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):

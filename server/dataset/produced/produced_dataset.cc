@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/job.pb.h"
+#include "proto/producer_socket.h"
 #include "server/base/status.h"
 #include "server/storage/memory/memory_root.h"
 
@@ -20,6 +21,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
         absl::StrCat(spec.uri(), ": an identity has ", version.size(),
                      " bytes, not ", spec.identity().size()));
   }
+  if (spec.lanes() > proto::kMaxProducers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxProducers,
+                     " lanes, not ", spec.lanes()));
+  }
   for (const proto::ArrayField& field : spec.arrays()) {
     if (field.kind() != proto::ArrayField::ARRAY) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -27,14 +33,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
     }
   }
   std::copy(spec.identity().begin(), spec.identity().end(), version.begin());
-  return std::shared_ptr<const Dataset>(
-      new ProducedDataset(*std::move(layout), version, spec.uri()));
+  return std::shared_ptr<const Dataset>(new ProducedDataset(
+      *std::move(layout), version, spec.uri(), spec.lanes()));
 }
 
 ProducedDataset::ProducedDataset(memory::RecordLayout layout,
-                                 const Version& version, const std::string& uri)
+                                 const Version& version, const std::string& uri,
+                                 std::uint32_t lanes)
     : layout_(std::move(layout)),
       version_(version),
+      lanes_(lanes),
       root_(std::make_shared<const storage::memory::MemoryRoot>(
           uri, std::string(version.begin(), version.end()), nullptr)) {}
 

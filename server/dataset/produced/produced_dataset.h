@@ -22,7 +22,7 @@ namespace forebay::dataset::produced {
 class ProducedDataset final : public Dataset {
  public:
   // INVALID_ARGUMENT: as RecordLayout's, or the spec has no identity of 16
-  // bytes. Errors name the spec's URI.
+  // bytes, or too many lanes. Errors name the spec's URI.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 
@@ -31,6 +31,7 @@ class ProducedDataset final : public Dataset {
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
   bool is_produced() const override { return true; }
+  std::uint32_t lanes() const override { return lanes_; }
   std::uint64_t largest_sample() const override { return 0; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const Version& version() const override { return version_; }
@@ -40,10 +41,11 @@ class ProducedDataset final : public Dataset {
 
  private:
   ProducedDataset(memory::RecordLayout layout, const Version& version,
-                  const std::string& uri);
+                  const std::string& uri, std::uint32_t lanes);
 
   const memory::RecordLayout layout_;
   const Version version_;
+  const std::uint32_t lanes_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<std::string> classes_;  // empty
 };

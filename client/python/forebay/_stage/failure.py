@@ -60,3 +60,13 @@ def _class(name: str) -> Type[Exception]:
     if isinstance(found, type) and issubclass(found, Exception):
         return found
     return RuntimeError
+
+
+def is_of(text: str, kind: Type[BaseException]) -> bool:
+    """Whether `describe` made this text of such an exception."""
+    return text.partition("\n")[0] == f"{kind.__module__}:{kind.__qualname__}"
+
+
+def message(text: str) -> str:
+    """The message of the exception that `describe` made a text of."""
+    return text.rstrip().rpartition("\n")[2].partition(": ")[2]

@@ -18,25 +18,30 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional, Set
 
-from . import failure, structure, wire
-from .worker import Slot, Stage, Worker, become, seed_generators
+from . import failure, seeds, structure, wire
+from .feed import Feed
+from .making import Stage
+from .worker import Batches, Rows, Slot, Worker, become
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
 
 
-def main(trainer: Any, other_end: Any, stage: Stage) -> None:
+def main(trainer: Any, other_end: Any, stage: Stage,
+         feed: Optional[Feed]) -> None:
     """Serves a trainer and then the daemon; returns when either is gone.
 
     Args:
       trainer: a connection. Comes ("probe", number, seed): answered with
         ("structure", one), ("irregular", why) or ("failed", text). Comes
-        ("serve", structure, batch_size), and then the socket of tasks.
+        ("rows", structure, batch_size) or ("batches", room, lanes), and then the
+        socket of tasks.
       other_end: of that connection, which the trainer keeps.
+      feed: of the batches to be made, if any.
     """
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    host = _Host(trainer, stage)
+    host = _Host(trainer, stage, feed)
     try:
         host.run()
     except (EOFError, ConnectionError):
@@ -47,12 +52,12 @@ def main(trainer: Any, other_end: Any, stage: Stage) -> None:
 
 class _Host:
 
-    def __init__(self, trainer: Any, stage: Stage):
+    def __init__(self, trainer: Any, stage: Stage, feed: Optional[Feed]):
         self._trainer = trainer
         self._stage = stage
+        self._feed = feed
         self._tasks: Optional[socket.socket] = None
-        self._layout: Any = None
-        self._batch_size = 0
+        self._maker: Any = None
         self._slots: Dict[int, Slot] = {}
         self._workers: Set[int] = set()
 
@@ -92,7 +97,10 @@ class _Host:
         if order[0] == "probe":
             self._probe(*order[1:])
             return
-        _, self._layout, self._batch_size = order
+        if order[0] == "rows":
+            self._maker = Rows(*order[1:])
+        else:
+            self._maker = Batches(self._feed, *order[1:])
         handle = multiprocessing.reduction.recv_handle(self._trainer)
         self._tasks = socket.socket(fileno=handle)
 
@@ -113,9 +121,9 @@ class _Host:
         said: Any
         try:
             if self._stage.worker_init_fn is not None:
-                seed_generators(self._stage.seed)
+                seeds.seed_generators(self._stage.seed)
                 self._stage.worker_init_fn(0)
-            seed_generators(seed)
+            seeds.seed_generators(seed)
             said = "structure", structure.describe(self._stage.dataset[number])
         except structure.Irregular as error:
             said = "irregular", str(error)
@@ -158,8 +166,8 @@ class _Host:
             assert self._tasks is not None
             self._tasks.close()
             self._trainer.close()
-            worker = Worker(socket.socket(fileno=fd), self._stage, self._layout,
-                            self._batch_size, self._slots)
+            worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
+                            self._slots)
             _in_child(lambda: worker.run(number))
         self._workers.add(pid)
 

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import multiprocessing
 import os
 import weakref
-from typing import Any, Dict, Iterator
+from typing import Any, Dict, Iterator, Optional
 
-from .. import (_batch, _daemon, _job, _native, _options, _sampling,
-                _torch_arguments, errors)
+from .. import (_batch, _daemon, _job, _native, _options, _order, _position)
 from .._dataset import DatasetInfo
 from .._epoch import Epoch
+from .._position import Position
 from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from .run import Plan, Run, default_context
-from .worker import Stage
+from . import batches, collation, structure
+from .arguments import check, read_keys
+from .batch_run import FIRST_ROOM, BatchEpoch, BatchRun
+from .inline import InlineEpoch
+from .making import Stage
+from .run import Plan, RowRun
 
-_MAX_WORKERS = 256
+_MAX_WORKERS = 256  # of the daemon
+_log = logging.getLogger("forebay")
 
 
 class StagedLoader(DataLoader):
-    """A DataLoader of such a dataset: workers of the user's own run its
-    __getitem__, as the daemon schedules them.
+    """A DataLoader of such a dataset: workers of the user's own run its code, as
+    the daemon schedules them.
 
     Each `iter()` starts workers of its own, which have the dataset as it is then;
     several iterations may be under way at once.
@@ -38,56 +44,72 @@ class StagedLoader(DataLoader):
         given = dict(bound.arguments)
         del given["self"]
         self._closed = True  # until all is checked
-        _check(given)
-        _torch_arguments.check(given["batch_size"], given["batch_sampler"],
-                               given["collate_fn"])
+        check(given)
+        self._keys = keys = read_keys(given)
         self.dataset = given["dataset"]
-        size = len(self.dataset)
         rank, world_size = given["rank"], given["world_size"]
         self.local_rank = 0
         if given["distributed"]:
             rank, world_size, self.local_rank = _job.distributed_rank()
-        sampling = _sampling.read(given["sampler"], size, given["shuffle"],
-                                  given["generator"]).completed(
-            given["seed"], rank, world_size, given["pad"])
+        sampling = keys.sampling.completed(given["seed"], rank, world_size,
+                                           given["pad"])
         name = type(self.dataset).__name__
         options = _options.build(
-            Produced(name), shuffle=sampling.shuffle, seed=sampling.seed,
-            transform=None, rank=sampling.rank, world_size=sampling.world_size,
-            pad=sampling.pad, listed=sampling.listed, sharing="off", fields=None,
-            extra_roots=(), **{key: given[key] for key in (
-                "batch_size", "drop_last", "on_error", "weight", "name", "depth")})
+            Produced(name), batch_size=keys.batch_size or 1,
+            drop_last=keys.drop_last, shuffle=sampling.shuffle,
+            seed=sampling.seed, transform=None, rank=sampling.rank,
+            world_size=sampling.world_size, pad=sampling.pad,
+            listed=sampling.listed, sharing="off", fields=None, extra_roots=(),
+            **{key: given[key] for key in ("on_error", "weight", "name", "depth")})
         directory = _native.runtime_dir()
         options["runtime_dir"] = os.fsencode(directory)
-        self.sampler = given["sampler"]
-        self.batch_size = options["batch_size"]
+        self.sampler, self.batch_sampler = given["sampler"], given["batch_sampler"]
+        self.batch_size = keys.batch_size
         self.rank, self.world_size = options["rank"], options["world_size"]
-        self.drop_last = bool(given["drop_last"])
+        self.drop_last = keys.drop_last
         self.timeout = float(given["timeout"])
         self.worker_init_fn = given["worker_init_fn"]
         workers = given["num_workers"]
-        self.num_workers = _cpus() if workers is None else workers
+        if workers is None:
+            workers = 1 if keys.is_iterable else _cpus()
+        self.num_workers = workers
         framework = _batch.resolve_framework(given["framework"])
+        self.collate_fn = given["collate_fn"] or collation.default(
+            framework, keys.is_batched)
         self._plan = Plan(
             Stage(self.dataset, self.worker_init_fn, max(self.num_workers, 1),
-                  options["seed"]),
-            size, options, framework,
+                  options["seed"], self.collate_fn, keys.is_batched,
+                  keys.batch_size, keys.drop_last),
+            options, framework,
             (functools.partial(_daemon.ensure_running, directory)
              if given["autostart"] else None),
             _context(given["multiprocessing_context"]), self.timeout,
             given["batch_transform"],
             bool(given["pin_memory"]) and can_pin(framework))
-        self._contents = DatasetInfo(name, [], "", size)
+        self._has_rows = (
+            workers > 0 and not keys.is_counted and
+            keys.batch_size is not None and
+            collation.is_default(given["collate_fn"]) and
+            not hasattr(type(self.dataset), "__getitems__"))
+        self._room = FIRST_ROOM
+        self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._closed = False
 
     def __len__(self) -> int:
-        options = self._plan.options
-        samples = _samples_of(len(self._contents), options)
-        whole, rest = divmod(samples, options["batch_size"])
+        keys = self._keys
+        if keys.by_batches:
+            return len(self.batch_sampler)
+        if keys.is_counted:
+            whole, rest = divmod(
+                len(self.dataset if keys.is_iterable else self.sampler),
+                keys.batch_size or 1)
+            return whole + (rest > 0 and not keys.drop_last)
+        whole, rest = divmod(_samples_of(len(self._contents), self._plan.options),
+                             self._plan.options["batch_size"])
         return self._progress.batches(
-            whole + (rest > 0 and not options["drop_last"]))
+            whole + (rest > 0 and not self.drop_last))
 
     def set_epoch(self, epoch: int) -> None:
         self._progress.set_epoch(epoch)
@@ -95,36 +117,88 @@ class StagedLoader(DataLoader):
     def __iter__(self) -> Iterator[Any]:
         self._check_open()
         position = self._progress.next_position(2)
-        if position.first >= self._samples(position):
+        if not self._keys.is_counted and position.first >= self._samples(position):
             # There is no sample to learn from what batches are made of.
             self._progress.begin(position)
             self._progress.end()
             return iter(())
-        run = Run(self._plan, position, self._progress.end)
-        epoch = Epoch(run, run.connection, position)
-        self._runs.add(run)
+        if self._has_rows and (position.indices is None or
+                               position.indices.dtype.kind == "i"):
+            epoch: Any = _Rows(self, position)
+        else:
+            epoch = self._batch_epoch(position)
         self._progress.begin(position)
         return epoch
 
-    def _samples(self, position: Any) -> int:
+    def _row_epoch(self, position: Position) -> Epoch:
+        """Begins an epoch whose samples have one structure.
+
+        Raises:
+          structure.Irregular: they have not.
+        """
+        run = RowRun(self._plan, position, len(self._contents),
+                     self._progress.end)
+        run.start()
+        self._runs.add(run)
+        return Epoch(run, run.connection, position)
+
+    def _batch_epoch(self, position: Position) -> Any:
+        """Begins an epoch, or goes on with it, by whole batches."""
+        listed = self._batches(position)
+        if self.num_workers == 0:
+            epoch = InlineEpoch(self._plan, position, listed, self._progress.end)
+            self._runs.add(epoch)
+            return epoch
+        run = BatchRun(self._plan, position, listed, self._room,
+                       self._keep_room, self._progress.end)
+        run.start()
+        self._runs.add(run)
+        return BatchEpoch(run, position)
+
+    def _keep_room(self, room: int) -> None:
+        self._room = max(self._room, room)
+
+    def _batches(self, position: Position) -> Optional[Iterator[Any]]:
+        """The batches from the position on; None if the dataset is iterated."""
+        keys, epoch = self._keys, position.epoch
+        first = position.first + position.samples
+        if keys.is_iterable:
+            return None
+        if keys.is_counted:
+            return keys.counted(epoch, first)
+        if position.indices is not None:
+            return keys.listed(epoch, position.indices, position.sizes, first)
+        options = self._plan.options
+        draw = functools.partial(_order.draw, options, len(self._contents), epoch,
+                                 self._plan.start_daemon)
+        return keys.ordered(epoch, batches.native_order(
+            draw, first, _samples_of(len(self._contents), options)))
+
+    def _samples(self, position: Position) -> int:
         """The samples of this rank in the position's epoch."""
         if position.indices is not None:
             return len(position.indices)
         return _samples_of(len(self._contents), self._plan.options)
 
     def state_dict(self) -> Dict[str, Any]:
-        return self._progress.save()
+        if not self._keys.is_counted:
+            return self._progress.save()
+        return _position.save_counted(self._progress.state, self._plan.options)
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        self._progress.load(
-            state, _samples_of(len(self._contents), self._plan.options))
+        if self._keys.is_counted:
+            self._progress.load_counted(state)
+        else:
+            self._progress.load(
+                state, _samples_of(len(self._contents), self._plan.options))
 
     def stats(self) -> Dict[str, int]:
         self._check_open()
         total: Dict[str, int] = {}
         for run in list(self._runs):
-            if run.connection is not None:
-                for name, value in run.connection.stats().items():
+            connection = getattr(run, "connection", None)
+            if connection is not None:
+                for name, value in connection.stats().items():
                     total[name] = total.get(name, 0) + value
         return total
 
@@ -134,6 +208,36 @@ class StagedLoader(DataLoader):
         self._closed = True
         for run in list(self._runs):
             run.close()
+
+
+class _Rows:
+    """An iterator over the rest of an epoch by rows, and by whole batches from where
+    a sample is unlike those before it."""
+
+    def __init__(self, loader: StagedLoader, position: Position):
+        self._loader = loader
+        self._position = position
+        try:
+            self._epoch = loader._row_epoch(position)
+        except structure.Irregular as error:
+            self._go_on(error)
+
+    def __iter__(self) -> _Rows:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._epoch)
+        except structure.Irregular as error:
+            self._go_on(error)
+            return next(self._epoch)
+
+    def _go_on(self, error: structure.Irregular) -> None:
+        loader = self._loader
+        loader._has_rows = False
+        _log.info("%s: workers make batches as a whole, which costs a copy more: "
+                  "a batch has %s", loader._plan.name, error)
+        self._epoch = loader._batch_epoch(self._position)
 
 
 def _samples_of(size: int, options: Dict[str, Any]) -> int:
@@ -152,42 +256,10 @@ def _cpus() -> int:
 
 
 def _context(given: Any) -> Any:
+    """By default as torch's: workers have what the trainer had when they were
+    started."""
     if given is None:
-        return default_context()
+        return multiprocessing.get_context("fork")
     if isinstance(given, str):
         return multiprocessing.get_context(given)
     return given
-
-
-def _check(given: Dict[str, Any]) -> None:
-    """Refuses arguments that do not go with such datasets.
-
-    Raises:
-      errors.InvalidArgument, errors.Unsupported: one sentence says why.
-    """
-    name = type(given["dataset"]).__name__
-    transform = given["batch_transform"]
-    if transform is not None and not callable(transform):
-        raise errors.InvalidArgument(
-            f"batch_transform must be a function, not {transform!r}")
-    if given["transform"] is not None:
-        raise errors.Unsupported(
-            f"{name} makes its samples by code of its own, where its transforms "
-            "belong: transform= is for files that the daemon decodes")
-    if given["device"] not in ("cpu", None):
-        raise errors.Unsupported(
-            f"{name} makes its samples by code of its own, which cannot go to "
-            f"{given['device']} yet: use device=\"cpu\" and move the batch")
-    if given["order"] != "exact":
-        raise errors.Unsupported(
-            f'order={given["order"]!r} is for datasets that the daemon reads '
-            f"itself, which {name} is not")
-    workers = given["num_workers"]
-    if workers is not None and (
-            isinstance(workers, bool) or not isinstance(workers, int) or
-            not 0 <= workers <= _MAX_WORKERS):
-        raise errors.InvalidArgument(
-            f"num_workers must be 0 to {_MAX_WORKERS}, not {workers!r}")
-    if given["timeout"] < 0:
-        raise errors.InvalidArgument(
-            f"timeout must not be negative, but is {given['timeout']!r}")

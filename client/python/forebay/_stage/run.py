@@ -1,20 +1,19 @@
-"""One iteration of a loader whose samples the user's code makes."""
+"""Iterations of a loader whose batches the user's code makes."""
 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import multiprocessing.reduction
 import os
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 from .. import _batch, _connection, _native, _native_dataset, _retry, errors
 from .._position import Position
-from . import failure, host, structure
-from .worker import Stage
+from . import failure, structure
+from .feed import Feed
+from .host_process import HostProcess
+from .making import Stage
 
-_PROBE_SECONDS = 0.25  # between looks whether the host lives
 _MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
 
 
@@ -23,18 +22,16 @@ class Plan(NamedTuple):
 
     Attributes:
       stage: the user's code.
-      size: samples in the dataset.
       options: dict of fields of _native.LoaderOptions, without `dataset`.
       framework: "torch" or "numpy".
       start_daemon: see _retry.Retry.
-      context: of multiprocessing, by which the host is started.
+      context: of multiprocessing, by which hosts are started.
       timeout: seconds to wait for a batch; 0: without end.
       batch_transform: of the parts of each batch, or None.
       pins: whether batches go to page-locked memory.
     """
 
     stage: Stage
-    size: int
     options: Dict[str, Any]
     framework: str
     start_daemon: Optional[Callable[[], None]]
@@ -43,103 +40,81 @@ class Plan(NamedTuple):
     batch_transform: Optional[Callable[..., Any]]
     pins: bool
 
+    @property
+    def name(self) -> str:
+        """Of the dataset, for people."""
+        return os.fsdecode(self.options["uri"])
 
-class Host:
-    """The host process of the workers, as the trainer sees it."""
-
-    def __init__(self, plan: Plan):
-        ours, theirs = multiprocessing.Pipe()
-        self._connection = ours
-        # Its own way of ending is that the connection does; daemonic processes
-        # end with the trainer.
-        self._process = plan.context.Process(
-            target=host.main, args=(theirs, ours, plan.stage), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def probe(self, number: int, seed: int) -> Any:
-        """The structure of a sample.
-
-        Raises:
-          structure.Irregular: batches cannot have such samples.
-          Exception: that of the user's code.
-        """
-        kind, said = self._ask(("probe", number, seed))
-        if kind == "irregular":
-            raise structure.Irregular(said)
-        if kind == "failed":
-            raise failure.restore(said, "worker process")
-        return said
-
-    def _ask(self, order: Tuple[Any, ...]) -> Any:
-        try:
-            self._connection.send(order)
-            while not self._connection.poll(_PROBE_SECONDS):
-                if not self._process.is_alive():
-                    raise EOFError
-            return self._connection.recv()
-        except (EOFError, OSError):
-            raise errors.StateError(
-                "the process that runs the dataset's code has ended") from None
-
-    def serve(self, layout: Any, batch_size: int, socket: int) -> None:
-        """Lets it serve the daemon; closes `socket`, a descriptor."""
-        try:
-            self._connection.send(("serve", layout, batch_size))
-            multiprocessing.reduction.send_handle(
-                self._connection, socket, self._process.pid)
-        except OSError:
-            pass  # the daemon finds the socket closed
-        finally:
-            os.close(socket)
-
-    def end(self) -> None:
-        """Ends the process and its workers; waits for that."""
-        self._connection.close()
-        self._process.join(5)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+    def finish(self, made: Any) -> Any:
+        """The batch as the user gets it."""
+        if self.batch_transform is not None:
+            made = (self.batch_transform(*made) if isinstance(
+                made, (tuple, list)) else self.batch_transform(made))
+        return structure.pinned(made) if self.pins else made
 
 
 class Run:
-    """One iteration: its workers and its connection to the daemon.
+    """Workers, and their connection to the daemon; begins anew when one of these is
+    lost.
 
-    It is to _epoch.Epoch what a loader is.
+    It is to an Epoch what a loader is. Its subclasses say what the daemon's samples
+    are.
     """
+
+    _feed: Optional[Feed] = None
 
     def __init__(self, plan: Plan, position: Position,
                  on_end: Callable[[], None]):
-        """Starts the workers, and the epoch at `position`.
-
+        """
         Args:
           on_end: is called when the epoch is over.
-
-        Raises:
-          Exception: that of the user's code, when it makes the first sample.
-          errors.ForebayError: of the fitting class.
         """
         self._plan = plan
         self._position = position
         self._current: Optional[Position] = position
         self._on_end = on_end
-        self._wrapper = _batch.Wrapper(plan.framework, None)
-        self._host: Optional[Host] = None
+        self._host: Optional[HostProcess] = None
         self._connection: Any = None
         self._is_stopped = False  # the epoch, at a batch that failed
-        self._layout: Any = None
         self._pid = os.getpid()
+
+    def start(self) -> None:
+        """Starts the workers, and the epoch where it stands.
+
+        Raises:
+          Exception: that of the user's code, when it makes the first sample.
+          errors.ForebayError: of the fitting class.
+        """
         try:
             self._start()
-        except structure.Irregular as error:
-            self.close()
-            raise errors.Unsupported(
-                f"{plan.options['uri'].decode()}: a batch cannot have {error}, "
-                "which its samples have: keep torch's DataLoader for it"
-            ) from None
         except BaseException:
             self.close()
             raise
+
+    # --- The subclasses'.
+
+    def _prepare(self, host: HostProcess) -> None:
+        """Learns from the host what the native dataset needs."""
+
+    def _dataset(self) -> Any:
+        """The native dataset of the daemon's samples."""
+        raise NotImplementedError
+
+    def _options(self) -> Dict[str, Any]:
+        """Of the native loader, without `dataset`."""
+        return self._plan.options
+
+    def _order(self) -> Tuple[Any, ...]:
+        """To the host; see host.main."""
+        raise NotImplementedError
+
+    def _start_epoch(self) -> None:
+        """Starts the epoch where it stands."""
+        raise NotImplementedError
+
+    def _fail(self, text: str) -> None:
+        """Passes over the batch that failed, and raises why it did."""
+        raise NotImplementedError
 
     # --- What Epoch uses.
 
@@ -147,20 +122,9 @@ class Run:
     def connection(self) -> Any:
         return self._connection
 
-    def _post_processing(self, batch: Any) -> Any:
-        fields = list(batch)
-        for index, leaf in enumerate(structure.leaves(self._layout)):
-            if not leaf.shape:
-                # Holding a label is to keep no batch alive.
-                fields[index] = (fields[index].clone()
-                                 if self._plan.framework == "torch" else
-                                 fields[index].copy())
-        made = structure.collated(self._layout, fields)
-        transform = self._plan.batch_transform
-        if transform is not None:
-            made = (transform(*made) if isinstance(made, (tuple, list)) else
-                    transform(made))
-        return structure.pinned(made) if self._plan.pins else made
+    @property
+    def _wrapper(self) -> Any:
+        return _batch.Wrapper(self._plan.framework, None)
 
     def _say_why_over(self) -> None:
         raise errors.StateError("the loader is closed: this iteration is over")
@@ -183,79 +147,64 @@ class Run:
                 elif status not in (_native.INTERRUPTED, _native.TIMEOUT):
                     _native.check(status)
             except errors.ProducerFailed as error:
-                self._skip(str(error))
-            except (errors.StateError, *errors.PASSING) as error:
+                self._is_stopped = True
+                self._fail(str(error))
+            except (errors.StateError, *errors.PASSING):
                 hosts += 1
                 if hosts > _MAX_HOSTS or self._current is None:
                     self.close()
                     raise
-                self._restart(epoch, error)
+                self.restart(epoch)
             timeout = self._plan.timeout
             if timeout and time.monotonic() - began > timeout:
                 self.close()
                 raise RuntimeError(
                     f"DataLoader timed out after {timeout:g} seconds")
+            self._while_waiting()
             memory = status = epoch._next_memory()
             if memory.__class__ is not int:
                 return memory
+        self.end(epoch)
+        raise StopIteration
+
+    def _while_waiting(self) -> None:
+        """Is called now and then."""
+
+    def end(self, epoch: Any) -> None:
+        """Ends the epoch, which is complete."""
         epoch.end()
         self.close()
         self._on_end()
-        raise StopIteration
 
     # --- The workers and the connection.
 
     def _start(self) -> None:
-        """Starts the workers, and the epoch where it stands."""
-        plan, position = self._plan, self._position
+        plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._host = Host(plan)
-        if self._layout is None:
-            indices = position.indices
-            first = 0 if indices is None else int(indices[0])
-            self._layout = self._host.probe(first, plan.stage.seed)
-        options = dict(plan.options)
-        options["dataset"] = _dataset(plan, self._layout)
+        self._host = HostProcess(plan.context, plan.stage, self._feed)
+        self._prepare(self._host)
+        options = dict(self._options())
+        options["dataset"] = self._dataset()
         self._connection = _retry.until_available(
-            os.fsdecode(options["uri"]),
+            plan.name,
             lambda: _connection.Connection(options, None, plan.start_daemon),
             plan.start_daemon)
         socket = self._connection.start_producers(plan.stage.workers)
-        self._host.serve(self._layout, options["batch_size"], socket)
-        self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples,
-                                     position.list_to_send())
+        self._host.serve(self._order(), socket)
+        self._start_epoch()
 
-    def _restart(self, epoch: Any, error: Exception) -> None:
+    def restart(self, epoch: Any) -> None:
         """Starts anew where next() stands: a daemon or the host was lost."""
         self._end_processes()
         self._start()
         epoch.read_from(self._connection)
 
-    def _skip(self, text: str) -> None:
-        """Passes over the batch that failed, and raises why it did."""
-        self._position.samples = min(
-            self._position.samples + self._plan.options["batch_size"],
-            self._samples() - self._position.first)
-        self._is_stopped = True
-        raise failure.restore(
-            text, f"worker process of {self._plan.options['uri'].decode()}")
-
     def _go_on(self, epoch: Any) -> None:
         """Starts the epoch again behind a batch that failed."""
-        position = self._position
         self._is_stopped = False
-        self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples,
-                                     position.list_to_send())
+        self._start_epoch()
         epoch.read_from(self._connection)
-
-    def _samples(self) -> int:
-        """The samples of this rank in the epoch."""
-        indices = self._position.indices
-        return (self._connection.samples_per_epoch if indices is None else
-                len(indices))
 
     def _end_processes(self) -> None:
         connection, self._connection = self._connection, None
@@ -272,19 +221,76 @@ class Run:
             self._end_processes()
 
 
-def _dataset(plan: Plan, layout: Any) -> Any:
-    """The native dataset of samples with this structure."""
-    leaves = structure.leaves(layout)
-    fields = tuple((f"field{number}", leaf.dtype, leaf.shape)
-                   for number, leaf in enumerate(leaves))
+class RowRun(Run):
+    """Samples of one structure, each in its row of a batch."""
+
+    def __init__(self, plan: Plan, position: Position, size: int,
+                 on_end: Callable[[], None]):
+        """
+        Args:
+          size: samples in the dataset.
+        """
+        super().__init__(plan, position, on_end)
+        self._size = size
+        self._made_wrapper = _batch.Wrapper(plan.framework, None)
+        self._layout: Any = None
+
+    @property
+    def _wrapper(self) -> Any:
+        return self._made_wrapper
+
+    def _post_processing(self, batch: Any) -> Any:
+        fields = list(batch)
+        for index, leaf in enumerate(structure.leaves(self._layout)):
+            if not leaf.shape:
+                # Holding a label is to keep no batch alive.
+                fields[index] = (fields[index].clone()
+                                 if self._plan.framework == "torch" else
+                                 fields[index].copy())
+        return self._plan.finish(structure.collated(self._layout, fields))
+
+    def _prepare(self, host: HostProcess) -> None:
+        if self._layout is None:
+            indices = self._position.indices
+            first = 0 if indices is None else int(indices[0])
+            self._layout = host.probe(first, self._plan.stage.seed)
+
+    def _dataset(self) -> Any:
+        plan = self._plan
+        fields = tuple((f"field{number}", leaf.dtype, leaf.shape)
+                       for number, leaf in
+                       enumerate(structure.leaves(self._layout)))
+        return _native_dataset.from_producers(
+            plan.options["uri"], identity(plan, self._size, fields), self._size,
+            fields)
+
+    def _order(self) -> Tuple[Any, ...]:
+        return "rows", self._layout, self._plan.options["batch_size"]
+
+    def _start_epoch(self) -> None:
+        position = self._position
+        self._connection.start_epoch(position.epoch,
+                                     position.first + position.samples,
+                                     position.list_to_send())
+
+    def _fail(self, text: str) -> None:
+        if failure.is_of(text, structure.Irregular):
+            raise structure.Irregular(failure.message(text))
+        self._position.samples = min(
+            self._position.samples + self._plan.options["batch_size"],
+            self._samples() - self._position.first)
+        raise failure.restore(text, f"worker process of {self._plan.name}")
+
+    def _samples(self) -> int:
+        """The samples of this rank in the epoch."""
+        indices = self._position.indices
+        return (self._connection.samples_per_epoch if indices is None else
+                len(indices))
+
+
+def identity(plan: Plan, size: int, fields: Any) -> bytes:
+    """16 bytes that tell this dataset from others."""
     kind = type(plan.stage.dataset)
-    identity = hashlib.blake2b(
-        repr((kind.__module__, kind.__qualname__, plan.size, fields)).encode(),
+    return hashlib.blake2b(
+        repr((kind.__module__, kind.__qualname__, size, fields)).encode(),
         digest_size=16).digest()
-    return _native_dataset.from_producers(
-        plan.options["uri"], identity, plan.size, fields)
-
-
-def default_context() -> Any:
-    """As torch's: workers have what the trainer had when they were started."""
-    return multiprocessing.get_context("fork")

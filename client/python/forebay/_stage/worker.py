@@ -1,35 +1,22 @@
-"""A worker process: makes samples of a dataset in the daemon's slots."""
+"""A worker process: makes samples or batches in the daemon's slots."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import random
 import signal
 import socket
 import sys
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from . import failure, structure, wire
+from . import failure, making, payload, seeds, structure, wire
+from .feed import Feed
+from .iteration import Exhausted, Shard
+from .making import Stage
 
 _PR_SET_PDEATHSIG = 1
-
-
-class Stage(NamedTuple):
-    """The user's code, and what its workers are told.
-
-    Attributes:
-      dataset: has __getitem__.
-      worker_init_fn: of the worker's number; called once in each. None: nothing.
-      workers: how many there are at most.
-      seed: of the loader.
-    """
-
-    dataset: Any
-    worker_init_fn: Optional[Callable[[int], None]]
-    workers: int
-    seed: int
+_FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
 
 
 class Slot(NamedTuple):
@@ -63,42 +50,120 @@ def become(number: int, stage: Stage) -> None:
         info = sys.modules.get("torch.utils.data._utils.worker")
         if info is not None:
             info._worker_info = info.WorkerInfo(  # type: ignore[attr-defined]
-                id=number, num_workers=stage.workers, seed=stage.seed,
+                id=number, num_workers=stage.workers, seed=stage.seed + number,
                 dataset=stage.dataset)
 
 
-def seed_generators(seed: int) -> None:
-    """Seeds Python's, NumPy's and torch's random generators.
+class Rows:
+    """Makes samples of one structure, each in its row of a batch."""
 
-    Args:
-      seed: 64 bits.
-    """
-    random.seed(seed)
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed(seed & 0xFFFFFFFF)
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.default_generator.manual_seed(seed)
+    def __init__(self, layout: Any, batch_size: int):
+        """
+        Args:
+          layout: the structure of the samples.
+        """
+        self._layout = layout
+        self._batch_size = batch_size
+
+    def begin(self, stage: Stage, number: int) -> None:
+        """To be called once, in the worker."""
+        del number
+        self._dataset = stage.dataset
+        self._write = structure.writer(self._layout)
+        self._leaves = structure.leaves(self._layout)
+        self._arrays: Dict[int, List[Any]] = {}
+
+    def make(self, sample: wire.Sample, epoch: int,
+             slots: Dict[int, Slot]) -> None:
+        """Makes a sample.
+
+        Raises:
+          Exception: that of the user's code.
+          structure.Irregular: the sample is unlike the first.
+        """
+        del epoch
+        arrays = self._arrays.get(sample.slot)
+        if arrays is None:
+            arrays = self._arrays[sample.slot] = self._map(slots[sample.slot])
+        seeds.seed_generators(sample.seed)
+        self._write(self._dataset[sample.id], arrays, sample.row)
+
+    def _map(self, slot: Slot) -> List[Any]:
+        import numpy
+        return [numpy.ndarray((self._batch_size, *leaf.shape), leaf.dtype,
+                              slot.memory, offset)
+                for leaf, offset in zip(self._leaves, slot.offsets)]
+
+
+class Batches:
+    """Makes whole batches, each in a slot of its own; what fails is a payload,
+    too."""
+
+    def __init__(self, feed: Optional[Feed], room: int, lanes: int):
+        """
+        Args:
+          feed: the batches; None: the dataset is iterated.
+          room: bytes of a payload.
+          lanes: of such a dataset: into how many shards.
+        """
+        self._feed = feed
+        self._room = room
+        self._lanes = lanes
+
+    def begin(self, stage: Stage, number: int) -> None:
+        """To be called once, in the worker."""
+        self._stage = stage
+        self._shard = Shard(stage, number) if self._feed is None else None
+
+    def make(self, sample: wire.Sample, epoch: int,
+             slots: Dict[int, Slot]) -> None:
+        """Makes the batch that has the sample's number."""
+        slot = slots[sample.slot]
+        begin = slot.offsets[0]
+        memory = memoryview(slot.memory)[begin:begin + self._room]
+        kind, value = self._made(sample.id, epoch)
+        try:
+            payload.write(memory, kind, value)
+        except Exception as error:
+            payload.write(memory, payload.FAILED, failure.describe(error))
+
+    def _made(self, number: int, epoch: int) -> Tuple[int, Any]:
+        try:
+            if self._shard is not None:
+                return payload.BATCH, self._shard.batch(epoch,
+                                                        number // self._lanes)
+            batch = self._await(number)
+            if batch is None:
+                return payload.END, None
+            return payload.BATCH, making.make(self._stage, batch)
+        except Exhausted:
+            return payload.END, None
+        except BaseException as error:
+            return payload.FAILED, failure.describe(error)
+
+    def _await(self, number: int) -> Any:
+        assert self._feed is not None
+        while True:
+            try:
+                return self._feed.get(number)
+            except LookupError:
+                time.sleep(_FEED_SECONDS)
 
 
 class Worker:
     """Answers the tasks of one socket, until it ends."""
 
-    def __init__(self, tasks: socket.socket, stage: Stage, layout: Any,
-                 batch_size: int, slots: Dict[int, Slot]):
+    def __init__(self, tasks: socket.socket, stage: Stage, maker: Any,
+                 slots: Dict[int, Slot]):
         """
         Args:
-          layout: the structure of the samples.
+          maker: Rows or Batches.
           slots: by number.
         """
         self._tasks = tasks
         self._stage = stage
-        self._write = structure.writer(layout)
-        self._leaves = structure.leaves(layout)
-        self._batch_size = batch_size
+        self._maker = maker
         self._slots = slots
-        self._arrays: Dict[int, List[Any]] = {}
         self._failed_init: Optional[str] = None
 
     def run(self, number: int) -> None:
@@ -110,42 +175,31 @@ class Worker:
         become(number, self._stage)
         if self._stage.worker_init_fn is not None:
             try:
-                seed_generators(self._stage.seed + number)
+                seeds.seed_generators(self._stage.seed + number)
                 self._stage.worker_init_fn(number)
             except BaseException as error:
                 self._failed_init = failure.describe(error)
+        self._maker.begin(self._stage, number)
         while True:
             message = self._tasks.recv(wire.MAX_MESSAGE)
             if not message:
                 return
             began = time.process_time_ns()
-            failures = self._make(wire.read_task(message).samples)
+            failures = self._make(wire.read_task(message))
             self._tasks.send(wire.answer(
                 time.process_time_ns() - began, failures))
 
-    def _make(self, samples: List[wire.Sample]) -> List[Tuple[int, str]]:
+    def _make(self, task: wire.Task) -> List[Tuple[int, str]]:
         if self._failed_init is not None:
-            return [(index, self._failed_init) for index in range(len(samples))]
+            return [(index, self._failed_init)
+                    for index in range(len(task.samples))]
         failures = []
-        dataset = self._stage.dataset
-        for index, (number, seed, slot, row) in enumerate(samples):
+        for index, sample in enumerate(task.samples):
             try:
-                arrays = self._arrays.get(slot) or self._map(slot)
-                seed_generators(seed)
-                self._write(dataset[number], arrays, row)
+                self._maker.make(sample, task.epoch, self._slots)
             except structure.Irregular as error:
-                failures.append((index, failure.describe(RuntimeError(
-                    f"sample {number}: {error}"))))
+                failures.append((index, failure.describe(structure.Irregular(
+                    f"sample {sample.id}: {error}"))))
             except BaseException as error:
                 failures.append((index, failure.describe(error)))
         return failures
-
-    def _map(self, slot: int) -> List[Any]:
-        import numpy
-        memory, offsets = self._slots[slot]
-        arrays: List[Any] = [
-            numpy.ndarray((self._batch_size, *leaf.shape), leaf.dtype, memory,
-                          offset)
-            for leaf, offset in zip(self._leaves, offsets)]
-        self._arrays[slot] = arrays
-        return arrays

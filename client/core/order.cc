@@ -1,0 +1,58 @@
+#include "client/core/order.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "client/wire/daemon_socket.h"
+#include "client/wire/loader_spec_codec.h"
+#include "client/wire/order_codec.h"
+#include "client/wire/session.h"
+#include "client/wire/session_codec.h"
+
+namespace forebay::client::core {
+namespace {
+
+constexpr size_t kMostAtOnce = 6000;
+
+}  // namespace
+
+Status DrawOrder(const forebay_loader_options& options,
+                 std::uint64_t dataset_size, std::uint64_t epoch,
+                 std::uint64_t first, std::uint64_t* samples, size_t* count) {
+  if (options.job_key == nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT, "a job needs a key");
+  std::unique_ptr<wire::Session> session;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(wire::Session::Open(
+      options.runtime_dir != nullptr ? options.runtime_dir
+                                     : wire::RuntimeDirectory(),
+      options.job_key, options.job_name != nullptr ? options.job_name : "",
+      options.weight, &session));
+  const std::string sampler = wire::EncodeSamplerSpec(options);
+  size_t drawn = 0;
+  while (drawn < *count) {
+    const size_t wanted = std::min(*count - drawn, kMostAtOnce);
+    const std::uint64_t id = session->NextRequestId();
+    const std::string part =
+        wire::EncodeOrderPart({.dataset_size = dataset_size,
+                               .epoch = epoch,
+                               .first = first + drawn,
+                               .count = static_cast<std::uint32_t>(wanted)},
+                              sampler);
+    wire::Reply reply;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        session->Call(id, wire::EncodeDrawOrder(id, part), &reply));
+    const auto* const order = std::get_if<wire::OrderDrawn>(&reply.answer.kind);
+    if (order == nullptr || order->samples.size() > wanted ||
+        std::any_of(order->samples.begin(), order->samples.end(),
+                    [&](std::uint64_t one) { return one >= dataset_size; }))
+      return wire::MalformedAnswer("draw an order");
+    std::copy(order->samples.begin(), order->samples.end(), samples + drawn);
+    drawn += order->samples.size();
+    if (order->samples.size() < wanted) break;
+  }
+  *count = drawn;
+  return Status();
+}
+
+}  // namespace forebay::client::core

@@ -1,0 +1,137 @@
+"""Reads DataLoader's arguments for a dataset that the user's code makes."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from .. import _sampling, errors
+from .._counterpart import is_plainly
+from .._sampling import Sampling
+from .keys import BatchSampling, Keys, KeySampling
+
+_MAX_WORKERS = 256
+
+
+def is_iterable(dataset: Any) -> bool:
+    """Whether a dataset is one of torch's IterableDatasets, or can only be
+    iterated."""
+    kind = type(dataset)
+    if any(base.__name__ == "IterableDataset" and
+           base.__module__.startswith("torch.utils.data")
+           for base in kind.__mro__):
+        return True
+    return hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__")
+
+
+def check(given: Dict[str, Any]) -> None:
+    """Refuses arguments that do not go with such datasets.
+
+    Raises:
+      errors.InvalidArgument, errors.Unsupported: one sentence says why.
+    """
+    name = type(given["dataset"]).__name__
+    for argument in ("batch_transform", "collate_fn", "worker_init_fn"):
+        if given[argument] is not None and not callable(given[argument]):
+            raise errors.InvalidArgument(
+                f"{argument} must be a function, not {given[argument]!r}")
+    if given["transform"] is not None:
+        raise errors.Unsupported(
+            f"{name} makes its samples by code of its own, where its transforms "
+            "belong: transform= is for files that the daemon decodes")
+    if given["device"] not in ("cpu", None):
+        raise errors.Unsupported(
+            f"{name} makes its samples by code of its own, which cannot go to "
+            f"{given['device']} yet: use device=\"cpu\" and move the batch")
+    if given["order"] != "exact" or given["shuffle"] == "block":
+        raise errors.Unsupported(
+            'order="coordinated" and shuffle="block" are for datasets that the '
+            f"daemon reads itself, which {name} is not")
+    workers = given["num_workers"]
+    if workers is not None and (
+            isinstance(workers, bool) or not isinstance(workers, int) or
+            not 0 <= workers <= _MAX_WORKERS):
+        raise errors.InvalidArgument(
+            f"num_workers must be 0 to {_MAX_WORKERS}, not {workers!r}")
+    if given["timeout"] < 0:
+        raise errors.InvalidArgument(
+            f"timeout must not be negative, but is {given['timeout']!r}")
+    if workers == 0 and given["timeout"]:
+        raise errors.InvalidArgument(
+            "timeout is of workers, but num_workers=0 makes batches here")
+    _check_batching(given)
+    if is_iterable(given["dataset"]):
+        _check_iterable(name, given)
+
+
+def _check_batching(given: Dict[str, Any]) -> None:
+    if given["batch_sampler"] is not None:
+        others = [argument for argument, default in (
+            ("batch_size", 1), ("shuffle", None), ("sampler", None),
+            ("drop_last", False)) if given[argument] != default and
+            given[argument]]
+        if others:
+            raise errors.InvalidArgument(
+                f"batch_sampler and {', '.join(others)} are mutually exclusive: "
+                "the sampler makes the batches")
+    elif given["batch_size"] is None and given["drop_last"]:
+        raise errors.InvalidArgument(
+            "drop_last=True leaves out a smaller batch, but batch_size=None makes "
+            "none")
+
+
+def _check_iterable(name: str, given: Dict[str, Any]) -> None:
+    others = [argument for argument in ("shuffle", "sampler", "batch_sampler")
+              if given[argument]]
+    if given["distributed"] or given["world_size"] != 1:
+        others.append("distributed" if given["distributed"] else "world_size")
+    if others:
+        raise errors.InvalidArgument(
+            f"{name} is an iterable dataset, whose own code makes the order: it "
+            f"goes without {', '.join(others)}")
+
+
+def read_keys(given: Dict[str, Any]) -> Keys:
+    """Reads in which order and groups samples are taken.
+
+    Raises:
+      errors.InvalidArgument: the arguments contradict one another.
+    """
+    dataset, sampler = given["dataset"], given["sampler"]
+    size = length_of(dataset)
+    batch_size, drop_last = given["batch_size"], bool(given["drop_last"])
+    batch_sampler = given["batch_sampler"]
+    if is_iterable(dataset):
+        sampling = _sampling.read(None, None, False, given["generator"])
+        return Keys(sampling, size, batch_size, drop_last,
+                    batch_size is not None, True, None, False)
+    if batch_sampler is not None and is_plainly(
+            batch_sampler, "torch.utils.data", ("BatchSampler",), "__iter__"):
+        sampler, batch_sampler = batch_sampler.sampler, None
+        batch_size = given["batch_sampler"].batch_size
+        drop_last = bool(given["batch_sampler"].drop_last)
+    own = sampler if batch_sampler is None else batch_sampler
+    sampling = _sampling.read(own, size, given["shuffle"], given["generator"])
+    counted = None
+    if sampling.listed or batch_sampler is not None:
+        if length_of(own) is None or size is None:
+            counted = own
+            sampling = sampling._replace(listed=False)
+        else:
+            kind = KeySampling if batch_sampler is None else BatchSampling
+            sampling = kind(*sampling._replace(listed=True))
+    elif size is None:
+        raise errors.InvalidArgument(
+            f"{type(dataset).__name__} has no length: pass a sampler")
+    if batch_sampler is not None:
+        batch_size, drop_last = None, False
+    return Keys(sampling, size, batch_size, drop_last,
+                batch_size is not None or batch_sampler is not None, False,
+                counted, batch_sampler is not None)
+
+
+def length_of(thing: Any) -> Optional[int]:
+    """len(thing), or None if it has none."""
+    try:
+        return len(thing)
+    except (TypeError, NotImplementedError):
+        return None

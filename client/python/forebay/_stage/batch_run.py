@@ -1,0 +1,232 @@
+"""Iterations of batches that the user's code makes whole, of any structure."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
+
+from .. import _batch, _native, _native_dataset, errors
+from .._epoch import Epoch
+from .._position import Position
+from . import failure, payload
+from .feed import Batch, Feed
+from .host_process import HostProcess
+from .run import Plan, Run, identity
+
+# Batches that workers know of, beyond those that the trainer has got.
+_AHEAD = 64
+_MAX_DEPTH = 16  # of the daemon
+FIRST_ROOM = 1 << 20
+_MAX_BATCHES = 1 << 40
+
+
+class Made(NamedTuple):
+    """A batch on its way to the user.
+
+    Attributes:
+      number: in the run.
+      batch: as the user's code made it.
+      error: instead of the batch, or None.
+      before, after: the position's samples.
+    """
+
+    number: int
+    batch: Any
+    error: Optional[Exception]
+    before: int
+    after: int
+
+
+class BatchRun(Run):
+    """Batches, each made by one task of one worker, with their memory in a slot.
+
+    A batch for which slots are too small begins the run anew with larger ones.
+    """
+
+    def __init__(self, plan: Plan, position: Position,
+                 batches: Optional[Iterator[Batch]], room: int,
+                 on_growth: Callable[[int], None], on_end: Callable[[], None]):
+        """
+        Args:
+          batches: from the position on; None: the dataset is iterated, and the
+            position counts batches.
+          room: bytes of a payload, to begin with.
+          on_growth: is called with the room that was needed.
+        """
+        super().__init__(plan, position, on_end)
+        self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
+        self._batches = batches
+        self._feed = None if batches is None else Feed()
+        self._sizes: Dict[int, int] = {}  # samples, of batches to come
+        self._is_fed = batches is None  # all of them
+        self._lanes = plan.stage.workers
+        self._ended_lanes: Dict[int, bool] = {}
+        self._room = room
+        self._on_growth = on_growth
+        self.next = position.first if batches is None else 0  # batch
+
+    def take(self, epoch: "BatchEpoch") -> Made:
+        """The next batch.
+
+        Raises:
+          StopIteration: the epoch has ended.
+          errors.ForebayError: of the fitting class.
+        """
+        while True:
+            self._fill(self.next + _AHEAD)
+            memory = epoch._next_memory()
+            if memory.__class__ is int:
+                memory = self._await(epoch, memory)
+            made = self._read(epoch, memory)
+            if made is not None:
+                return made
+
+    def _read(self, epoch: "BatchEpoch", memory: Any) -> Optional[Made]:
+        """The batch in this memory; None if there is none in it."""
+        number = memory.next_sample - 1
+        array = self._wrapper_of_bytes.wrap(memory, epoch._view)[0][0]
+        before = self._position.samples
+        after = before + self._sizes.get(number, 1)
+        try:
+            found = payload.read(memoryview(array))
+        except payload.Damaged:
+            return Made(number, None, RuntimeError(
+                f"{self._plan.name}: a worker process wrote over its batch"),
+                before, after)
+        except Exception as error:
+            return Made(number, None, error, before, after)
+        if found.kind == payload.BATCH:
+            return Made(number, found.value, None, before, after)
+        if found.kind == payload.FAILED:
+            return Made(number, None, failure.restore(
+                found.value, f"worker process of {self._plan.name}"), before,
+                after)
+        epoch.drop_pending()
+        if found.kind == payload.TOO_LARGE:
+            self._grow(found.value)
+            self.restart(epoch)
+        elif self._end_lane(number):
+            self.end(epoch)
+            raise StopIteration
+        return None
+
+    def _end_lane(self, number: int) -> bool:
+        """Notes that there are no more batches in the lane of this one; returns
+        whether there are none in any."""
+        self.next = number + 1
+        if self._batches is not None:
+            return True
+        self._ended_lanes[number % self._lanes] = True
+        return len(self._ended_lanes) == self._lanes
+
+    def _grow(self, needed: int) -> None:
+        """Makes room for so many bytes, and some more."""
+        self._room = 1 << (needed + needed // 8).bit_length()
+        self._on_growth(self._room)
+
+    def _fill(self, end: int) -> None:
+        """Lets workers know of the batches before number `end`."""
+        while not self._is_fed and self._feed.count < end:
+            batch = next(self._batches, None)
+            if batch is None:
+                self._is_fed = True
+            else:
+                self._sizes[self._feed.count] = (
+                    len(batch.keys) if self._plan.stage.is_batched else 1)
+            self._feed.put(batch)
+
+    def _while_waiting(self) -> None:
+        # All workers may wait for batches behind those that they know of, while
+        # the one that is due is to be made again.
+        if self._feed is not None:
+            self._fill(self._feed.count + 1)
+
+    def passed(self, number: int) -> None:
+        """Notes that the user has this batch, and those before it."""
+        self.next = number + 1
+        self._sizes.pop(number, None)
+        if self._feed is not None:
+            self._feed.drop_before(number)
+
+    # --- As Run says.
+
+    def _options(self) -> Dict[str, Any]:
+        depth = max(self._plan.options["depth"],
+                    min(self._plan.stage.workers + 1, _MAX_DEPTH))
+        return {**self._plan.options, "batch_size": 1, "depth": depth,
+                "order": _native.SEQUENTIAL, "rank": 0, "world_size": 1,
+                "uneven": _native.UNEVEN["none"], "drop_last": False}
+
+    def _dataset(self) -> Any:
+        fields = (("payload", "uint8", (self._room,)),)
+        return _native_dataset.from_producers(
+            self._plan.options["uri"],
+            identity(self._plan, _MAX_BATCHES, fields), _MAX_BATCHES, fields,
+            self._lanes if self._batches is None else 0)
+
+    def _order(self) -> Tuple[Any, ...]:
+        return "batches", self._room, self._lanes
+
+    def _start_epoch(self) -> None:
+        self._fill(self.next + _AHEAD)
+        self._connection.start_epoch(self._position.epoch, self.next)
+
+    def _fail(self, text: str) -> None:
+        number = self.next
+        self._position.samples += self._sizes.get(number, 1)
+        self.passed(number)
+        raise failure.restore(text, f"worker process of {self._plan.name}")
+
+    def close(self) -> None:
+        super().close()
+        if self._feed is not None:
+            self._feed.close()
+
+
+class BatchEpoch(Epoch):
+    """An iterator over the rest of an epoch of such batches."""
+
+    def __init__(self, run: BatchRun, position: Position):
+        self._made: Optional[Made] = None  # did not reach the user yet
+        self._has_failed = False  # that one, on its way
+        super().__init__(run, run.connection, position)
+
+    def drop_pending(self) -> None:
+        """Passes over the memory that was read last."""
+        self._batch_reader.pending = None
+
+    def __next__(self) -> Any:
+        run, position = self._loader, self._position
+        made: Optional[Made] = None
+        try:
+            with self._lock:
+                if self._done:
+                    raise StopIteration
+                if run._current is not position:
+                    run._say_why_over()
+                made = self._made
+                if made is None:
+                    try:
+                        # A signal before the assignment leaves the memory pending.
+                        made = self._made = run.take(self)
+                    except (StopIteration, errors.ForebayError):
+                        self._done = True
+                        raise
+                self.drop_pending()
+                position.samples = made.after
+                run.passed(made.number)
+            if made.error is None:
+                batch = run._plan.finish(made.batch)
+                self._made, self._has_failed = None, False
+                return batch
+            self._made = None
+            raise made.error
+        except BaseException as error:
+            # A batch that fails twice is itself the cause, and is dropped.
+            if made is not None and error is not made.error:
+                if self._has_failed and isinstance(error, Exception):
+                    self._made, self._has_failed = None, False
+                else:
+                    self._made = made
+                    position.samples = made.before
+                    self._has_failed = isinstance(error, Exception)
+            raise

@@ -1,0 +1,80 @@
+"""The batches of an epoch: which samples are in each."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+
+from .feed import Batch
+
+_DRAWN_AT_ONCE = 16384
+
+
+def native_order(draw: Callable[[int, int], List[int]], first: int,
+                 end: int) -> Iterator[int]:
+    """The samples of the daemon's order, from place `first` to before `end`.
+
+    Args:
+      draw: a function of (first, count) that returns these.
+    """
+    while first < end:
+        drawn = draw(first, min(end - first, _DRAWN_AT_ONCE))
+        if not drawn:
+            return
+        yield from drawn
+        first += len(drawn)
+
+
+class Repeats:
+    """Counts how often each key has come, for orders that have some again."""
+
+    def __init__(self) -> None:
+        self._counts: Dict[Any, int] = {}
+
+    def of(self, keys: List[Any]) -> Optional[List[int]]:
+        """How often each has come before; None if none has, or a key cannot be
+        told from others."""
+        counts = self._counts
+        found = []
+        try:
+            for key in keys:
+                count = counts.get(key, 0)
+                counts[key] = count + 1
+                found.append(count)
+        except TypeError:
+            return None
+        return found if any(found) else None
+
+
+def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
+            batch_size: Optional[int], drop_last: bool) -> Iterator[Batch]:
+    """The batches of keys, in their order.
+
+    Args:
+      batch_size: None: each key is passed on alone.
+      drop_last: whether to leave out a smaller last batch.
+    """
+    if batch_size is None:
+        for key in keys:
+            yield Batch(epoch, key, repeats and repeats.of([key]))
+        return
+    while True:
+        batch = list(itertools.islice(keys, batch_size))
+        if not batch or (drop_last and len(batch) < batch_size):
+            return
+        yield Batch(epoch, batch, repeats and repeats.of(batch))
+
+
+def sampled(epoch: int, batches: Iterable[Any],
+            repeats: Repeats) -> Iterator[Batch]:
+    """The batches of a batch sampler."""
+    for batch in batches:
+        keys = list(batch)
+        yield Batch(epoch, keys, repeats.of(keys))
+
+
+def in_sizes(keys: Iterable[Any], sizes: Iterable[int]) -> Iterator[List[Any]]:
+    """Lists of so many keys each."""
+    rest = iter(keys)
+    for size in sizes:
+        yield list(itertools.islice(rest, int(size)))

@@ -1,0 +1,60 @@
+"""The functions that make batches of samples unless the user gives one."""
+
+from __future__ import annotations
+
+import collections.abc
+from typing import Any, Callable, List
+
+
+def default(framework: str, is_batched: bool) -> Callable[[Any], Any]:
+    """That of a framework, "torch" or "numpy".
+
+    Args:
+      is_batched: whether it gets lists of samples; else it gets each alone.
+    """
+    if framework == "numpy":
+        return stacked if is_batched else alone
+    import torch.utils.data
+    return (torch.utils.data.default_collate if is_batched else
+            torch.utils.data._utils.collate.default_convert)
+
+
+def is_default(function: Any) -> bool:
+    """Whether it is torch's own default_collate, or None."""
+    return function is None or (
+        getattr(function, "__name__", None) == "default_collate" and
+        function.__module__ == "torch.utils.data._utils.collate")
+
+
+def alone(sample: Any) -> Any:
+    """The sample as it is."""
+    return sample
+
+
+def stacked(samples: List[Any]) -> Any:
+    """As torch's default_collate, but of NumPy's arrays.
+
+    Raises:
+      ValueError: arrays differ in shape.
+      TypeError: a value is of a type that batches cannot have.
+    """
+    import numpy
+    first = samples[0]
+    kind: Any = type(first)
+    if isinstance(first, (numpy.ndarray, numpy.generic)) or hasattr(
+            first, "__array__"):
+        return numpy.stack([numpy.asarray(sample) for sample in samples])
+    if isinstance(first, (bool, int, float)):
+        return numpy.asarray(samples)
+    if isinstance(first, (str, bytes)):
+        return list(samples)
+    if isinstance(first, collections.abc.Mapping):
+        made = {key: stacked([sample[key] for sample in samples])
+                for key in first}
+        return made if kind is dict else kind(made)
+    if isinstance(first, (tuple, list)):
+        if any(len(sample) != len(first) for sample in samples):
+            raise ValueError("the samples of a batch differ in length")
+        parts = [stacked(list(values)) for values in zip(*samples)]
+        return kind(*parts) if hasattr(first, "_fields") else parts
+    raise TypeError(f"a batch cannot have {kind.__module__}.{kind.__qualname__}")

@@ -1,0 +1,119 @@
+"""The samples of the coming batches, on their way from the trainer to workers."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing.reduction
+import os
+import pickle
+import struct
+from typing import Any, Dict, List, NamedTuple, Optional
+
+# Offset * 2**24 + bytes of a batch; 0: not yet. Before them: the number at which
+# the epoch ends, and 1; 0: not known yet.
+_ENTRY = struct.Struct("<Q")
+_LENGTH_BITS = 24
+_PUNCH_HOLE_KEEP_SIZE = 3  # of fallocate
+_FREED_AT_ONCE = 1 << 20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64,
+                            ctypes.c_int64)
+
+
+class Batch(NamedTuple):
+    """A batch that is to be made.
+
+    Attributes:
+      epoch: its number.
+      keys: of the samples, for the dataset's __getitem__: a list, or a single key
+        if there is no batching.
+      repeats: of each key, how often the epoch has had it before; None: never.
+    """
+
+    epoch: int
+    keys: Any
+    repeats: Optional[List[int]] = None
+
+
+class Feed:
+    """Batches, by number, in memory that the trainer writes and workers read.
+
+    The trainer's methods are put, drop_before and close; they take one thread at a
+    time. It goes to child processes by fork and by multiprocessing's pickle.
+    Never blocks.
+    """
+
+    def __init__(self) -> None:
+        self._table = os.memfd_create("forebay-feed-table")
+        self._data = os.memfd_create("forebay-feed")
+        self._end = 0
+        self._freed = 0
+        self.count = 0  # of batches
+        self._pid = os.getpid()
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {"fds": [multiprocessing.reduction.DupFd(fd)
+                        for fd in (self._table, self._data)]}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self._table, self._data = (fd.detach() for fd in state["fds"])
+        self._pid = 0
+
+    def put(self, batch: Optional[Batch]) -> None:
+        """Adds the next batch; None: the epoch ends.
+
+        Raises:
+          ValueError: its keys need 16 MiB or more.
+        """
+        if batch is None:
+            os.pwrite(self._table, _ENTRY.pack(self.count + 1), 0)
+            return
+        data = pickle.dumps(batch, 5)
+        if len(data) >= 1 << _LENGTH_BITS:
+            raise ValueError(f"the keys of a batch have {len(data)} bytes")
+        os.pwrite(self._data, data, self._end)
+        # After the data, and in one piece: that makes it a batch.
+        os.pwrite(self._table,
+                  _ENTRY.pack(self._end << _LENGTH_BITS | len(data)),
+                  (self.count + 1) * _ENTRY.size)
+        self._end += len(data)
+        self.count += 1
+
+    def get(self, number: int) -> Any:
+        """The batch of this number, or None if the epoch ends there.
+
+        Raises:
+          LookupError: it was not put yet.
+        """
+        word = self._word(number + 1)
+        if not word:
+            end = self._word(0)
+            if end and number >= end - 1:
+                return None
+            raise LookupError
+        return pickle.loads(os.pread(self._data, word & (1 << _LENGTH_BITS) - 1,
+                                     word >> _LENGTH_BITS))
+
+    def _word(self, place: int) -> int:
+        entry = os.pread(self._table, _ENTRY.size, place * _ENTRY.size)
+        return _ENTRY.unpack(entry)[0] if len(entry) == _ENTRY.size else 0
+
+    def drop_before(self, number: int) -> None:
+        """Frees the memory of the batches before this one, now and then."""
+        offset = self._word(number + 1) >> _LENGTH_BITS
+        if offset - self._freed >= _FREED_AT_ONCE:
+            _libc.fallocate(self._data, _PUNCH_HOLE_KEEP_SIZE, 0, offset)
+            _libc.fallocate(self._table, _PUNCH_HOLE_KEEP_SIZE, _ENTRY.size,
+                            number * _ENTRY.size)
+            self._freed = offset
+
+    def close(self) -> None:
+        """Frees all in this process. May be called again."""
+        if self._table >= 0 and self._pid in (0, os.getpid()):
+            os.close(self._table)
+            os.close(self._data)
+        self._table = self._data = -1
+
+    def __del__(self) -> None:
+        self.close()

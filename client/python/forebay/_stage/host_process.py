@@ -1,0 +1,81 @@
+"""The host process of a loader's workers, as the trainer sees it."""
+
+from __future__ import annotations
+
+import multiprocessing.reduction
+import os
+from typing import Any, Optional, Tuple
+
+from .. import errors
+from . import failure, host, structure
+from .feed import Feed
+from .making import Stage
+
+_PROBE_SECONDS = 0.25  # between looks whether the host lives
+
+
+class HostProcess:
+    """A process that runs host.main."""
+
+    def __init__(self, context: Any, stage: Stage, feed: Optional[Feed]):
+        """Starts it.
+
+        Args:
+          context: of multiprocessing.
+        """
+        ours, theirs = context.Pipe()
+        self._connection = ours
+        # Its own way of ending is that the connection does; daemonic processes
+        # end with the trainer.
+        self._process = context.Process(
+            target=host.main, args=(theirs, ours, stage, feed), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def probe(self, number: int, seed: int) -> Any:
+        """The structure of a sample.
+
+        Raises:
+          structure.Irregular: batches cannot have such samples.
+          Exception: that of the user's code.
+        """
+        kind, said = self._ask(("probe", number, seed))
+        if kind == "irregular":
+            raise structure.Irregular(said)
+        if kind == "failed":
+            raise failure.restore(said, "worker process")
+        return said
+
+    def _ask(self, order: Tuple[Any, ...]) -> Any:
+        try:
+            self._connection.send(order)
+            while not self._connection.poll(_PROBE_SECONDS):
+                if not self._process.is_alive():
+                    raise EOFError
+            return self._connection.recv()
+        except (EOFError, OSError):
+            raise errors.StateError(
+                "the process that runs the dataset's code has ended") from None
+
+    def serve(self, order: Tuple[Any, ...], socket: int) -> None:
+        """Lets it serve the daemon; closes `socket`, a descriptor.
+
+        Args:
+          order: as host.main says.
+        """
+        try:
+            self._connection.send(order)
+            multiprocessing.reduction.send_handle(
+                self._connection, socket, self._process.pid)
+        except OSError:
+            pass  # the daemon finds the socket closed
+        finally:
+            os.close(socket)
+
+    def end(self) -> None:
+        """Ends the process and its workers; waits for that."""
+        self._connection.close()
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()

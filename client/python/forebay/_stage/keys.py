@@ -1,0 +1,124 @@
+"""The keys of a dataset's samples, in the order and the groups in which a loader
+takes them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Iterable, Iterator, NamedTuple, Optional
+
+from .._position import Position
+from .._sampling import Sampling
+from . import batches
+from .feed import Batch
+
+
+class KeySampling(Sampling):
+    """The order of a sampler whose keys may be anything that the dataset takes."""
+
+    __slots__ = ()
+
+    def draw(self, size: int) -> Any:
+        """The keys of an epoch: NumPy int64, (M,), if they number samples, else
+        objects."""
+        return _array(list(self.sampler), size)
+
+
+class BatchSampling(Sampling):
+    """The order of a batch sampler."""
+
+    __slots__ = ()
+
+    def complete(self, position: Position, size: int) -> None:
+        if position.indices is None:
+            import numpy
+            drawn = [list(batch) for batch in self.sampler]
+            keys = list(itertools.chain.from_iterable(drawn))
+            position.sizes = numpy.fromiter(map(len, drawn), numpy.int64)
+            position.generator = self._generator_state()
+            position.indices = _array(keys, size)
+
+
+def _array(keys: Any, size: int) -> Any:
+    import numpy
+    try:
+        numbers = numpy.fromiter((key.__index__() for key in keys), numpy.int64)
+        if not ((numbers < 0) | (numbers >= size)).any():
+            return numbers
+    except (AttributeError, TypeError, OverflowError):
+        pass
+    array = numpy.empty(len(keys), object)
+    for place, key in enumerate(keys):
+        array[place] = key
+    return array
+
+
+class Keys(NamedTuple):
+    """How a loader takes samples.
+
+    Attributes:
+      sampling: the order.
+      size: samples in the dataset; None if it does not tell.
+      batch_size: samples in a batch; None: there is no batching, or the sampler
+        makes batches.
+      drop_last: whether to leave out a smaller last batch.
+      is_batched: whether batches are lists of samples.
+      is_iterable: whether the dataset is iterated, and has no keys.
+      sampler: whose keys, or lists of keys, are drawn one after the other, as
+        nobody knows how many there are; else None.
+      by_batches: whether the sampler gives lists of keys.
+    """
+
+    sampling: Sampling
+    size: Optional[int]
+    batch_size: Optional[int]
+    drop_last: bool
+    is_batched: bool
+    is_iterable: bool
+    sampler: Optional[Iterable[Any]]
+    by_batches: bool
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a position tells only how many have been taken."""
+        return self.is_iterable or self.sampler is not None
+
+    def counted(self, epoch: int, first: int) -> Iterator[Batch]:
+        """The batches of the sampler, from its key number `first` on."""
+        assert self.sampler is not None
+        repeats = batches.Repeats()
+        if self.by_batches:
+            return _without(first, batches.sampled(epoch, self.sampler, repeats))
+        keys = iter(self.sampler)
+        repeats.of(list(itertools.islice(keys, first)))
+        return self._grouped(epoch, keys, repeats)
+
+    def listed(self, epoch: int, indices: Any, sizes: Any,
+               first: int) -> Iterator[Batch]:
+        """The batches of a list of keys, from key number `first` on."""
+        repeats = batches.Repeats()
+        if sizes is not None:
+            return _without(first, batches.sampled(
+                epoch, batches.in_sizes(indices.tolist(), sizes), repeats))
+        keys = indices.tolist()
+        repeats.of(keys[:first])
+        return self._grouped(epoch, iter(keys[first:]), repeats)
+
+    def ordered(self, epoch: int, keys: Iterator[int]) -> Iterator[Batch]:
+        """The batches of keys that do not repeat."""
+        return self._grouped(epoch, keys, None)
+
+    def _grouped(self, epoch: int, keys: Iterator[Any],
+                 repeats: Optional[batches.Repeats]) -> Iterator[Batch]:
+        return batches.grouped(epoch, keys, repeats, self.batch_size,
+                               self.drop_last)
+
+
+def _without(first: int, made: Iterator[Batch]) -> Iterator[Batch]:
+    """The batches behind so many keys."""
+    passed = 0
+    while passed < first:
+        batch = next(made, None)
+        if batch is None:
+            return
+        passed += len(batch.keys)
+    yield from made

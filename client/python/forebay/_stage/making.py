@@ -1,0 +1,75 @@
+"""Makes batches by the user's code, as torch's DataLoader does."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Callable, NamedTuple, Optional
+
+from . import seeds
+from .feed import Batch
+
+
+class Stage(NamedTuple):
+    """The user's code, and what its workers are told.
+
+    Attributes:
+      dataset: has __getitem__, or else __iter__.
+      worker_init_fn: of the worker's number; called once in each. None: nothing.
+      workers: how many there are at most.
+      seed: of the loader.
+      collate: of a list of samples, or of each sample if there is no batching.
+      is_batched: whether there is.
+      batch_size: of a dataset that is iterated: samples in a batch; None: each
+        is passed on alone.
+      drop_last: of such a dataset: whether to leave out a smaller last batch.
+    """
+
+    dataset: Any
+    worker_init_fn: Optional[Callable[[int], None]]
+    workers: int
+    seed: int
+    collate: Callable[[Any], Any]
+    is_batched: bool
+    batch_size: Optional[int] = None
+    drop_last: bool = False
+
+
+def make(stage: Stage, batch: Batch) -> Any:
+    """Makes a batch; seeds the random generators for each sample, and for
+    `collate`."""
+    dataset, keys = stage.dataset, batch.keys
+    if not stage.is_batched:
+        _seed(seeds.of_sample, stage, batch, 0, keys)
+        return stage.collate(dataset[keys])
+    all_at_once = getattr(dataset, "__getitems__", None)
+    if all_at_once:
+        _seed_batch(stage, batch)
+        samples = all_at_once(keys)
+    else:
+        samples = []
+        for place, key in enumerate(keys):
+            _seed(seeds.of_sample, stage, batch, place, key)
+            samples.append(dataset[key])
+        _seed_batch(stage, batch)
+    return stage.collate(samples)
+
+
+def _seed_batch(stage: Stage, batch: Batch) -> None:
+    if batch.keys:
+        _seed(seeds.of_batch, stage, batch, 0, batch.keys[0])
+
+
+def _seed(draw: Callable[[int, int, int, int], int], stage: Stage, batch: Batch,
+          place: int, key: Any) -> None:
+    number = key if type(key) is int else _number(key)
+    repeat = batch.repeats[place] if batch.repeats else 0
+    seeds.seed_generators(draw(stage.seed, batch.epoch, number, repeat))
+
+
+def _number(key: Any) -> int:
+    """A number for a key that is none, the same in every process."""
+    try:
+        return key.__index__()
+    except (AttributeError, TypeError):
+        digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little")

@@ -1,0 +1,179 @@
+"""Batches of any structure in memory that processes share.
+
+A payload is a head, the places of its buffers, a pickle, and the buffers, which
+begin at multiples of 64: the memory of tensors and arrays, which the receiver's
+use in place.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import sys
+from typing import Any, List, NamedTuple, Optional, Tuple
+
+# Kinds. Their values: the batch; an exception, as failure.describe's text; None;
+# the bytes that there must be room for.
+BATCH, FAILED, END, TOO_LARGE = range(1, 5)
+
+_HEAD = struct.Struct("<IIQQ")  # kind, buffers, bytes of the pickle, number
+_PLACE = struct.Struct("<QQ")  # offset and bytes of a buffer
+_ALIGNMENT = 64
+# Smaller ones are copied: holding a label is to keep no batch alive.
+_LEAST_BUFFER = 2048
+
+
+class Payload(NamedTuple):
+    """What a worker made.
+
+    Attributes:
+      kind: BATCH, FAILED, END or TOO_LARGE.
+      value: see there.
+      is_shared: whether the value has memory of the payload's.
+    """
+
+    kind: int
+    value: Any
+    is_shared: bool
+
+
+class Damaged(Exception):
+    """The memory holds no payload: something wrote over it."""
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+
+
+def write(memory: memoryview, kind: int, value: Any) -> None:
+    """Writes a payload; one of kind TOO_LARGE if there is no room.
+
+    Args:
+      memory: writable bytes.
+      kind: BATCH, FAILED or END.
+
+    Raises:
+      Exception: the value cannot be pickled.
+    """
+    data, buffers = _pickled(value)
+    if kind == FAILED and _HEAD.size + len(data) > len(memory):
+        data = pickle.dumps(value[:(len(memory) - _HEAD.size) // 5], 5)
+    offset = _HEAD.size + len(buffers) * _PLACE.size
+    places = []
+    end = offset + len(data)
+    for buffer in buffers:
+        begin = _aligned(end)
+        places.append((begin, buffer.nbytes))
+        end = begin + buffer.nbytes
+    if end > len(memory):
+        _HEAD.pack_into(memory, 0, TOO_LARGE, 0, 0, end)
+        return
+    for number, place in enumerate(places):
+        _PLACE.pack_into(memory, _HEAD.size + number * _PLACE.size, *place)
+    memory[offset:offset + len(data)] = data
+    for (begin, size), buffer in zip(places, buffers):
+        memory[begin:begin + size] = buffer
+    _HEAD.pack_into(memory, 0, kind, len(buffers), len(data), 0)
+
+
+def read(memory: memoryview) -> Payload:
+    """Reads a payload; tensors and arrays in it are views of the memory.
+
+    Raises:
+      Damaged: it is none.
+      Exception: the value cannot be made here.
+    """
+    kind, count, size, number = _HEAD.unpack_from(memory)
+    if kind == TOO_LARGE:
+        return Payload(kind, number, False)
+    offset = _HEAD.size + count * _PLACE.size
+    if kind not in (BATCH, FAILED, END) or offset + size > len(memory):
+        raise Damaged
+    buffers = []
+    for place in range(count):
+        begin, length = _PLACE.unpack_from(memory,
+                                           _HEAD.size + place * _PLACE.size)
+        if begin + length > len(memory):
+            raise Damaged
+        buffers.append(memory[begin:begin + length])
+    value = pickle.loads(memory[offset:offset + size], buffers=buffers)
+    return Payload(kind, value, bool(buffers))
+
+
+def _pickled(value: Any) -> Tuple[Any, List[memoryview]]:
+    buffers: List[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < _LEAST_BUFFER:
+            return True
+        buffers.append(raw)
+        return False
+
+    file = io.BytesIO()
+    _Pickler(file, 5, buffer_callback=keep).dump(value)
+    return file.getbuffer(), buffers
+
+
+class _Pickler(pickle.Pickler):
+    """Hands out the memory of all arrays and tensors, of any strides."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        torch = sys.modules.get("torch")
+        if torch is not None and kind is torch.Tensor:
+            return _reduced_tensor(torch, obj)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and kind is numpy.ndarray and not (
+                obj.flags.c_contiguous or obj.flags.f_contiguous):
+            if obj.dtype.hasobject:
+                return NotImplemented
+            return numpy.ascontiguousarray(obj).__reduce_ex__(5)
+        return NotImplemented
+
+
+def _reduced_tensor(torch: Any, tensor: Any) -> Any:
+    if (tensor.layout is not torch.strided or tensor.device.type != "cpu" or
+            tensor.is_quantized):
+        return NotImplemented
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "a tensor that requires grad, and is no leaf, cannot go to another "
+            "process: detach() it")
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    order = _by_stride(plain)
+    dense = plain if order is None else plain.permute(order)
+    dense = dense.contiguous()
+    dtype = None
+    if plain.dtype is torch.bfloat16:
+        dtype, dense = "bfloat16", dense.view(torch.int16)
+    return _tensor, (pickle.PickleBuffer(dense.numpy()), dense.numpy().dtype.str,
+                     tuple(dense.shape), order, dtype, tensor.requires_grad)
+
+
+def _by_stride(tensor: Any) -> Optional[Tuple[int, ...]]:
+    """The dimensions in the order of memory, for one that is dense but in another
+    order, such as channels_last; None if it is contiguous or not dense."""
+    if tensor.is_contiguous():
+        return None
+    strides = tensor.stride()
+    order = tuple(sorted(range(tensor.dim()), key=lambda d: (-strides[d],
+                                                             tensor.shape[d])))
+    return order if tensor.permute(order).is_contiguous() else None
+
+
+def _tensor(buffer: Any, numpy_type: str, shape: Tuple[int, ...],
+            order: Optional[Tuple[int, ...]], dtype: Optional[str],
+            requires_grad: bool) -> Any:
+    import numpy
+    import torch
+    array = numpy.frombuffer(buffer, numpy_type).reshape(shape)
+    if not array.flags.writeable:  # small: it came with the pickle
+        array = array.copy()
+    tensor = torch.from_numpy(array)
+    if dtype is not None:
+        tensor = tensor.view(getattr(torch, dtype))
+    if order is not None:
+        tensor = tensor.permute(tuple(numpy.argsort(order).tolist()))
+    return tensor.requires_grad_() if requires_grad else tensor
