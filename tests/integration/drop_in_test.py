@@ -76,23 +76,72 @@ def test_code_of_a_datasets_own_runs(image_folder, workers):
         assert all(torch.equal(one, other) for one, other in batches)
 
 
+@pytest.mark.parametrize("arguments", [
+    {"collate_fn": list}, {"batch_size": 1, "batch_sampler": [[0, 1], [5]]},
+    {"batch_size": None}])
+def test_what_makes_batches_runs_in_workers(image_folder, arguments):
+    arguments = {"batch_size": 16, **arguments}
+    with forebay.DataLoader(image_folder, num_workers=2, **arguments) as ours:
+        batches = list(ours)
+    theirs = list(DataLoader(image_folder, **arguments))
+    assert len(batches) == len(theirs)
+    assert torch.equal(images_of(batches), images_of(theirs))
+
+
+def images_of(batches):
+    """All images, in batches of any structure."""
+    found = []
+    for batch in batches:
+        for sample in batch if isinstance(batch[0], tuple) else [batch]:
+            found += list(sample[0].reshape(-1, 3, *sample[0].shape[-2:]))
+    return torch.stack(found)
+
+
 @pytest.mark.parametrize("make,message", [
-    (lambda f: {"dataset": Endless()}, "Endless is an iterable dataset"),
-    (lambda f: {"dataset": f, "collate_fn": list}, "use batch_transform="),
-    (lambda f: {"dataset": f, "batch_sampler": [[0, 1]]}, "pass batch_size"),
-    (lambda f: {"dataset": f, "batch_size": None}, "use batch_size=1"),
-    (lambda f: {"dataset": torchvision.datasets.ImageFolder(
-        f.root, TRANSFORM, loader=PIL.Image.open)}, "a loader of its own"),
-    (lambda f: {"dataset": torchvision.datasets.ImageFolder(
-        f.root, TRANSFORM, is_valid_file=lambda path: "1" in path)},
-     "use torch.utils.data.Subset"),
+    (lambda root: torchvision.datasets.ImageFolder(
+        root, TRANSFORM, loader=PIL.Image.open), "a loader of its own"),
+    (lambda root: torchvision.datasets.ImageFolder(
+        root, TRANSFORM, is_valid_file=lambda path: "1" in path),
+     "is_valid_file"),
+    (lambda root: torchvision.datasets.ImageFolder(
+        root, V.Compose([V.Lambda(lambda image: image.rotate(90)), TRANSFORM])),
+     "has no counterpart"),
+])
+def test_what_the_daemon_cannot_do_runs_in_workers(image_folder, make, message):
+    dataset = make(image_folder.root)
+    with pytest.warns(UserWarning, match=f"worker processes make.*{message}"):
+        loader = forebay.DataLoader(dataset, 16, num_workers=2)
+    with loader:
+        batches = list(zip(loader, DataLoader(dataset, 16)))
+        assert len(batches) == len(loader)
+    assert all(torch.equal(one, other) for ours, theirs in batches
+               for one, other in zip(ours, theirs))
+
+
+@pytest.mark.parametrize("make,message", [
+    (lambda f: {"dataset": f.root, "collate_fn": list}, "use batch_transform="),
+    (lambda f: {"dataset": f.root, "batch_sampler": [[0, 1]]}, "pass batch_size"),
+    (lambda f: {"dataset": f.root, "batch_size": None}, "use batch_size=1"),
 ])
 def test_refuses_what_it_cannot_do(image_folder, make, message):
     with pytest.raises(forebay.Unsupported, match=message):
         forebay.DataLoader(**make(image_folder))
 
 
-@pytest.mark.parametrize("dataset", [3, None, ["a", "b"], numpy.zeros(3)])
+class Grouped(forebay.DataLoader):
+    """A subclass of the user's own."""
+
+    def __len__(self):
+        return 7
+
+
+def test_a_subclass_stays_one():
+    with Grouped(Squares(), 4) as loader:
+        assert isinstance(loader, Grouped) and len(loader) == 7
+        assert len(list(loader)) == 3
+
+
+@pytest.mark.parametrize("dataset", [3, None])
 def test_refuses_what_is_no_dataset_at_all(shared_daemon, dataset):
     with pytest.raises(forebay.InvalidArgument, match="must be a path or a URI"):
         forebay.DataLoader(dataset, 8)
@@ -121,10 +170,13 @@ def test_a_split_of_imagenet(image_folder, photos, tmp_path):
         assert check_equal(ours, DataLoader(image_folder, 10)) == SAMPLES
 
 
-def test_refuses_a_folder_whose_samples_were_changed(image_folder):
+def test_a_folder_whose_samples_were_changed_is_read_by_its_own_code(image_folder):
     image_folder.samples = [(path, 2 - label) for path, label in image_folder.samples]
-    with pytest.raises(forebay.Unsupported, match="not those of its class"):
-        forebay.DataLoader(image_folder, 8)
+    with pytest.warns(UserWarning, match="not those of its class"):
+        loader = forebay.DataLoader(image_folder, 16)
+    with loader:
+        labels = [label.item() for _, batch in loader for label in batch]
+    assert labels == [label for _, label in image_folder.samples]
 
 
 def test_default_collate_is_no_code_of_the_users(image_folder):

@@ -12,6 +12,18 @@ from ._source import Folder
 from .transforms import Transform
 
 
+class NeedsWorkers(errors.Unsupported):
+    """Only the user's own code can make what is asked for.
+
+    Attributes:
+      is_expected: whether that is plain to the user.
+    """
+
+    def __init__(self, why: str, is_expected: bool):
+        super().__init__(why)
+        self.is_expected = is_expected
+
+
 class Plan(NamedTuple):
     """The daemon's part of a loader's work, and the trainer's.
 
@@ -49,9 +61,17 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
       The others: all of DataLoader's.
 
     Raises:
+      NeedsWorkers: worker processes can make the batches.
       errors.ForebayError: of the fitting class; one sentence says why.
     """
-    _torch_arguments.check(batch_size, batch_sampler, collate_fn)
+    if _torch_data.has_own_code(dataset):
+        raise NeedsWorkers("", True)
+    try:
+        _torch_arguments.check(batch_size, batch_sampler, collate_fn)
+    except errors.Unsupported as error:
+        if _torch_data.is_object(dataset):
+            raise NeedsWorkers(str(error), True) from None
+        raise
     _options.check_order(order, shuffle)
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
@@ -59,17 +79,26 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     others = _torch_arguments.without_unnecessary(others, stacklevel + 1)
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
-    data, size = None, None
+    data, size, is_own = None, None, False
     if _torch_data.is_object(dataset):
-        data = _torch_data.read(dataset)
+        try:
+            data = _torch_data.read(dataset)
+        except errors.Unsupported as error:
+            raise NeedsWorkers(str(error), False) from None
+        is_own = data.transform is not None
         transform = _the_transform(data, transform)
         size, dataset = data.size, data.source
         if isinstance(dataset, Folder):
             dataset = dataset.path
     else:
         _check_transform(transform)
-    split = (_translate.translate(transform) if data is None else
-             _translate.translate(transform, data.channels, data.extent))
+    try:
+        split = (_translate.translate(transform) if data is None else
+                 _translate.translate(transform, data.channels, data.extent))
+    except errors.Unsupported as error:
+        if is_own:
+            raise NeedsWorkers(str(error), False) from None
+        raise
     label_function = None if data is None else data.target_transform
     if gpu is not None:
         _check_functions(gpu, split.trailing, label_function)

@@ -65,7 +65,9 @@ def _plain(dataset: Any, package: str, *names: str) -> bool:
 def has_own_code(dataset: Any) -> bool:
     """Whether only the dataset's own __getitem__ knows its samples."""
     if not is_object(dataset):
-        return type(dataset) in _SEQUENCES
+        kind = type(dataset)
+        return kind in _SEQUENCES or (kind.__module__, kind.__name__) == (
+            "numpy", "ndarray")
     if _plain(dataset, "torch.utils.data", "Subset"):
         return has_own_code(dataset.dataset)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
@@ -94,15 +96,7 @@ def read(dataset: Any) -> TorchData:
         return _images(dataset, 3)
     if _plain(dataset, "torchvision.datasets", *_MNIST):
         return _images(dataset, 1)
-    if hasattr(type(dataset), "__iter__"):
-        raise errors.Unsupported(
-            f"{_name(dataset)} is an iterable dataset, whose order its own code "
-            "makes: pass the folder, the shards or the table of its samples, or "
-            "keep torch's DataLoader for it")
-    raise errors.Unsupported(
-        f"{_name(dataset)} has code of its own, which the daemon cannot run: pass "
-        "the folder, the shards or the table (forebay.manifest) of its samples, "
-        "or keep torch's DataLoader, with forebay.Dataset to read the samples")
+    raise errors.Unsupported(f"{_name(dataset)} has code of its own")
 
 
 def _subset(dataset: Any) -> TorchData:

@@ -8,7 +8,7 @@ import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
 from . import (_attachment, _batch, _daemon, _fork, _job, _manifest, _native,
-               _plan, _torch_data, errors)
+               _plan, _stage, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
 from ._position import Position
@@ -47,10 +47,10 @@ class DataLoader:
         ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with its
         transform and target_transform (which runs in the trainer, on every
         label); torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its
-        Subset and ConcatDataset of these. The __getitem__ of any other runs in
-        processes of this user's, which have it as it is at iter(); its samples are
-        numbers, arrays and tensors, each of one shape, in any containers. An
-        object is split among ranks only if its sampler, or rank=, says so.
+        Subset and ConcatDataset of these. The code of any other, also of an
+        IterableDataset, runs in processes of this user's, which have it as it is
+        at iter(); batches are as torch's. An object is split among ranks only if
+        its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between
         ("jpg;png") stand for the first that a sample has. The part after the
@@ -58,7 +58,7 @@ class DataLoader:
         which there may be one; cls, cls2, class, count, index, inx and id as
         integers; txt, text and transcript as texts; json and jsn as JSON; npy
         as arrays, which must all have one type and shape; all else stays bytes.
-      batch_size: samples, 1 to 65536.
+      batch_size: samples, 1 to 65536; None: see collate_fn.
       shuffle: whether each epoch has a new random order, keyed by the seed.
         "block" puts blocks of some megabytes of consecutive samples in random
         order, and then shuffles the samples of every 32 successive blocks. If the
@@ -69,11 +69,12 @@ class DataLoader:
         and pad, and which epoch `iter()` begins (its set_epoch). RandomSampler
         and SequentialSampler stand for Forebay's own orders. Of any other, the
         indices are drawn at each `iter()`, and are all that this process sees.
-      batch_sampler, collate_fn: must be None, as the daemon makes the batches.
-      num_workers, timeout, worker_init_fn, multiprocessing_context: of a dataset
-        with code of its own, as torch's, with up to num_workers processes (None:
-        as many as CPUs). Else without effect, as are prefetch_factor,
-        persistent_workers, pin_memory_device and in_order.
+      batch_sampler, collate_fn: of dataset objects, as torch's; also
+        batch_size=None. They run in processes of this user's.
+      num_workers, timeout, worker_init_fn, multiprocessing_context: of those
+        processes, as torch's; None: as many as CPUs, or one for an
+        IterableDataset; 0: the code runs in this process. Else without effect, as
+        are prefetch_factor, persistent_workers, pin_memory_device and in_order.
       pin_memory: whether to copy batches to page-locked memory; torch only.
       generator: a torch.Generator, whose initial seed becomes the seed.
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
@@ -130,19 +131,13 @@ class DataLoader:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
 
-    def __new__(cls, dataset: Any, *_: Any, **__: Any) -> DataLoader:
-        if cls is DataLoader and _torch_data.has_own_code(dataset):
-            from ._stage.loader import StagedLoader
-            cls = StagedLoader
-        return super().__new__(cls)
-
     def __init__(
         self,
         dataset: Any,
-        batch_size: int = 1,
+        batch_size: Optional[int] = 1,
         shuffle: Union[bool, str, None] = False,
-        sampler: Optional[Iterable[int]] = None,
-        batch_sampler: None = None,
+        sampler: Optional[Iterable[Any]] = None,
+        batch_sampler: Optional[Iterable[Sequence[Any]]] = None,
         num_workers: Optional[int] = None,
         collate_fn: Optional[Callable] = None,
         pin_memory: bool = False,
@@ -179,7 +174,12 @@ class DataLoader:
         arguments = {name: value for name, value in locals().items()
                      if name not in ("self", "autostart")}
         self._closed = True  # until it is open
-        plan = _plan.make(2, **arguments)
+        try:
+            plan = _plan.make(2, **arguments)
+        except _plan.NeedsWorkers as error:
+            _stage.become(self, error)
+            self.__init__(autostart=autostart, **arguments)  # type: ignore[misc]
+            return
         self._options = plan.options
         self._wrapper = _batch.Wrapper(plan.framework, plan.gpu)
         self._post_processing = plan.post_processing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import reprlib
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from .. import _batch, _native, _native_dataset, errors
@@ -172,9 +174,19 @@ class BatchRun(Run):
 
     def _fail(self, text: str) -> None:
         number = self.next
+        text = re.sub(rf"sample {number}$", self._name_of(number), text)
         self._position.samples += self._sizes.get(number, 1)
         self.passed(number)
         raise failure.restore(text, f"worker process of {self._plan.name}")
+
+    def _name_of(self, number: int) -> str:
+        """A batch, for people."""
+        if self._feed is None:
+            return (f"batch {number // self._lanes} of worker "
+                    f"{number % self._lanes}")
+        keys = self._feed.get(number).keys
+        return (f"the batch of samples {reprlib.repr(keys)}"
+                if self._plan.stage.is_batched else f"sample {keys!r}")
 
     def close(self) -> None:
         super().close()

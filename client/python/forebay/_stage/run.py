@@ -275,6 +275,7 @@ class RowRun(Run):
 
     def _fail(self, text: str) -> None:
         if failure.is_of(text, structure.Irregular):
+            self.close()  # another run goes on
             raise structure.Irregular(failure.message(text))
         self._position.samples = min(
             self._position.samples + self._plan.options["batch_size"],
