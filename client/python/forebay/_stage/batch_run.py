@@ -242,3 +242,5 @@ class BatchEpoch(Epoch):
                     position.samples = made.before
                     self._has_failed = isinstance(error, Exception)
             raise
+        finally:
+            made = None  # else its error, by its traceback, keeps itself alive
