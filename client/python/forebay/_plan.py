@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
 from . import (_batch, _device, _gpu, _job, _options, _sampling, _torch_arguments,
                _torch_data, _translate, errors)
@@ -12,16 +12,16 @@ from ._source import Folder
 from .transforms import Transform
 
 
-class NeedsWorkers(errors.Unsupported):
+class NeedsWorkers(NamedTuple):
     """Only the user's own code can make what is asked for.
 
     Attributes:
+      why: for people.
       is_expected: whether that is plain to the user.
     """
 
-    def __init__(self, why: str, is_expected: bool):
-        super().__init__(why)
-        self.is_expected = is_expected
+    why: str
+    is_expected: bool
 
 
 class Plan(NamedTuple):
@@ -53,24 +53,24 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
          generator: Any, transform: Any, batch_transform: Optional[Callable],
          pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
-         **others: Any) -> Plan:
-    """Makes a plan of a DataLoader's arguments.
+         **others: Any) -> Union[Plan, NeedsWorkers]:
+    """Makes a plan of a DataLoader's arguments, or says that the daemon cannot do
+    it, but worker processes can.
 
     Args:
       stacklevel: of warnings, as seen from the caller.
       The others: all of DataLoader's.
 
     Raises:
-      NeedsWorkers: worker processes can make the batches.
       errors.ForebayError: of the fitting class; one sentence says why.
     """
     if _torch_data.has_own_code(dataset):
-        raise NeedsWorkers("", True)
+        return NeedsWorkers("", True)
     try:
         _torch_arguments.check(batch_size, batch_sampler, collate_fn)
     except errors.Unsupported as error:
         if _torch_data.is_object(dataset):
-            raise NeedsWorkers(str(error), True) from None
+            return NeedsWorkers(str(error), True)
         raise
     _options.check_order(order, shuffle)
     if batch_transform is not None and not callable(batch_transform):
@@ -84,7 +84,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         try:
             data = _torch_data.read(dataset)
         except errors.Unsupported as error:
-            raise NeedsWorkers(str(error), False) from None
+            return NeedsWorkers(str(error), False)
         is_own = data.transform is not None
         transform = _the_transform(data, transform)
         size, dataset = data.size, data.source
@@ -97,7 +97,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
                  _translate.translate(transform, data.channels, data.extent))
     except errors.Unsupported as error:
         if is_own:
-            raise NeedsWorkers(str(error), False) from None
+            return NeedsWorkers(str(error), False)
         raise
     label_function = None if data is None else data.target_transform
     if gpu is not None:

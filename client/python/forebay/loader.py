@@ -174,10 +174,9 @@ class DataLoader:
         arguments = {name: value for name, value in locals().items()
                      if name not in ("self", "autostart")}
         self._closed = True  # until it is open
-        try:
-            plan = _plan.make(2, **arguments)
-        except _plan.NeedsWorkers as error:
-            _stage.become(self, error)
+        plan = _plan.make(2, **arguments)
+        if isinstance(plan, _plan.NeedsWorkers):
+            _stage.become(self, plan)
             self.__init__(autostart=autostart, **arguments)  # type: ignore[misc]
             return
         self._options = plan.options

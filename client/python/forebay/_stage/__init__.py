@@ -15,7 +15,7 @@ def become(loader: Any, why: Any) -> None:
     from ..loader import DataLoader
     from .loader import StagedLoader
     if not why.is_expected:
-        warnings.warn(f"worker processes make the samples: {why}", stacklevel=4)
+        warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=4)
     kind = type(loader)
     loader.__class__ = (StagedLoader if kind is DataLoader else
                         type(kind.__name__, (kind, StagedLoader), {}))
