@@ -360,5 +360,35 @@ TEST(SessionCodecTest, ObjectReadArrives) {
   EXPECT_EQ(found->window_bytes, 10);
 }
 
+TEST(SessionCodecTest, APartOfAnOrderArrives) {
+  forebay_loader_options options = {};
+  options.order = FOREBAY_SHUFFLE;
+  options.seed = 5;
+  options.world_size = 4;
+  proto::ClientMessage message;
+  ASSERT_TRUE(message.ParseFromString(EncodeDrawOrder(
+      9, EncodeOrderPart(
+             {.dataset_size = 100, .epoch = 3, .first = 20, .count = 7},
+             EncodeSamplerSpec(options)))));
+  EXPECT_EQ(message.request_id(), 9);
+  const proto::DrawOrder& part = message.draw_order();
+  EXPECT_EQ(part.dataset_size(), 100);
+  EXPECT_EQ(part.epoch(), 3);
+  EXPECT_EQ(part.first(), 20);
+  EXPECT_EQ(part.count(), 7);
+  EXPECT_EQ(part.sampler().order(), proto::SamplerSpec::SHUFFLE);
+  EXPECT_EQ(part.sampler().seed(), 5);
+  EXPECT_EQ(part.sampler().world_size(), 4);
+
+  proto::DaemonMessage answer;
+  answer.set_request_id(9);
+  for (const std::uint64_t sample : {3, 1, 2})
+    answer.mutable_order_drawn()->add_samples(sample);
+  Answer decoded;
+  ASSERT_TRUE(DecodeAnswer(answer.SerializeAsString(), &decoded).ok());
+  EXPECT_EQ(std::get<OrderDrawn>(decoded.kind).samples,
+            (std::vector<std::uint64_t>{3, 1, 2}));
+}
+
 }  // namespace
 }  // namespace forebay::client::wire

@@ -58,6 +58,23 @@ TEST_F(ProducerSetTest, ForksOnDemandAndTakesIdleOnesFirst) {
   EXPECT_EQ(host_->tasks().size(), 2);
 }
 
+TEST_F(ProducerSetTest, TakesTheOneOfANumber) {
+  Start();
+  auto second = *set_->Take(1);
+  EXPECT_EQ(second->number, 1);
+  Producer* const known = second.get();
+  auto first = *set_->Take(0);
+  EXPECT_EQ(first->number, 0);
+  set_->GiveBack(std::move(second), true);
+  set_->GiveBack(std::move(first), true);
+  second = *set_->Take(1);
+  EXPECT_EQ(second.get(), known);
+  set_->GiveBack(std::move(second), false);
+  second = *set_->Take(1);
+  EXPECT_EQ(second->number, 1);
+  EXPECT_EQ(host_->tasks().size(), 3) << "it was dead";
+}
+
 TEST_F(ProducerSetTest, ADeadOneIsReplacedUnderItsNumber) {
   Start();
   set_->GiveBack(*set_->Take(), false);

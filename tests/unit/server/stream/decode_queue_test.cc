@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace forebay::stream {
@@ -36,6 +37,27 @@ TEST(DecodeQueueTest, LeavesTheOtherWorkersTheirPart) {
   EXPECT_EQ(queue.tasks(), 1);
   EXPECT_EQ(queue.Take(8).size(), 2);
   EXPECT_TRUE(queue.WantsTask(8)) << "the rest waits";
+}
+
+TEST(DecodeQueueTest, TakesTheFirstThatMayGo) {
+  DecodeQueue queue(1);
+  std::vector<PendingSample> samples(3);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].id = i;
+    queue.Add({.pending = &samples[i], .bytes = {}, .status = {}});
+  }
+  const auto is_odd = [](const PendingSample& one) { return one.id % 2 == 1; };
+  const auto is_far = [](const PendingSample& one) { return one.id > 9; };
+  EXPECT_EQ(queue.NextTaskOf(is_odd), &samples[1]);
+  EXPECT_EQ(queue.NextTaskOf(is_far), nullptr);
+  EXPECT_EQ(queue.tasks(), 1);
+  std::vector<ReadSample> taken = queue.TakeOne(is_odd);
+  ASSERT_EQ(taken.size(), 1);
+  EXPECT_EQ(taken[0].pending, &samples[1]);
+  EXPECT_EQ(queue.Find(is_odd), nullptr);
+  queue.AddAgain(std::move(taken[0]));
+  EXPECT_EQ(queue.front().pending, &samples[1]) << "it was lost, and is urgent";
+  EXPECT_EQ(queue.tasks(), 0);
 }
 
 TEST(DecodeQueueTest, ATaskMayComeTooLate) {

@@ -33,6 +33,7 @@ TEST(ProducedDatasetTest, HasFieldsAndNoBytes) {
   const auto dataset = *ProducedDataset::Create(Spec());
   EXPECT_EQ(dataset->size(), 5);
   EXPECT_TRUE(dataset->is_produced());
+  EXPECT_EQ(dataset->lanes(), 0);
   EXPECT_EQ(dataset->uri(), "mine");
   EXPECT_EQ(dataset->largest_sample(), 0);
   ASSERT_EQ(dataset->fields().size(), 1);
@@ -65,6 +66,10 @@ TEST(ProducedDatasetTest, RefusesWhatDescribesNoSamples) {
   spec.mutable_arrays(0)->set_kind(proto::ArrayField::LABEL);
   EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
             "mine: field0: producers make arrays alone");
+  spec = Spec();
+  spec.set_lanes(257);
+  EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
+            "mine: there are at most 256 lanes, not 257");
   spec = Spec();
   spec.mutable_arrays(0)->add_shape(UINT64_MAX);
   EXPECT_FALSE(ProducedDataset::Create(spec).ok());
