@@ -4,6 +4,7 @@ samplers, single samples, samples without one structure."""
 import collections
 import itertools
 import os
+import pathlib
 import pickle
 import random
 import signal
@@ -96,8 +97,7 @@ def test_any_structure_comes_out_as_it_went_in():
         batches = list(loader)
     assert len(batches) == 6
     for number, sample in enumerate(itertools.chain(*batches)):
-        expected = odd(number)
-        for key, value in expected.items():
+        for key, value in odd(number).items():
             assert equal(sample[key], value), (number, key)
 
 
@@ -116,12 +116,10 @@ def test_large_arrays_are_the_slots_memory_and_live_as_long_as_they_are_used():
 
 def mapping_of(address):
     """The line of /proc/self/maps that an address lies in."""
-    with open("/proc/self/maps") as maps:
-        for line in maps:
-            begin, _, end = line.split()[0].partition("-")
-            if int(begin, 16) <= address < int(end, 16):
-                return line
-    return ""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        begin, _, end = line.split()[0].partition("-")
+        if int(begin, 16) <= address < int(end, 16):
+            return line
 
 
 def test_batches_larger_than_all_before_get_larger_slots():
@@ -305,11 +303,11 @@ def test_what_fails_is_told_and_the_next_batch_follows(workers):
         assert [next(batches) for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
         with pytest.raises(KeyError, match="eight" * 1000):
             next(batches)
-        if workers:
+        if workers == 0:
+            assert callable(next(batches))
+        else:
             with pytest.raises(AttributeError, match="(?s)worker process.*pickle"):
                 next(batches)
-        else:
-            assert callable(next(batches))
         assert list(batches) == [[16, 17, 18, 19], [20, 21, 22]]
 
 

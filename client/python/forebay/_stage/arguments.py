@@ -6,7 +6,6 @@ from typing import Any, Dict, Optional
 
 from .. import _sampling, errors
 from .._counterpart import is_plainly
-from .._sampling import Sampling
 from .keys import BatchSampling, Keys, KeySampling
 
 _MAX_WORKERS = 256

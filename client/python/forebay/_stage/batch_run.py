@@ -11,7 +11,6 @@ from .._epoch import Epoch
 from .._position import Position
 from . import failure, payload
 from .feed import Batch, Feed
-from .host_process import HostProcess
 from .run import Plan, Run, identity
 
 # Batches that workers know of, beyond those that the trainer has got.

@@ -25,7 +25,7 @@ _LEAST_BUFFER = 2048
 
 
 class Payload(NamedTuple):
-    """What a worker made.
+    """A payload, as the receiver has it.
 
     Attributes:
       kind: BATCH, FAILED, END or TOO_LARGE.
