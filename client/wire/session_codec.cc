@@ -5,6 +5,7 @@
 #include <protozero/pbf_message.hpp>
 
 #include "client/wire/class_list_codec.h"
+#include "client/wire/request.h"
 #include "client/wire/wire_types.h"
 #include "proto/shm_layout.h"
 #include "proto/version.h"
@@ -15,21 +16,6 @@ namespace {
 using Tag = protozero::pbf_tag_type;
 
 // Field numbers of proto/session.proto.
-enum class RequestTag : Tag {
-  kRequestId = 1,
-  kHello = 2,
-  kOpenLoader = 3,
-  kStartEpoch = 4,
-  kStopEpoch = 5,
-  kCloseLoader = 6,
-  kGetStats = 7,
-  kGetSlots = 8,
-  kOpenReader = 10,
-  kFetch = 11,
-  kStartProducers = 14,
-  kReadObject = 16,
-  kDrawOrder = 18,
-};
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
   kClientVersion = 2,
@@ -67,30 +53,6 @@ enum class AnswerTag : Tag {
 };
 
 using Reader = protozero::pbf_reader;
-
-// A serialized ClientMessage; `write` receives the builder of its body.
-template <typename BodyTag, typename Write>
-std::string Request(RequestTag tag, std::uint64_t request_id,
-                    const Write& write) {
-  std::string bytes;
-  {
-    protozero::pbf_builder<RequestTag> request(bytes);
-    request.add_uint64(RequestTag::kRequestId, request_id);
-    protozero::pbf_builder<BodyTag> body(request, tag);
-    write(body);
-  }
-  return bytes;
-}
-
-// Likewise, of a serialized body.
-std::string WithBody(RequestTag tag, std::uint64_t request_id,
-                     std::string_view body) {
-  std::string bytes;
-  protozero::pbf_builder<RequestTag> request(bytes);
-  request.add_uint64(RequestTag::kRequestId, request_id);
-  request.add_message(tag, body.data(), body.size());
-  return bytes;
-}
 
 std::string LoaderRequest(RequestTag tag, std::uint64_t request_id,
                           std::uint64_t loader_id) {

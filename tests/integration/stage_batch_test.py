@@ -260,8 +260,7 @@ def test_batch_samplers_are_asked_in_each_epoch():
 def test_keys_may_be_anything():
     dataset = {"a": 1, ("b", 2): 3, -4: 5}
     for workers in (0, 2):
-        for arguments in ({"sampler": list(dataset)},
-                          {"sampler": iter(dataset)},
+        for arguments in ({"sampler": list(dataset)}, {"sampler": iter(dataset)},
                           {"batch_sampler": [[-4, "a"], [("b", 2)]]}):
             with forebay.DataLoader(dataset, num_workers=workers,
                                     **arguments) as loader:
@@ -386,8 +385,7 @@ def test_a_killed_host_and_a_new_daemon_change_nothing(daemon, monkeypatch):
 def test_numpy_alone_gets_arrays():
     dataset = Several(lambda number: {"text": "x" * number, "number": number,
                                       "array": numpy.zeros((2, 3), "f4")})
-    with forebay.DataLoader(dataset, 4, framework="numpy",
-                            num_workers=2) as loader:
+    with forebay.DataLoader(dataset, 4, framework="numpy") as loader:
         batch = next(iter(loader))
     assert batch["text"] == ["", "x", "xx", "xxx"]
     assert batch["number"].tolist() == [0, 1, 2, 3]
@@ -396,8 +394,7 @@ def test_numpy_alone_gets_arrays():
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_workers_start_as_the_context_says(context):
-    dataset = Made(9)
-    with forebay.DataLoader(dataset, 4, collate_fn=plain, num_workers=2,
+    with forebay.DataLoader(Made(9), 4, collate_fn=plain, num_workers=2,
                             multiprocessing_context=context) as loader:
         made = [number for batch in loader for _, number, _ in batch]
     assert made == list(range(9))

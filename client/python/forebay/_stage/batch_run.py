@@ -126,6 +126,8 @@ class BatchRun(Run):
 
     def _fill(self, end: int) -> None:
         """Lets workers know of the batches before number `end`."""
+        if self._feed is None or self._batches is None:
+            return
         while not self._is_fed and self._feed.count < end:
             batch = next(self._batches, None)
             if batch is None:

@@ -46,6 +46,10 @@ class Repeats:
         return found if any(found) else None
 
 
+def _repeats(repeats: Optional[Repeats], keys: List[Any]) -> Optional[List[int]]:
+    return None if repeats is None else repeats.of(keys)
+
+
 def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
             batch_size: Optional[int], drop_last: bool) -> Iterator[Batch]:
     """The batches of keys, in their order.
@@ -56,13 +60,13 @@ def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
     """
     if batch_size is None:
         for key in keys:
-            yield Batch(epoch, key, repeats and repeats.of([key]))
+            yield Batch(epoch, key, _repeats(repeats, [key]))
         return
     while True:
         batch = list(itertools.islice(keys, batch_size))
         if not batch or (drop_last and len(batch) < batch_size):
             return
-        yield Batch(epoch, batch, repeats and repeats.of(batch))
+        yield Batch(epoch, batch, _repeats(repeats, batch))
 
 
 def sampled(epoch: int, batches: Iterable[Any],
