@@ -21,10 +21,18 @@ def test_subsets_and_concatenations(image_folder):
             assert check_equal(ours, DataLoader(dataset, 5)) == len(dataset)
 
 
-def test_parts_with_different_transforms_are_refused(image_folder, photos):
-    other = torchvision.datasets.ImageFolder(str(photos), V.ToTensor())
-    with pytest.raises(forebay.Unsupported, match="have different transforms"):
-        forebay.DataLoader(ConcatDataset([image_folder, other]))
+def test_parts_with_different_transforms_are_read_by_their_own_code(
+        image_folder, photos):
+    flipped = V.Compose([V.RandomHorizontalFlip(1), TRANSFORM])
+    other = torchvision.datasets.ImageFolder(str(photos), flipped)
+    both = ConcatDataset([Subset(image_folder, range(9)), other])
+    with pytest.warns(UserWarning, match="have different transforms"):
+        loader = forebay.DataLoader(both, 5, num_workers=2)
+    with loader:
+        batches = list(zip(loader, DataLoader(both, 5)))
+        assert len(batches) == len(loader)
+    assert all(torch.equal(one, other) for ours, theirs in batches
+               for one, other in zip(ours, theirs))
 
 
 def in_memory(kind, shape, **attributes):
