@@ -12,7 +12,7 @@ import forebay
 from opened_files import MIB, make_files
 from raw_session import (FAILED_PRECONDITION, INVALID_ARGUMENT, MAX_MESSAGE,
                          NOT_FOUND, PERMISSION_DENIED, RawSession, in_child,
-                         messages, text)
+                         memfd, messages, text)
 from trouble import memory_used, until
 
 BLOCK = 65536
@@ -169,6 +169,7 @@ class OldDaemon:
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(str(folder / "session.sock"))
         self._listening.listen()
+        self._clients = []
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
@@ -178,6 +179,7 @@ class OldDaemon:
                 client, _ = self._listening.accept()
             except OSError:  # it was shut down
                 return
+            self._clients.append(client)
             with client:
                 while self._answer(client):
                     pass
@@ -186,20 +188,31 @@ class OldDaemon:
         data, fds, _, _ = socket.recv_fds(client, MAX_MESSAGE, 8)
         for fd in fds:
             os.close(fd)
+        if not data:
+            return False
         request = messages()[1].ClientMessage()
         request.ParseFromString(data)
         answer = messages()[1].DaemonMessage()
-        if request.HasField("hello"):
-            answer.request_id = request.request_id
-            answer.welcome.protocol_version = request.hello.protocol_version
-        else:
-            answer.error.code = INVALID_ARGUMENT
-            answer.error.message = b"a message that is none of this protocol"
+        if not request.HasField("hello"):
+            return self._answer_read(client, request.request_id)
+        answer.request_id = request.request_id
+        answer.welcome.protocol_version = request.hello.protocol_version
         client.send(answer.SerializeToString())
-        return request.HasField("hello")
+        return True
+
+    def _answer_read(self, client, request_id):
+        """Returns whether it listens to the client any more."""
+        answer = messages()[1].DaemonMessage()
+        answer.error.code = INVALID_ARGUMENT
+        answer.error.message = b"a message that is none of this protocol"
+        client.send(answer.SerializeToString())
+        return False
 
     def close(self):
         self._listening.shutdown(socket.SHUT_RDWR)
+        for client in self._clients:
+            if client.fileno() >= 0:
+                client.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._listening.close()
 
@@ -213,3 +226,51 @@ def test_a_daemon_that_is_too_old_is_named(tmp_path, folder, monkeypatch):
             forebay.open(folder / "5.bin")
     finally:
         old.close()
+
+
+class LyingDaemon(OldDaemon):
+    """Answers each request for a range with the same message and memory."""
+
+    def __init__(self, folder, answer, sizes):
+        self._reply, self._sizes = answer, sizes
+        super().__init__(folder)
+
+    def _answer_read(self, client, request_id):
+        answer = messages()[1].DaemonMessage(request_id=request_id,
+                                             **self._reply)
+        fds = [memfd(bytes(size)) for size in self._sizes]
+        socket.send_fds(client, [answer.SerializeToString()], fds)
+        for fd in fds:
+            os.close(fd)
+        return True
+
+
+@pytest.mark.parametrize("answer, sizes", [
+    ({"version": {"size": 5}, "bytes": 5}, []),
+    ({"version": {"size": 5}, "bytes": 5, "window_bytes": MIB}, []),
+    ({"version": {"size": 5}, "bytes": 5, "window_bytes": MIB}, [4096]),
+    ({"version": {"size": 5}, "bytes": 5, "window_bytes": 4096}, [4096, 4096]),
+    ({"version": {"size": 5}, "bytes": 5}, [4096]),
+    ({"version": {"size": 5}, "bytes": 5, "window_bytes": 2**63}, [4096]),
+    ({"version": {"size": 5}, "bytes": 5, "window_bytes": 1}, [4096]),
+    ({"version": {"size": 5}, "bytes": MOST, "window_bytes": 4096}, [4096]),
+    ({"version": {"size": 5}, "bytes": 4, "window_bytes": 4096}, [4096]),
+    ({"version": {"size": 5}, "bytes": 6, "window_bytes": 4096}, [4096]),
+    ({"version": {"size": 5}}, []),
+    ({"bytes": 5, "window_bytes": 4096}, [4096]),
+    ({"version": {"size": MOST}, "bytes": 1, "window_bytes": 4096}, [4096]),
+    ({"version": {"size": MOST}}, []),
+    ({"version": {"size": 2**63}}, []),
+    (None, [])])
+def test_a_daemon_that_lies_is_an_error(tmp_path, folder, monkeypatch, answer,
+                                        sizes):
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path / "run"))
+    lying = LyingDaemon(tmp_path / "run", {"slots": {}} if answer is None
+                        else {"object_read": answer}, sizes)
+    try:
+        for _ in range(2):
+            with pytest.raises(forebay.ForebayError):
+                forebay.open(folder / "5.bin").read()
+    finally:
+        lying.close()

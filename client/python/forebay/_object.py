@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import os
+import sys
 from typing import NamedTuple, Optional
 
 from . import _native, _place, _retry, errors
@@ -195,6 +196,10 @@ class Object:
                         self._block)
             found = session.receive()
             if self.version is None:
+                if found.version.size > sys.maxsize:
+                    raise errors.ForebayError(
+                        f"{self.place.uri}: is said to have "
+                        f"{found.version.size} bytes, more than a file can")
                 self.version = _native.ObjectVersion.from_buffer_copy(
                     found.version)
                 self.size = found.version.size
