@@ -56,7 +56,8 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
   std::erase_if(streams_,
                 [](const auto& entry) { return entry.second.expired(); });
   if (const auto found = streams_.find(key); found != streams_.end()) {
-    if (auto stream = found->second.lock()) return stream;
+    auto stream = found->second.lock();
+    if (stream != nullptr && !stream->HasEnded()) return stream;
   }
   auto made = make();
   if (made.ok()) streams_[key] = *made;

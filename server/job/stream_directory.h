@@ -31,7 +31,8 @@ class StreamDirectory {
  public:
   using Make = std::function<absl::StatusOr<std::shared_ptr<stream::Stream>>()>;
 
-  // Returns the stream of the key or, if there is none, what `make` makes.
+  // Returns the stream of the key or, if there is none or it has ended, what
+  // `make` makes.
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key,
                                                        const Make& make);
 

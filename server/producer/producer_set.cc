@@ -211,6 +211,11 @@ void ProducerSet::GiveBack(std::shared_ptr<Producer> producer, bool alive) {
   }
 }
 
+bool ProducerSet::ended() const {
+  base::MutexLock lock(&mutex_);
+  return ended_;
+}
+
 void ProducerSet::End() {
   std::vector<std::shared_ptr<Producer>> idle;
   base::MutexLock lock(&mutex_);

@@ -72,6 +72,9 @@ class ProducerSet {
   // Gives a producer back: `alive` if it can go on.
   void GiveBack(std::shared_ptr<Producer> producer, bool alive);
 
+  // Whether there was a host, and it is gone for good.
+  bool ended() const;
+
   // Ends the host and all producers, also those that were taken. Final.
   void End();
 

@@ -45,7 +45,7 @@ void BatchCache::Settle() {
 
 bool BatchCache::Grow(bool spare) {
   const std::uint32_t slots = pool_.slots() + growing_;
-  if (stunted_ || slots >= proto::kMaxSlots) return false;
+  if (!grows_ || stunted_ || slots >= proto::kMaxSlots) return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare) return false;
     // However often this is asked, half of what was free is left.

@@ -46,8 +46,10 @@ class BatchCache {
   // When a batch is wanted: nanoseconds, or cache::kNever.
   using NextUse = std::function<std::int64_t(const BatchKey&)>;
 
-  BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size)
-      : memory_(budget, slot_size) {}
+  // `grows`: whether slots are added to the first ones.
+  BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size,
+             bool grows = true)
+      : grows_(grows), memory_(budget, slot_size) {}
 
   arena::SlotPool& pool() { return pool_; }
   const arena::SlotPool& pool() const { return pool_; }
@@ -108,6 +110,7 @@ class BatchCache {
   // Gives the batch the key of none that there is, or drops a failure.
   Completed::iterator Hide(Completed::iterator batch);
 
+  const bool grows_;
   SlotMemory memory_;
   arena::SlotPool pool_;
   Completed completed_;

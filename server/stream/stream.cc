@@ -47,6 +47,10 @@ void JoinParts(std::uint64_t host_bytes, std::uint8_t* slot) {
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
   FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size));
+  if (spec.dataset->lanes() > 0 && spec.batch.size != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "samples in lanes come alone, not in batches of ", spec.batch.size));
+  }
   const BatchLayout layout(spec.fields, spec.batch.size, spec.place);
   FOREBAY_ASSIGN_OR_RETURN(auto read_window,
                            ReserveReadWindow(deps.budget, *spec.dataset));
@@ -70,7 +74,9 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
                   std::move(read_window)),
-      batch_cache_(deps_.budget, layout_.slot_size()),
+      // A new slot means new producers, which would begin their shards again.
+      batch_cache_(deps_.budget, layout_.slot_size(),
+                   /*grows=*/spec_.dataset->lanes() == 0),
       staging_(deps_.budget, layout_.slot_size().device),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
@@ -727,7 +733,7 @@ std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
   const std::uint32_t samples = cost_.task_samples();
   const PendingSample* const first = decode_queues_.NextTask(charged, samples);
   if (first == nullptr) return std::nullopt;
-  return Task{DemandLocked(*first, samples), charged, std::nullopt};
+  return Task{DemandLocked(*first, samples), charged};
 }
 
 std::optional<Stream::Task> Stream::NextProduceTaskLocked(
@@ -739,13 +745,25 @@ std::optional<Stream::Task> Stream::NextProduceTaskLocked(
       has_lanes ? decode_queues_.NextTaskOf(
                       charged, [this](const PendingSample& one)
                                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                                       mutex_) { return IsLaneFree(one); })
+                                       mutex_) { return IsNextInLane(one); })
                 : decode_queues_.NextTask(charged, samples);
   if (first == nullptr) return std::nullopt;
   ++produce_tasks_;
-  const std::optional<std::uint32_t> lane = produced_->LaneOf(*first);
-  if (lane.has_value()) busy_lanes_.insert(*lane);
-  return Task{DemandLocked(*first, samples), charged, lane};
+  if (has_lanes) busy_lanes_.insert(*produced_->LaneOf(*first));
+  return Task{DemandLocked(*first, samples), charged,
+              has_lanes ? first : nullptr};
+}
+
+bool Stream::IsNextInLane(const PendingSample& pending) const {
+  const auto lane = produced_->LaneOf(pending);
+  if (busy_lanes_.contains(*lane)) return false;
+  // Samples arrive in any order.
+  return std::none_of(in_flight_.batches().begin(), in_flight_.batches().end(),
+                      [&](const std::unique_ptr<Batch>& batch) {
+                        return batch->key < pending.batch->key &&
+                               produced_->LaneOf(batch->samples.front()) ==
+                                   lane;
+                      });
 }
 
 std::optional<Stream::Flows> Stream::FlowsToProduceLocked() const {
@@ -753,7 +771,7 @@ std::optional<Stream::Flows> Stream::FlowsToProduceLocked() const {
     return decode_queues_.Wanting(cost_.task_samples());
   return decode_queues_.FlowsOf(
       [this](const PendingSample& one)
-          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsLaneFree(one); });
+          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsNextInLane(one); });
 }
 
 executor::Demand Stream::DemandLocked(const PendingSample& first,
@@ -782,19 +800,22 @@ void Stream::Submit(std::optional<Task> task) {
 
 void Stream::Produce(int worker, const Task& task) {
   std::vector<ReadSample> samples;
+  std::optional<std::uint32_t> lane;
   {
     base::MutexLock lock(&mutex_);
-    samples = task.lane.has_value()
-                  ? decode_queues_.TakeOne(task.flows,
-                                           [&](const PendingSample& one) {
-                                             return produced_->LaneOf(one) ==
-                                                    task.lane;
-                                           })
-                  : decode_queues_.Take(task.flows, cost_.task_samples());
+    if (task.in_lane == nullptr) {
+      samples = decode_queues_.Take(task.flows, cost_.task_samples());
+    } else {
+      lane = produced_->LaneOf(*task.in_lane);
+      const auto is_it = [&](const PendingSample& one) {
+        return &one == task.in_lane;
+      };
+      samples = decode_queues_.TakeOne(task.flows, is_it);
+    }
   }
   // The thread polls for no releases meanwhile: that may take long.
   produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this(), lane = task.lane](
+                  [self = shared_from_this(), lane](
                       std::vector<ReadSample> made, std::int64_t cpu_nanos) {
                     self->OnProduced(std::move(made), lane, cpu_nanos);
                   });

@@ -77,7 +77,7 @@ struct SlotCopy {
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // RESOURCE_EXHAUSTED: there is no memory for reads, or batches are too large
-  // for any memory.
+  // for any memory. INVALID_ARGUMENT: batches of samples in lanes.
   static absl::StatusOr<std::shared_ptr<Stream>> Create(
       StreamSpec spec, StreamDeps deps,
       SharingMode sharing_mode = SharingMode::kElastic);
@@ -112,6 +112,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // the first Start needs, if the dataset's samples are produced.
   // INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a host.
   absl::StatusOr<base::Fd> StartProducers(std::uint32_t most);
+
+  // Whether its producers are gone for good: it makes no more batches, and new
+  // members need another stream.
+  bool HasEnded() const {
+    return produced_ != nullptr && produced_->producers()->ended();
+  }
 
   // Starts an epoch for the member. Returns descriptors of the slots, as
   // SlotsFrom(0). FAILED_PRECONDITION: the member has an epoch under way, or
@@ -152,7 +158,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Task {
     executor::Demand demand;
     Flows flows;
-    std::optional<std::uint32_t> lane;  // of its producer, if there are any
+    // The one sample that it takes, if samples have lanes; else null.
+    const PendingSample* in_lane = nullptr;
   };
   // The work that follows from a change, to be done without the mutex.
   struct Plan {
@@ -242,10 +249,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The flows of a queue that has a sample for such a task.
   std::optional<Flows> FlowsToProduceLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsLaneFree(const PendingSample& pending) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !busy_lanes_.contains(*produced_->LaneOf(pending));
-  }
+  // Whether the sample is the next one of its lane, where nothing is made now.
+  bool IsNextInLane(const PendingSample& pending) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The demand of a task for so many samples, of which `first` is first.
   executor::Demand DemandLocked(const PendingSample& first,
                                 std::uint32_t samples) const

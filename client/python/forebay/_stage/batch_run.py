@@ -156,6 +156,7 @@ class BatchRun(Run):
         depth = max(self._plan.options["depth"],
                     min(self._plan.stage.workers + 1, _MAX_DEPTH))
         return {**self._plan.options, "batch_size": 1, "depth": depth,
+                "sharing": _native.SHARING["off"],
                 "order": _native.SEQUENTIAL, "rank": 0, "world_size": 1,
                 "uneven": _native.UNEVEN["none"], "drop_last": False}
 

@@ -8,7 +8,7 @@ import logging
 import multiprocessing
 import os
 import weakref
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 from .. import (_batch, _daemon, _job, _native, _options, _order, _position)
 from .._dataset import DatasetInfo
@@ -18,7 +18,7 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import batches, collation, structure
+from . import batches, collation, digest, structure
 from .arguments import check, read_keys
 from .batch_run import FIRST_ROOM, BatchEpoch, BatchRun
 from .inline import InlineEpoch
@@ -59,8 +59,9 @@ class StagedLoader(DataLoader):
             drop_last=keys.drop_last, shuffle=sampling.shuffle,
             seed=sampling.seed, transform=None, rank=sampling.rank,
             world_size=sampling.world_size, pad=sampling.pad,
-            listed=sampling.listed, sharing="off", fields=None, extra_roots=(),
-            **{key: given[key] for key in ("on_error", "weight", "name", "depth")})
+            listed=sampling.listed, fields=None, extra_roots=(),
+            **{key: given[key] for key in (
+                "on_error", "weight", "name", "depth", "sharing")})
         directory = _native.runtime_dir()
         options["runtime_dir"] = os.fsencode(directory)
         self.sampler, self.batch_sampler = given["sampler"], given["batch_sampler"]
@@ -92,6 +93,8 @@ class StagedLoader(DataLoader):
             collation.is_default(given["collate_fn"]) and
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = FIRST_ROOM
+        self._kept: List[RowRun] = []  # for later epochs
+        self._has_told = False  # why nothing is shared
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
@@ -136,11 +139,37 @@ class StagedLoader(DataLoader):
         Raises:
           structure.Irregular: they have not.
         """
-        run = RowRun(self._plan, position, len(self._contents),
+        found = self._digest()
+        resting = [run for run in self._kept if run.is_resting]
+        self._kept = [run for run in self._kept if run.connection is not None]
+        for run in resting:
+            if run.digest == found:
+                run.begin(position)
+                return Epoch(run, run.connection, position)
+            run.close()  # the dataset has changed since
+        run = RowRun(self._plan, position, len(self._contents), found,
                      self._progress.end)
         run.start()
         self._runs.add(run)
+        if found is not None:
+            self._kept.append(run)
         return Epoch(run, run.connection, position)
+
+    def _digest(self) -> Optional[bytes]:
+        """Equal for loaders that may share; None: this one may with none."""
+        options = self._plan.options
+        if (options["sharing"] == _native.SHARING["off"] or
+                options["order"] == _native.LISTED):
+            return None
+        stage = self._plan.stage
+        try:
+            return digest.of((stage.dataset, stage.worker_init_fn))
+        except digest.Unknown as error:
+            if not self._has_told:
+                self._has_told = True
+                _log.info("%s: shared with no other loader, for it holds %s",
+                          self._plan.name, error)
+            return None
 
     def _batch_epoch(self, position: Position) -> Any:
         """Begins an epoch, or goes on with it, by whole batches."""
@@ -208,6 +237,10 @@ class StagedLoader(DataLoader):
         self._closed = True
         for run in list(self._runs):
             run.close()
+        self._kept.clear()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class _Rows:

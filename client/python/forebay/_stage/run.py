@@ -130,7 +130,8 @@ class Run:
         raise errors.StateError("the loader is closed: this iteration is over")
 
     def _abandon(self, position: Position) -> None:
-        self.close()
+        if self._current is position:
+            self._finish()
 
     def _await(self, epoch: Any, status: Any) -> Any:
         """Waits for the memory of the next batch, as DataLoader's does."""
@@ -173,8 +174,12 @@ class Run:
     def end(self, epoch: Any) -> None:
         """Ends the epoch, which is complete."""
         epoch.end()
-        self.close()
+        self._finish()
         self._on_end()
+
+    def _finish(self) -> None:
+        """Ends the work on the epoch, which is over or was left."""
+        self.close()
 
     # --- The workers and the connection.
 
@@ -190,8 +195,14 @@ class Run:
             plan.name,
             lambda: _connection.Connection(options, None, plan.start_daemon),
             plan.start_daemon)
-        socket = self._connection.start_producers(plan.stage.workers)
-        self._host.serve(self._order(), socket)
+        try:
+            socket = self._connection.start_producers(plan.stage.workers)
+        except errors.StateError:
+            # The workers of an equal loader make the samples for this one, too.
+            self._host.end()
+            self._host = None
+        else:
+            self._host.serve(self._order(), socket)
         self._start_epoch()
 
     def restart(self, epoch: Any) -> None:
@@ -222,18 +233,59 @@ class Run:
 
 
 class RowRun(Run):
-    """Samples of one structure, each in its row of a batch."""
+    """Samples of one structure, each in its row of a batch.
+
+    Those with a digest are shared with equal loaders, and rest between epochs.
+
+    Attributes:
+      digest: as digest.of, of the stage; None: nobody can tell which are equal.
+      is_resting: whether `begin` may start an epoch.
+    """
 
     def __init__(self, plan: Plan, position: Position, size: int,
-                 on_end: Callable[[], None]):
+                 digest: Optional[bytes], on_end: Callable[[], None]):
         """
         Args:
           size: samples in the dataset.
         """
         super().__init__(plan, position, on_end)
         self._size = size
+        self.digest = digest
+        self.is_resting = False
         self._made_wrapper = _batch.Wrapper(plan.framework, None)
         self._layout: Any = None
+
+    def begin(self, position: Position) -> None:
+        """Starts another epoch.
+
+        Raises:
+          errors.ForebayError: of the fitting class.
+        """
+        self.is_resting = False
+        self._position = self._current = position
+        self._is_stopped = False
+        try:
+            self._start_epoch()
+        except (errors.StateError, *errors.PASSING):
+            self._end_processes()
+            self.start()
+
+    def _finish(self) -> None:
+        if self.digest is None or self._connection is None or (
+                self._pid != os.getpid()):
+            self.close()
+            return
+        try:
+            self._connection.stop_epoch()
+        except errors.ForebayError:
+            self.close()
+            return
+        self._current = None
+        self.is_resting = True
+
+    def close(self) -> None:
+        self.is_resting = False
+        super().close()
 
     @property
     def _wrapper(self) -> Any:
@@ -261,8 +313,13 @@ class RowRun(Run):
                        for number, leaf in
                        enumerate(structure.leaves(self._layout)))
         return _native_dataset.from_producers(
-            plan.options["uri"], identity(plan, self._size, fields), self._size,
-            fields)
+            plan.options["uri"],
+            identity(plan, self._size, (self.digest, fields)), self._size, fields)
+
+    def _options(self) -> Dict[str, Any]:
+        if self.digest is not None:
+            return self._plan.options
+        return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
     def _order(self) -> Tuple[Any, ...]:
         return "rows", self._layout, self._plan.options["batch_size"]

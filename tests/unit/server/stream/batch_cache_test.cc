@@ -69,6 +69,13 @@ TEST_F(BatchCacheTest, PayReservesAndEndPayGivesBack) {
   EXPECT_EQ(budget_.used(), 0);
 }
 
+TEST_F(BatchCacheTest, MayKeepItsFirstSlotsAlone) {
+  BatchCache fixed(&budget_, {.host = kSlot, .device = 0}, /*grows=*/false);
+  ASSERT_TRUE(fixed.Pay(4).ok());
+  EXPECT_FALSE(fixed.Grow(/*spare=*/false));
+  EXPECT_FALSE(fixed.Grow(/*spare=*/true));
+}
+
 // Slots stay reserved when the members that paid for them are gone. The next
 // member pays only for slots that do not exist yet.
 TEST_F(BatchCacheTest, SlotsThatAreThereStayReserved) {

@@ -1,0 +1,233 @@
+"""Equal loaders of datasets with code of their own: what one's workers make is for
+all."""
+
+import functools
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+import forebay
+from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from trouble import ctl, until
+
+SAMPLES = 120
+
+
+class Counted(Dataset):
+    """Counts how often samples are made, in a file."""
+
+    def __init__(self, path, scale=1.0):
+        self.path, self.scale = str(path), scale
+
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, number):
+        with open(self.path, "ab") as file:
+            file.write(b".")
+        return torch.full((8,), number * self.scale), number, random.random()
+
+
+def made(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def interleaved(loaders):
+    """The batches of each, taken in turns."""
+    found = [[] for _ in loaders]
+    iterators = list(map(iter, loaders))
+    while True:
+        for iterator, batches in zip(iterators, found):
+            batch = next(iterator, None)
+            if batch is None:
+                return found
+            batches.append([part.tolist() for part in batch])
+
+
+def loaders_of(dataset, count, **arguments):
+    arguments = {"batch_size": 8, "shuffle": True, "seed": 3, "num_workers": 2,
+                 **arguments}
+    return [forebay.DataLoader(dataset, **arguments) for _ in range(count)]
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_equal_loaders_have_each_sample_made_once(tmp_path, count):
+    path = tmp_path / "made"
+    loaders = loaders_of(Counted(path), count)
+    for epoch in range(3):
+        found = interleaved(loaders)
+        assert all(batches == found[0] for batches in found)
+        assert sorted(n for batch in found[0] for n in batch[1]) == list(
+            range(SAMPLES))
+    # Each loader looks at one sample first.
+    assert made(path) == 3 * SAMPLES + count
+    for loader in loaders:
+        loader.close()
+
+
+@pytest.mark.parametrize("other", [
+    {"seed": 4}, {"batch_size": 4}, {"shuffle": False}, {"sharing": "off"},
+    {"worker_init_fn": print}])
+def test_others_share_nothing(tmp_path, other):
+    path = tmp_path / "made"
+    loaders = (loaders_of(Counted(path), 1) +
+               loaders_of(Counted(path), 1, **other))
+    for loader in loaders:
+        assert len(list(loader)) > 0
+    assert made(path) == 2 * (SAMPLES + 1)
+    for loader in loaders:
+        loader.close()
+
+
+def test_a_dataset_that_changed_counts_anew(tmp_path):
+    dataset = Counted(tmp_path / "made")
+    one, other = loaders_of(dataset, 2)
+    interleaved([one, other])
+    dataset.scale = 2.0
+    batch = next(iter(other))
+    assert batch[0][0, 0].item() == batch[1][0].item() * 2
+    one.close()
+    other.close()
+
+
+def test_what_cannot_be_told_is_shared_with_nobody(tmp_path, caplog):
+    dataset = Counted(tmp_path / "made")
+    dataset.lock = threading.Lock()
+    with caplog.at_level("INFO", "forebay"):
+        loaders = loaders_of(dataset, 2)
+        found = interleaved(loaders)
+    assert found[0] == found[1]
+    assert made(tmp_path / "made") == 2 * (SAMPLES + 1)
+    assert "shared with no other loader" in caplog.text
+    assert "_thread.lock" in caplog.text
+    for loader in loaders:
+        loader.close()
+
+
+TRAINER = textwrap.dedent("""
+    import sys
+    sys.path.insert(0, {folder!r})
+    import forebay, torch
+    from dataset import Photos
+    with forebay.DataLoader(Photos({made!r}), 8, shuffle=True, seed=3,
+                            num_workers=2) as loader:
+        for epoch in range(2):
+            for batch in loader:
+                print(*batch[1].tolist(), flush=True)
+                sys.stdin.readline()
+""")
+DATASET = textwrap.dedent("""
+    import helper_of_mine
+    class Photos:
+        def __init__(self, path): self.path = path
+        def __len__(self): return 120
+        def __getitem__(self, number):
+            open(self.path, "ab").write(b".")
+            return helper_of_mine.twice(number), number
+""")
+
+
+class Trainer:
+    """A process that trains; takes a batch each time that it is told to."""
+
+    def __init__(self, folder, path):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c",
+             TRAINER.format(folder=str(folder), made=str(path))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.batches = []
+
+    def step(self):
+        line = self.process.stdout.readline()
+        if line:
+            self.batches.append(line.split())
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        return bool(line)
+
+    def run(self):
+        while self.step():
+            pass
+        self.process.communicate()
+        return [int(number) for batch in self.batches for number in batch]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "dataset.py").write_text(DATASET)
+    (tmp_path / "helper_of_mine.py").write_text("def twice(x): return x * 2\n")
+    return tmp_path
+
+
+def test_processes_that_run_the_same_script_share(folder):
+    path = folder / "made"
+    trainers = [Trainer(folder, path) for _ in range(3)]
+    while all([trainer.step() for trainer in trainers]):
+        pass
+    found = [trainer.run() for trainer in trainers]
+    assert found[0] == found[1] == found[2]
+    assert sorted(found[0]) == sorted([*range(120)] * 2)
+    assert made(path) <= 2 * 120 * 1.05 + 3
+
+
+def test_an_edited_import_counts_anew(folder):
+    path = folder / "made"
+    first = Trainer(folder, path)
+    assert first.step()
+    (folder / "helper_of_mine.py").write_text("def twice(x): return x + x + 1\n")
+    second = Trainer(folder, path)
+    assert first.run() == second.run()
+    assert made(path) >= 4 * 120
+
+
+def test_killed_trainers_take_nothing_with_them(folder):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    path = folder / "made"
+    trainers = [Trainer(folder, path) for _ in range(4)]
+    for _ in range(2):
+        for _ in range(chance.randrange(1, 8)):
+            assert all(trainer.step() for trainer in trainers)
+        victim = trainers.pop(chance.randrange(len(trainers)))
+        victim.process.kill()
+        victim.process.communicate()
+    found = [None] * 2
+
+    def run(number):
+        found[number] = trainers[number].run()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0] == found[1]
+    assert sorted(found[0]) == sorted([*range(120)] * 2)
+
+
+def test_a_killed_host_is_replaced_by_anyones(tmp_path):
+    path = tmp_path / "made"
+    loaders = loaders_of(Counted(path), 2)
+    iterators = list(map(iter, loaders))
+    found = [[], []]
+    for step in range(SAMPLES // 8):
+        for iterator, numbers in zip(iterators, found):
+            numbers += next(iterator)[1].tolist()
+        if step in (3, 7):
+            for child in children(os.getpid()):
+                if children(child):
+                    os.kill(child, signal.SIGKILL)
+    assert found[0] == found[1] and sorted(found[0]) == list(range(SAMPLES))
+    for loader in loaders:
+        loader.close()
