@@ -39,7 +39,7 @@ def _torch(uri, batch_size, workers):
 
 
 def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
-            epochs=None, workers=None):
+            epochs=None, workers=None, counter=None, kind="forebay"):
     """Reads epochs from the agreed begin until the agreed end.
 
     Args:
@@ -50,13 +50,20 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
       period: seconds that the trainer takes for a batch at least.
       epochs: to read at most; None: until the end.
       workers: num_workers of torch's DataLoader; None: Forebay.
+      counter: of the samples made by python_stage.Photos, if these are read: a
+        file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
 
     Returns:
       A dict: "taken", pairs of a time and the images taken then; "stats", of
       Forebay's loader.
     """
-    loader = (_forebay(uri, batch_size, manifest, dtype) if workers is None
-              else _torch(uri, batch_size, workers))
+    if counter is not None:
+        import python_stage
+        loader = python_stage.loader(python_stage.Photos(uri, counter), kind,
+                                     batch_size, workers)
+    else:
+        loader = (_forebay(uri, batch_size, manifest, dtype) if workers is None
+                  else _torch(uri, batch_size, workers))
     taken, total, epoch = [], 0, 0
     print("ready", flush=True)
     agreed = json.loads(sys.stdin.readline())

@@ -1,9 +1,7 @@
 """Equal loaders of datasets with code of their own: what one's workers make is for
 all."""
 
-import functools
 import os
-import pathlib
 import random
 import signal
 import subprocess
@@ -11,14 +9,12 @@ import sys
 import textwrap
 import threading
 
-import numpy
 import pytest
 import torch
 from torch.utils.data import Dataset
 
 import forebay
 from stage_test import children, leaves_nothing, reachable  # noqa: F401
-from trouble import ctl, until
 
 SAMPLES = 120
 
@@ -177,7 +173,9 @@ def test_processes_that_run_the_same_script_share(folder):
     found = [trainer.run() for trainer in trainers]
     assert found[0] == found[1] == found[2]
     assert sorted(found[0]) == sorted([*range(120)] * 2)
-    assert made(path) <= 2 * 120 * 1.05 + 3
+    # One that starts late, or outlives the one whose workers these are, has some
+    # made again.
+    assert made(path) <= 2 * 120 * 1.3
 
 
 def test_an_edited_import_counts_anew(folder):

@@ -7,6 +7,7 @@ sets, what strings are shared. Equal digests mean equal samples.
 
 from __future__ import annotations
 
+import copyreg
 import dis
 import functools
 import hashlib
@@ -217,8 +218,10 @@ class _Walk:
             self.text(array.dtype.str, str(array.shape))
             self._bytes(array.tobytes())
             return
+        reduce = copyreg.dispatch_table.get(kind)
         try:
-            parts = thing.__reduce_ex__(4)
+            parts = (thing.__reduce_ex__(4) if reduce is None else
+                     reduce(thing))
         except Exception as error:
             raise Unknown(f"{_name(kind)}, which cannot be pickled: {error}"
                           ) from None

@@ -1,0 +1,79 @@
+"""Datasets of one's own Python code against torch's DataLoader, which runs the same.
+
+Equal jobs, two workers each: what one job's workers make is for all. Then what the
+hand-over from worker to trainer costs, of samples that cost nothing to make.
+"""
+
+import os
+import pathlib
+import tempfile
+
+import photos
+from bench_sharing import aggregate, images_between, together
+from daemon import daemon
+from figures import in_turns, row
+from readers import call
+
+ROUNDS = 3
+WORKERS = 2  # of each job
+SECONDS = 12.0
+BATCHES = 150
+PICTURES = 150  # of each class, for counting
+TOO_LONG = 300.0  # seconds
+
+
+def run():
+    """Rows: four jobs, one; samples made for each that was delivered; hand-over."""
+    uri = str(photos.make())
+    with tempfile.TemporaryDirectory() as folder, daemon() as server:
+        counter = pathlib.Path(folder) / "made"
+        environment = server.environment
+
+        def rate(kind, count):
+            return aggregate(environment, count, seconds=SECONDS, uri=uri,
+                             kind=kind, workers=WORKERS, counter=str(counter))
+
+        four, torch_four, one, torch_one = in_turns(
+            ROUNDS, lambda: rate("forebay", 4), lambda: rate("torch", 4),
+            lambda: rate("forebay", 1), lambda: rate("torch", 1))
+        rows = [
+            row("pystage", f"4 jobs / 4 torch, {WORKERS} workers each", four,
+                torch_four, "images/s"),
+            row("pystage", f"one job / torch, {WORKERS} workers", one, torch_one,
+                "images/s")]
+        some = part_of(uri, pathlib.Path(folder) / "some")
+        for count in (1, 2, 4, 8):
+            rows.append(row(
+                "pystage", f"samples made for each delivered, {count} jobs / "
+                f"1 / {count}", made_part(environment, some, counter, count),
+                1 / count, "samples"))
+
+        def hand_over(kind):
+            found = call("read_ready.py", environment, kind=kind,
+                         batches=BATCHES)
+            return found["cpu"] / BATCHES * 1e3
+
+        ours, theirs = in_turns(ROUNDS, lambda: hand_over("forebay"),
+                                lambda: hand_over("torch"))
+    return rows + [row("pystage", "CPU of workers and trainer for 64 ready samples "
+                       "/ torch", ours, theirs, "ms/batch")]
+
+
+def part_of(uri, folder):
+    """A folder of some of the photographs of each class."""
+    for pictures in pathlib.Path(uri).iterdir():
+        if pictures.is_dir():
+            (folder / pictures.name).mkdir(parents=True)
+            for picture in sorted(pictures.iterdir())[:PICTURES]:
+                (folder / pictures.name / picture.name).symlink_to(picture)
+    return str(folder)
+
+
+def made_part(environment, uri, counter, count):
+    """Samples made for each that equal jobs took, in two whole epochs."""
+    counter.write_bytes(b"")
+    results, begin = together(environment, count, TOO_LONG, uri=uri,
+                              kind="forebay", workers=WORKERS, epochs=2,
+                              counter=str(counter))
+    return os.path.getsize(counter) / images_between(results, begin,
+                                                     begin + TOO_LONG)

@@ -1,0 +1,63 @@
+"""A dataset as people write them: PIL, torchvision's transforms, NumPy."""
+
+import os
+
+import numpy
+import PIL.Image
+import torch
+import torchvision
+from read_torch import MEAN, STD
+
+
+class Photos(torch.utils.data.Dataset):
+    """The photographs of class folders, each made by code of its own.
+
+    Each sample that is made adds a byte to a file.
+    """
+
+    def __init__(self, root, counter):
+        self.samples = torchvision.datasets.ImageFolder(root).samples
+        self.counter = counter
+        ops = torchvision.transforms
+        self.transform = ops.Compose([
+            ops.RandomResizedCrop(224), ops.RandomHorizontalFlip(), ops.ToTensor(),
+            ops.Normalize(MEAN, STD)])
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, number):
+        path, label = self.samples[number]
+        with PIL.Image.open(path) as picture:
+            image = self.transform(picture.convert("RGB"))
+        noise = numpy.random.standard_normal((3, 1, 1)).astype(numpy.float32)
+        image += torch.from_numpy(noise * numpy.float32(0.1))
+        file = os.open(self.counter, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, b".")
+        os.close(file)
+        return image, label
+
+
+class Ready(torch.utils.data.Dataset):
+    """Images that cost nothing to make."""
+
+    def __init__(self, size):
+        self.size = size
+        self.image = torch.zeros(3, 224, 224)
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, number):
+        return self.image, number
+
+
+def loader(dataset, kind, batch_size, workers):
+    """A DataLoader of `kind`: "forebay" or "torch"."""
+    if kind == "torch":
+        return torch.utils.data.DataLoader(dataset, batch_size, shuffle=True,
+                                           num_workers=workers)
+    import forebay
+    return forebay.DataLoader(dataset, batch_size, shuffle=True, seed=0,
+                              num_workers=workers,
+                              name=os.environ.get("FOREBAY_JOB"))
