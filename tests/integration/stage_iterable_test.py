@@ -101,6 +101,22 @@ def test_goes_on_from_a_state_with_the_same_bytes(workers):
         assert list(map(repr, second)) == rest
 
 
+def test_goes_on_where_some_shards_have_ended():
+    def loader():
+        return forebay.DataLoader(Sharded(unevenly=True), 2, num_workers=2)
+
+    with loader() as first:
+        expected = list(map(repr, first))
+        first.set_epoch(0)
+        batches = iter(first)
+        for _ in range(10):  # the first shard has three
+            next(batches)
+        state = first.state_dict()
+    with loader() as second:
+        second.load_state_dict(state)
+        assert list(map(repr, second)) == expected[10:]
+
+
 def test_each_epoch_draws_anew_and_the_same_in_every_run():
     with forebay.DataLoader(Sharded(), 5, num_workers=2) as loader:
         first, second = list(map(repr, loader)), list(map(repr, loader))

@@ -9,9 +9,8 @@ from typing import Any, Callable, Dict, List, Optional
 from . import _native, _retry
 
 
-def draw(options: Dict[str, Any], size: int, epoch: int,
-         start_daemon: Optional[Callable[[], None]], first: int,
-         count: int) -> List[int]:
+def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
+         start_daemon: Optional[Callable[[], None]] = None) -> List[int]:
     """The samples from place `first` on among those of this rank: `count`, or fewer
     where the order ends.
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import reprlib
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
+from typing import (Any, Callable, Dict, FrozenSet, Iterator, NamedTuple,
+                    Optional, Tuple)
 
 from .. import _batch, _native, _native_dataset, errors
 from .._epoch import Epoch
 from .._position import Position
 from . import failure, payload
+from .batches import Ordered
 from .feed import Batch, Feed
+from .iteration import Sharded
 from .run import Plan, Run, identity
 
 # Batches that workers know of, beyond those that the trainer has got.
@@ -43,27 +46,50 @@ class BatchRun(Run):
     A batch for which slots are too small begins the run anew with larger ones.
     """
 
-    def __init__(self, plan: Plan, position: Position,
-                 batches: Optional[Iterator[Batch]], room: int,
-                 on_growth: Callable[[int], None], on_end: Callable[[], None]):
+    def __init__(self, plan: Plan, position: Position, digest: Optional[bytes],
+                 room: int, on_growth: Callable[[int], None],
+                 on_end: Callable[[], None]):
         """
         Args:
-          batches: from the position on; None: the dataset is iterated, and the
-            position counts batches.
           room: bytes of a payload, to begin with.
           on_growth: is called with the room that was needed.
         """
-        super().__init__(plan, position, on_end)
+        super().__init__(plan, position, digest, on_end)
         self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
-        self._batches = batches
-        self._feed = None if batches is None else Feed()
-        self._sizes: Dict[int, int] = {}  # samples, of batches to come
-        self._is_fed = batches is None  # all of them
-        self._lanes = plan.stage.workers
-        self._ended_lanes: Dict[int, bool] = {}
         self._room = room
         self._on_growth = on_growth
-        self.next = position.first if batches is None else 0  # batch
+        self.next = self._first()  # batch
+
+    # --- The subclasses'.
+
+    def _first(self) -> int:
+        """The number of the position's batch."""
+        return 0
+
+    def _samples_after(self, number: int) -> int:
+        """The position's samples after this batch, which is the next."""
+        raise NotImplementedError
+
+    def _is_over(self, number: int) -> bool:
+        """Notes that there is no such batch; returns whether there are none."""
+        return True
+
+    def _name_of(self, number: int) -> str:
+        """A batch, for people."""
+        raise NotImplementedError
+
+    def _fill(self, end: int) -> None:
+        """Lets workers know of the batches before number `end`."""
+
+    def _shape(self) -> Tuple[Any, ...]:
+        """The number of the native dataset's batches, and of its lanes."""
+        return _MAX_BATCHES, 0
+
+    def _work(self) -> Any:
+        """A source of batches, for the workers."""
+        raise NotImplementedError
+
+    # --- What BatchEpoch uses.
 
     def take(self, epoch: "BatchEpoch") -> Made:
         """The next batch.
@@ -86,7 +112,7 @@ class BatchRun(Run):
         number = memory.next_sample - 1
         array = self._wrapper_of_bytes.wrap(memory, epoch._view)[0][0]
         before = self._position.samples
-        after = before + self._sizes.get(number, 1)
+        after = self._samples_after(number)
         try:
             found = payload.read(memoryview(array))
         except payload.Damaged:
@@ -105,29 +131,90 @@ class BatchRun(Run):
         if found.kind == payload.TOO_LARGE:
             self._grow(found.value)
             self.restart(epoch)
-        elif self._end_lane(number):
-            self.end(epoch)
-            raise StopIteration
+        else:
+            self.next = number + 1
+            if self._is_over(number):
+                self.end(epoch)
+                raise StopIteration
         return None
-
-    def _end_lane(self, number: int) -> bool:
-        """Notes that there are no more batches in the lane of this one; returns
-        whether there are none in any."""
-        self.next = number + 1
-        if self._batches is not None:
-            return True
-        self._ended_lanes[number % self._lanes] = True
-        return len(self._ended_lanes) == self._lanes
 
     def _grow(self, needed: int) -> None:
         """Makes room for so many bytes, and some more."""
         self._room = 1 << (needed + needed // 8).bit_length()
         self._on_growth(self._room)
 
+    def passed(self, number: int) -> None:
+        """Notes that the user has this batch, and those before it."""
+        self.next = number + 1
+
+    # --- As Run says.
+
+    def begin(self, position: Position) -> None:
+        self._position = position
+        self.next = self._first()
+        super().begin(position)
+
+    def _options(self) -> Dict[str, Any]:
+        depth = max(self._plan.options["depth"],
+                    min(self._plan.stage.workers + 1, _MAX_DEPTH))
+        return {**super()._options(), "batch_size": 1, "depth": depth,
+                "order": _native.SEQUENTIAL, "rank": 0, "world_size": 1,
+                "uneven": _native.UNEVEN["none"], "drop_last": False}
+
+    def _dataset(self) -> Any:
+        fields = (("payload", "uint8", (self._room,)),)
+        count, lanes = self._shape()
+        options = self._plan.options
+        told = self.digest, fields, [options[name] for name in (
+            "order", "seed", "rank", "world_size", "uneven", "batch_size",
+            "drop_last")]
+        return _native_dataset.from_producers(
+            options["uri"], identity(self._plan, count, told), count, fields,
+            lanes)
+
+    def _order(self) -> Tuple[Any, ...]:
+        return "batches", self._room, self._work()
+
+    def _start_epoch(self) -> None:
+        self._fill(self.next + _AHEAD)
+        self._connection.start_epoch(self._position.epoch, self.next)
+
+    def _fail(self, text: str) -> None:
+        number = self.next
+        text = re.sub(rf"sample {number}$", self._name_of(number), text)
+        self._position.samples = self._samples_after(number)
+        self.passed(number)
+        raise failure.restore(text, f"worker process of {self._plan.name}")
+
+    def _names_of(self, keys: Any) -> str:
+        """The batch of these keys, for people."""
+        return (f"the batch of samples {reprlib.repr(keys)}"
+                if self._plan.stage.is_batched else f"sample {keys!r}")
+
+
+class FedRun(BatchRun):
+    """Batches that only the trainer knows, which tells its workers."""
+
+    _feed: Feed
+
+    def __init__(self, plan: Plan, position: Position, batches: Iterator[Batch],
+                 room: int, on_growth: Callable[[int], None],
+                 on_end: Callable[[], None]):
+        """
+        Args:
+          batches: from the position on.
+          The others: as BatchRun's.
+        """
+        super().__init__(plan, position, None, room, on_growth, on_end)
+        self._batches = batches
+        self._feed = Feed()
+        self._sizes: Dict[int, int] = {}  # samples, of batches to come
+        self._is_fed = False  # all of them
+
+    def _samples_after(self, number: int) -> int:
+        return self._position.samples + self._sizes.get(number, 1)
+
     def _fill(self, end: int) -> None:
-        """Lets workers know of the batches before number `end`."""
-        if self._feed is None or self._batches is None:
-            return
         while not self._is_fed and self._feed.count < end:
             batch = next(self._batches, None)
             if batch is None:
@@ -140,60 +227,86 @@ class BatchRun(Run):
     def _while_waiting(self) -> None:
         # All workers may wait for batches behind those that they know of, while
         # the one that is due is to be made again.
-        if self._feed is not None:
-            self._fill(self._feed.count + 1)
+        self._fill(self._feed.count + 1)
 
     def passed(self, number: int) -> None:
-        """Notes that the user has this batch, and those before it."""
-        self.next = number + 1
+        super().passed(number)
         self._sizes.pop(number, None)
-        if self._feed is not None:
-            self._feed.drop_before(number)
-
-    # --- As Run says.
-
-    def _options(self) -> Dict[str, Any]:
-        depth = max(self._plan.options["depth"],
-                    min(self._plan.stage.workers + 1, _MAX_DEPTH))
-        return {**self._plan.options, "batch_size": 1, "depth": depth,
-                "sharing": _native.SHARING["off"],
-                "order": _native.SEQUENTIAL, "rank": 0, "world_size": 1,
-                "uneven": _native.UNEVEN["none"], "drop_last": False}
-
-    def _dataset(self) -> Any:
-        fields = (("payload", "uint8", (self._room,)),)
-        return _native_dataset.from_producers(
-            self._plan.options["uri"],
-            identity(self._plan, _MAX_BATCHES, fields), _MAX_BATCHES, fields,
-            self._lanes if self._batches is None else 0)
-
-    def _order(self) -> Tuple[Any, ...]:
-        return "batches", self._room, self._lanes
-
-    def _start_epoch(self) -> None:
-        self._fill(self.next + _AHEAD)
-        self._connection.start_epoch(self._position.epoch, self.next)
-
-    def _fail(self, text: str) -> None:
-        number = self.next
-        text = re.sub(rf"sample {number}$", self._name_of(number), text)
-        self._position.samples += self._sizes.get(number, 1)
-        self.passed(number)
-        raise failure.restore(text, f"worker process of {self._plan.name}")
+        self._feed.drop_before(number)
 
     def _name_of(self, number: int) -> str:
-        """A batch, for people."""
-        if self._feed is None:
-            return (f"batch {number // self._lanes} of worker "
-                    f"{number % self._lanes}")
-        keys = self._feed.get(number).keys
-        return (f"the batch of samples {reprlib.repr(keys)}"
-                if self._plan.stage.is_batched else f"sample {keys!r}")
+        return self._names_of(self._feed.get(number).keys)
+
+    def _work(self) -> Any:
+        return None  # the host has the feed
 
     def close(self) -> None:
         super().close()
-        if self._feed is not None:
-            self._feed.close()
+        self._feed.close()
+
+
+class OrderedRun(BatchRun):
+    """Batches in the daemon's order, which workers ask for themselves: loaders with
+    equal digests share them."""
+
+    def __init__(self, plan: Plan, position: Position, ordered: Ordered,
+                 samples: int, digest: Optional[bytes], room: int,
+                 on_growth: Callable[[int], None], on_end: Callable[[], None]):
+        """
+        Args:
+          ordered: the batches, of which one begins at the position.
+          samples: of this rank in an epoch.
+          The others: as BatchRun's.
+        """
+        self._ordered = ordered
+        self._samples = samples
+        super().__init__(plan, position, digest, room, on_growth, on_end)
+
+    def _first(self) -> int:
+        return self._position.first // (self._ordered.batch_size or 1)
+
+    def _samples_after(self, number: int) -> int:
+        size = self._ordered.batch_size or 1
+        return min((number + 1) * size, self._samples) - self._position.first
+
+    def _name_of(self, number: int) -> str:
+        return self._names_of(self._ordered.batch(self._position.epoch,
+                                                  number).keys)
+
+    def _shape(self) -> Tuple[Any, ...]:
+        whole, rest = divmod(self._samples, self._ordered.batch_size or 1)
+        return whole + (rest > 0 and not self._plan.stage.drop_last), 0
+
+    def _work(self) -> Any:
+        return self._ordered
+
+
+class IteratedRun(BatchRun):
+    """Batches of a dataset that is iterated, a shard in each worker; the position
+    counts batches, with those that shards lack."""
+
+    _ended: FrozenSet[int] = frozenset()  # lanes
+
+    def _first(self) -> int:
+        return self._position.first
+
+    def _samples_after(self, number: int) -> int:
+        return number + 1 - self._position.first
+
+    def _is_over(self, number: int) -> bool:
+        lanes = self._plan.stage.workers
+        self._ended |= {number % lanes}
+        return len(self._ended) == lanes
+
+    def _name_of(self, number: int) -> str:
+        lanes = self._plan.stage.workers
+        return f"batch {number // lanes} of worker {number % lanes}"
+
+    def _shape(self) -> Tuple[Any, ...]:
+        return _MAX_BATCHES, self._plan.stage.workers
+
+    def _work(self) -> Any:
+        return Sharded(self._plan.stage.workers)
 
 
 class BatchEpoch(Epoch):

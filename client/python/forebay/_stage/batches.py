@@ -50,6 +50,41 @@ def _repeats(repeats: Optional[Repeats], keys: List[Any]) -> Optional[List[int]]
     return None if repeats is None else repeats.of(keys)
 
 
+class Ordered:
+    """The batches of the daemon's order, by number.
+
+    Attributes:
+      batch_size: keys in a batch; None: each is passed on alone.
+    """
+
+    def __init__(self, draw: Callable[[int, int, int], List[int]],
+                 batch_size: Optional[int]):
+        """
+        Args:
+          draw: a function of (epoch, first, count) that returns so many samples
+            of the order, or fewer where it ends.
+        """
+        self._draw = draw
+        self.batch_size = batch_size
+        self._drawn: Dict[Any, List[int]] = {}  # the last ones, by their place
+
+    def batch(self, epoch: int, number: int) -> Batch:
+        """A batch.
+
+        Raises:
+          errors.ForebayError: the daemon does not answer.
+        """
+        size = self.batch_size or 1
+        some = max(1, _DRAWN_AT_ONCE // 4 // size)  # batches
+        place = epoch, number // some
+        if place not in self._drawn:
+            self._drawn = {place: self._draw(epoch, place[1] * some * size,
+                                             some * size)}
+        begin = number % some * size
+        keys = self._drawn[place][begin:begin + size]
+        return Batch(epoch, keys if self.batch_size else keys[0])
+
+
 def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
             batch_size: Optional[int], drop_last: bool) -> Iterator[Batch]:
     """The batches of keys, in their order.

@@ -34,8 +34,8 @@ def main(trainer: Any, other_end: Any, stage: Stage,
     Args:
       trainer: a connection. Comes ("probe", number, seed): answered with
         ("structure", one), ("irregular", why) or ("failed", text). Comes
-        ("rows", structure, batch_size) or ("batches", room, lanes), and then the
-        socket of tasks.
+        ("rows", structure, batch_size) or ("batches", room, source), where None
+        is the feed, and then the socket of tasks.
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
     """
@@ -100,7 +100,10 @@ class _Host:
         if order[0] == "rows":
             self._maker = Rows(*order[1:])
         else:
-            self._maker = Batches(self._feed, *order[1:])
+            _, room, source = order
+            known = self._feed if source is None else source
+            assert known is not None
+            self._maker = Batches(known, room)
         handle = multiprocessing.reduction.recv_handle(self._trainer)
         self._tasks = socket.socket(fileno=handle)
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import seeds
 from .making import Stage
+
+
+class Sharded(NamedTuple):
+    """A dataset in shards.
+
+    Attributes:
+      lanes: how many; batch k is one of shard k % lanes.
+    """
+
+    lanes: int
 
 
 class Exhausted(Exception):

@@ -20,10 +20,11 @@ from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, digest, structure
 from .arguments import check, read_keys
-from .batch_run import FIRST_ROOM, BatchEpoch, BatchRun
+from .batch_run import (FIRST_ROOM, BatchEpoch, BatchRun, FedRun, IteratedRun,
+                        OrderedRun)
 from .inline import InlineEpoch
 from .making import Stage
-from .run import Plan, RowRun
+from .run import Plan, RowRun, Run
 
 _MAX_WORKERS = 256  # of the daemon
 _log = logging.getLogger("forebay")
@@ -93,7 +94,7 @@ class StagedLoader(DataLoader):
             collation.is_default(given["collate_fn"]) and
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = FIRST_ROOM
-        self._kept: List[RowRun] = []  # for later epochs
+        self._kept: List[Run] = []  # for later epochs
         self._has_told = False  # why nothing is shared
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
@@ -140,49 +141,85 @@ class StagedLoader(DataLoader):
           structure.Irregular: they have not.
         """
         found = self._digest()
-        resting = [run for run in self._kept if run.is_resting]
-        self._kept = [run for run in self._kept if run.connection is not None]
-        for run in resting:
-            if run.digest == found:
-                run.begin(position)
-                return Epoch(run, run.connection, position)
-            run.close()  # the dataset has changed since
-        run = RowRun(self._plan, position, len(self._contents), found,
-                     self._progress.end)
+        run = self._kept_run(RowRun, found, position)
+        if run is None:
+            run = RowRun(self._plan, position, len(self._contents), found,
+                         self._progress.end)
+            self._start(run)
+        return Epoch(run, run.connection, position)
+
+    def _batch_epoch(self, position: Position) -> Any:
+        """Begins an epoch, or goes on with it, by whole batches."""
+        if self.num_workers == 0:
+            epoch = InlineEpoch(self._plan, position, self._batches(position),
+                                self._progress.end)
+            self._runs.add(epoch)
+            return epoch
+        return BatchEpoch(self._batch_run(position), position)
+
+    def _batch_run(self, position: Position) -> BatchRun:
+        plan, keys = self._plan, self._keys
+        last = self._room, self._keep_room, self._progress.end
+        # Others may join where the order's own batches begin.
+        place = position.first + position.samples
+        if keys.is_iterable:
+            run: BatchRun = IteratedRun(plan, position, None, *last)
+        elif (keys.is_counted or position.indices is not None or
+              position.samples or place % (keys.batch_size or 1)):
+            listed = self._batches(position)
+            assert listed is not None
+            run = FedRun(plan, position, listed, *last)
+        else:
+            found = self._digest()
+            kept = self._kept_run(OrderedRun, found, position)
+            if kept is not None:
+                return kept
+            size, options = len(self._contents), plan.options
+            draw = functools.partial(_order.draw, options, size,
+                                     start_daemon=None)
+            run = OrderedRun(
+                plan, position, batches.Ordered(draw, keys.batch_size),
+                _samples_of(size, options), found, *last)
+        self._start(run)
+        return run
+
+    def _start(self, run: Run) -> None:
         run.start()
         self._runs.add(run)
-        if found is not None:
+        if run.digest is not None:
             self._kept.append(run)
-        return Epoch(run, run.connection, position)
+
+    def _kept_run(self, kind: Any, found: Optional[bytes],
+                  position: Position) -> Any:
+        """A run that has rested, begun at the position; None if there is none.
+        Closes those of a dataset that has changed since."""
+        resting = [run for run in self._kept if run.is_resting]
+        chosen = None
+        for run in resting:
+            if chosen is None and run.digest == found and type(run) is kind:
+                chosen = run
+            else:
+                run.close()
+        self._kept = [run for run in self._kept if run.connection is not None]
+        if chosen is not None:
+            chosen.begin(position)
+        return chosen
 
     def _digest(self) -> Optional[bytes]:
         """Equal for loaders that may share; None: this one may with none."""
-        options = self._plan.options
+        options, stage = self._plan.options, self._plan.stage
         if (options["sharing"] == _native.SHARING["off"] or
                 options["order"] == _native.LISTED):
             return None
-        stage = self._plan.stage
+        collate = None if self._has_rows else stage.collate
         try:
-            return digest.of((stage.dataset, stage.worker_init_fn))
+            return digest.of((stage.dataset, stage.worker_init_fn, collate))
         except digest.Unknown as error:
             if not self._has_told:
                 self._has_told = True
                 _log.info("%s: shared with no other loader, for it holds %s",
                           self._plan.name, error)
             return None
-
-    def _batch_epoch(self, position: Position) -> Any:
-        """Begins an epoch, or goes on with it, by whole batches."""
-        listed = self._batches(position)
-        if self.num_workers == 0:
-            epoch = InlineEpoch(self._plan, position, listed, self._progress.end)
-            self._runs.add(epoch)
-            return epoch
-        run = BatchRun(self._plan, position, listed, self._room,
-                       self._keep_room, self._progress.end)
-        run.start()
-        self._runs.add(run)
-        return BatchEpoch(run, position)
 
     def _keep_room(self, room: int) -> None:
         self._room = max(self._room, room)
@@ -199,7 +236,7 @@ class StagedLoader(DataLoader):
             return keys.listed(epoch, position.indices, position.sizes, first)
         options = self._plan.options
         draw = functools.partial(_order.draw, options, len(self._contents), epoch,
-                                 self._plan.start_daemon)
+                                 start_daemon=self._plan.start_daemon)
         return keys.ordered(epoch, batches.native_order(
             draw, first, _samples_of(len(self._contents), options)))
 

@@ -58,17 +58,23 @@ class Run:
     lost.
 
     It is to an Epoch what a loader is. Its subclasses say what the daemon's samples
-    are.
+    are. Those with a digest are shared with equal loaders, and rest between epochs.
+
+    Attributes:
+      digest: as digest.of, of the stage; None: nobody can tell which are equal.
+      is_resting: whether `begin` may start an epoch.
     """
 
     _feed: Optional[Feed] = None
 
-    def __init__(self, plan: Plan, position: Position,
+    def __init__(self, plan: Plan, position: Position, digest: Optional[bytes],
                  on_end: Callable[[], None]):
         """
         Args:
           on_end: is called when the epoch is over.
         """
+        self.digest = digest
+        self.is_resting = False
         self._plan = plan
         self._position = position
         self._current: Optional[Position] = position
@@ -91,6 +97,21 @@ class Run:
             self.close()
             raise
 
+    def begin(self, position: Position) -> None:
+        """Starts another epoch.
+
+        Raises:
+          errors.ForebayError: of the fitting class.
+        """
+        self.is_resting = False
+        self._position = self._current = position
+        self._is_stopped = False
+        try:
+            self._start_epoch()
+        except (errors.StateError, *errors.PASSING):
+            self._end_processes()
+            self.start()
+
     # --- The subclasses'.
 
     def _prepare(self, host: HostProcess) -> None:
@@ -102,7 +123,9 @@ class Run:
 
     def _options(self) -> Dict[str, Any]:
         """Of the native loader, without `dataset`."""
-        return self._plan.options
+        if self.digest is not None:
+            return self._plan.options
+        return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
     def _order(self) -> Tuple[Any, ...]:
         """To the host; see host.main."""
@@ -179,7 +202,17 @@ class Run:
 
     def _finish(self) -> None:
         """Ends the work on the epoch, which is over or was left."""
-        self.close()
+        if self.digest is None or self._connection is None or (
+                self._pid != os.getpid()):
+            self.close()
+            return
+        try:
+            self._connection.stop_epoch()
+        except errors.ForebayError:
+            self.close()
+            return
+        self._current = None
+        self.is_resting = True
 
     # --- The workers and the connection.
 
@@ -227,20 +260,14 @@ class Run:
 
     def close(self) -> None:
         """Ends the iteration and its processes; batches in use stay valid."""
+        self.is_resting = False
         self._current = None
         if self._pid == os.getpid():
             self._end_processes()
 
 
 class RowRun(Run):
-    """Samples of one structure, each in its row of a batch.
-
-    Those with a digest are shared with equal loaders, and rest between epochs.
-
-    Attributes:
-      digest: as digest.of, of the stage; None: nobody can tell which are equal.
-      is_resting: whether `begin` may start an epoch.
-    """
+    """Samples of one structure, each in its row of a batch."""
 
     def __init__(self, plan: Plan, position: Position, size: int,
                  digest: Optional[bytes], on_end: Callable[[], None]):
@@ -248,44 +275,10 @@ class RowRun(Run):
         Args:
           size: samples in the dataset.
         """
-        super().__init__(plan, position, on_end)
+        super().__init__(plan, position, digest, on_end)
         self._size = size
-        self.digest = digest
-        self.is_resting = False
         self._made_wrapper = _batch.Wrapper(plan.framework, None)
         self._layout: Any = None
-
-    def begin(self, position: Position) -> None:
-        """Starts another epoch.
-
-        Raises:
-          errors.ForebayError: of the fitting class.
-        """
-        self.is_resting = False
-        self._position = self._current = position
-        self._is_stopped = False
-        try:
-            self._start_epoch()
-        except (errors.StateError, *errors.PASSING):
-            self._end_processes()
-            self.start()
-
-    def _finish(self) -> None:
-        if self.digest is None or self._connection is None or (
-                self._pid != os.getpid()):
-            self.close()
-            return
-        try:
-            self._connection.stop_epoch()
-        except errors.ForebayError:
-            self.close()
-            return
-        self._current = None
-        self.is_resting = True
-
-    def close(self) -> None:
-        self.is_resting = False
-        super().close()
 
     @property
     def _wrapper(self) -> Any:
@@ -315,11 +308,6 @@ class RowRun(Run):
         return _native_dataset.from_producers(
             plan.options["uri"],
             identity(plan, self._size, (self.digest, fields)), self._size, fields)
-
-    def _options(self) -> Dict[str, Any]:
-        if self.digest is not None:
-            return self._plan.options
-        return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
     def _order(self) -> Tuple[Any, ...]:
         return "rows", self._layout, self._plan.options["batch_size"]

@@ -8,11 +8,12 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from . import failure, making, payload, seeds, structure, wire
+from .batches import Ordered
 from .feed import Feed
-from .iteration import Exhausted, Shard
+from .iteration import Exhausted, Shard, Sharded
 from .making import Stage
 
 _PR_SET_PDEATHSIG = 1
@@ -99,21 +100,18 @@ class Batches:
     """Makes whole batches, each in a slot of its own; what fails is a payload,
     too."""
 
-    def __init__(self, feed: Optional[Feed], room: int, lanes: int):
+    def __init__(self, source: Union[Feed, Ordered, Sharded], room: int):
         """
         Args:
-          feed: the batches; None: the dataset is iterated.
           room: bytes of a payload.
-          lanes: of such a dataset: into how many shards.
         """
-        self._feed = feed
+        self._source = source
         self._room = room
-        self._lanes = lanes
 
     def begin(self, stage: Stage, number: int) -> None:
         """To be called once, in the worker."""
         self._stage = stage
-        self._shard = Shard(stage, number) if self._feed is None else None
+        self._shard = Shard(stage, number)
 
     def make(self, sample: wire.Sample, epoch: int,
              slots: Dict[int, Slot]) -> None:
@@ -129,10 +127,13 @@ class Batches:
 
     def _made(self, number: int, epoch: int) -> Tuple[int, Any]:
         try:
-            if self._shard is not None:
+            source = self._source
+            if isinstance(source, Sharded):
                 return payload.BATCH, self._shard.batch(epoch,
-                                                        number // self._lanes)
-            batch = self._await(number)
+                                                        number // source.lanes)
+            batch = (source.batch(epoch, number)
+                     if isinstance(source, Ordered) else
+                     _await(source, number))
             if batch is None:
                 return payload.END, None
             return payload.BATCH, making.make(self._stage, batch)
@@ -141,13 +142,13 @@ class Batches:
         except BaseException as error:
             return payload.FAILED, failure.describe(error)
 
-    def _await(self, number: int) -> Any:
-        assert self._feed is not None
-        while True:
-            try:
-                return self._feed.get(number)
-            except LookupError:
-                time.sleep(_FEED_SECONDS)
+
+def _await(feed: Feed, number: int) -> Any:
+    while True:
+        try:
+            return feed.get(number)
+        except LookupError:
+            time.sleep(_FEED_SECONDS)
 
 
 class Worker:
