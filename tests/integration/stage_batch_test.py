@@ -3,11 +3,9 @@ samplers, single samples, samples without one structure."""
 
 import collections
 import itertools
-import os
 import pathlib
 import pickle
 import random
-import signal
 
 import numpy
 import pytest
@@ -15,7 +13,7 @@ import torch
 from torch.utils.data import BatchSampler, Dataset, RandomSampler, default_collate
 
 import forebay
-from stage_test import Made, children, leaves_nothing, reachable  # noqa: F401
+from stage_test import Made, leaves_nothing, reachable  # noqa: F401
 
 Point = collections.namedtuple("Point", ["x", "y"])
 
@@ -330,6 +328,16 @@ def test_a_batch_that_transforms_badly_comes_again_and_is_then_dropped():
         assert list(batches) == [[6, 7]] and len(tries) == 2
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("collate", [None, plain])
+def test_an_iterator_keeps_its_loader(workers, collate):
+    made = []
+    for batch in forebay.DataLoader(Several(int), 4, collate_fn=collate,
+                                    num_workers=workers):
+        made += [int(number) for number in batch]
+    assert made == list(range(23))
+
+
 def test_the_trainers_own_generators_stay_as_they_are():
     random.seed(1), numpy.random.seed(1), torch.manual_seed(1)
     expected = random.random(), numpy.random.rand(), torch.rand(()).item()
@@ -337,49 +345,6 @@ def test_the_trainers_own_generators_stay_as_they_are():
     dataset = Several(lambda number: random.random() + torch.rand(()).item())
     assert len(list(forebay.DataLoader(dataset, 4, num_workers=0))) == 6
     assert (random.random(), numpy.random.rand(), torch.rand(()).item()) == expected
-
-
-def test_killed_workers_lose_and_double_nothing():
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
-    chance = random.Random(seed)
-    dataset = Several(lambda number: (number, random.random(), "x" * number),
-                      size=600)
-
-    def run(disturb):
-        made = []
-        with forebay.DataLoader(dataset, 3, collate_fn=plain, seed=5, shuffle=True,
-                                num_workers=3) as loader:
-            for batch in loader:
-                made += batch
-                if disturb and chance.random() < 0.1:
-                    workers = [pid for host in children(os.getpid())
-                               for pid in children(host)]
-                    if workers:
-                        os.kill(chance.choice(workers), signal.SIGKILL)
-        return made
-
-    assert run(True) == run(False)
-
-
-def test_a_killed_host_and_a_new_daemon_change_nothing(daemon, monkeypatch):
-    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(daemon.runtime_dir))
-    dataset = Several(lambda number: (number, random.random()), size=200)
-    with forebay.DataLoader(dataset, 3, collate_fn=plain, seed=5,
-                            num_workers=2) as loader:
-        expected = list(loader)
-        loader.set_epoch(0)
-        made = []
-        for number, batch in enumerate(loader):
-            made.append(batch)
-            if number == 10:
-                for host in children(os.getpid()):
-                    if children(host):
-                        os.kill(host, signal.SIGKILL)
-            if number == 30:
-                daemon.stop(signal.SIGKILL)
-                daemon.start()
-    assert made == expected
 
 
 def test_numpy_alone_gets_arrays():

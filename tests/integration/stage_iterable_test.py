@@ -81,7 +81,7 @@ def test_lengths():
     {"shuffle": True}, {"sampler": [1]}, {"batch_sampler": [[1]]},
     {"world_size": 2}])
 def test_refuses_an_order(arguments):
-    with pytest.raises(ValueError, match="whose own code makes the order"):
+    with pytest.raises(ValueError, match="own code of Sharded makes the order"):
         forebay.DataLoader(Sharded(), **arguments)
 
 

@@ -11,7 +11,8 @@ import junit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # The longest first: workers take files in this order.
-PYTEST_FOLDERS = ("tests/crash", "tests/integration", "tests/unit/client",
+PYTEST_FOLDERS = ("tests/crash", "tests/integration",
+                  "tests/conformance/dataloader", "tests/unit/client",
                   "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
 # The kernels' compiler: where it is, what needs it is built and tested, too.

@@ -12,13 +12,14 @@ class DatasetInfo:
       uri: str, its path or URI.
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
+      size: int, samples.
     """
 
     def __init__(self, uri: str, classes: List[str], version: str, size: int):
         self.uri = uri
         self.classes = classes
         self.version = version
-        self._size = size
+        self.size = size
 
     @property
     def class_to_idx(self) -> Dict[str, int]:
@@ -26,8 +27,8 @@ class DatasetInfo:
         return {name: label for label, name in enumerate(self.classes)}
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __repr__(self) -> str:
-        return (f"DatasetInfo({self.uri!r}, {self._size} samples, "
+        return (f"DatasetInfo({self.uri!r}, {self.size} samples, "
                 f"{len(self.classes)} classes)")

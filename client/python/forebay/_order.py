@@ -23,6 +23,8 @@ def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
       errors.ForebayError: of the fitting class.
     """
     native = _native.loader_options(options)
+    if start_daemon is not None:
+        start_daemon()
 
     def ask() -> List[int]:
         samples, drawn = (c.c_uint64 * count)(), c.c_size_t(count)

@@ -66,8 +66,9 @@ def has_own_code(dataset: Any) -> bool:
     """Whether only the dataset's own __getitem__ knows its samples."""
     if not is_object(dataset):
         kind = type(dataset)
-        return kind in _SEQUENCES or (kind.__module__, kind.__name__) == (
-            "numpy", "ndarray")
+        return kind in _SEQUENCES or any(
+            (base.__module__, base.__name__) == ("numpy", "ndarray")
+            for base in kind.__mro__)
     if _plain(dataset, "torch.utils.data", "Subset"):
         return has_own_code(dataset.dataset)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):

@@ -85,8 +85,8 @@ def _check_iterable(name: str, given: Dict[str, Any]) -> None:
         others.append("distributed" if given["distributed"] else "world_size")
     if others:
         raise errors.InvalidArgument(
-            f"{name} is an iterable dataset, whose own code makes the order: it "
-            f"goes without {', '.join(others)}")
+            f"DataLoader with IterableDataset: expected unspecified "
+            f"{', '.join(others)}: the own code of {name} makes the order")
 
 
 def read_keys(given: Dict[str, Any]) -> Keys:

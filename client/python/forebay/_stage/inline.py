@@ -18,12 +18,15 @@ class InlineEpoch:
     """
 
     def __init__(self, plan: Plan, position: Position,
-                 batches: Optional[Iterator[Batch]], on_end: Callable[[], None]):
+                 batches: Optional[Iterator[Batch]], loader: Any,
+                 on_end: Callable[[], None]):
         """
         Args:
-          batches: as BatchRun's.
+          batches: from the position on; None: the dataset is iterated.
+          loader: lives as long as its iterator does.
           on_end: is called when the epoch is over.
         """
+        self._loader = loader
         self._plan = plan
         self._position = position
         self._batches = batches

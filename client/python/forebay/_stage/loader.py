@@ -19,7 +19,7 @@ from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, digest, structure
-from .arguments import check, read_keys
+from .arguments import check, length_of, read_keys
 from .batch_run import (FIRST_ROOM, BatchEpoch, BatchRun, FedRun, IteratedRun,
                         OrderedRun)
 from .inline import InlineEpoch
@@ -101,7 +101,14 @@ class StagedLoader(DataLoader):
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._closed = False
 
+    def _look(self) -> None:
+        """Learns of a dataset that grew or shrank."""
+        size = None if self._keys.is_counted else length_of(self.dataset)
+        if size is not None:
+            self._contents.size = size
+
     def __len__(self) -> int:
+        self._look()
         keys = self._keys
         if keys.by_batches:
             return len(self.batch_sampler)
@@ -120,6 +127,7 @@ class StagedLoader(DataLoader):
 
     def __iter__(self) -> Iterator[Any]:
         self._check_open()
+        self._look()
         position = self._progress.next_position(2)
         if not self._keys.is_counted and position.first >= self._samples(position):
             # There is no sample to learn from what batches are made of.
@@ -151,7 +159,7 @@ class StagedLoader(DataLoader):
     def _batch_epoch(self, position: Position) -> Any:
         """Begins an epoch, or goes on with it, by whole batches."""
         if self.num_workers == 0:
-            epoch = InlineEpoch(self._plan, position, self._batches(position),
+            epoch = InlineEpoch(self._plan, position, self._batches(position), self,
                                 self._progress.end)
             self._runs.add(epoch)
             return epoch
@@ -193,6 +201,8 @@ class StagedLoader(DataLoader):
                   position: Position) -> Any:
         """A run that has rested, begun at the position; None if there is none.
         Closes those of a dataset that has changed since."""
+        # A forked child has none of its parent's.
+        self._kept = [run for run in self._kept if run.is_own]
         resting = [run for run in self._kept if run.is_resting]
         chosen = None
         for run in resting:

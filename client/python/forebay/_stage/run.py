@@ -112,6 +112,11 @@ class Run:
             self._end_processes()
             self.start()
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this process began it, rather than its parent."""
+        return self._pid == os.getpid()
+
     # --- The subclasses'.
 
     def _prepare(self, host: HostProcess) -> None:

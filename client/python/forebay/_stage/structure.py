@@ -62,6 +62,8 @@ def _array(value: Any) -> Any:
             raise Irregular(f"a tensor of {value.layout} on {value.device}")
         if value.dtype is torch.bfloat16 or value.is_quantized:
             raise Irregular(f"a tensor of {value.dtype}")
+        if value.requires_grad:
+            raise Irregular("a tensor that requires grad")
         return value.detach().resolve_conj().resolve_neg().numpy()
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -85,6 +87,8 @@ def describe(sample: Any) -> Any:
 def _describe(value: Any) -> Any:
     kind = type(value)
     if kind in _NUMBERS:
+        if kind is int and not -2 ** 63 <= value < 2 ** 63:
+            raise Irregular("an integer of more than 64 bits")
         return Leaf(kind, _NUMBERS[kind], ())
     array = _array(value)
     if array is not None:
@@ -145,7 +149,8 @@ def _flatten(structure: Any, value: Any, values: List[Any]) -> None:
 
 def _checked(leaf: Leaf, value: Any) -> Any:
     if leaf.kind is not None:
-        if type(value) is leaf.kind:
+        if type(value) is leaf.kind and (
+                leaf.kind is not int or -2 ** 63 <= value < 2 ** 63):
             return value
         raise Irregular(_differs(leaf, value))
     array = _array(value)
