@@ -19,7 +19,6 @@ from .run import Plan, Run, identity
 # Batches that workers know of, beyond those that the trainer has got.
 _AHEAD = 64
 _MAX_DEPTH = 16  # of the daemon
-FIRST_ROOM = 1 << 20
 _MAX_BATCHES = 1 << 40
 
 
@@ -40,6 +39,17 @@ class Made(NamedTuple):
     after: int
 
 
+class Room:
+    """How large the batches of a loader have been.
+
+    Attributes:
+      bytes: that a payload may have.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 1 << 20
+
+
 class BatchRun(Run):
     """Batches, each made by one task of one worker, with their memory in a slot.
 
@@ -47,17 +57,15 @@ class BatchRun(Run):
     """
 
     def __init__(self, plan: Plan, position: Position, digest: Optional[bytes],
-                 room: int, on_growth: Callable[[int], None],
-                 on_end: Callable[[], None]):
+                 room: Room, on_end: Callable[[], None]):
         """
         Args:
-          room: bytes of a payload, to begin with.
-          on_growth: is called with the room that was needed.
+          room: of the loader, for all its runs.
         """
         super().__init__(plan, position, digest, on_end)
         self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
-        self._room = room
-        self._on_growth = on_growth
+        self._loaders_room = room
+        self._room = room.bytes
         self.next = self._first()  # batch
 
     # --- The subclasses'.
@@ -141,7 +149,7 @@ class BatchRun(Run):
     def _grow(self, needed: int) -> None:
         """Makes room for so many bytes, and some more."""
         self._room = 1 << (needed + needed // 8).bit_length()
-        self._on_growth(self._room)
+        self._loaders_room.bytes = max(self._loaders_room.bytes, self._room)
 
     def passed(self, number: int) -> None:
         """Notes that the user has this batch, and those before it."""
@@ -198,14 +206,13 @@ class FedRun(BatchRun):
     _feed: Feed
 
     def __init__(self, plan: Plan, position: Position, batches: Iterator[Batch],
-                 room: int, on_growth: Callable[[int], None],
-                 on_end: Callable[[], None]):
+                 room: Room, on_end: Callable[[], None]):
         """
         Args:
           batches: from the position on.
           The others: as BatchRun's.
         """
-        super().__init__(plan, position, None, room, on_growth, on_end)
+        super().__init__(plan, position, None, room, on_end)
         self._batches = batches
         self._feed = Feed()
         self._sizes: Dict[int, int] = {}  # samples, of batches to come
@@ -250,8 +257,8 @@ class OrderedRun(BatchRun):
     equal digests share them."""
 
     def __init__(self, plan: Plan, position: Position, ordered: Ordered,
-                 samples: int, digest: Optional[bytes], room: int,
-                 on_growth: Callable[[int], None], on_end: Callable[[], None]):
+                 samples: int, digest: Optional[bytes], room: Room,
+                 on_end: Callable[[], None]):
         """
         Args:
           ordered: the batches, of which one begins at the position.
@@ -260,7 +267,7 @@ class OrderedRun(BatchRun):
         """
         self._ordered = ordered
         self._samples = samples
-        super().__init__(plan, position, digest, room, on_growth, on_end)
+        super().__init__(plan, position, digest, room, on_end)
 
     def _first(self) -> int:
         return self._position.first // (self._ordered.batch_size or 1)
@@ -312,7 +319,12 @@ class IteratedRun(BatchRun):
 class BatchEpoch(Epoch):
     """An iterator over the rest of an epoch of such batches."""
 
-    def __init__(self, run: BatchRun, position: Position):
+    def __init__(self, run: BatchRun, position: Position, loader: Any):
+        """
+        Args:
+          loader: lives as long as its iterator does.
+        """
+        self._owner = loader
         self._made: Optional[Made] = None  # did not reach the user yet
         self._has_failed = False  # that one, on its way
         super().__init__(run, run.connection, position)

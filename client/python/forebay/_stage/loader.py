@@ -20,8 +20,8 @@ from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, digest, structure
 from .arguments import check, length_of, read_keys
-from .batch_run import (FIRST_ROOM, BatchEpoch, BatchRun, FedRun, IteratedRun,
-                        OrderedRun)
+from .batch_run import (BatchEpoch, BatchRun, FedRun, IteratedRun, OrderedRun,
+                        Room)
 from .inline import InlineEpoch
 from .making import Stage
 from .run import Plan, RowRun, Run
@@ -93,7 +93,7 @@ class StagedLoader(DataLoader):
             keys.batch_size is not None and
             collation.is_default(given["collate_fn"]) and
             not hasattr(type(self.dataset), "__getitems__"))
-        self._room = FIRST_ROOM
+        self._room = Room()
         self._kept: List[Run] = []  # for later epochs
         self._has_told = False  # why nothing is shared
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
@@ -163,11 +163,11 @@ class StagedLoader(DataLoader):
                                 self._progress.end)
             self._runs.add(epoch)
             return epoch
-        return BatchEpoch(self._batch_run(position), position)
+        return BatchEpoch(self._batch_run(position), position, self)
 
     def _batch_run(self, position: Position) -> BatchRun:
         plan, keys = self._plan, self._keys
-        last = self._room, self._keep_room, self._progress.end
+        last = self._room, self._progress.end
         # Others may join where the order's own batches begin.
         place = position.first + position.samples
         if keys.is_iterable:
@@ -230,9 +230,6 @@ class StagedLoader(DataLoader):
                 _log.info("%s: shared with no other loader, for it holds %s",
                           self._plan.name, error)
             return None
-
-    def _keep_room(self, room: int) -> None:
-        self._room = max(self._room, room)
 
     def _batches(self, position: Position) -> Optional[Iterator[Any]]:
         """The batches from the position on; None if the dataset is iterated."""
