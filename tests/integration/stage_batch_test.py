@@ -328,6 +328,21 @@ def test_a_batch_that_transforms_badly_comes_again_and_is_then_dropped():
         assert list(batches) == [[6, 7]] and len(tries) == 2
 
 
+@pytest.mark.parametrize("arguments", [
+    {}, {"collate_fn": plain}, {"num_workers": 0}, {"sampler": list(range(23))},
+    {"collate_fn": plain, "sampler": list(range(23)), "sharing": "off"}])
+def test_stats_are_those_of_all_epochs(arguments):
+    arguments = {"num_workers": 2, **arguments}
+    with forebay.DataLoader(Several(int), 4, **arguments) as loader:
+        for epoch in range(1, 3):
+            assert len(list(loader)) == 6
+            stats = loader.stats()
+            assert stats["samples_delivered"] == epoch * 23
+            assert stats["batches_delivered"] == epoch * 6
+        next(iter(loader))
+        assert loader.stats()["samples_delivered"] >= 2 * 23
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("collate", [None, plain])
 def test_an_iterator_keeps_its_loader(workers, collate):

@@ -64,6 +64,7 @@ class BatchRun(Run):
         """
         super().__init__(plan, position, digest, on_end)
         self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
+        self._samples_taken = self._batches_taken = 0  # over the connection
         self._loaders_room = room
         self._room = room.bytes
         self.next = self._first()  # batch
@@ -151,9 +152,23 @@ class BatchRun(Run):
         self._room = 1 << (needed + needed // 8).bit_length()
         self._loaders_room.bytes = max(self._loaders_room.bytes, self._room)
 
-    def passed(self, number: int) -> None:
-        """Notes that the user has this batch, and those before it."""
+    def passed(self, number: int, samples: int = 0) -> None:
+        """Notes that the user has this batch, with so many samples, and those
+        before it."""
+        if number >= self.next:  # it may come twice
+            self._samples_taken += samples
+            self._batches_taken += 1
         self.next = number + 1
+
+    def stats(self) -> Dict[str, int]:
+        # The daemon knows payloads alone.
+        found = super().stats()
+        return found and {**found, "samples_delivered": self._samples_taken,
+                          "batches_delivered": self._batches_taken}
+
+    def _end_processes(self) -> None:
+        super()._end_processes()
+        self._samples_taken = self._batches_taken = 0
 
     # --- As Run says.
 
@@ -236,8 +251,8 @@ class FedRun(BatchRun):
         # the one that is due is to be made again.
         self._fill(self._feed.count + 1)
 
-    def passed(self, number: int) -> None:
-        super().passed(number)
+    def passed(self, number: int, samples: int = 0) -> None:
+        super().passed(number, samples)
         self._sizes.pop(number, None)
         self._feed.drop_before(number)
 
@@ -352,7 +367,7 @@ class BatchEpoch(Epoch):
                         raise
                 self.drop_pending()
                 position.samples = made.after
-                run.passed(made.number)
+                run.passed(made.number, made.after - made.before)
             if made.error is None:
                 batch = run._plan.finish(made.batch)
                 self._made, self._has_failed = None, False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from .._position import Position
 from . import making, seeds
@@ -41,6 +41,7 @@ class InlineEpoch:
     def __next__(self) -> Any:
         if self._is_closed:
             raise StopIteration
+        before = self._position.samples
         try:
             with seeds.Kept():
                 made = (self._next_listed() if self._shard is None else
@@ -49,6 +50,8 @@ class InlineEpoch:
             self._is_closed = True
             self._on_end()
             raise StopIteration from None
+        self._plan.note({"batches_delivered": 1,
+                         "samples_delivered": self._position.samples - before})
         return self._plan.finish(made)
 
     def _next_listed(self) -> Any:
@@ -76,6 +79,10 @@ class InlineEpoch:
             raise
         finally:
             self._state = seeds.State()
+
+    def stats(self) -> Dict[str, int]:
+        """None: the plan has them."""
+        return {}
 
     def close(self) -> None:
         """Ends the iteration."""

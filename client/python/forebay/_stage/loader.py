@@ -87,7 +87,7 @@ class StagedLoader(DataLoader):
              if given["autostart"] else None),
             _context(given["multiprocessing_context"]), self.timeout,
             given["batch_transform"],
-            bool(given["pin_memory"]) and can_pin(framework))
+            bool(given["pin_memory"]) and can_pin(framework), {})
         self._has_rows = (
             workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
@@ -267,12 +267,10 @@ class StagedLoader(DataLoader):
 
     def stats(self) -> Dict[str, int]:
         self._check_open()
-        total: Dict[str, int] = {}
+        total = dict(self._plan.past)
         for run in list(self._runs):
-            connection = getattr(run, "connection", None)
-            if connection is not None:
-                for name, value in connection.stats().items():
-                    total[name] = total.get(name, 0) + value
+            for name, value in run.stats().items():
+                total[name] = total.get(name, 0) + value
         return total
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ class Plan(NamedTuple):
       timeout: seconds to wait for a batch; 0: without end.
       batch_transform: of the parts of each batch, or None.
       pins: whether batches go to page-locked memory.
+      past: the stats of what has ended, by name.
     """
 
     stage: Stage
@@ -39,6 +40,12 @@ class Plan(NamedTuple):
     timeout: float
     batch_transform: Optional[Callable[..., Any]]
     pins: bool
+    past: Dict[str, int]
+
+    def note(self, stats: Dict[str, int]) -> None:
+        """Adds the stats of what has ended."""
+        for name, value in stats.items():
+            self.past[name] = self.past.get(name, 0) + value
 
     @property
     def name(self) -> str:
@@ -154,6 +161,10 @@ class Run:
     def _wrapper(self) -> Any:
         return _batch.Wrapper(self._plan.framework, None)
 
+    def stats(self) -> Dict[str, int]:
+        """As DataLoader's, of the connection; nothing without one."""
+        return {} if self._connection is None else self._connection.stats()
+
     def _say_why_over(self) -> None:
         raise errors.StateError("the loader is closed: this iteration is over")
 
@@ -256,8 +267,13 @@ class Run:
         epoch.read_from(self._connection)
 
     def _end_processes(self) -> None:
-        connection, self._connection = self._connection, None
+        connection = self._connection
         if connection is not None:
+            try:
+                self._plan.note(self.stats())
+            except errors.ForebayError:
+                pass  # the daemon is gone
+            self._connection = None
             connection.close()
         process, self._host = self._host, None
         if process is not None:
