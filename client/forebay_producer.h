@@ -36,10 +36,20 @@ FOREBAY_EXPORT forebay_status forebay_dataset_from_producers(
 FOREBAY_EXPORT forebay_status
 forebay_dataset_set_lanes(forebay_dataset* dataset, uint32_t lanes);
 
+/* Adds an op to a pipeline for other datasets' images: code of the caller's
+ * own, which its producers run on uint8 pixels, channels last, of the one size
+ * that the ops before it make. At most one in a pipeline. `identity`: 16 bytes,
+ * equal for code that makes equal samples. `dtype`, `shape`, `rank`: of its
+ * result for one sample; height, width and 1 or 3 channels of uint8, unless it
+ * is `finished`: then no op may follow. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_user_code(
+    forebay_pipeline* pipeline, const uint8_t* identity, forebay_dtype dtype,
+    const uint64_t* shape, size_t rank, int finished);
+
 /* Lets at most `producers` processes (1 to 256) make the samples of an open
  * loader at once. *socket becomes a descriptor of the caller's, for the host
  * that forks them. Once for each time that the loader is opened, before its
- * first epoch. FOREBAY_INVALID_ARGUMENT: the daemon makes the samples itself.
+ * first epoch. FOREBAY_INVALID_ARGUMENT: the daemon makes the samples alone.
  * FOREBAY_FAILED_PRECONDITION: there is a host. */
 FOREBAY_EXPORT forebay_status forebay_loader_start_producers(
     forebay_loader* loader, uint32_t producers, int* socket);

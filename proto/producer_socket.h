@@ -23,7 +23,12 @@ inline constexpr std::uint32_t kMaxProducerError = 1900;  // bytes of a text
 
 enum class ProducerCommand : std::uint32_t {
   // To hosts. Descriptor: the slot's memfd, to be mapped shared, for writing.
-  // Behind the task: `count` offsets of fields in the slot, 64 bits each.
+  // Behind the task: `count` offsets in the slot, 64 bits each. If producers
+  // make
+  // samples: of their fields. If they run the user's code in a pipeline: where
+  // sample 0 has its input, how far behind that sample 1 has, and likewise for
+  // the result. An input is a raw image (raw_image.h) of uint8; a result has no
+  // header.
   kMapSlot = 1,
   // To hosts: what was mapped under that number goes.
   kUnmapSlot = 2,

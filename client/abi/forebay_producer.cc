@@ -52,6 +52,22 @@ forebay_status forebay_dataset_set_lanes(forebay_dataset* dataset,
   });
 }
 
+forebay_status forebay_pipeline_add_user_code(forebay_pipeline* pipeline,
+                                              const uint8_t* identity,
+                                              forebay_dtype dtype,
+                                              const uint64_t* shape,
+                                              size_t rank, int finished) {
+  return Guard(pipeline != nullptr && identity != nullptr &&
+                   (shape != nullptr || rank == 0),
+               [&] {
+                 pipeline->encoder.AddUserCode(
+                     std::string_view(reinterpret_cast<const char*>(identity),
+                                      kIdentityBytes),
+                     dtype, shape, rank, finished != 0);
+                 return Status();
+               });
+}
+
 forebay_status forebay_loader_start_producers(forebay_loader* loader,
                                               uint32_t producers, int* socket) {
   return Guard(loader != nullptr && socket != nullptr, [&] {

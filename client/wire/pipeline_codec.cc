@@ -21,6 +21,7 @@ enum class OpTag : protozero::pbf_tag_type {
   kNormalize = 10,
   kToDtype = 11,
   kToImage = 12,
+  kUserCode = 13,
 };
 
 enum class ResizeTag : protozero::pbf_tag_type {
@@ -71,6 +72,13 @@ enum class PadTag : protozero::pbf_tag_type { kPadding = 1 };
 enum class NormalizeTag : protozero::pbf_tag_type { kMean = 1, kStd = 2 };
 enum class ToDtypeTag : protozero::pbf_tag_type { kDtype = 1, kScale = 2 };
 enum class ToImageTag : protozero::pbf_tag_type { kLayout = 1 };
+
+enum class UserCodeTag : protozero::pbf_tag_type {
+  kIdentity = 1,
+  kDtype = 2,
+  kShape = 3,
+  kFinished = 4,
+};
 
 Status BadArgument(const char* what) {
   return Status(FOREBAY_INVALID_ARGUMENT, what);
@@ -245,6 +253,17 @@ Status PipelineEncoder::AddToImage(forebay_layout layout) {
     op.add_enum(ToImageTag::kLayout, layout);
   });
   return Status();
+}
+
+void PipelineEncoder::AddUserCode(std::string_view identity,
+                                  forebay_dtype dtype, const uint64_t* shape,
+                                  size_t rank, bool finished) {
+  AppendOp<UserCodeTag>(&bytes_, OpTag::kUserCode, [&](auto& op) {
+    op.add_bytes(UserCodeTag::kIdentity, identity.data(), identity.size());
+    op.add_enum(UserCodeTag::kDtype, dtype);
+    op.add_packed_uint64(UserCodeTag::kShape, shape, shape + rank);
+    op.add_bool(UserCodeTag::kFinished, finished);
+  });
 }
 
 }  // namespace forebay::client::wire

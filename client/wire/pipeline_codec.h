@@ -2,6 +2,7 @@
 #define FOREBAY_CLIENT_WIRE_PIPELINE_CODEC_H_
 
 #include <string>
+#include <string_view>
 
 #include "client/base/status.h"
 #include "client/forebay.h"
@@ -32,6 +33,8 @@ class PipelineEncoder {
                       size_t std_count);
   Status AddToDtype(forebay_dtype dtype, bool scale);
   Status AddToImage(forebay_layout layout);
+  void AddUserCode(std::string_view identity, forebay_dtype dtype,
+                   const uint64_t* shape, size_t rank, bool finished);
 
   // The serialized proto.PipelineSpec so far.
   const std::string& bytes() const { return bytes_; }

@@ -1,5 +1,6 @@
 #include "server/pipeline/pipeline.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "server/pipeline/sample_view.h"
 #include "server/pipeline/tail.h"
 #include "server/pipeline/tensor_writer.h"
+#include "server/pipeline/user_code.h"
 #include "server/pipeline/variant_writer.h"
 #include "server/pipeline/workspace_parts.h"
 
@@ -120,15 +122,103 @@ class CompiledPipeline final : public Pipeline {
   TensorType output_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
-    const proto::PipelineSpec& spec, Part part) {
-  FOREBAY_ASSIGN_OR_RETURN(Program program, MakeProgram(spec));
+absl::StatusOr<std::unique_ptr<Pipeline>> Compile(
+    const proto::PipelineSpec& spec, Part part,
+    const ProgramInput& input = {}) {
+  FOREBAY_ASSIGN_OR_RETURN(Program program, MakeProgram(spec, input));
   const Prefix prefix = PrefixOf(program);
   std::optional<Tail> tail;
   if (part == Part::kBeforeTail) tail = CutTail(&program);
   return std::make_unique<CompiledPipeline>(std::move(program), prefix, tail);
+}
+
+// A pipeline with the user's code in its middle.
+class CodedPipeline final : public Pipeline {
+ public:
+  CodedPipeline(std::unique_ptr<Pipeline> before, TensorType result,
+                std::unique_ptr<Pipeline> after)
+      : before_(std::move(before)),
+        code_(before_->output(), std::move(result), std::move(after)) {}
+
+  const TensorType& output() const override {
+    return code_.after() == nullptr ? code_.result() : code_.after()->output();
+  }
+  const Tail* tail() const override {
+    return code_.after() == nullptr ? nullptr : code_.after()->tail();
+  }
+  const UserCode* user_code() const override { return &code_; }
+
+  absl::Status Run(absl::Span<const std::uint8_t> encoded, const SampleKey& key,
+                   Workspace& workspace,
+                   absl::Span<std::uint8_t> out) const override {
+    return before_->Run(encoded, key, workspace, out);
+  }
+  std::uint64_t variant() const override { return before_->variant(); }
+  absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
+                              const SampleKey& key, Workspace& workspace,
+                              absl::Span<std::uint8_t> out) const override {
+    return before_->RunFromVariant(variant, key, workspace, out);
+  }
+  absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
+                          const SampleKey& key, Workspace& workspace,
+                          absl::Span<std::uint8_t> out,
+                          VariantTarget& target) const override {
+    return before_->RunAndKeep(encoded, key, workspace, out, target);
+  }
+
+ private:
+  const std::unique_ptr<Pipeline> before_;
+  const UserCode code_;
+};
+
+// Op number `place` is the user's code.
+absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
+    const proto::PipelineSpec& spec, int place, Part part) {
+  const auto name = [place](const absl::Status& status) {
+    return base::Annotate(
+        status, absl::StrCat("transform ", place + 1, " (user code)"));
+  };
+  const proto::UserCode& code = spec.ops(place).user_code();
+  auto result = UserCode::ResultOf(code);
+  if (!result.ok()) return name(result.status());
+  proto::PipelineSpec first, last;
+  for (int i = 0; i < spec.ops_size(); ++i) {
+    if (i != place) *(i < place ? first : last).add_ops() = spec.ops(i);
+  }
+  // The code gets channels last.
+  first.add_ops()->mutable_to_image()->set_layout(proto::ToImage::NHWC);
+  FOREBAY_ASSIGN_OR_RETURN(auto before, Compile(first, Part::kWhole));
+  if (before->output().dtype != proto::DType::kUint8) {
+    return name(
+        absl::InvalidArgumentError("gets uint8 pixels: put it before ToDtype"));
+  }
+  std::unique_ptr<Pipeline> after;
+  if (!code.finished()) {
+    const std::vector<std::uint64_t>& shape = result->shape;
+    FOREBAY_ASSIGN_OR_RETURN(
+        after, Compile(last, part,
+                       {.first_index = place + 1,
+                        .channels = static_cast<int>(shape[2]),
+                        .extent = transform::Extent{
+                            static_cast<std::int64_t>(shape[1]),
+                            static_cast<std::int64_t>(shape[0])}}));
+  } else if (last.ops_size() > 0) {
+    return name(absl::InvalidArgumentError(
+        "makes what trainers get: no transform may come after it"));
+  }
+  return std::make_unique<CodedPipeline>(std::move(before), *std::move(result),
+                                         std::move(after));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
+    const proto::PipelineSpec& spec, Part part) {
+  const auto code =
+      std::find_if(spec.ops().begin(), spec.ops().end(),
+                   [](const proto::Op& op) { return op.has_user_code(); });
+  if (code == spec.ops().end()) return Compile(spec, part);
+  return CompileCoded(spec, static_cast<int>(code - spec.ops().begin()), part);
 }
 
 }  // namespace forebay::pipeline

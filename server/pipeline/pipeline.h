@@ -18,6 +18,7 @@ class PipelineSpec;
 namespace forebay::pipeline {
 
 struct Tail;
+class UserCode;
 
 // Keys all of a sample's random draws.
 struct SampleKey {
@@ -70,6 +71,9 @@ class Pipeline {
   virtual const TensorType& output() const = 0;
   // The part that is left to do. Null if nothing is.
   virtual const Tail* tail() const = 0;
+  // The user's own code in the pipeline's middle. Then the functions below only
+  // make its input, not the output. Null if there is none.
+  virtual const UserCode* user_code() const { return nullptr; }
 
   // Fills `out` (output().bytes long) from `encoded`, the bytes of an image
   // file. Equal inputs give equal bytes on every CPU. Errors: DATA_LOSS

@@ -44,6 +44,8 @@ std::string_view Name(KindCase kind) {
       return "ToDtype";
     case KindCase::kToImage:
       return "ToImage";
+    case KindCase::kUserCode:
+      return "user code";
     case KindCase::KIND_NOT_SET:
       break;
   }
@@ -60,6 +62,12 @@ bool NeedsUint8(KindCase kind) {
 // Follows kind, dtype, channels and size through the ops, one by one.
 class Builder {
  public:
+  explicit Builder(const ProgramInput& input)
+      : known_(input.extent.has_value()),
+        size_(input.extent.value_or(Extent())) {
+    program_.channels = input.channels;
+  }
+
   absl::Status Add(int index, const proto::Op& op) {
     index_ = static_cast<std::uint16_t>(index);
     const KindCase kind = op.kind_case();
@@ -140,6 +148,8 @@ class Builder {
       }
       case KindCase::kPad:
         return AddPad(op.pad());
+      case KindCase::kUserCode:
+        return absl::InvalidArgumentError("a pipeline has it once at most");
       default:
         return AddValueOp(op);
     }
@@ -238,21 +248,22 @@ class Builder {
   proto::DType dtype_ = proto::DType::kUint8;
   int converted_ = -1;  // the first ToDtype that changed anything
   std::uint16_t index_ = 0;
-  bool known_ = false;  // whether all samples have the size `size_`
+  bool known_;  // whether all samples have the size `size_`
   Extent size_;
 };
 
 }  // namespace
 
-absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec) {
-  if (spec.ops_size() > kMaxOps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the pipeline has ", spec.ops_size(),
-                     " transforms, more than ", kMaxOps));
+absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec,
+                                    const ProgramInput& input) {
+  const int ops = input.first_index + spec.ops_size();
+  if (ops > kMaxOps) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the pipeline has ", ops, " transforms, more than ", kMaxOps));
   }
-  Builder builder;
+  Builder builder(input);
   for (int i = 0; i < spec.ops_size(); ++i)
-    FOREBAY_RETURN_IF_ERROR(builder.Add(i, spec.ops(i)));
+    FOREBAY_RETURN_IF_ERROR(builder.Add(input.first_index + i, spec.ops(i)));
   return builder.Finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -40,8 +41,16 @@ struct Program {
   transform::Extent extent;  // of the output
 };
 
+// What a program's first op gets.
+struct ProgramInput {
+  int first_index = 0;  // that op's, among all of the pipeline
+  int channels = transform::kColors;
+  std::optional<transform::Extent> extent;  // if all images have one
+};
+
 // INVALID_ARGUMENT, naming the op by its position (from 1) and name.
-absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec);
+absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec,
+                                    const ProgramInput& input = {});
 
 }  // namespace forebay::pipeline
 

@@ -221,7 +221,7 @@ RequestPool& Server::PoolFor(const Session& session,
     return Started(kFetchThreads, fetches_);
   // Its host maps the slots, and may stand still.
   if (request.has_start_epoch() &&
-      session.IsProduced(request.start_epoch().loader_id()))
+      session.NeedsProducers(request.start_epoch().loader_id()))
     return *scans_;
   if (request.has_start_epoch() &&
       session.LiesOnDevice(request.start_epoch().loader_id()))

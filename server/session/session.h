@@ -73,10 +73,11 @@ class Session {
     const auto loader = Find(loader_id);
     return loader.ok() && (*loader)->placement().device != nullptr;
   }
-  // Whether the open loader of that number has its samples from producers.
-  bool IsProduced(std::uint64_t loader_id) const {
+  // Whether producers have a part in the samples of the open loader of that
+  // number.
+  bool NeedsProducers(std::uint64_t loader_id) const {
     const auto loader = Find(loader_id);
-    return loader.ok() && (*loader)->dataset().is_produced();
+    return loader.ok() && (*loader)->stream()->needs_producers();
   }
   // Forgets and returns the closed loaders that the client holds nothing of.
   // Their end unmaps memory, which takes milliseconds.

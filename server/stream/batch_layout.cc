@@ -53,7 +53,9 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
   std::uint64_t end = 0;
   splits.Set(0, 0);
   for (std::uint64_t i = 0; i < sample_count; ++i) {
-    const auto length = static_cast<std::uint64_t>(splits.Get(i + 1));
+    // Producers can write there, too.
+    const std::uint64_t length =
+        std::min(static_cast<std::uint64_t>(splits.Get(i + 1)), bytes_each);
     std::memmove(begin + end, begin + i * bytes_each, length);
     end += length;
     splits.Set(i + 1, static_cast<std::int64_t>(end));
@@ -64,9 +66,10 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
 }  // namespace
 
 absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
-                                    std::uint32_t batch_size) {
+                                    std::uint32_t batch_size,
+                                    std::uint64_t desk_bytes) {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
-  unsigned __int128 bytes = 0;
+  unsigned __int128 bytes = desk_bytes;
   for (const FieldType& type : types) bytes += type.value.bytes;
   if (bytes * batch_size <= kMax) return absl::OkStatus();
   return absl::ResourceExhaustedError(
@@ -75,7 +78,9 @@ absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
 }
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
-                         std::uint32_t batch_size, proto::Place place) {
+                         std::uint32_t batch_size, proto::Place place,
+                         std::uint64_t desk_bytes)
+    : desk_bytes_(desk_bytes) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
   for (const FieldType& type : types) {
     ranges_.push_back(
@@ -87,6 +92,8 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          .shape = {},
                          .bytes = sizeof(std::int64_t)}};
   ranges_.push_back(Put(id, batch_size, proto::Place::kHost));
+  desks_ = slot_size_.host;
+  slot_size_.host += Aligned(desk_bytes * batch_size);
   slot_size_.host = WholePages(slot_size_.host);
 }
 
@@ -131,6 +138,11 @@ absl::Span<std::uint8_t> BatchLayout::Room(const BatchMemory& slot,
       found.layout.place == proto::Place::kHost ? slot.host : slot.device;
   return {part + found.layout.offset + row * found.bytes_each,
           found.bytes_each};
+}
+
+absl::Span<std::uint8_t> BatchLayout::Desk(const BatchMemory& slot,
+                                           std::uint32_t row) const {
+  return {slot.host + desks_ + row * desk_bytes_, desk_bytes_};
 }
 
 void BatchLayout::SetElements(const BatchMemory& slot, std::size_t field,

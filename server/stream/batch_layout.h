@@ -22,24 +22,31 @@ struct BatchMemory {
 // their order, then "sample_id" as int64. For members on GPUs, all fields of
 // numbers but the last lie in the slot's device part. While a batch is in
 // flight, a field that varies has room for the longest value at each sample;
-// Complete closes up what was not needed. Immutable and thread-safe; never
-// blocks. Errors: CheckSize.
+// Complete closes up what was not needed. Behind all fields are the desks of
+// the user's code (pipeline/user_code.h), one for each sample. Immutable and
+// thread-safe; never blocks. Errors: CheckSize.
 class BatchLayout {
  public:
   // RESOURCE_EXHAUSTED: so many samples are larger than any memory.
   static absl::Status CheckSize(const std::vector<FieldType>& types,
-                                std::uint32_t batch_size);
+                                std::uint32_t batch_size,
+                                std::uint64_t desk_bytes = 0);
 
   // `batch_size` is that of a full batch, which CheckSize accepted. A smaller
-  // last batch uses the same offsets.
+  // last batch uses the same offsets. `desk_bytes`: of one desk; 0: there are
+  // none.
   BatchLayout(const std::vector<FieldType>& types, std::uint32_t batch_size,
-              proto::Place place = proto::Place::kHost);
+              proto::Place place = proto::Place::kHost,
+              std::uint64_t desk_bytes = 0);
 
   const SlotSize& slot_size() const { return slot_size_; }
 
   // The memory of field number `field`, which does not vary, of sample number
   // `row` of the batch.
   absl::Span<std::uint8_t> Room(const BatchMemory& slot, std::size_t field,
+                                std::uint32_t row) const;
+  // The desk of sample number `row`.
+  absl::Span<std::uint8_t> Desk(const BatchMemory& slot,
                                 std::uint32_t row) const;
   // Writes all elements of an array.
   void SetElements(const BatchMemory& slot, std::size_t field,
@@ -74,6 +81,8 @@ class BatchLayout {
                  proto::Place place);
 
   std::vector<FieldRange> ranges_;  // the last is "sample_id"
+  std::uint64_t desks_ = 0;         // their offset
+  std::uint64_t desk_bytes_ = 0;
   SlotSize slot_size_{.host = proto::kSlotHeaderBytes, .device = 0};
 };
 

@@ -20,6 +20,8 @@ struct ReadSample {
   PendingSample* pending = nullptr;
   base::Bytes bytes;
   bool made = false;       // false if it was abandoned
+  bool laid = false;       // its image, on the desk of the user's code
+  bool asked = false;      // a producer was, for it
   bool too_large = false;  // for the worker's workspace
   bool lost = false;       // with its producer: it is to be made again
   absl::Status status;     // of making it

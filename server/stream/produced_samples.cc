@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/raw_image.h"
 #include "server/base/check.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
@@ -24,14 +25,26 @@ constexpr int kMostLooks = 50;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
 
-std::vector<std::uint64_t> OffsetsOf(const BatchLayout& layout,
-                                     std::size_t fields) {
+std::uint64_t OffsetOf(absl::Span<const std::uint8_t> room) {
+  return reinterpret_cast<std::uintptr_t>(room.data());
+}
+
+// The offsets in a slot that proto/producer_socket.h describes.
+std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
+                                     const BatchLayout& layout) {
+  constexpr BatchMemory kZero{.host = nullptr, .device = nullptr};
   std::vector<std::uint64_t> offsets;
-  for (std::size_t field = 0; field < fields; ++field) {
-    const BatchMemory zero{.host = nullptr, .device = nullptr};
-    offsets.push_back(
-        reinterpret_cast<std::uintptr_t>(layout.Room(zero, field, 0).data()));
+  if (spec.user_code() != nullptr) {
+    const auto desk = layout.Desk(kZero, 0);
+    const auto row = layout.Room(kZero, spec.image_field(), 0);
+    const std::uint64_t input = OffsetOf(desk);
+    if (spec.code_fills_rows())
+      return {input, desk.size(), OffsetOf(row), row.size()};
+    return {input, desk.size(), input + sizeof(proto::RawImageHeader),
+            desk.size()};
   }
+  for (std::size_t field = 0; field < spec.fields.size(); ++field)
+    offsets.push_back(OffsetOf(layout.Room(kZero, field, 0)));
   return offsets;
 }
 
@@ -43,8 +56,8 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
     : spec_(spec),
       layout_(layout),
       deps_(deps),
-      producers_(std::make_shared<producer::ProducerSet>(
-          OffsetsOf(*layout, spec->fields.size()))) {}
+      producers_(
+          std::make_shared<producer::ProducerSet>(OffsetsOf(*spec, *layout))) {}
 
 std::optional<std::uint32_t> ProducedSamples::LaneOf(
     const PendingSample& pending) const {
@@ -57,12 +70,12 @@ void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
                            Done done) {
   auto producer = Ask(samples);
   if (!producer.ok()) {
-    for (ReadSample& sample : samples) sample.status = producer.status();
-    done(std::move(samples), 0);
+    for (ReadSample& sample : samples) sample.status.Update(producer.status());
+    done(std::move(samples), 0, worker);
     return;
   }
   if (*producer == nullptr) {  // nobody wants any of them
-    done(std::move(samples), 0);
+    done(std::move(samples), 0, worker);
     return;
   }
   AnswerOr answer = AwaitBusy(**producer);
@@ -71,7 +84,7 @@ void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
         answer.ok() ? static_cast<std::int64_t>(answer->cpu_nanos) : 0;
     deps_->executor->AddCpu(worker, nanos + owed_nanos_.exchange(0));
     Take(*std::move(producer), answer, samples);
-    done(std::move(samples), nanos);
+    done(std::move(samples), nanos, worker);
     return;
   }
   // A function must be copyable.
@@ -84,7 +97,7 @@ void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
         const std::int64_t nanos =
             said.ok() ? static_cast<std::int64_t>(said->cpu_nanos) : 0;
         owed_nanos_ += nanos;
-        done(std::move(*shared), nanos);
+        done(std::move(*shared), nanos, std::nullopt);
       });
 }
 
@@ -93,10 +106,13 @@ absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
   std::vector<proto::ProducedSample> described;
   for (ReadSample& sample : samples) {
     const PendingSample& pending = *sample.pending;
-    if (pending.batch->abandoned.load(std::memory_order_relaxed)) continue;
+    sample.asked = false;
+    if (!sample.status.ok() ||
+        pending.batch->abandoned.load(std::memory_order_relaxed))
+      continue;
     layout_->SetSampleId(pending.batch->memory, pending.index,
                          static_cast<std::int64_t>(pending.id));
-    sample.made = true;
+    sample.made = sample.asked = true;
     described.push_back(Describe(pending));
   }
   if (described.empty()) return nullptr;
@@ -148,7 +164,7 @@ void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
   producers_->GiveBack(std::move(producer), answer.ok());
   std::vector<ReadSample*> asked;
   for (ReadSample& sample : samples) {
-    if (sample.made) asked.push_back(&sample);
+    if (sample.asked) asked.push_back(&sample);
   }
   if (answer.ok()) {
     for (const producer::Failure& failure : answer->failures) {

@@ -23,9 +23,10 @@
 namespace forebay::stream {
 
 // Has the samples of a stream made by producers, straight into their rows of
-// the slot. While a producer computes, the task that asked it keeps its worker
-// of the executor, whose core the producer takes; when it sleeps or waits for
-// reads, it keeps none.
+// the slot. Or has the user's code in its pipeline run by them: on what lies on
+// the samples' desks. While a producer computes, the task that asked it keeps
+// its worker of the executor, whose core the producer takes; when it sleeps or
+// waits for reads, it keeps none.
 //
 // Thread-safe. All that it is made with outlives it. Make blocks while the
 // producer computes. Errors: those of ProducerSet, as ABORTED; UNKNOWN: the
@@ -33,9 +34,11 @@ namespace forebay::stream {
 class ProducedSamples {
  public:
   // Receives the samples, each with its status, or `lost` if they are to be
-  // made again, and the CPU time that they took.
+  // made again, and the CPU time that they took. `worker` is Make's while the
+  // task keeps it; else nullopt.
   using Done =
-      std::function<void(std::vector<ReadSample> samples, std::int64_t nanos)>;
+      std::function<void(std::vector<ReadSample> samples, std::int64_t nanos,
+                         std::optional<int> worker)>;
 
   ProducedSamples(const StreamSpec* spec, const BatchLayout* layout,
                   const StreamDeps* deps);
@@ -48,9 +51,9 @@ class ProducedSamples {
   std::optional<std::uint32_t> LaneOf(const PendingSample& pending) const;
 
   // Has the samples made by one producer, that of the first one's lane if there
-  // are any. To be called by a task that runs with
-  // this worker of the executor, at most producers()->most() at once. Calls
-  // `done` on this thread, or later on another.
+  // are any; passes over those that have failed. To be called by a task that
+  // runs with this worker of the executor, at most producers()->most() at once.
+  // Calls `done` on this thread, or later on another.
   void Make(int worker, std::vector<ReadSample> samples, Done done);
 
  private:

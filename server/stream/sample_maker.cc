@@ -38,12 +38,18 @@ class SampleMaker::Row final : public sample::FieldTarget {
   }
   absl::Status SetImage(std::size_t field,
                         const dataset::FieldRange& range) override {
-    return maker_->decoder_->Make(
-        *pending_, maker_->KeyOf(*pending_), read_, range, *workspace_,
-        layout().Room(slot(), field, pending_->index));
+    return maker_->decoder_->Make(*pending_, maker_->KeyOf(*pending_), read_,
+                                  range, *workspace_, RoomOf(field));
   }
 
  private:
+  absl::Span<std::uint8_t> RoomOf(std::size_t image) const {
+    const pipeline::UserCode* const code = maker_->spec_->user_code();
+    return code == nullptr
+               ? layout().Room(slot(), image, pending_->index)
+               : code->Input(layout().Desk(slot(), pending_->index));
+  }
+
   const BatchLayout& layout() const { return *maker_->layout_; }
   const BatchMemory& slot() const { return pending_->batch->memory; }
 
@@ -60,6 +66,16 @@ absl::Status SampleMaker::Make(const PendingSample& pending,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, row);
+}
+
+absl::Status SampleMaker::Finish(const PendingSample& pending,
+                                 pipeline::Workspace& workspace) const {
+  if (spec_->code_fills_rows()) return absl::OkStatus();
+  const BatchMemory& slot = pending.batch->memory;
+  absl::Status status = spec_->user_code()->RunAfter(
+      layout_->Desk(slot, pending.index), KeyOf(pending), workspace,
+      layout_->Room(slot, spec_->image_field(), pending.index));
+  return status.ok() ? status : AnnotateError(pending, status);
 }
 
 // A sample that an epoch has more than once looks different each time.

@@ -15,7 +15,9 @@
 namespace forebay::stream {
 
 // Makes the samples of a stream: decodes the fields of each from what was read,
-// straight into its row of the slot. Immutable and thread-safe, each caller
+// straight into its row of the slot. If the pipeline has user code, the image
+// goes to the sample's desk, and Finish takes the code's result from there.
+// Immutable and thread-safe, each caller
 // with a workspace of its own. Spec, layout and decoder outlive it. Make
 // computes for as long as decoding takes. Errors: those of sample::DecodeFields
 // and CachedDecoder; INVALID_ARGUMENT, an array unlike sample 0's.
@@ -29,6 +31,10 @@ class SampleMaker {
   absl::Status Make(const PendingSample& pending,
                     absl::Span<const std::uint8_t> read,
                     pipeline::Workspace& workspace) const;
+
+  // To be called once the user's code has run.
+  absl::Status Finish(const PendingSample& pending,
+                      pipeline::Workspace& workspace) const;
 
   // Adds the sample to an error that names its object.
   absl::Status AnnotateError(const PendingSample& pending,

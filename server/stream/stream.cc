@@ -46,12 +46,16 @@ void JoinParts(std::uint64_t host_bytes, std::uint8_t* slot) {
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
-  FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size));
+  const std::uint64_t desk_bytes =
+      spec.user_code() == nullptr ? 0 : spec.user_code()->desk_bytes();
+  FOREBAY_RETURN_IF_ERROR(
+      BatchLayout::CheckSize(spec.fields, spec.batch.size, desk_bytes));
   if (spec.dataset->lanes() > 0 && spec.batch.size != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "samples in lanes come alone, not in batches of ", spec.batch.size));
   }
-  const BatchLayout layout(spec.fields, spec.batch.size, spec.place);
+  const BatchLayout layout(spec.fields, spec.batch.size, spec.place,
+                           desk_bytes);
   FOREBAY_ASSIGN_OR_RETURN(auto read_window,
                            ReserveReadWindow(deps.budget, *spec.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
@@ -66,10 +70,9 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
-      produced_(
-          spec_.dataset->is_produced()
-              ? std::make_unique<ProducedSamples>(&spec_, &layout_, &deps_)
-              : nullptr),
+      produced_(spec_.needs_producers() ? std::make_unique<ProducedSamples>(
+                                              &spec_, &layout_, &deps_)
+                                        : nullptr),
       large_(std::make_shared<sample::LargeSamples>(deps_.executor,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
@@ -813,17 +816,53 @@ void Stream::Produce(int worker, const Task& task) {
       samples = decode_queues_.TakeOne(task.flows, is_it);
     }
   }
+  const std::int64_t own_nanos =
+      spec_.user_code() == nullptr ? 0 : LayOnDesks(worker, &samples);
   // The thread polls for no releases meanwhile: that may take long.
   produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this(), lane](
-                      std::vector<ReadSample> made, std::int64_t cpu_nanos) {
-                    self->OnProduced(std::move(made), lane, cpu_nanos);
+                  [self = shared_from_this(), lane, own_nanos](
+                      std::vector<ReadSample> made, std::int64_t cpu_nanos,
+                      std::optional<int> kept_worker) {
+                    self->OnProduced(std::move(made), lane,
+                                     own_nanos + cpu_nanos, kept_worker);
                   });
+}
+
+std::int64_t Stream::LayOnDesks(int worker, std::vector<ReadSample>* samples) {
+  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+  for (ReadSample& sample : *samples) {
+    if (sample.laid) continue;
+    Make(&sample, *(*deps_.workspaces)[worker]);
+    sample.laid = sample.made && sample.status.ok();
+  }
+  const auto large = std::partition(
+      samples->begin(), samples->end(),
+      [](const ReadSample& sample) { return !sample.too_large; });
+  std::for_each(large, samples->end(),
+                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
+  samples->erase(large, samples->end());
+  for (ReadSample& sample : *samples) sample.bytes = {};
+  return base::Clock::ThreadCpu()->NowNanos() - started;
+}
+
+std::int64_t Stream::TakeFromDesks(int worker,
+                                   std::vector<ReadSample>* samples) {
+  const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
+  for (ReadSample& sample : *samples) {
+    if (sample.asked && sample.status.ok())
+      sample.status =
+          maker_.Finish(*sample.pending, *(*deps_.workspaces)[worker]);
+  }
+  return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
 void Stream::OnProduced(std::vector<ReadSample> samples,
                         std::optional<std::uint32_t> lane,
-                        std::int64_t cpu_nanos) {
+                        std::int64_t cpu_nanos, std::optional<int> worker) {
+  if (spec_.user_code() != nullptr && !worker.has_value() && !samples.empty()) {
+    TakeLater(std::move(samples), cpu_nanos);
+    return;
+  }
   const auto lost =
       std::partition(samples.begin(), samples.end(),
                      [](const ReadSample& sample) { return !sample.lost; });
@@ -839,7 +878,30 @@ void Stream::OnProduced(std::vector<ReadSample> samples,
     }
   }
   samples.erase(lost, samples.end());
+  if (spec_.user_code() != nullptr && worker.has_value())
+    cpu_nanos += TakeFromDesks(*worker, &samples);
   Finish(samples, cpu_nanos);
+}
+
+void Stream::TakeLater(std::vector<ReadSample> samples,
+                       std::int64_t cpu_nanos) {
+  Flows flows;
+  executor::Demand demand;
+  {
+    base::MutexLock lock(&mutex_);
+    const PendingSample& first = *samples.front().pending;
+    flows = first.batch->charged;
+    demand = DemandLocked(first, /*samples=*/1);
+  }
+  // A function must be copyable.
+  const auto shared =
+      std::make_shared<std::vector<ReadSample>>(std::move(samples));
+  const absl::Span<const schedule::Flow> payers = flows;
+  deps_.executor->SubmitFor(
+      payers, demand,
+      [self = shared_from_this(), shared, cpu_nanos](int worker) {
+        self->OnProduced(std::move(*shared), std::nullopt, cpu_nanos, worker);
+      });
 }
 
 void Stream::RunTask(int worker, const Flows& charged) {
@@ -894,12 +956,27 @@ void Stream::MakeInTurn(ReadSample sample) {
     const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
     self->Make(&again, shared);
     again.bytes = {};
-    self->Finish({&again, 1}, base::Clock::ThreadCpu()->NowNanos() - started);
-    return again.made;
+    const bool made = again.made;
+    again.laid = made && again.status.ok();
+    if (again.laid && self->spec_.user_code() != nullptr) {
+      self->QueueAgain(std::move(again));
+    } else {
+      self->Finish({&again, 1}, base::Clock::ThreadCpu()->NowNanos() - started);
+    }
+    return made;
   };
   base::MutexLock lock(&mutex_);
   large.demand = DemandLocked(*pending, /*samples=*/1);
   large_->Add(pending->batch->charged, std::move(large));
+}
+
+void Stream::QueueAgain(ReadSample sample) {
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const Flows& charged = sample.pending->batch->charged;
+    decode_queues_.AddAgain(charged, std::move(sample));
+    return true;
+  });
+  Leave();
 }
 
 void Stream::Finish(absl::Span<const ReadSample> samples,

@@ -113,6 +113,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a host.
   absl::StatusOr<base::Fd> StartProducers(std::uint32_t most);
 
+  // Whether producers have a part in its samples.
+  bool needs_producers() const { return produced_ != nullptr; }
   // Whether its producers are gone for good: it makes no more batches, and new
   // members need another stream.
   bool HasEnded() const {
@@ -258,10 +260,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Submit(std::optional<Task> task);
   void RunTask(int worker, const Flows& charged);
-  // Has the samples made by a producer; OnProduced goes on.
+  // Has the samples made by a producer, or the user's code run; OnProduced goes
+  // on. If that has no worker, it is called again when it has one.
   void Produce(int worker, const Task& task);
   void OnProduced(std::vector<ReadSample> samples,
-                  std::optional<std::uint32_t> lane, std::int64_t cpu_nanos);
+                  std::optional<std::uint32_t> lane, std::int64_t cpu_nanos,
+                  std::optional<int> worker);
+  void TakeLater(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
+  // Puts the samples on the desks of the user's code, but for large ones, which
+  // come again; makes them of its results. Both return the CPU time.
+  std::int64_t LayOnDesks(int worker, std::vector<ReadSample>* samples);
+  std::int64_t TakeFromDesks(int worker, std::vector<ReadSample>* samples);
+  void QueueAgain(ReadSample sample);
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
   // Queues the sample for the shared workspace.
   void MakeInTurn(ReadSample sample);

@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STREAM_STREAM_SPEC_H_
 #define FOREBAY_SERVER_STREAM_STREAM_SPEC_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "server/executor/executor.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/shared_workspace.h"
+#include "server/pipeline/user_code.h"
 #include "server/pipeline/workspace.h"
 #include "server/producer/answer_waiter.h"
 #include "server/sampler/sampler.h"
@@ -40,6 +43,28 @@ struct StreamSpec {
   // The loader's membership in a coordinated order, which its sampler draws
   // from. Null in other orders.
   std::shared_ptr<Coordinator::OrderMember> order_member;
+
+  // The user's code in the pipeline; null if there is none.
+  const pipeline::UserCode* user_code() const {
+    return pipeline == nullptr ? nullptr : pipeline->user_code();
+  }
+  // Whether the code's results lie in their rows, not on desks.
+  bool code_fills_rows() const {
+    return user_code() != nullptr && user_code()->after() == nullptr &&
+           place == proto::Place::kHost;
+  }
+  // The number of the field that is an image. There must be one.
+  std::size_t image_field() const {
+    const auto image =
+        std::find_if(fields.begin(), fields.end(), [](const FieldType& field) {
+          return field.kind == proto::FieldKind::kImage;
+        });
+    return static_cast<std::size_t>(image - fields.begin());
+  }
+  // Whether producers have a part in the samples.
+  bool needs_producers() const {
+    return dataset->is_produced() || user_code() != nullptr;
+  }
 };
 
 // The collaborators that all streams share; outlives them all.

@@ -209,6 +209,8 @@ _PROTOTYPES = {
         (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t]),
     "forebay_pipeline_add_to_dtype": (_INT, [_PTR, _INT, _INT]),
     "forebay_pipeline_add_to_image": (_INT, [_PTR, _INT]),
+    "forebay_pipeline_add_user_code":
+        (_INT, [_PTR, c.c_char_p, _INT, c.POINTER(c.c_uint64), c.c_size_t, _INT]),
     "forebay_loader_options_init":
         (None, [c.POINTER(LoaderOptions), c.c_size_t]),
     "forebay_loader_create":
