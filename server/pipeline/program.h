@@ -41,7 +41,7 @@ struct Program {
   transform::Extent extent;  // of the output
 };
 
-// What a program's first op gets.
+// The images that a program's first op gets.
 struct ProgramInput {
   int first_index = 0;  // that op's, among all of the pipeline
   int channels = transform::kColors;

@@ -8,7 +8,7 @@ has a counterpart only if the image's size is known and makes no difference.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import transforms as T
 from ._counterpart import NoCounterpart, check_jitter, comes_from
@@ -38,6 +38,18 @@ class Pixels:
     def beginning(self) -> List[T.Transform]:
         """The ops to begin with, as the daemon decodes to three channels."""
         return [T.Grayscale(1)] if self._channels == 1 else []
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the user's code can take them as they are."""
+        return self.uint8 and not self.tensor
+
+    def take(self, result: Any, behind: Sequence[Any]) -> bool:
+        """Makes these the pixels that the user's code returned, a _code.Result;
+        False if the ops behind it cannot take them."""
+        del behind
+        self.size = result.shape[0], result.shape[1]
+        return result.kind == "array"
 
     def ending(self, trailing: bool) -> List[T.Transform]:
         """The ops to end with, as arrays have their channels last."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
-from . import (_batch, _device, _gpu, _job, _options, _sampling, _torch_arguments,
-               _torch_data, _translate, errors)
+from . import (_batch, _device, _gpu, _job, _options, _sampling, _stage,
+               _torch_arguments, _torch_data, _translate, errors)
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
 from ._source import Folder
@@ -34,6 +34,8 @@ class Plan(NamedTuple):
       gpu: on which batches lie; None: on the host.
       post_processing: of each batch; None leaves batches as they are.
       sampling: the order.
+      coded: the pipeline, if workers run some of its ops; else None.
+      timeout: seconds, of these workers.
       size: samples of a dataset object; None if only the daemon knows.
       classes: of a dataset object, if it tells them.
     """
@@ -44,6 +46,8 @@ class Plan(NamedTuple):
     gpu: Optional[_gpu.Gpu]
     post_processing: Optional[PostProcessing]
     sampling: Sampling
+    coded: Any
+    timeout: float
     size: Optional[int]
     classes: Optional[List[str]]
 
@@ -76,7 +80,6 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
-    others = _torch_arguments.without_unnecessary(others, stacklevel + 1)
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
     data, size, is_own = None, None, False
@@ -95,10 +98,15 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     try:
         split = (_translate.translate(transform) if data is None else
                  _translate.translate(transform, data.channels, data.extent))
+        coded = None if split.code is None else _stage.code(
+            split.code, order, seed, others, stacklevel + 2)
     except errors.Unsupported as error:
         if is_own:
             return NeedsWorkers(str(error), False)
         raise
+    timeout = others["timeout"]
+    others = _torch_arguments.without_unnecessary(
+        others, coded is not None, stacklevel + 1)
     label_function = None if data is None else data.target_transform
     if gpu is not None:
         _check_functions(gpu, split.trailing, label_function)
@@ -119,8 +127,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         listed=sampling.listed, coordinated=order == "coordinated",
         device=None if gpu is None else gpu.ordinal, **others)
     return Plan(options, split.transform, kind, gpu,
-                None if processing.is_empty else processing, sampling, size,
-                None if data is None else data.classes)
+                None if processing.is_empty else processing, sampling, coded,
+                timeout, size, None if data is None else data.classes)
 
 
 def _check_functions(gpu: _gpu.Gpu, trailing: Any,

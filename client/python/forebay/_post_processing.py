@@ -55,7 +55,8 @@ def _to_array(row: Any) -> Any:
     return numpy.asarray(row)
 
 
-_INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
+# Makes of an array (H, W, C), or of a tensor, what ops of a kind take.
+INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
 
 
 class PostProcessing:
@@ -81,7 +82,7 @@ class PostProcessing:
         """
         self._framework = framework
         self._trailing, self._input_kind = trailing, input_kind
-        self._input = _INPUTS[input_kind]
+        self._input = INPUTS[input_kind]
         self._target_transform = target_transform
         self._batch_transform = batch_transform
         self._pin = pin_memory and can_pin(framework)

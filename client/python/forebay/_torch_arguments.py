@@ -13,17 +13,23 @@ _UNNECESSARY: Dict[str, Any] = {
     "multiprocessing_context": None, "prefetch_factor": None,
     "persistent_workers": False, "pin_memory_device": "", "in_order": True,
 }
+_OF_WORKERS = ("num_workers", "timeout", "worker_init_fn",
+               "multiprocessing_context")
 _told = set()
 
 
-def without_unnecessary(given: Dict[str, Any],
+def without_unnecessary(given: Dict[str, Any], has_workers: bool,
                         stacklevel: int) -> Dict[str, Any]:
-    """The arguments that have an effect.
+    """The arguments that have an effect here.
 
     Warns of each other one that was given, once a process.
+
+    Args:
+      has_workers: whether those of workers have one elsewhere.
     """
     names = [name for name, value in _UNNECESSARY.items()
-             if given[name] != value and name not in _told]
+             if given[name] != value and name not in _told and
+             not (has_workers and name in _OF_WORKERS)]
     if names:
         _told.update(names)
         warnings.warn(

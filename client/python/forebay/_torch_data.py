@@ -146,7 +146,7 @@ def _same(one: Any, other: Any, channels: int) -> bool:
         return True
     from ._translate import translate
     made = [translate(transform, channels) for transform in (one, other)]
-    return (not made[0].trailing and not made[1].trailing and
+    return (not any(one.trailing or one.code for one in made) and
             repr(made[0]) == repr(made[1]))
 
 

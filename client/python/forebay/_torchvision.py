@@ -6,7 +6,7 @@ Imports nothing: a transform tells its class and its arguments.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Sequence
 
 from . import transforms as T
 from ._counterpart import NoCounterpart, check_jitter, comes_from
@@ -38,6 +38,20 @@ class Pixels:
     def beginning(self) -> List[T.Transform]:
         """The ops to begin with, as the daemon decodes to three channels."""
         return [T.Grayscale(1)] if self.channels == 1 else []
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the user's code can take them as they are."""
+        return self.dtype == "uint8"
+
+    def take(self, result: Any, behind: Sequence[Any]) -> bool:
+        """Makes these the pixels that the user's code returned, a _code.Result;
+        False if the ops behind it cannot take them."""
+        self.tensor = result.kind == "tensor"
+        if result.kind == "array":  # which these take as they take PIL images
+            return bool(behind) and type(behind[0]).__name__ in ("ToTensor",
+                                                                 "ToImage")
+        return result.kind != ""
 
     def ending(self, trailing: bool) -> List[T.Transform]:
         """The ops to end with, as PIL images are made of rows of pixels."""

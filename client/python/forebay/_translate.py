@@ -7,9 +7,10 @@ come last, and are refused otherwise.
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 from . import _albumentations, _torchvision, errors
+from ._code import Code, Trace
 from ._counterpart import NoCounterpart, name_of
 from .transforms import CenterCrop, Compose, Transform
 
@@ -25,11 +26,14 @@ class Translation(NamedTuple):
         sample.
       input_kind: what the first of them takes: "pil", "tensor" (C, H, W), or
         "array" (H, W, C) by the name `image`.
+      code: ops that workers run between those of the daemon, which are not in
+        `transform` then; or None.
     """
 
     transform: Optional[Transform]
     trailing: tuple = ()
     input_kind: str = "tensor"
+    code: Optional[Code] = None
 
 
 def _library(transform: Any) -> Any:
@@ -47,8 +51,9 @@ def is_foreign(transform: Any) -> bool:
 def _refuse(foreign: Any, why: NoCounterpart, after: Any) -> None:
     raise errors.Unsupported(
         f"{name_of(foreign)} has no counterpart in forebay.transforms{why}, and "
-        f"so would run in the trainer, after everything else; but "
-        f"{name_of(after)} comes after it: move it to the end, or leave it out")
+        f"images of different sizes come to it; but {name_of(after)} comes after "
+        "it: put RandomResizedCrop(size), or Resize(size) and CenterCrop(size), "
+        "before it, or move it to the end")
 
 
 def translate(transform: Any, channels: int = 3,
@@ -63,28 +68,33 @@ def translate(transform: Any, channels: int = 3,
 
     Raises:
       errors.Unsupported: an op without a counterpart comes before one that has
-        one; the message names both.
+        one, and no worker can run it; the message names both.
     """
     if isinstance(transform, Transform):
         return Translation(_sized(transform, extent))
     library = _library(transform) or _torchvision
     ops = [] if transform is None else library.flatten(transform)
     pixels = library.Pixels(channels)
-    done = pixels.beginning()
+    done: List[Transform] = [] if extent is None else [CenterCrop(extent)]
+    done += pixels.beginning()
+    trace = Trace(library, pixels, len(done))
     for number, op in enumerate(ops):
         try:
             done += library.counterparts(op, pixels)
         except NoCounterpart as why:
             for later in ops[number + 1:]:
                 if library.knows(later):
-                    _refuse(op, why, later)
+                    code = trace.split(ops, done)
+                    if code is None:
+                        _refuse(op, why, later)
+                    return Translation(None, code=code)
             break
+        trace.add(pixels, len(done))
     else:
         number = len(ops)
     trailing = tuple(ops[number:])
     done += pixels.ending(bool(trailing))
-    made = Compose(done) if done else None
-    return Translation(_sized(made, extent), trailing, pixels.kind)
+    return Translation(Compose(done) if done else None, trailing, pixels.kind)
 
 
 def _sized(transform: Optional[Transform],

@@ -191,31 +191,33 @@ class DataLoader:
         self.batch_size = self._options["batch_size"]
         self.rank = self._options["rank"]
         self.world_size = self._options["world_size"]
-        self.local_rank = (
-            _job.distributed_rank().local_rank if distributed else 0)
+        self.local_rank = _job.distributed_rank().local_rank if distributed else 0
         self.drop_last = bool(drop_last)
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         self._current: Optional[Position] = None  # whose iterator is current
         _fork.watch(self)
-        self._attachment = _attachment.Attachment(
-            self._options, plan.transform, start_daemon)
+        if plan.coded is not None:
+            _stage.become_coded(self)
+        self._attachment = self._attach(plan, start_daemon)
         self._closed = False
         connection = self._attachment.connection
         self._contents = DatasetInfo(
-            os.fsdecode(self._options["uri"]),
-            plan.classes or connection.classes,
+            os.fsdecode(self._options["uri"]), plan.classes or connection.classes,
             self._attachment.version, connection.dataset_size)
         if plan.size not in (None, connection.dataset_size):
             self.close()
             raise errors.Unsupported(
-                f"{self._contents.uri} has {connection.dataset_size} "
-                f"samples, but the {type(dataset).__name__} {plan.size}: open it "
-                "anew if files have come or gone")
+                f"{self._contents.uri} has {connection.dataset_size} samples, but the "
+                f"{type(dataset).__name__} {plan.size}: open it anew if files have "
+                "come or gone")
         self._wrapper.warn_of_refusal(connection.refusal, 2)
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
+
+    def _attach(self, plan, start_daemon) -> _attachment.Attachment:
+        return _attachment.Attachment(self._options, plan.transform, start_daemon)
 
     def _after_fork(self):
         self._lock = threading.RLock()
@@ -262,15 +264,12 @@ class DataLoader:
                 raise errors.StateError(
                     "this iteration belongs to the process that this one was "
                     "forked from: call iter() again")
-            raise errors.StateError(
-                "another iteration of this loader has begun: this one is over")
+            raise errors.StateError("another iteration of this loader has begun: "
+                                    "this one is over")
 
     def _await(self, epoch, status):
-        """Waits for the memory of the next batch of `epoch`.
-
-        Args:
-          epoch: the iterator.
-          status: what its batch reader returned instead of a batch.
+        """Waits for the memory of the next batch of an iterator, whose batch reader
+        returned `status` instead.
 
         Raises:
           StopIteration: the epoch has ended.
@@ -299,12 +298,16 @@ class DataLoader:
             self._wrapper.warn_of_refusal(self._attachment.connection.refusal, 3)
         if status != _native.END_OF_EPOCH:
             return memory
+        self._end(epoch)
+        raise StopIteration
+
+    def _end(self, epoch):
+        """Ends the epoch, which is complete."""
         with self._lock:
             if self._current is epoch._position:
                 self._progress.end()
                 epoch.end()
                 self._current = None
-        raise StopIteration
 
     def _reopen(self, epoch, error):
         """Lets `epoch` go on with the dataset's present version.
@@ -339,8 +342,8 @@ class DataLoader:
     def state_dict(self) -> Dict[str, Any]:
         """The loader's position: after what `next()` has returned, prefetched
         batches not counted. A dict of plain values, for `load_state_dict`. If a
-        sampler's indices make each epoch, it also has bytes: the current order, 8
-        per sample, and the state of the sampler's generator, if it has one.
+        sampler's indices make each epoch, also bytes: the current order, 8 per
+        sample, and the state of the sampler's generator.
 
         Ranks that have made equally many steps have equal states: save one of
         them, and load it on all ranks.
@@ -350,7 +353,6 @@ class DataLoader:
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Makes the next `iter()` go on with the sample at which `state` was taken.
-
         The batch size and the number of ranks may differ. If that number does
         not divide the samples read so far, pad="none" still gives each remaining
         sample exactly once. All ranks make equally many steps with "wrap" and
@@ -368,8 +370,7 @@ class DataLoader:
             self._current = None
 
     def stats(self) -> Dict[str, int]:
-        """Totals since the loader was opened (or re-attached).
-
+        """Totals since the loader was opened (or re-attached):
         samples_delivered, batches_delivered and bytes_delivered; bytes_read from
         storage; samples_decoded, samples_substituted; cpu_nanos of decoding and
         transforming; wait_nanos that next() slept; batches_copied because more

@@ -3,7 +3,50 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Dict
+
+from .. import errors
+
+
+def code(split: Any, order: str, seed: int, given: Dict[str, Any],
+         stacklevel: int) -> Any:
+    """Makes a coded.Coded of ops in the middle of a pipeline; warns of them.
+
+    Args:
+      split: a _code.Code.
+      order, seed: of the loader.
+      given: its arguments for workers.
+      stacklevel: of the warning.
+
+    Raises:
+      errors.Unsupported: one sentence says why.
+    """
+    from . import arguments, coded
+    arguments.check_workers(given["num_workers"], given["timeout"])
+    if given["num_workers"] == 0 or order == "coordinated":
+        raise errors.Unsupported(
+            f"{split.names} has no counterpart in forebay.transforms, and runs in "
+            'worker processes: num_workers=0 and order="coordinated" have none')
+    workers = coded.Workers(
+        arguments.workers(given["num_workers"]), given["worker_init_fn"],
+        arguments.context(given["multiprocessing_context"]), seed)
+    try:
+        made = coded.make(split, workers)
+    except errors.ForebayError:
+        raise
+    except Exception as error:
+        raise errors.Unsupported(
+            f"{split.names} cannot be tried on an image of noise: {error}") from None
+    warnings.warn(
+        f"without a counterpart in forebay.transforms: {split.names}: worker "
+        "processes run it, between the ops of the daemon", stacklevel=stacklevel)
+    return made
+
+
+def become_coded(loader: Any) -> None:
+    """Makes a CodedLoader of a DataLoader that is not initialized yet."""
+    from .coded_loader import CodedLoader
+    _change(loader, CodedLoader)
 
 
 def become(loader: Any, why: Any) -> None:
@@ -12,10 +55,14 @@ def become(loader: Any, why: Any) -> None:
     Args:
       why: a _plan.NeedsWorkers.
     """
-    from ..loader import DataLoader
     from .loader import StagedLoader
     if not why.is_expected:
         warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=4)
+    _change(loader, StagedLoader)
+
+
+def _change(loader: Any, to: Any) -> None:
+    from ..loader import DataLoader
     kind = type(loader)
-    loader.__class__ = (StagedLoader if kind is DataLoader else
-                        type(kind.__name__, (kind, StagedLoader), {}))
+    loader.__class__ = (to if kind is DataLoader else
+                        type(kind.__name__, (kind, to), {}))

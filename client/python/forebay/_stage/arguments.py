@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from typing import Any, Dict, Optional
 
 from .. import _sampling, errors
@@ -9,6 +11,23 @@ from .._counterpart import is_plainly
 from .keys import BatchSampling, Keys, KeySampling
 
 _MAX_WORKERS = 256
+
+
+def workers(given: Optional[int]) -> int:
+    """How many workers there are; by default, as many as CPUs."""
+    if given is None:
+        return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
+    return given
+
+
+def context(given: Any) -> Any:
+    """The context of multiprocessing. By default as torch's: workers have what the
+    trainer had when they were started."""
+    if given is None:
+        return multiprocessing.get_context("fork")
+    if isinstance(given, str):
+        return multiprocessing.get_context(given)
+    return given
 
 
 def is_iterable(dataset: Any) -> bool:
@@ -45,21 +64,29 @@ def check(given: Dict[str, Any]) -> None:
         raise errors.Unsupported(
             'order="coordinated" and shuffle="block" are for datasets that the '
             f"daemon reads itself, which {name} is not")
-    workers = given["num_workers"]
-    if workers is not None and (
-            isinstance(workers, bool) or not isinstance(workers, int) or
-            not 0 <= workers <= _MAX_WORKERS):
-        raise errors.InvalidArgument(
-            f"num_workers must be 0 to {_MAX_WORKERS}, not {workers!r}")
-    if given["timeout"] < 0:
-        raise errors.InvalidArgument(
-            f"timeout must not be negative, but is {given['timeout']!r}")
-    if workers == 0 and given["timeout"]:
-        raise errors.InvalidArgument(
-            "timeout is of workers, but num_workers=0 makes batches here")
+    check_workers(given["num_workers"], given["timeout"])
     _check_batching(given)
     if is_iterable(given["dataset"]):
         _check_iterable(name, given)
+
+
+def check_workers(number: Any, timeout: float) -> None:
+    """Refuses what no loader takes as num_workers and timeout.
+
+    Raises:
+      errors.InvalidArgument: one sentence says why.
+    """
+    if number is not None and (
+            isinstance(number, bool) or not isinstance(number, int) or
+            not 0 <= number <= _MAX_WORKERS):
+        raise errors.InvalidArgument(
+            f"num_workers must be 0 to {_MAX_WORKERS}, not {number!r}")
+    if timeout < 0:
+        raise errors.InvalidArgument(
+            f"timeout must not be negative, but is {timeout!r}")
+    if number == 0 and timeout:
+        raise errors.InvalidArgument(
+            "timeout is of workers, but num_workers=0 makes batches here")
 
 
 def _check_batching(given: Dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional, Set
 
-from . import failure, seeds, structure, wire
+from . import failure, images, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
 from .worker import Batches, Rows, Slot, Worker, become
@@ -32,10 +32,11 @@ def main(trainer: Any, other_end: Any, stage: Stage,
     """Serves a trainer and then the daemon; returns when either is gone.
 
     Args:
-      trainer: a connection. Comes ("probe", number, seed): answered with
-        ("structure", one), ("irregular", why) or ("failed", text). Comes
-        ("rows", structure, batch_size) or ("batches", room, source), where None
-        is the feed, and then the socket of tasks.
+      trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
+        as_image, seed) if the stage's dataset is images.Ops: answered with
+        ("found", structure or result), ("irregular", why) or ("failed", text).
+        Comes ("rows", structure, batch_size), ("images", result) or ("batches",
+        room, source), where None is the feed, and then the socket of tasks.
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
     """
@@ -94,11 +95,13 @@ class _Host:
                 self._workers.discard(pid)
 
     def _obey(self, order: Any) -> None:
-        if order[0] == "probe":
-            self._probe(*order[1:])
+        if order[0] in ("probe", "probe_image"):
+            self._probe(*order)
             return
         if order[0] == "rows":
             self._maker = Rows(*order[1:])
+        elif order[0] == "images":
+            self._maker = images.Images(*order[1:])
         else:
             _, room, source = order
             known = self._feed if source is None else source
@@ -107,27 +110,30 @@ class _Host:
         handle = multiprocessing.reduction.recv_handle(self._trainer)
         self._tasks = socket.socket(fileno=handle)
 
-    def _probe(self, number: int, seed: int) -> None:
+    def _probe(self, kind: str, which: int, seed: int) -> None:
         """Makes a sample in a process of its own: what the user's code opens on
         the way must not be shared by the workers."""
         pid = os.fork()
         if pid == 0:
-            _in_child(lambda: self._describe(number, seed))
+            _in_child(lambda: self._describe(kind, which, seed))
         _, status = os.waitpid(pid, 0)
         if status != 0:
+            made = f"sample {which}" if kind == "probe" else "the first image"
             self._trainer.send(("failed", failure.describe(RuntimeError(
-                f"the process that made sample {number} ended: "
-                f"{_reason(status)}"))))
+                f"the process that made {made} ended: {_reason(status)}"))))
 
-    def _describe(self, number: int, seed: int) -> None:
+    def _describe(self, kind: str, which: int, seed: int) -> None:
         become(0, self._stage)
+        dataset = self._stage.dataset
         said: Any
         try:
             if self._stage.worker_init_fn is not None:
                 seeds.seed_generators(self._stage.seed)
                 self._stage.worker_init_fn(0)
             seeds.seed_generators(seed)
-            said = "structure", structure.describe(self._stage.dataset[number])
+            said = "found", (structure.describe(dataset[which])
+                             if kind == "probe" else
+                             images.probe(dataset, bool(which)))
         except structure.Irregular as error:
             said = "irregular", str(error)
         except BaseException as error:

@@ -39,7 +39,22 @@ class HostProcess:
           structure.Irregular: batches cannot have such samples.
           Exception: that of the user's code.
         """
-        kind, said = self._ask(("probe", number, seed))
+        return self._answer_to(("probe", number, seed))
+
+    def probe_image(self, as_image: bool, seed: int) -> Any:
+        """The _code.Result of the stage's images.Ops.
+
+        Args:
+          as_image: see images.describe.
+
+        Raises:
+          structure.Irregular: it is no array.
+          Exception: that of the user's code.
+        """
+        return self._answer_to(("probe_image", as_image, seed))
+
+    def _answer_to(self, order: Tuple[Any, ...]) -> Any:
+        kind, said = self._ask(order)
         if kind == "irregular":
             raise structure.Irregular(said)
         if kind == "failed":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import multiprocessing
 import os
 import weakref
 from typing import Any, Dict, Iterator, List, Optional
@@ -19,14 +18,13 @@ from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, digest, structure
-from .arguments import check, length_of, read_keys
+from .arguments import check, context, length_of, read_keys, workers
 from .batch_run import (BatchEpoch, BatchRun, FedRun, IteratedRun, OrderedRun,
                         Room)
 from .inline import InlineEpoch
 from .making import Stage
 from .run import Plan, RowRun, Run
 
-_MAX_WORKERS = 256  # of the daemon
 _log = logging.getLogger("forebay")
 
 
@@ -71,10 +69,8 @@ class StagedLoader(DataLoader):
         self.drop_last = keys.drop_last
         self.timeout = float(given["timeout"])
         self.worker_init_fn = given["worker_init_fn"]
-        workers = given["num_workers"]
-        if workers is None:
-            workers = 1 if keys.is_iterable else _cpus()
-        self.num_workers = workers
+        self.num_workers = (1 if keys.is_iterable and given["num_workers"] is None
+                            else workers(given["num_workers"]))
         framework = _batch.resolve_framework(given["framework"])
         self.collate_fn = given["collate_fn"] or collation.default(
             framework, keys.is_batched)
@@ -85,11 +81,11 @@ class StagedLoader(DataLoader):
             options, framework,
             (functools.partial(_daemon.ensure_running, directory)
              if given["autostart"] else None),
-            _context(given["multiprocessing_context"]), self.timeout,
+            context(given["multiprocessing_context"]), self.timeout,
             given["batch_transform"],
             bool(given["pin_memory"]) and can_pin(framework), {})
         self._has_rows = (
-            workers > 0 and not keys.is_counted and
+            self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
             collation.is_default(given["collate_fn"]) and
             not hasattr(type(self.dataset), "__getitems__"))
@@ -324,17 +320,3 @@ def _samples_of(size: int, options: Dict[str, Any]) -> int:
     if uneven == _native.UNEVEN["wrap"]:
         return -(-size // ranks)
     return len(range(options["rank"], size, ranks))
-
-
-def _cpus() -> int:
-    return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
-
-
-def _context(given: Any) -> Any:
-    """By default as torch's: workers have what the trainer had when they were
-    started."""
-    if given is None:
-        return multiprocessing.get_context("fork")
-    if isinstance(given, str):
-        return multiprocessing.get_context(given)
-    return given

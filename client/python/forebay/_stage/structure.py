@@ -53,7 +53,7 @@ class Node(NamedTuple):
 _NUMBERS: Dict[Type[Any], str] = {bool: "bool", int: "int64", float: "float64"}
 
 
-def _array(value: Any) -> Any:
+def array_of(value: Any) -> Any:
     """The value as a NumPy array; None if it is neither a tensor nor an array nor
     one of NumPy's numbers."""
     torch = sys.modules.get("torch")
@@ -90,7 +90,7 @@ def _describe(value: Any) -> Any:
         if kind is int and not -2 ** 63 <= value < 2 ** 63:
             raise Irregular("an integer of more than 64 bits")
         return Leaf(kind, _NUMBERS[kind], ())
-    array = _array(value)
+    array = array_of(value)
     if array is not None:
         if array.dtype.name not in _DTYPES or not array.dtype.isnative:
             raise Irregular(f"an array of {array.dtype}")
@@ -153,7 +153,7 @@ def _checked(leaf: Leaf, value: Any) -> Any:
                 leaf.kind is not int or -2 ** 63 <= value < 2 ** 63):
             return value
         raise Irregular(_differs(leaf, value))
-    array = _array(value)
+    array = array_of(value)
     if array is None or array.shape != leaf.shape or (
             array.dtype.name != leaf.dtype):
         raise Irregular(_differs(leaf, value))
@@ -175,7 +175,7 @@ def _name(structure: Any) -> str:
 
 def _name_of(value: Any) -> str:
     try:
-        array = _array(value)
+        array = array_of(value)
     except Irregular as error:
         return str(error)
     if array is not None:

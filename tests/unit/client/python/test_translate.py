@@ -85,7 +85,7 @@ def test_gray_images_are_made_gray_first():
 
 
 @pytest.mark.parametrize("ops,named", [
-    ([CROP, v1("RandAugment"), TO_TENSOR], "^RandAugment has no counterpart .* "
+    ([RESIZE, v1("RandAugment"), TO_TENSOR], "^RandAugment has no counterpart .* "
      "ToTensor comes after it"),
     ([len, CROP], "^len has no counterpart .* CenterCrop comes after it"),
     ([TO_TENSOR, RESIZE, CROP], r"^Resize .*\(it would change floating-point "),
@@ -115,6 +115,40 @@ def test_gray_images_are_made_gray_first():
 def test_in_the_middle_it_is_refused_by_name(ops, named):
     with pytest.raises(errors.Unsupported, match=named):
         _translate.translate(compose(*ops))
+
+
+RAND_AUGMENT = v1("RandAugment")
+FLIP = v1("RandomHorizontalFlip", p=0.5)
+RANDOM_CROP = v1("RandomResizedCrop", size=(8, 9), scale=(0.1, 1), ratio=(1, 1),
+                 interpolation=2)
+
+
+@pytest.mark.parametrize("ops, before, ran, behind, kind, extent", [
+    ([RESIZE, CROP, RAND_AUGMENT, TO_TENSOR], 2, [RAND_AUGMENT], [TO_TENSOR], "pil",
+     (224, 224)),
+    ([RANDOM_CROP, print, FLIP, str, FLIP, TO_TENSOR, NORMALIZE], 1,
+     [print, FLIP, str], [FLIP, TO_TENSOR, NORMALIZE], "pil", (8, 9)),
+    ([RANDOM_CROP, TO_IMAGE, FLIP, RAND_AUGMENT, FLIP], 3, [RAND_AUGMENT], [FLIP],
+     "tensor", (8, 9)),
+    # The code gets no floats: it begins before they do.
+    ([RANDOM_CROP, FLIP, TO_TENSOR, RAND_AUGMENT, NORMALIZE], 2,
+     [TO_TENSOR, RAND_AUGMENT], [NORMALIZE], "pil", (8, 9)),
+    ([RANDOM_CROP, v1("Pad", padding=(1, 2), fill=0, padding_mode="constant"), str,
+      TO_TENSOR], 2, [str], [TO_TENSOR], "pil", (12, 11)),
+])
+def test_workers_run_what_is_in_the_middle(ops, before, ran, behind, kind, extent):
+    code = _translate.translate(compose(*ops)).code
+    assert len(code.before) == before
+    assert (list(code.ops), list(code.behind), code.kind) == (ran, behind, kind)
+    assert tuple(code.extent) == extent and code.channels == 3
+
+
+def test_workers_run_ops_of_albumentations_too():
+    resize = alb("Resize", height=11, width=8, interpolation=1)
+    crop = alb("CenterCrop", height=8, width=8)  # rounds in a way of its own
+    code = _translate.translate(alb_compose(resize, crop, NORMALIZED)).code
+    assert code.ops == (crop,) and code.behind == (NORMALIZED,)
+    assert code.kind == "array" and code.names == "CenterCrop"
 
 
 def test_classes_derived_from_torchvisions_are_not_torchvisions():
@@ -161,9 +195,6 @@ NORMALIZED = alb("Normalize", mean=0.5, std=[0.25], max_pixel_value=255.0)
 @pytest.mark.parametrize("ops,named", [
     ([alb("CenterCrop", height=8, width=8), NORMALIZED],
      r"^CenterCrop .*\(its place is rounded otherwise"),
-    ([alb("Resize", height=11, width=8, interpolation=1),
-      alb("CenterCrop", height=8, width=8), NORMALIZED],
-     r"^CenterCrop .*\(the middle 8 of 11 pixels"),
     ([alb("Resize", height=11, width=8, interpolation=3), NORMALIZED],
      r"^Resize .*\(interpolation=3, not INTER_LINEAR"),
     ([alb("Resize", p=0.5, height=11, width=8, interpolation=1), NORMALIZED],

@@ -1,0 +1,136 @@
+"""The user's own ops in the middle of a pipeline that the daemon does else."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, List, NamedTuple, Optional, Tuple
+
+from . import transforms as T
+from ._counterpart import NoCounterpart, name_of
+
+Extent = Tuple[int, int]  # height, width
+
+
+class Result(NamedTuple):
+    """An array that ops return for each image.
+
+    Attributes:
+      kind: "pil", "tensor" (C, H, W), "array" (H, W, C), or "" for all that is no
+        image of 8 bits.
+      dtype: NumPy's name of it.
+      shape: of the array; of images (H, W, C), whatever their kind.
+    """
+
+    kind: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class Code(NamedTuple):
+    """Ops that only workers can run, and what the daemon does around them.
+
+    Attributes:
+      library: the translator of the pipeline.
+      before: what the daemon does first; its images all have one size.
+      kind: what the first op gets: see _translate.Translation.
+      extent, channels: of that.
+      ops: the last of them has no counterpart.
+      behind: ops that come after these, with which the pipeline ends.
+      names: of the ops that have no counterpart, for people.
+    """
+
+    library: Any
+    before: List[T.Transform]
+    kind: str
+    extent: Extent
+    channels: int
+    ops: Tuple[Any, ...]
+    behind: Tuple[Any, ...]
+    names: str
+
+    def whole(self) -> "Code":
+        """With all ops to the pipeline's end."""
+        return self._replace(ops=self.ops + self.behind, behind=())
+
+    def translate_behind(self, result: Result) -> Optional[List[T.Transform]]:
+        """The daemon's transforms after ops that return such images; None if it
+        cannot do all that is behind them."""
+        pixels = self.library.Pixels(result.shape[2] if result.kind else 0)
+        if not pixels.take(result, self.behind):
+            return None
+        done: List[T.Transform] = []
+        try:
+            for op in self.behind:
+                done += self.library.counterparts(op, pixels)
+        except NoCounterpart:
+            return None
+        return done + pixels.ending(False)
+
+
+class Trace:
+    """Notes the pixels between ops, to find where the user's code can begin."""
+
+    def __init__(self, library: Any, pixels: Any, done: int):
+        """
+        Args:
+          done: how many transforms the daemon has before all ops.
+        """
+        self._library = library
+        self._states = [(copy.copy(pixels), done)]
+
+    def add(self, pixels: Any, done: int) -> None:
+        """Notes the state behind one more op.
+
+        Args:
+          done: how many transforms the daemon has then.
+        """
+        self._states.append((copy.copy(pixels), done))
+
+    def split(self, ops: List[Any],
+              done: List[T.Transform]) -> Optional[Code]:
+        """Splits a pipeline of which the first ops, so many as were noted, have
+        counterparts.
+
+        Args:
+          ops: all of them.
+          done: the daemon's transforms, up to those of the first ones.
+
+        Returns None if images would differ in size, or ops are data.
+        """
+        first = max(number for number, (pixels, _) in enumerate(self._states)
+                    if pixels.has_bytes)
+        pixels, count = self._states[first]
+        before = done[:count]
+        extent = _extent_after(before)
+        foreign = [number for number, op in enumerate(ops)
+                   if number == len(self._states) - 1 or
+                   not self._library.knows(op)]
+        last = foreign[-1]
+        if extent is None or any(isinstance(op, T.Transform)
+                                 for op in ops[first:]):
+            return None
+        return Code(self._library, before, pixels.kind, extent,
+                    _channels_after(before), tuple(ops[first:last + 1]),
+                    tuple(ops[last + 1:]),
+                    ", ".join(name_of(ops[number]) for number in foreign))
+
+
+def _extent_after(done: List[T.Transform]) -> Optional[Extent]:
+    extent: Optional[Extent] = None
+    for op in done:
+        if isinstance(op, (T.CenterCrop, T.RandomCrop, T.RandomResizedCrop)):
+            extent = op.size
+        elif isinstance(op, T.Resize):
+            extent = (op.size[0], op.size[1]) if len(op.size) == 2 else None
+        elif isinstance(op, T.Pad) and extent is not None:
+            left, top, right, bottom = op.padding
+            extent = extent[0] + top + bottom, extent[1] + left + right
+    return extent
+
+
+def _channels_after(done: List[T.Transform]) -> int:
+    channels = 3
+    for op in done:
+        if isinstance(op, T.Grayscale):
+            channels = op.num_output_channels
+    return channels

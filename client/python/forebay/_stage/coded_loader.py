@@ -1,0 +1,97 @@
+"""A data loader in whose pipeline workers run the user's ops."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Optional
+
+from .. import _native, _retry, errors
+from .._epoch import Epoch
+from .._position import Position
+from ..loader import DataLoader
+from . import failure
+from .code_attachment import CodeAttachment
+
+_MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
+
+
+class CodedLoader(DataLoader):
+    """A DataLoader of samples that the daemon makes, but for some of its ops, which
+    workers of the user's run on their pixels."""
+
+    _attachment: CodeAttachment
+    _stopped: Optional[Position] = None  # at a batch that failed
+
+    def _attach(self, plan: Any, start_daemon: Any) -> Any:
+        self.num_workers = plan.coded.workers.most
+        self.timeout = float(plan.timeout)
+        self._start_daemon = start_daemon
+        return CodeAttachment(self._options, plan.coded, start_daemon)
+
+    def _await(self, epoch: Epoch, status: Any) -> Any:
+        """Waits for the memory of the next batch, as DataLoader's does."""
+        position = epoch._position
+        began = time.monotonic()
+        retry: Optional[_retry.Retry] = None
+        hosts = 0
+        while status != _native.END_OF_EPOCH:
+            if self._current is not position:
+                self._say_why_over()
+            try:
+                if self._stopped is position:
+                    self._stopped = None
+                    self._go_on(epoch)
+                elif status not in (_native.INTERRUPTED, _native.TIMEOUT):
+                    _native.check(status)
+            except errors.ProducerFailed as error:
+                self._fail(position, str(error))
+            except errors.PASSING as error:
+                if retry is None:
+                    retry = self._retry(epoch)
+                retry.wait(error)
+            except errors.StateError:
+                hosts += 1
+                if hosts > _MAX_HOSTS:
+                    raise
+                self._attachment.replace(self._progress.is_new)
+                self._go_on(epoch)
+            if self.timeout and time.monotonic() - began > self.timeout:
+                self.close()
+                raise RuntimeError(
+                    f"DataLoader timed out after {self.timeout:g} seconds")
+            memory = status = epoch._next_memory()
+            if memory.__class__ is not int:
+                if retry is not None:
+                    retry.done()
+                return memory
+        self._end(epoch)
+        raise StopIteration
+
+    def _retry(self, epoch: Epoch) -> _retry.Retry:
+        pauses = _retry.backoff()
+
+        def attach() -> bool:
+            time.sleep(next(pauses))
+            self._attachment.replace(self._progress.is_new)
+            self._go_on(epoch)
+            return True
+
+        return _retry.Retry(self._contents.uri, attach, self._start_daemon)
+
+    def _go_on(self, epoch: Epoch) -> None:
+        """Starts the epoch again where it stands."""
+        with self._lock:
+            self._start(epoch._position)
+            epoch.read_from(self._attachment.connection)
+
+    def _fail(self, position: Position, text: str) -> None:
+        """Passes over the batch that failed, and raises why it did."""
+        samples = (self._attachment.connection.samples_per_epoch
+                   if position.indices is None else len(position.indices))
+        position.samples = min(position.samples + self._options["batch_size"],
+                               samples - position.first)
+        self._stopped = position
+        raise failure.restore(text, f"worker process of {self._contents.uri}")
+
+    def __del__(self) -> None:
+        self.close()
