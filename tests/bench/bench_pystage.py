@@ -10,7 +10,7 @@ import tempfile
 
 import photos
 from bench_sharing import aggregate, images_between, together
-from daemon import daemon
+from daemon import ENCODED_ONLY, daemon
 from figures import in_turns, row
 from readers import call
 
@@ -55,8 +55,33 @@ def run():
 
         ours, theirs = in_turns(ROUNDS, lambda: hand_over("forebay"),
                                 lambda: hand_over("torch"))
-    return rows + [row("pystage", "CPU of workers and trainer for 64 ready samples "
-                       "/ torch", ours, theirs, "ms/batch")]
+    return rows + native_first(uri) + [
+        row("pystage", "CPU of workers and trainer for 64 ready samples / torch",
+            ours, theirs, "ms/batch")]
+
+
+def native_first(uri):
+    """Rows of a pipeline in which one op is the user's, and the others native:
+    beside torch, and beside the rate at which both parts one after the other would
+    make samples. Every image is decoded."""
+    with daemon(ENCODED_ONLY) as server:
+        def rate(kind, stage):
+            return aggregate(server.environment, 1, seconds=SECONDS, uri=uri,
+                             kind=kind, workers=WORKERS, stage=stage)
+
+        def python():
+            return call("mirror_images.py", server.environment, workers=WORKERS,
+                        seconds=SECONDS / 3)["rate"]
+
+        ours, torch, native, bare = in_turns(
+            ROUNDS, lambda: rate("forebay", "mirrored"),
+            lambda: rate("torch", "mirrored"), lambda: rate("forebay", "none"),
+            python)
+    both = 1 / (1 / native + 1 / bare)
+    return [row("pystage", f"one op of NumPy's among native ones / torch, {WORKERS} "
+                "workers", ours, torch, "images/s"),
+            row("pystage", "that / native part and Python part, one after the other",
+                ours, both, "images/s")]
 
 
 def part_of(uri, folder):

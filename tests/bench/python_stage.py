@@ -38,6 +38,26 @@ class Photos(torch.utils.data.Dataset):
         return image, label
 
 
+def mirrored(image):
+    """Mirrors half of the images, by NumPy."""
+    pixels = numpy.asarray(image)
+    if numpy.random.random() < 0.5:
+        pixels = pixels[:, ::-1]
+    return PIL.Image.fromarray(pixels)
+
+
+def folder(root, stage):
+    """The photographs as torchvision's ImageFolder, by ops of torchvision's.
+
+    Args:
+      stage: "mirrored": with that function among the ops; "none": without.
+    """
+    ops = torchvision.transforms
+    return torchvision.datasets.ImageFolder(root, ops.Compose([
+        ops.RandomResizedCrop(224), *([mirrored] if stage == "mirrored" else []),
+        ops.ToTensor(), ops.Normalize(MEAN, STD)]))
+
+
 class Ready(torch.utils.data.Dataset):
     """Images that cost nothing to make."""
 

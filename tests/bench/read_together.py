@@ -39,7 +39,8 @@ def _torch(uri, batch_size, workers):
 
 
 def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
-            epochs=None, workers=None, counter=None, kind="forebay"):
+            epochs=None, workers=None, counter=None, kind="forebay",
+            stage=None):
     """Reads epochs from the agreed begin until the agreed end.
 
     Args:
@@ -52,15 +53,17 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
       workers: num_workers of torch's DataLoader; None: Forebay.
       counter: of the samples made by python_stage.Photos, if these are read: a
         file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
+      stage: of python_stage.folder, if that is read; likewise.
 
     Returns:
       A dict: "taken", pairs of a time and the images taken then; "stats", of
       Forebay's loader.
     """
-    if counter is not None:
+    if counter is not None or stage is not None:
         import python_stage
-        loader = python_stage.loader(python_stage.Photos(uri, counter), kind,
-                                     batch_size, workers)
+        dataset = (python_stage.Photos(uri, counter) if stage is None else
+                   python_stage.folder(uri, stage))
+        loader = python_stage.loader(dataset, kind, batch_size, workers)
     else:
         loader = (_forebay(uri, batch_size, manifest, dtype) if workers is None
                   else _torch(uri, batch_size, workers))

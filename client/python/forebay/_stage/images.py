@@ -133,8 +133,8 @@ class Images:
         desks, desk_bytes, results, result_bytes = slot.offsets
         desk = desks + sample.row * desk_bytes
         _, width, height, channels = _HEADER.unpack_from(slot.memory, desk)
-        pixels: Any = numpy.ndarray((height, width, channels), numpy.uint8, slot.memory,
-                               desk + _HEADER.size)
+        pixels: Any = numpy.ndarray((height, width, channels), numpy.uint8,
+                                    slot.memory, desk + _HEADER.size)
         seeds.seed_generators(sample.seed)
         value = self._ops.run(pixels)
         wanted = self._result
