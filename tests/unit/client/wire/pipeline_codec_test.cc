@@ -106,6 +106,23 @@ TEST(PipelineCodecTest, ColourAndTypesArrive) {
   EXPECT_THAT(spec.ops(4).normalize().std(), ElementsAre(0.229));
 }
 
+TEST(PipelineCodecTest, UserCodeArrives) {
+  const uint64_t shape[] = {8, 6, 3};
+  PipelineEncoder encoder;
+  encoder.AddUserCode("0123456789abcdef", FOREBAY_INT16, shape, 3, true);
+  encoder.AddUserCode("fedcba9876543210", FOREBAY_UINT8, nullptr, 0, false);
+
+  const proto::PipelineSpec spec = Parse(encoder);
+  ASSERT_EQ(spec.ops_size(), 2);
+  const proto::UserCode& code = spec.ops(0).user_code();
+  EXPECT_EQ(code.identity(), "0123456789abcdef");
+  EXPECT_EQ(code.dtype(), proto::INT16);
+  EXPECT_THAT(code.shape(), ElementsAre(8, 6, 3));
+  EXPECT_TRUE(code.finished());
+  EXPECT_FALSE(spec.ops(1).user_code().finished());
+  EXPECT_EQ(spec.ops(1).user_code().shape_size(), 0);
+}
+
 TEST(PipelineCodecTest, RefusesWhatItCannotWrite) {
   PipelineEncoder encoder;
   const double one = 1;

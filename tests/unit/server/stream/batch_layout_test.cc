@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -159,6 +160,35 @@ TEST(BatchLayoutTest, ClosesUpWhatVaries) {
     at += static_cast<std::int64_t>(texts[i].size());
   }
   EXPECT_EQ(Int64At(slot, field.row_splits_offset + 6 * 8), at);
+}
+
+TEST(BatchLayoutTest, DesksLieBehindAllFields) {
+  const std::vector<FieldType> types = {Image(DType::kUint8, 12), Text(9)};
+  const BatchLayout plain(types, 5);
+  const BatchLayout layout(types, 5, proto::Place::kHost, 24);
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
+  const BatchMemory memory{.host = slot.data()};
+  for (std::uint32_t row = 0; row < 5; ++row) {
+    const absl::Span<std::uint8_t> desk = layout.Desk(memory, row);
+    ASSERT_EQ(desk.size(), 24u);
+    EXPECT_EQ(desk.data(), layout.Desk(memory, 0).data() + row * 24);
+    EXPECT_LE(desk.data() + desk.size(), slot.data() + slot.size());
+    EXPECT_GE(desk.data(), slot.data() + plain.slot_size().host);
+  }
+}
+
+TEST(BatchLayoutTest, LengthsThatProducersWroteOverHarmNobody) {
+  const BatchLayout layout({Text(9)}, 2, proto::Place::kHost, 8);
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
+  const BatchMemory memory{.host = slot.data()};
+  layout.SetBytes(memory, 0, 0, BytesOf("one"));
+  layout.SetBytes(memory, 0, 1, BytesOf("two"));
+  // All but the header, as a producer may.
+  std::fill(slot.begin() + proto::kSlotHeaderBytes, slot.end(), 0xff);
+  layout.Complete(memory, {.sample_count = 2});
+  const proto::BatchHeader header = HeaderOf(slot);
+  EXPECT_EQ(header.fields[0].bytes, 18u);
+  EXPECT_EQ(Int64At(slot, header.fields[0].row_splits_offset + 16), 18);
 }
 
 }  // namespace
