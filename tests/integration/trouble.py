@@ -18,7 +18,7 @@ from forebay import transforms as T
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAYCTL = os.environ.get(
     "FOREBAY_CTL", str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
-PATIENCE = 8.0  # seconds until a wait counts as a hang
+PATIENCE = 150.0  # seconds until a wait counts as a hang
 CROP = (72, 96)  # the photographs' own size: pixels stay as they are
 
 
