@@ -52,6 +52,13 @@ forebay_status forebay_dataset_set_lanes(forebay_dataset* dataset,
   });
 }
 
+forebay_status forebay_dataset_set_live(forebay_dataset* dataset) {
+  return Guard(dataset != nullptr, [&] {
+    dataset->dataset.SetLive();
+    return Status();
+  });
+}
+
 forebay_status forebay_pipeline_add_user_code(forebay_pipeline* pipeline,
                                               const uint8_t* identity,
                                               forebay_dtype dtype,

@@ -124,6 +124,11 @@ Status Dataset::FromProducers(const char* uri, std::string_view identity,
 
 void Dataset::SetLanes(std::uint32_t lanes) { AppendLanes(lanes, &spec_); }
 
+void Dataset::SetLive() {
+  AppendLanes(1, &spec_);
+  AppendLive(&spec_);
+}
+
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
                        Dataset* out) const {
   proto::Fd list;

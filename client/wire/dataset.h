@@ -32,6 +32,8 @@ class Dataset {
                               Dataset* out);
   // Of a dataset from producers: see forebay_dataset_set_lanes.
   void SetLanes(std::uint32_t lanes);
+  // Likewise: see forebay_dataset_set_live.
+  void SetLive();
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);

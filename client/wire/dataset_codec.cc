@@ -24,6 +24,7 @@ enum class DatasetTag : Tag {
   kSamples = 12,
   kIdentity = 13,
   kLanes = 14,
+  kLive = 15,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -112,6 +113,11 @@ std::string EncodeProduced(std::string_view uri, std::string_view identity,
 void AppendLanes(std::uint32_t lanes, std::string* spec) {
   DatasetBuilder dataset(*spec);
   dataset.add_uint32(DatasetTag::kLanes, lanes);
+}
+
+void AppendLive(std::string* spec) {
+  protozero::pbf_builder<DatasetTag> dataset(*spec);
+  dataset.add_bool(DatasetTag::kLive, true);
 }
 
 std::string EncodeSubset(std::string_view uri, const EncodedPart& whole) {

@@ -28,6 +28,8 @@ std::string EncodeProduced(std::string_view uri, std::string_view identity,
 
 // Adds the number of lanes to the spec of such a dataset.
 void AppendLanes(std::uint32_t lanes, std::string* spec);
+// Makes it live.
+void AppendLive(std::string* spec);
 
 // Another dataset's spec, and the number of its descriptors.
 struct EncodedPart {

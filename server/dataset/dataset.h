@@ -97,6 +97,8 @@ class Dataset {
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().
   virtual std::uint32_t lanes() const { return 0; }
+  // Whether each sample can be made once only, in their order.
+  virtual bool is_live() const { return false; }
   // For people: the sample's name within its object. Empty if the object has no
   // other samples.
   virtual std::string NameOf(std::uint64_t id) const;

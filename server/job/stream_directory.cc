@@ -34,6 +34,12 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   // One decode serves all GPUs.
   if (shaping.has_placement()) shaping.mutable_placement()->clear_gpu_uuid();
   shaping.mutable_dataset()->clear_uri();
+  if (dataset.is_live()) {
+    // The first one's memory serves all, however large the samples are.
+    shaping.mutable_dataset()->clear_arrays();
+    shaping.mutable_dataset()->clear_samples();
+    shaping.clear_sharing();
+  }
   // The key is kept, and this may be long: its digest is enough, beside the
   // version.
   const std::string of_dataset = shaping.dataset().SerializeAsString();

@@ -1,5 +1,6 @@
 #include "server/stream/batch_scheduler.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "server/cache/next_use.h"
@@ -27,6 +28,7 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
   Missing missing{.key = cursor.next()};
   for (; cursor.SamplesOf(missing.key) > 0;
        missing.key = cursor.After(missing.key)) {
+    if (IsGone(missing.key)) continue;
     const Batch* const making = in_flight_->Find(missing.key);
     if (making == nullptr && batch_cache_->Find(missing.key) == nullptr)
       return missing;
@@ -35,6 +37,31 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
     if (++missing.ahead == kPlenty) return std::nullopt;
   }
   return std::nullopt;
+}
+
+bool BatchScheduler::IsGone(const BatchKey& key) const {
+  return is_live_ && key.epoch == frontier_.epoch && key < frontier_ &&
+         in_flight_->Find(key) == nullptr && batch_cache_->Find(key) == nullptr;
+}
+
+BatchKey BatchScheduler::StartFor(const BatchKey& asked) const {
+  if (!is_live_) return asked;
+  std::optional<BatchKey> latest;
+  for (const auto& member : *members_) {
+    const Cursor& cursor = member->cursor();
+    if (!cursor.running() || cursor.epoch() < asked.epoch) continue;
+    latest = std::max(latest.value_or(cursor.next()), cursor.next());
+  }
+  if (latest.has_value()) return *latest;
+  return asked.epoch < frontier_.epoch ? frontier_ : asked;
+}
+
+void BatchScheduler::PassOver() {
+  if (!is_live_) return;
+  for (const auto& member : *members_) {
+    while (member->cursor().running() && IsGone(member->cursor().next()))
+      member->PassOver();
+  }
 }
 
 BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
@@ -99,6 +126,7 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
   Batch* const batch = in_flight_->Begin(
       request.key, cursor.SamplesOf(request.key), cursor.epochs(),
       request.member, slot, batch_cache_->memory().host(slot).data());
+  if (is_live_) frontier_ = std::max(frontier_, cursor.After(request.key));
   if (staging_->bytes() > 0) {
     batch->staging = staging_->Take();
     batch->memory.device = batch->staging.data();

@@ -26,8 +26,9 @@ class BatchScheduler {
  public:
   BatchScheduler(SharingMode sharing_mode, MemberSet* members,
                  BatchCache* batch_cache, StagingPool* staging,
-                 InFlightBatches* in_flight)
+                 InFlightBatches* in_flight, bool is_live)
       : sharing_mode_(sharing_mode),
+        is_live_(is_live),
         members_(members),
         batch_cache_(batch_cache),
         staging_(staging),
@@ -36,6 +37,12 @@ class BatchScheduler {
   // Begins the batches that members request, as long as there are slots.
   // Returns true if one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
+
+  // Where a member is to start that asks for this place: of a live dataset,
+  // where the others are.
+  BatchKey StartFor(const BatchKey& asked) const;
+  // Lets members of a live dataset pass over batches that are gone.
+  void PassOver();
 
   // Tells what a member shares with the others. Changes nothing.
   Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
@@ -55,6 +62,8 @@ class BatchScheduler {
   // Returns nullopt if the member needs none soon, or no epoch is under way.
   std::optional<Missing> FindMissing(const Member& member,
                                      std::int64_t now_nanos) const;
+  // Whether the batch can be made no more, and there is none.
+  bool IsGone(const BatchKey& key) const;
   BatchRequest RequestFor(Member& member, const Missing& missing,
                           std::int64_t now_nanos) const;
   // The requests of all members, whose depths learn how many batches are ready.
@@ -71,6 +80,8 @@ class BatchScheduler {
                std::int64_t now_nanos);
 
   const SharingMode sharing_mode_;
+  const bool is_live_;
+  BatchKey frontier_;  // behind the last batch that was begun, if it is live
   MemberSet* const members_;
   BatchCache* const batch_cache_;
   StagingPool* const staging_;

@@ -87,6 +87,8 @@ class Member {
     next_use_->Advance(position, pace_.TimeOf(1), now_nanos);
   }
 
+  // Passes over the next batch, which is gone.
+  void PassOver() { cursor_.Advance(); }
   // Publishes the next batch, whose slot the caller has leased.
   void Publish(const CompletedBatch& batch, std::uint32_t generation,
                std::int64_t now_nanos);

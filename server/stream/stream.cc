@@ -77,15 +77,17 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
                   std::move(read_window)),
-      // A new slot means new producers, which would begin their shards again.
-      batch_cache_(deps_.budget, layout_.slot_size(),
-                   /*grows=*/spec_.dataset->lanes() == 0),
+      // A new slot means new producers, which would begin their shards again;
+      // those of a live dataset do not.
+      batch_cache_(
+          deps_.budget, layout_.slot_size(),
+          /*grows=*/spec_.dataset->lanes() == 0 || spec_.dataset->is_live()),
       staging_(deps_.budget, layout_.slot_size().device),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
       in_flight_(spec_.batch, spec_.seed, spec_.dataset->size()),
-      scheduler_(sharing_mode, &members_, &batch_cache_, &staging_,
-                 &in_flight_),
+      scheduler_(sharing_mode, &members_, &batch_cache_, &staging_, &in_flight_,
+                 spec_.dataset->is_live()),
       publisher_(&members_, &batch_cache_),
       decode_queues_(deps_.executor->workers()),
       cost_(produced_ == nullptr ? SampleCost::kDecodedNanos
@@ -316,8 +318,13 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     if (seen.has_value())
       spec_.order_member->Start(start.first_sample, *std::move(seen));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
-    members_.Start(*members_.Find(member), EpochsLocked(start),
-                   start.first_sample, Now());
+    EpochStart from = start;
+    const BatchKey first =
+        scheduler_.StartFor({start.epoch, start.first_sample});
+    from.epoch = first.epoch;
+    from.first_sample = first.first_sample;
+    members_.Start(*members_.Find(member), EpochsLocked(from),
+                   from.first_sample, Now());
     flows_ = members_.Flows();
     return true;
   });
@@ -608,6 +615,7 @@ void Stream::MakeSlot() {
 
 void Stream::DeliverLocked() {
   const std::int64_t now = Now();
+  scheduler_.PassOver();
   publisher_.Publish(
       now, [&](const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         RetireLocked(member);

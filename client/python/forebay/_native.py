@@ -251,6 +251,7 @@ _PROTOTYPES = {
         (_INT, [c.c_char_p, c.c_char_p, c.c_uint64, c.POINTER(Array), c.c_size_t,
                 c.POINTER(_PTR)]),
     "forebay_dataset_set_lanes": (_INT, [_PTR, _U32]),
+    "forebay_dataset_set_live": (_INT, [_PTR]),
     "forebay_loader_start_producers": (_INT, [_PTR, _U32, c.POINTER(_INT)]),
     "forebay_draw_order":
         (_INT, [c.POINTER(LoaderOptions), c.c_uint64, c.c_uint64, c.c_uint64,

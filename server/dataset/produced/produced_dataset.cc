@@ -26,6 +26,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
         absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxProducers,
                      " lanes, not ", spec.lanes()));
   }
+  if (spec.live() && spec.lanes() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.uri(), ": a live dataset has one lane, not ", spec.lanes()));
+  }
   for (const proto::ArrayField& field : spec.arrays()) {
     if (field.kind() != proto::ArrayField::ARRAY) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -34,15 +38,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
   }
   std::copy(spec.identity().begin(), spec.identity().end(), version.begin());
   return std::shared_ptr<const Dataset>(new ProducedDataset(
-      *std::move(layout), version, spec.uri(), spec.lanes()));
+      *std::move(layout), version, spec.uri(), spec.lanes(), spec.live()));
 }
 
 ProducedDataset::ProducedDataset(memory::RecordLayout layout,
                                  const Version& version, const std::string& uri,
-                                 std::uint32_t lanes)
+                                 std::uint32_t lanes, bool live)
     : layout_(std::move(layout)),
       version_(version),
       lanes_(lanes),
+      live_(live),
       root_(std::make_shared<const storage::memory::MemoryRoot>(
           uri, std::string(version.begin(), version.end()), nullptr)) {}
 

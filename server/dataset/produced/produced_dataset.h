@@ -22,7 +22,8 @@ namespace forebay::dataset::produced {
 class ProducedDataset final : public Dataset {
  public:
   // INVALID_ARGUMENT: as RecordLayout's, or the spec has no identity of 16
-  // bytes, or too many lanes. Errors name the spec's URI.
+  // bytes, or too many lanes, or is live without one lane. Errors name the
+  // spec's URI.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 
@@ -32,6 +33,7 @@ class ProducedDataset final : public Dataset {
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
   bool is_produced() const override { return true; }
   std::uint32_t lanes() const override { return lanes_; }
+  bool is_live() const override { return live_; }
   std::uint64_t largest_sample() const override { return 0; }
   const std::vector<std::string>& classes() const override { return classes_; }
   const Version& version() const override { return version_; }
@@ -41,11 +43,12 @@ class ProducedDataset final : public Dataset {
 
  private:
   ProducedDataset(memory::RecordLayout layout, const Version& version,
-                  const std::string& uri, std::uint32_t lanes);
+                  const std::string& uri, std::uint32_t lanes, bool live);
 
   const memory::RecordLayout layout_;
   const Version version_;
   const std::uint32_t lanes_;
+  const bool live_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<std::string> classes_;  // empty
 };
