@@ -40,12 +40,14 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
 }
 
 bool BatchScheduler::IsGone(const BatchKey& key) const {
-  return is_live_ && key.epoch == frontier_.epoch && key < frontier_ &&
+  return is_live_ && key.epoch == gone_.epoch && key < gone_ &&
          in_flight_->Find(key) == nullptr && batch_cache_->Find(key) == nullptr;
 }
 
-BatchKey BatchScheduler::StartFor(const BatchKey& asked) const {
+BatchKey BatchScheduler::StartFor(const BatchKey& asked) {
   if (!is_live_) return asked;
+  // The producer still has what was made when the last member left.
+  if (members_->Running() == 0) gone_ = BatchKey();
   std::optional<BatchKey> latest;
   for (const auto& member : *members_) {
     const Cursor& cursor = member->cursor();
@@ -126,7 +128,10 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
   Batch* const batch = in_flight_->Begin(
       request.key, cursor.SamplesOf(request.key), cursor.epochs(),
       request.member, slot, batch_cache_->memory().host(slot).data());
-  if (is_live_) frontier_ = std::max(frontier_, cursor.After(request.key));
+  if (is_live_) {
+    gone_ = std::max(gone_, cursor.After(request.key));
+    frontier_ = std::max(frontier_, gone_);
+  }
   if (staging_->bytes() > 0) {
     batch->staging = staging_->Take();
     batch->memory.device = batch->staging.data();
@@ -157,7 +162,8 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
     }
     if (members_->NanosUntil(victim->key, now_nanos) != cache::kNever) {
       // A slot more is better than to evict a batch that a member comes to.
-      if (members_->AwaitsSoon(victim->key, now_nanos)) *grows |= Grows();
+      if (WantsMoreFor(*victim, now_nanos)) *grows |= Grows();
+      if (is_live_ && batch_cache_->growing() > 0) return std::nullopt;
       if (!EvictsFor(*victim, request, now_nanos)) return std::nullopt;
     }
     batch_cache_->Evict(*victim);
@@ -166,10 +172,16 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
   // The next one is made while this one is filled.
   if (members_->was_shared() && batch_cache_->pool().Counts().free == 0) {
     const CompletedBatch* const next = Victim(now_nanos);
-    if (next != nullptr && members_->AwaitsSoon(next->key, now_nanos))
-      *grows |= Grows();
+    if (next != nullptr && WantsMoreFor(*next, now_nanos)) *grows |= Grows();
   }
   return slot;
+}
+
+bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
+                                  std::int64_t now_nanos) const {
+  // A batch of a live dataset cannot be made again, for whom ever it waits.
+  return is_live_ ? members_->NanosUntil(batch.key, now_nanos) != cache::kNever
+                  : members_->AwaitsSoon(batch.key, now_nanos);
 }
 
 bool BatchScheduler::Grows() {

@@ -40,7 +40,7 @@ class BatchScheduler {
 
   // Where a member is to start that asks for this place: of a live dataset,
   // where the others are.
-  BatchKey StartFor(const BatchKey& asked) const;
+  BatchKey StartFor(const BatchKey& asked);
   // Lets members of a live dataset pass over batches that are gone.
   void PassOver();
 
@@ -72,6 +72,8 @@ class BatchScheduler {
                                        std::int64_t now_nanos, bool* grows);
   // The cached batch to evict first. Returns null if none can be evicted.
   const CompletedBatch* Victim(std::int64_t now_nanos) const;
+  // Whether a member comes to the batch, and is worth a slot more.
+  bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;
   // Whether to make one more slot: none is being made, and there is memory.
   bool Grows();
   bool EvictsFor(const CompletedBatch& victim, const BatchRequest& request,
@@ -81,7 +83,10 @@ class BatchScheduler {
 
   const SharingMode sharing_mode_;
   const bool is_live_;
-  BatchKey frontier_;  // behind the last batch that was begun, if it is live
+  // Of a live dataset, behind the last batch that was begun: ever, and since
+  // members run.
+  BatchKey frontier_;
+  BatchKey gone_;
   MemberSet* const members_;
   BatchCache* const batch_cache_;
   StagingPool* const staging_;

@@ -22,6 +22,7 @@ from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
                      InvalidArgument, IsADirectory, NotFound,
                      PermissionDenied, ResourceExhausted, SourceUnavailable,
                      StateError, Unsupported)
+from ._share.shared import Shared, share
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
@@ -30,6 +31,6 @@ __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
     "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory",
     "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
-    "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest", "open",
-    "transforms",
+    "Shared", "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest",
+    "open", "share", "transforms",
 ]

@@ -76,8 +76,11 @@ def _environment(of_trainer: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _private_folder(directory: str) -> Iterator[int]:
+def private_folder(directory: str, what: str) -> Iterator[int]:
     """Opens the folder, which is created if it does not exist.
+
+    Args:
+      what: does not happen else, for messages.
 
     Raises:
       errors.PermissionDenied: others may write to it or own it.
@@ -90,12 +93,12 @@ def _private_folder(directory: str) -> Iterator[int]:
                          os.O_NOFOLLOW | os.O_CLOEXEC)
     except (NotADirectoryError, PermissionError) as error:
         raise errors.PermissionDenied(
-            f"no daemon is started in {directory}: {error.strerror}") from None
+            f"{what} in {directory}: {error.strerror}") from None
     try:
         found = os.fstat(folder)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise errors.PermissionDenied(
-                f"no daemon is started in {directory}: it belongs to another "
+                f"{what} in {directory}: it belongs to another "
                 f"user, or is open to others")
         yield folder
     finally:
@@ -197,7 +200,7 @@ def ensure_running(directory: str) -> None:
     if _native.ping(directory):
         return
     try:
-        with _private_folder(directory) as folder, _locked(folder):
+        with private_folder(directory, "no daemon is started") as folder, _locked(folder):
             if not _native.ping(directory):
                 _Start(directory, folder).run()
     except errors.ForebayError:

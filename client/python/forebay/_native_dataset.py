@@ -74,7 +74,7 @@ def build(source, folder_options):
     raise errors.InvalidArgument(f"{source!r} is no source of samples")
 
 
-def from_producers(uri, identity, samples, fields, lanes=0):
+def from_producers(uri, identity, samples, fields, lanes=0, live=False):
     """The NativeDataset of samples that producers make.
 
     Args:
@@ -82,6 +82,8 @@ def from_producers(uri, identity, samples, fields, lanes=0):
       identity: 16 bytes, equal for equal datasets.
       fields: of (name, NumPy's name of the type, shape of one sample).
       lanes: sample k is made by producer k % lanes; 0: any makes any.
+      live: whether one producer makes each sample once, and loaders join where
+        others are.
     """
     native = (_native.Array * len(fields))()
     for into, (name, dtype, shape) in zip(native, fields):
@@ -92,6 +94,8 @@ def from_producers(uri, identity, samples, fields, lanes=0):
                          identity, samples, native, len(native))
     if lanes:
         _native.check(_native.lib.forebay_dataset_set_lanes(made.handle, lanes))
+    if live:
+        _native.check(_native.lib.forebay_dataset_set_live(made.handle))
     return made
 
 

@@ -77,6 +77,21 @@ def write(memory: memoryview, kind: int, value: Any) -> None:
     _HEAD.pack_into(memory, 0, kind, len(buffers), len(data), 0)
 
 
+def size(kind: int, value: Any) -> int:
+    """The bytes that `write` needs; 0 if the value cannot be pickled, or is no
+    batch."""
+    if kind != BATCH:
+        return 0
+    try:
+        data, buffers = _pickled(value)
+    except Exception:
+        return 0  # `write` will tell
+    end = _HEAD.size + len(buffers) * _PLACE.size + len(data)
+    for buffer in buffers:
+        end = _aligned(end) + buffer.nbytes
+    return end
+
+
 def read(memory: memoryview) -> Payload:
     """Reads a payload; tensors and arrays in it are views of the memory.
 

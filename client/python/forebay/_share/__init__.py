@@ -1,0 +1,1 @@
+"""Iterables that one process iterates for all jobs of a user."""

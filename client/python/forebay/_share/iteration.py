@@ -1,0 +1,113 @@
+"""The batches of an iterable, by number."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, Optional, Tuple
+
+from .._stage import failure, payload
+
+# Batches that can be given again: a daemon that ends may have had some.
+_KEPT = 4
+_STATE_SECONDS = 1.0  # between two states that are saved
+
+
+class Gone:
+    """Instead of a batch that nobody has any more."""
+
+
+class State:
+    """How far an iterable had come.
+
+    Attributes:
+      epoch: the iteration.
+      number: of the batch that comes next.
+      value: its own state_dict.
+    """
+
+    def __init__(self, epoch: int, number: int, value: Any):
+        self.epoch, self.number, self.value = epoch, number, value
+
+
+class Iteration:
+    """Iterates again and again; each iteration is an epoch.
+
+    Attributes:
+      source: an iterable, or a function that makes one.
+      epoch: the iteration; -1 before the first.
+      next: the number of its batch that comes next.
+      has_ended: whether there is none.
+    """
+
+    def __init__(self, source: Any):
+        self.source = source
+        self._made: Any = None  # the iterable
+        self._iterator: Any = None
+        self.epoch, self.next, self.has_ended = -1, 0, False
+        self._kept: Dict[int, Tuple[int, Any]] = {}
+        self._saved_at = 0.0
+
+    def begin(self, epoch: int, state: Optional[State] = None) -> None:
+        """Begins an iteration; with a state of it, where that was saved.
+
+        Raises:
+          Exception: that of the user's code.
+        """
+        self.epoch, self.next, self.has_ended = epoch, 0, False
+        self._kept.clear()
+        self._iterator = None
+        if self._made is None or iter(self._made) is self._made:
+            self._made = (self.source if hasattr(self.source, "__iter__") else
+                          self.source())
+        if (state is not None and state.epoch == epoch and
+                hasattr(self._made, "load_state_dict")):
+            self._made.load_state_dict(state.value)
+            self.next = state.number
+        self._iterator = iter(self._made)
+
+    def get(self, epoch: int, number: int) -> Tuple[int, Any]:
+        """A payload's kind and value, for a batch: (epoch, number, state, batch).
+        For END: (epoch, number)."""
+        if epoch < self.epoch:
+            return payload.END, (epoch, number)
+        if epoch > self.epoch:
+            try:
+                self.begin(epoch)
+            except BaseException as error:
+                self.has_ended, self.next = True, number + 1
+                self._kept[number] = payload.FAILED, failure.describe(error)
+        if number in self._kept:
+            return self._kept[number]
+        if number < self.next:
+            return payload.BATCH, (epoch, number, None, Gone())
+        while not self.has_ended:
+            made = self._advance()
+            if self.next > number:
+                return made
+        return payload.END, (epoch, number)
+
+    def _advance(self) -> Tuple[int, Any]:
+        number = self.next
+        made: Tuple[int, Any] = (payload.END, (self.epoch, number))
+        try:
+            batch = next(self._iterator)
+            made = payload.BATCH, (self.epoch, number, self._state(), batch)
+        except StopIteration:
+            self.has_ended = True
+            return made
+        except BaseException as error:
+            made = payload.FAILED, failure.describe(error)
+        self.next += 1
+        self._kept[number] = made
+        self._kept.pop(number - _KEPT, None)
+        return made
+
+    def _state(self) -> Optional[State]:
+        """The state behind the batch that was made last, now and then."""
+        now = time.monotonic()
+        if (not hasattr(self._made, "state_dict") or
+                not hasattr(self._made, "load_state_dict") or
+                now - self._saved_at < _STATE_SECONDS):
+            return None
+        self._saved_at = now
+        return State(self.epoch, self.next + 1, self._made.state_dict())

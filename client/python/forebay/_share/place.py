@@ -1,0 +1,161 @@
+"""Finds the process that iterates an iterable, and starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import multiprocessing
+import multiprocessing.connection
+import multiprocessing.reduction
+import os
+import socket
+from typing import Any, Iterator, Optional, Tuple
+
+from .. import _daemon, errors
+from . import producer
+from .iteration import State
+
+_PROBE_SECONDS = 0.25  # between looks whether it lives
+
+
+class Producer:
+    """A connection to that process."""
+
+    def __init__(self, connection: Any):
+        self._connection = connection
+
+    def prepare(self, epoch: Optional[int], number: int,
+                state: Optional[State]) -> Tuple[int, int, int]:
+        """As producer.main says."""
+        return self._ask(("prepare", epoch, number, state), -1)
+
+    def serve(self, room: int, tasks: int) -> None:
+        """Lets it serve the daemon.
+
+        Args:
+          tasks: a descriptor, which stays the caller's.
+        """
+        self._ask(("serve", room), tasks)
+
+    def _ask(self, order: Tuple[Any, ...], descriptor: int) -> Any:
+        try:
+            self._connection.send(order)
+            if descriptor >= 0:
+                multiprocessing.reduction.send_handle(self._connection, descriptor,
+                                                      None)
+            while not self._connection.poll(_PROBE_SECONDS):
+                pass
+            return self._connection.recv()
+        except (EOFError, OSError):
+            raise errors.StateError(
+                "the process that iterates has ended") from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Place:
+    """Where the jobs of this user that share by one key meet."""
+
+    def __init__(self, key: str, directory: str):
+        """
+        Args:
+          directory: of the daemon.
+        """
+        self._directory = directory
+        self._folder = _folder_of(directory)
+        digest = hashlib.blake2b(f"{os.path.abspath(directory)}\0{key}".encode(),
+                                 digest_size=12).hexdigest()
+        self._name = f"share-{digest}"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[int]:
+        """Keeps other jobs away; a descriptor of the folder."""
+        with _daemon.private_folder(self._folder, "nothing is shared") as folder:
+            self._lock = os.open(f"{self._name}.lock",
+                                 os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
+                                 dir_fd=folder)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                yield folder
+            finally:
+                os.close(self._lock)
+
+    def find(self, folder: int) -> Optional[Producer]:
+        """The process that runs; None if there is none.
+
+        Args:
+          folder: as `locked` yields.
+        """
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(self._socket(folder))
+        except OSError:
+            client.close()
+            return None
+        return Producer(multiprocessing.connection.Connection(client.detach()))
+
+    def start(self, folder: int, source: Any) -> Producer:
+        """Starts one.
+
+        Args:
+          folder: as `find`'s.
+          source: an iterable, or a function that makes one.
+
+        Raises:
+          errors.StateError: it has ended.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self._name}.sock", dir_fd=folder)
+        log = os.open(f"{self._name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC |
+                      os.O_CLOEXEC, 0o600, dir_fd=folder)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self._socket(folder))
+            listener.listen(16)
+            try:
+                _run_apart((folder, self._lock), listener, source,
+                           self._directory, log)
+            finally:
+                os.close(log)
+        found = self.find(folder)
+        if found is None:
+            raise errors.StateError(
+                "the process that iterates has ended at its start: see "
+                f"{self._folder}/{self._name}.log")
+        return found
+
+    def _socket(self, folder: int) -> str:
+        # A path of its own may be longer than sockets take.
+        return f"/proc/self/fd/{folder}/{self._name}.sock"
+
+
+def _run_apart(unwanted: Tuple[int, ...], *arguments: Any) -> None:
+    """Runs producer.main in a process that is not this one's child: it is to
+    outlive this one, which must not wait for it at its end.
+
+    Args:
+      unwanted: descriptors that it must not keep: it would keep the lock.
+      The others: producer.main's.
+    """
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for descriptor in unwanted:
+                os.close(descriptor)
+            os.setsid()
+            multiprocessing.get_context("fork").Process(
+                target=producer.main, args=arguments).start()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _folder_of(directory: str) -> str:
+    """A folder of this user's own: the daemon's, unless that is the machine's."""
+    with contextlib.suppress(OSError):
+        if os.stat(directory).st_uid == os.geteuid():
+            return directory
+    session = os.environ.get("XDG_RUNTIME_DIR")
+    return (os.path.join(session, "forebay") if session else
+            f"/tmp/forebay-{os.getuid()}")

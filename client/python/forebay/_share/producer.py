@@ -1,0 +1,225 @@
+"""The process that iterates an iterable for all jobs.
+
+Its main thread runs the user's code; others serve the daemon and listen to clients.
+It is nobody's child, so that it outlives the trainer that started it.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import mmap
+import multiprocessing.connection
+import multiprocessing.reduction
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .. import _native
+from .._stage import failure, payload, wire
+from .._stage.worker import Slot
+from .iteration import Iteration, State
+
+_LOOK_SECONDS = 0.5
+# Without anybody who listens: a trainer may go on at once, or when another daemon
+# is there.
+_LINGER_SECONDS = 5.0
+_AWAY_SECONDS = 60.0
+
+
+def main(listener: Any, source: Any, directory: str, log: int) -> None:
+    """Serves clients until nobody has listened for some seconds.
+
+    Args:
+      listener: a socket. On its connections comes ("prepare", epoch, number, state), where
+        epoch None means wherever the iterable is: answered with (epoch, number,
+        bytes), the place of a batch, and its payload's size. Comes ("serve", room)
+        and the socket of tasks: answered with None.
+      source: an iterable, or a function that makes one.
+      directory: of the daemon.
+      log: a descriptor, for all output.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, place in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(descriptor, place)
+    _Producer(listener, source, directory).run()
+
+
+class _Producer:
+
+    def __init__(self, listener: Any, source: Any, directory: str):
+        self._listener = listener
+        self._directory = directory
+        self._iteration = Iteration(source)
+        self._work: "queue.Queue[Tuple[Any, Callable[[], Any]]]" = queue.Queue()
+        self._lock = threading.Lock()
+        self._served = 0  # streams
+        self._idle_since = time.monotonic()
+
+    def run(self) -> None:
+        """Does what other threads ask for, in this one."""
+        threading.Thread(target=self._listen, daemon=True).start()
+        while not self._is_abandoned():
+            try:
+                future, work = self._work.get(timeout=_LOOK_SECONDS)
+            except queue.Empty:
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+
+    def _is_abandoned(self) -> bool:
+        with self._lock:
+            if self._served:
+                return False
+            idle = time.monotonic() - self._idle_since
+        try:
+            is_away = not _native.ping(self._directory)
+        except Exception:
+            is_away = True
+        return idle > (_AWAY_SECONDS if is_away else _LINGER_SECONDS)
+
+    def _do(self, work: Callable[[], Any]) -> Any:
+        future: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
+        self._work.put((future, work))
+        return future.result()
+
+    # --- Clients.
+
+    def _listen(self) -> None:
+        while True:
+            accepted, _ = self._listener.accept()
+            client = multiprocessing.connection.Connection(accepted.detach())
+            threading.Thread(target=self._talk, args=(client,), daemon=True).start()
+
+    def _talk(self, client: Any) -> None:
+        try:
+            with client:
+                while True:
+                    order = client.recv()
+                    with self._lock:
+                        self._idle_since = time.monotonic()
+                    if order[0] == "prepare":
+                        client.send(self._do(lambda: self._prepare(*order[1:])))
+                    else:
+                        handle = multiprocessing.reduction.recv_handle(client)
+                        self._serve(socket.socket(fileno=handle), order[1])
+                        client.send(None)
+        except (EOFError, OSError):
+            pass  # it has what it wanted, or is gone
+
+    def _prepare(self, epoch: Optional[int], number: int,
+                 state: Optional[State]) -> Tuple[int, int, int]:
+        iteration = self._iteration
+        if epoch is None or epoch < iteration.epoch:
+            epoch, number = iteration.epoch, iteration.next
+            if epoch < 0 or iteration.has_ended:
+                epoch, number = epoch + 1, 0
+        if iteration.epoch < 0 and state is not None:
+            try:
+                iteration.begin(epoch, state)
+            except Exception:
+                iteration = self._iteration = Iteration(iteration.source)
+        kind, value = iteration.get(epoch, number)
+        return epoch, number, payload.size(kind, value)
+
+    # --- The daemon.
+
+    def _serve(self, tasks: socket.socket, room: int) -> None:
+        with self._lock:
+            self._served += 1
+        _Stream(self, tasks, room).start()
+
+    def over(self) -> None:
+        """Notes that a stream has ended."""
+        with self._lock:
+            self._served -= 1
+            self._idle_since = time.monotonic()
+
+    def make(self, memory: memoryview, epoch: int, number: int) -> None:
+        """Makes the batch of this number in memory."""
+        self._do(lambda: self._write(memory, epoch, number))
+
+    def _write(self, memory: memoryview, epoch: int, number: int) -> None:
+        kind, value = self._iteration.get(epoch, number)
+        try:
+            payload.write(memory, kind, value)
+        except Exception as error:
+            payload.write(memory, payload.FAILED, failure.describe(error))
+
+
+class _Stream:
+    """What the daemon asks for one stream: it sees a host and one worker, which are
+    threads."""
+
+    def __init__(self, producer: _Producer, tasks: socket.socket, room: int):
+        self._producer = producer
+        self._tasks = tasks
+        self._room = room
+        self._slots: Dict[int, Slot] = {}
+        self._workers: List[socket.socket] = []
+
+    def start(self) -> None:
+        """Serves, in threads of its own."""
+        threading.Thread(target=self._host, daemon=True).start()
+
+    def _host(self) -> None:
+        try:
+            while self._answer_host():
+                pass
+        except OSError:
+            pass
+        finally:
+            for worker in self._workers:
+                worker.close()
+            self._producer.over()
+
+    def _answer_host(self) -> bool:
+        message, fds, _, _ = socket.recv_fds(self._tasks, wire.MAX_MESSAGE, 1)
+        if not message:
+            return False
+        failures = []
+        try:
+            task = wire.read_task(message)
+            if task.command == wire.MAP_SLOT:
+                self._slots[task.slot] = Slot(mmap.mmap(fds[0], task.bytes),
+                                              task.offsets)
+            elif task.command == wire.UNMAP_SLOT:
+                del self._slots[task.slot]
+            elif task.command == wire.FORK:
+                worker = socket.socket(fileno=os.dup(fds[0]))
+                self._workers.append(worker)
+                threading.Thread(target=self._worker, args=(worker,),
+                                 daemon=True).start()
+        except Exception as error:
+            failures.append((0, f"{type(error).__name__}: {error}"))
+        finally:
+            for fd in fds:
+                os.close(fd)
+        self._tasks.send(wire.answer(0, failures))
+        return True
+
+    def _worker(self, worker: socket.socket) -> None:
+        try:
+            while True:
+                message = worker.recv(wire.MAX_MESSAGE)
+                if not message:
+                    return
+                began = time.process_time_ns()
+                task = wire.read_task(message)
+                for sample in task.samples:
+                    slot = self._slots[sample.slot]
+                    begin = slot.offsets[0]
+                    self._producer.make(
+                        memoryview(slot.memory)[begin:begin + self._room],
+                        task.epoch, sample.id)
+                worker.send(wire.answer(time.process_time_ns() - began))
+        except OSError:
+            pass  # the stream has ended

@@ -1,0 +1,303 @@
+"""Batches that one process makes for all jobs of a user."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import multiprocessing
+import os
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
+
+from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options,
+                _retry, errors)
+from .._position import Position
+from .._source import Produced
+from .._stage import failure, payload
+from .._stage.batch_run import BatchEpoch, Made
+from .._stage.making import Stage
+from .._stage.run import Plan, Run
+from .iteration import Gone, State
+from .place import Place
+
+_FIRST_ROOM = 1 << 20  # bytes of a batch
+_MANY = 1 << 40  # batches
+_log = logging.getLogger("forebay")
+
+
+class Shared:
+    """An iterable that one process iterates for all jobs of this user that ask for
+    its key. See `share`."""
+
+    def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
+        self._closed = False
+        self._source = source
+        self._run = _Run(source, plan, place, identity)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._closed:
+            raise errors.StateError("what was shared is closed")
+        return self._run.epoch(self)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def stats(self) -> Dict[str, int]:
+        """Totals: batches_delivered, batches_missed because others were too far
+        ahead, wait_nanos that next() slept."""
+        found = dict(self._run._plan.past)
+        for name, value in self._run.stats().items():
+            found[name] = found.get(name, 0) + value
+        return {name: found.get(name, 0) for name in (
+            "batches_delivered", "batches_missed", "wait_nanos")}
+
+    def close(self) -> None:
+        """Ends this job's part; batches in use stay valid."""
+        if not self._closed:
+            self._closed = True
+            self._run.close()
+
+    def __enter__(self) -> Shared:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close()
+
+
+def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str, *,
+          sharing: str = "elastic", timeout: float = 0,
+          depth: Optional[int] = None, weight: float = 1.0,
+          name: Optional[str] = None, autostart: bool = True) -> Shared:
+    """Lets one process iterate, and every job of this user on the host that asks
+    for the key have each batch from where it joins.
+
+    The first job starts the process, which has the iterable as it is then, and may
+    have worker processes of its own. It outlives that job, and ends when nobody has
+    listened for some seconds. Its output goes to share-*.log beside the daemon's
+    socket. If it dies, the next job's takes over: it loads the iterable's state
+    (state_dict, load_state_dict), or passes over what was delivered.
+
+    Each `iter()` joins where the others are; the iteration ends with the
+    iterable's, and the next one begins the next. Tensors and arrays of a batch are
+    views of memory that all jobs share, writable and private to each.
+
+    Args:
+      iterable: of batches: anything that can be pickled. Or a function that makes
+        one, called in that process; again for each iteration, if it makes
+        iterators.
+      key: tells what is shared; jobs with one key must mean the same.
+      sharing: "elastic": a job that falls behind by more batches than memory holds
+        misses some, which `stats()` counts; no job waits for another. "lockstep":
+        all wait for the slowest, and none misses any.
+      timeout: seconds to wait for a batch; 0: without end.
+      depth, weight, name, autostart: as DataLoader's.
+
+    Raises:
+      errors.ForebayError: of the fitting class; one sentence says why.
+    """
+    if not (hasattr(iterable, "__iter__") or callable(iterable)):
+        raise errors.InvalidArgument(
+            f"share takes an iterable or a function that makes one, not {iterable!r}")
+    if not isinstance(key, str) or not key:
+        raise errors.InvalidArgument(f"key must be a text, not {key!r}")
+    if timeout < 0:
+        raise errors.InvalidArgument(f"timeout must not be negative, but is {timeout!r}")
+    options = _options.build(
+        Produced(key), batch_size=1, drop_last=False, shuffle=False, seed=0,
+        transform=None, rank=0, world_size=1, pad="none", listed=False, fields=None,
+        extra_roots=(), on_error="raise", weight=weight, name=name, depth=depth,
+        sharing="elastic" if sharing == "off" else sharing)
+    directory = _native.runtime_dir()
+    options["runtime_dir"] = os.fsencode(directory)
+    start_daemon = (functools.partial(_daemon.ensure_running, directory)
+                    if autostart else None)
+    stage = Stage(None, None, 1, 0, tuple, False)
+    plan = Plan(stage, options, "numpy", start_daemon,
+                multiprocessing.get_context("fork"), timeout, None, False, {})
+    identity = hashlib.blake2b(key.encode(), digest_size=16).digest()
+    return Shared(iterable, plan, Place(key, directory), identity)
+
+
+class _Run(Run):
+    """The connection of a job, and its part in the process that iterates."""
+
+    def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
+        super().__init__(plan, Position(0), identity, lambda: None)
+        self._source = source
+        self._place = place
+        self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
+        self._room = _FIRST_ROOM
+        # The place of the next batch; the epoch is None until one is known.
+        self._epoch: Optional[int] = None
+        self._number = 0
+        self._state: Optional[State] = None
+        self._has_batch = False  # this iteration
+        self._taken = self._missed = 0
+
+    def epoch(self, owner: Shared) -> BatchEpoch:
+        """Begins an iteration."""
+        position = Position(self._epoch or 0)
+        self._has_batch = False
+        if self.is_resting and self.is_own:
+            self.begin(position)
+        else:
+            self._end_processes()
+            self._position = self._current = position
+            self._pid = os.getpid()
+            self.start()
+        return BatchEpoch(self, position, owner)  # type: ignore[arg-type]
+
+    # --- What BatchEpoch uses.
+
+    def take(self, epoch: BatchEpoch) -> Made:
+        """The next batch.
+
+        Raises:
+          StopIteration: the iteration has ended.
+          errors.ForebayError: of the fitting class.
+        """
+        while True:
+            memory = epoch._next_memory()
+            if memory.__class__ is int:
+                memory = self._await(epoch, memory)
+            made = self._read(epoch, memory)
+            if made is not None:
+                return made
+
+    def _read(self, epoch: BatchEpoch, memory: Any) -> Optional[Made]:
+        array = self._wrapper_of_bytes.wrap(memory, epoch._view)[0][0]
+        samples = self._position.samples
+        try:
+            found = payload.read(memoryview(array))
+        except Exception as error:
+            self._number += 1
+            return Made(self._number - 1, None, error, samples, samples + 1)
+        if found.kind == payload.FAILED:
+            self._has_batch = True
+            self._number += 1
+            return Made(self._number - 1, None, failure.restore(
+                found.value, f"process that iterates {self._plan.name}"), samples,
+                samples + 1)
+        if found.kind == payload.BATCH:
+            return self._place_batch(epoch, *found.value)
+        epoch.drop_pending()
+        if found.kind == payload.TOO_LARGE:
+            self._room = _with_reserve(found.value)
+            self.restart(epoch)
+            return None
+        self._end_of(epoch, *found.value)
+        return None
+
+    def _place_batch(self, epoch: BatchEpoch, iteration: int, number: int,
+                     state: Optional[State], batch: Any) -> Optional[Made]:
+        if iteration == self._epoch and number > self._number:
+            self._note_missed(number - self._number)
+        self._epoch, self._number = iteration, number + 1
+        self._state = state or self._state
+        self._has_batch = True
+        if isinstance(batch, Gone):
+            self._note_missed(1)
+            epoch.drop_pending()
+            return None
+        samples = self._position.samples
+        return Made(number, batch, None, samples, samples + 1)
+
+    def _note_missed(self, batches: int) -> None:
+        if not self._missed:
+            _log.warning("%s: this job has missed batches: others are too far ahead "
+                         '(sharing="lockstep" makes them wait)', self._plan.name)
+        self._missed += batches
+
+    def _end_of(self, epoch: BatchEpoch, iteration: int, number: int) -> None:
+        joined = not self._has_batch and number > 0
+        self._epoch, self._number = iteration + 1, 0
+        self._position.epoch = iteration + 1
+        if not joined:
+            self.end(epoch)
+            raise StopIteration
+        # It came when the others were through: this is the next iteration.
+        self._connection.stop_epoch()
+        self._start_epoch()
+        epoch.read_from(self._connection)
+
+    def passed(self, number: int, samples: int = 0) -> None:
+        """Notes that the user has this batch."""
+        del number, samples
+        self._taken += 1
+
+    def stats(self) -> Dict[str, int]:
+        found = super().stats()
+        return found and {**found, "batches_delivered": self._taken,
+                          "batches_missed": self._missed}
+
+    # --- As Run says.
+
+    def _start(self) -> None:
+        plan = self._plan
+        if plan.start_daemon is not None:
+            plan.start_daemon()
+        with self._place.locked() as folder:
+            socket = self._open()
+            if socket is not None:
+                self._serve(folder, socket)
+        self._start_epoch()
+
+    def _open(self) -> Optional[int]:
+        """Opens a connection; the socket of a host's tasks, unless another's
+        process serves that stream."""
+        plan = self._plan
+        fields = (("payload", "uint8", (self._room,)),)
+        options = {**plan.options, "order": _native.SEQUENTIAL}
+        options["dataset"] = _native_dataset.from_producers(
+            plan.options["uri"], self.digest, _MANY, fields, live=True)
+        self._connection = _retry.until_available(
+            plan.name,
+            lambda: _connection.Connection(options, None, plan.start_daemon),
+            plan.start_daemon)
+        try:
+            return self._connection.start_producers(1)
+        except errors.StateError:
+            return None
+
+    def _serve(self, folder: int, socket: int) -> None:
+        producer, (self._epoch, self._number, needed) = self._prepare(folder)
+        try:
+            if needed > self._room:
+                os.close(socket)
+                self._connection.close()
+                self._room = _with_reserve(needed)
+                opened = self._open()
+                if opened is None:
+                    raise errors.StateError("another process iterates by now")
+                socket = opened
+            producer.serve(self._room, socket)
+        finally:
+            producer.close()
+            os.close(socket)
+
+    def _prepare(self, folder: int) -> Any:
+        """The process that iterates, and what it says of the next batch."""
+        place = self._epoch, self._number, self._state
+        producer = self._place.find(folder)
+        if producer is not None:
+            try:
+                return producer, producer.prepare(*place)
+            except errors.StateError:
+                producer.close()  # it was about to end
+        producer = self._place.start(folder, self._source)
+        return producer, producer.prepare(*place)
+
+    def _start_epoch(self) -> None:
+        self._connection.start_epoch(self._epoch or 0, self._number)
+
+    def _fail(self, text: str) -> None:
+        raise failure.restore(text, f"process that iterates {self._plan.name}")
+
+
+def _with_reserve(needed: int) -> int:
+    """Bytes for batches of about this size."""
+    return 1 << (needed + needed // 8).bit_length()
