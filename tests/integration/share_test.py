@@ -58,11 +58,12 @@ def counting(size, made=None):
 
 
 JOB = """
-    import json, os, signal, sys, time
+    import json, sys
     import torch
     import forebay
     sys.path.insert(0, {tests!r})
     from share_test import counting
+    from trouble import pause
 
     key, made, size, stop, sharing, seconds = json.loads(sys.argv[1])
     shared = forebay.share(lambda: counting(size, made), key=key, sharing=sharing)
@@ -71,7 +72,7 @@ JOB = """
         print(number, flush=True)
         if number == stop:
             sys.stdin.readline()
-        time.sleep(seconds)
+        pause(seconds)
     print(json.dumps(shared.stats()), flush=True)
 """
 

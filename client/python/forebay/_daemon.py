@@ -200,7 +200,8 @@ def ensure_running(directory: str) -> None:
     if _native.ping(directory):
         return
     try:
-        with private_folder(directory, "no daemon is started") as folder, _locked(folder):
+        with private_folder(directory, "no daemon is started") as folder, \
+                _locked(folder):
             if not _native.ping(directory):
                 _Start(directory, folder).run()
     except errors.ForebayError:

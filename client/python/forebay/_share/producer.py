@@ -34,10 +34,10 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
     """Serves clients until nobody has listened for some seconds.
 
     Args:
-      listener: a socket. On its connections comes ("prepare", epoch, number, state), where
-        epoch None means wherever the iterable is: answered with (epoch, number,
-        bytes), the place of a batch, and its payload's size. Comes ("serve", room)
-        and the socket of tasks: answered with None.
+      listener: a socket. On its connections comes ("prepare", epoch, number,
+        state), where epoch None means wherever the iterable is: answered with
+        (epoch, number, bytes), the place of a batch, and its payload's size. Comes
+        ("serve", room) and the socket of tasks: answered with None.
       source: an iterable, or a function that makes one.
       directory: of the daemon.
       log: a descriptor, for all output.
@@ -156,7 +156,7 @@ class _Producer:
 
 
 class _Stream:
-    """What the daemon asks for one stream: it sees a host and one worker, which are
+    """Serves the daemon for one stream, which sees a host and one worker: both are
     threads."""
 
     def __init__(self, producer: _Producer, tasks: socket.socket, room: int):

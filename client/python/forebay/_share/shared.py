@@ -105,7 +105,8 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
     if not isinstance(key, str) or not key:
         raise errors.InvalidArgument(f"key must be a text, not {key!r}")
     if timeout < 0:
-        raise errors.InvalidArgument(f"timeout must not be negative, but is {timeout!r}")
+        raise errors.InvalidArgument(
+            f"timeout must not be negative, but is {timeout!r}")
     options = _options.build(
         Produced(key), batch_size=1, drop_last=False, shuffle=False, seed=0,
         transform=None, rank=0, world_size=1, pad="none", listed=False, fields=None,
@@ -264,7 +265,7 @@ class _Run(Run):
             return None
 
     def _serve(self, folder: int, socket: int) -> None:
-        producer, (self._epoch, self._number, needed) = self._prepare(folder)
+        producer, (self._epoch, self._number, needed) = self._ask_for_place(folder)
         try:
             if needed > self._room:
                 os.close(socket)
@@ -279,7 +280,7 @@ class _Run(Run):
             producer.close()
             os.close(socket)
 
-    def _prepare(self, folder: int) -> Any:
+    def _ask_for_place(self, folder: int) -> Any:
         """The process that iterates, and what it says of the next batch."""
         place = self._epoch, self._number, self._state
         producer = self._place.find(folder)

@@ -25,7 +25,7 @@
 namespace forebay::stream {
 
 // `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
-class NumberedDataset final : public dataset::FakeDataset {
+class NumberedDataset : public dataset::FakeDataset {
  public:
   explicit NumberedDataset(std::uint64_t size, std::uint64_t bytes = 100,
                            std::shared_ptr<const storage::Root> root =

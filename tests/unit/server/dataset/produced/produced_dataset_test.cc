@@ -71,6 +71,11 @@ TEST(ProducedDatasetTest, RefusesWhatDescribesNoSamples) {
   EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
             "mine: there are at most 256 lanes, not 257");
   spec = Spec();
+  spec.set_lanes(2);
+  spec.set_live(true);
+  EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
+            "mine: a live dataset has one lane, not 2");
+  spec = Spec();
   spec.mutable_arrays(0)->add_shape(UINT64_MAX);
   EXPECT_FALSE(ProducedDataset::Create(spec).ok());
   spec.clear_arrays();
