@@ -37,9 +37,10 @@ FOREBAY_EXPORT forebay_status
 forebay_dataset_set_lanes(forebay_dataset* dataset, uint32_t lanes);
 
 /* Makes such a dataset live: one producer makes each sample once, one after the
- * other. A loader's epoch begins where other loaders of the same identity are, in
- * the latest epoch that one of them has under way, if that is its own or a later
- * one. A loader that falls far behind passes over samples. Instead of lanes. */
+ * other. A loader's epoch begins where other loaders of the same identity are,
+ * in the latest epoch that one of them has under way, if that is its own or a
+ * later one. A loader that falls far behind passes over samples. Instead of
+ * lanes. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_set_live(forebay_dataset* dataset);
 

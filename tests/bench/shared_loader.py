@@ -60,7 +60,7 @@ def serve(uri, batch_size, workers, kind):
     from tensorsocket import TensorProducer
     torch.multiprocessing.set_sharing_strategy("file_system")
     producer = TensorProducer(
-        _loader(uri, batch_size, workers), producer_batch_size=2,
+        _loader(uri, batch_size, workers), producer_batch_size=8,
         rubber_band_pct=0.05,
         pack_fn=tuple if kind == "tensorsocket-as-shipped" else _packed)
     while True:

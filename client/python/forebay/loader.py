@@ -85,9 +85,9 @@ class DataLoader:
       transform: from forebay.transforms, or a pipeline of torchvision (v1 or v2)
         or Albumentations, which is translated op by op, each within one level of
         255 of the original. Ops without a counterpart run in the trainer, on each
-        image, if they come last (a warning names them). A pipeline that ends with
-        PIL images delivers uint8 NCHW; one that ends with Albumentations' arrays,
-        NHWC. None only decodes, to uint8 NCHW.
+        image, if they come last, else in processes of this user's (a warning names
+        them). A pipeline that ends with PIL images delivers uint8 NCHW; one with
+        Albumentations' arrays, NHWC. None only decodes, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: whether to take both from torchrun's, SLURM's or Horovod's
         variables. Order and partition depend on the seed alone, so hosts do not
