@@ -179,9 +179,12 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
 
 bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
                                   std::int64_t now_nanos) const {
-  // A batch of a live dataset cannot be made again, for whom ever it waits.
-  return is_live_ ? members_->NanosUntil(batch.key, now_nanos) != cache::kNever
-                  : members_->AwaitsSoon(batch.key, now_nanos);
+  // A batch of a live dataset cannot be made again. So a member that stands
+  // still has some kept, but not so many that others notice what slots cost.
+  constexpr std::uint32_t kSome = 32;
+  return members_->AwaitsSoon(batch.key, now_nanos) ||
+         (is_live_ && batch_cache_->pool().slots() < kSome &&
+          members_->NanosUntil(batch.key, now_nanos) != cache::kNever);
 }
 
 bool BatchScheduler::Grows() {

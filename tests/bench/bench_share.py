@@ -1,27 +1,17 @@
-"""forebay.share of a torch DataLoader beside TensorSocket (Robroek et al., 2024):
-one process with two workers iterates it, one trainer or four read.
-
-TensorSocket pickles batches through TCP as it is shipped. Beside that, it is given
-a function that passes the names of shared memory instead.
+"""forebay.share of a torch DataLoader with two workers: to one trainer, beside that
+trainer's own DataLoader; to four; and while one of four is stopped.
 """
 
-import contextlib
-import json
 import os
-import pathlib
 import signal
-import subprocess
-import sys
+import statistics
 import time
 
 import photos
 from bench_sharing import images_between, together
-from daemon import ROOT, daemon
+from daemon import daemon
 from figures import in_turns, row
 
-FOLDER = pathlib.Path(__file__).resolve().parent
-PEER = ROOT / ".cache" / "tensorsocket"
-PEER_VERSION = "0.0.5"
 ROUNDS = 3
 WORKERS = 2
 SECONDS = 12.0
@@ -30,69 +20,30 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def run():
-    """Rows: the rate of four and of one, CPU of an image, and the others' rate
-    while one is stopped."""
+    """Rows: four trainers, one, what an image costs, and three beside one that is
+    stopped."""
     uri = str(photos.make())
-    _install()
-    kinds = ("forebay", "tensorsocket", "tensorsocket-as-shipped")
-    measured = {}
+    spent = {}
 
-    def rate(kind, count):
-        images, cpu = _read(uri, kind, count)
-        measured.setdefault((kind, count), []).append(cpu)
+    def rate(name, count, **options):
+        images, cpu = _read(uri, count, options)
+        spent.setdefault(name, []).append(cpu * 1e3)
         return images
 
-    rows = []
-    for count in (4, 1):
-        ours, named, shipped = in_turns(ROUNDS, *[
-            lambda kind=kind: rate(kind, count) for kind in kinds])
-        cpu, named_cpu, shipped_cpu = [
-            sorted(measured[kind, count])[ROUNDS // 2] * 1e3 for kind in kinds]
-        jobs = f"{count} job" + "s" * (count > 1)
-        rows += [
-            row("share", f"{jobs} / TensorSocket, shared memory by name", ours,
-                named, "images/s"),
-            row("share", f"{jobs} / TensorSocket as shipped", ours, shipped,
-                "images/s"),
-            row("share", f"CPU of an image, {jobs} / TensorSocket, shared memory "
-                "by name", cpu, named_cpu, "ms"),
-            row("share", f"CPU of an image, {jobs} / TensorSocket as shipped", cpu,
-                shipped_cpu, "ms")]
-    for kind, name in (("forebay", "forebay"), ("tensorsocket", "TensorSocket")):
-        before, during = _stopped(uri, kind)
-        rows.append(row("share", f"{name}: 3 jobs while a 4th is stopped for "
-                        f"{STOPPED_SECONDS:.0f} s / before", during, before,
-                        "images/s"))
-    return rows
-
-
-def _install():
-    if (PEER / "tensorsocket").is_dir():
-        return
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
-                    "--target", str(PEER), f"tensorsocket=={PEER_VERSION}"],
-                   check=True)
-
-
-@contextlib.contextmanager
-def _serving(uri, kind):
-    """The environment of trainers that read what one process iterates."""
-    with daemon() as server:
-        environment = dict(server.environment, OMP_NUM_THREADS="1",
-                           PYTHONDONTWRITEBYTECODE="1")
-        environment["PYTHONPATH"] += f":{FOLDER}:{PEER}"
-        if kind == "forebay":
-            yield environment
-            return
-        producer = subprocess.Popen(
-            ["/usr/bin/python3", str(FOLDER / "shared_loader.py"), json.dumps(
-                dict(uri=uri, batch_size=64, workers=WORKERS, kind=kind))],
-            env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
-        try:
-            yield environment
-        finally:
-            os.killpg(producer.pid, signal.SIGKILL)
-            producer.wait()
+    four, one, own = in_turns(
+        ROUNDS, lambda: rate("four", 4, shared=True),
+        lambda: rate("one", 1, shared=True),
+        lambda: rate("own", 1, counter=os.devnull, kind="torch"))
+    shared_cpu, own_cpu = (statistics.median(spent[name]) for name in ("one", "own"))
+    before, during = _stopped(uri)
+    return [
+        row("share", "4 jobs / 4 x one", four, 4 * one, "images/s"),
+        row("share", "one job / torch DataLoader in the trainer", one, own,
+            "images/s"),
+        row("share", "CPU of an image, one job / torch DataLoader", shared_cpu,
+            own_cpu, "ms"),
+        row("share", f"3 jobs while a 4th is stopped for {STOPPED_SECONDS:.0f} s / "
+            "before", during, before, "images/s")]
 
 
 def _busy():
@@ -103,7 +54,7 @@ def _busy():
     return (user + nice + system + irq + soft) / _TICK
 
 
-def _read(uri, kind, count):
+def _read(uri, count, options):
     """Images a second of so many trainers, and CPU seconds of each image."""
     spent = []
 
@@ -112,14 +63,14 @@ def _read(uri, kind, count):
             time.sleep(max(0.0, moment - time.monotonic()))
             spent.append(_busy())
 
-    with _serving(uri, kind) as environment:
-        results, begin = together(environment, count, SECONDS, during=watch,
-                                  uri=uri, workers=WORKERS, shared=kind)
+    with daemon() as server:
+        results, begin = together(server.environment, count, SECONDS, during=watch,
+                                  uri=uri, workers=WORKERS, **options)
     images = images_between(results, begin + 2, begin + SECONDS)
     return images / (SECONDS - 2), (spent[1] - spent[0]) / images
 
 
-def _stopped(uri, kind):
+def _stopped(uri):
     """Images a second of three trainers: before a fourth is stopped, and while it
     is."""
     found = {}
@@ -132,10 +83,10 @@ def _stopped(uri, kind):
         trainers[3].signal(signal.SIGCONT)
         found["to"] = time.monotonic()
 
-    with _serving(uri, kind) as environment:
-        results, begin = together(environment, 4, 2 * STOPPED_SECONDS + 4,
-                                  during=stop_one, uri=uri, workers=WORKERS,
-                                  shared=kind)
+    with daemon() as server:
+        results, begin = together(
+            server.environment, 4, 2 * STOPPED_SECONDS + 4, during=stop_one,
+            uri=uri, workers=WORKERS, shared=True)
     others = results[:3]
     return (images_between(others, begin + 2, found["from"]) /
             (found["from"] - begin - 2),

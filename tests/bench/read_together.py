@@ -40,7 +40,7 @@ def _torch(uri, batch_size, workers):
 
 def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
             epochs=None, workers=None, counter=None, kind="forebay",
-            stage=None, shared=None):
+            stage=None, shared=False):
     """Reads epochs from the agreed begin until the agreed end.
 
     Args:
@@ -54,15 +54,19 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
       counter: of the samples made by python_stage.Photos, if these are read: a
         file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
       stage: of python_stage.folder, if that is read; likewise.
-      shared: by which one process serves all trainers: shared_loader.KINDS.
+      shared: whether one process makes these samples for all trainers, by
+        forebay.share of torch's DataLoader, whose num_workers is `workers`.
 
     Returns:
       A dict: "taken", pairs of a time and the images taken then; "stats", of
       Forebay's loader.
     """
-    if shared is not None:
-        import shared_loader
-        loader = shared_loader.join(shared, uri, batch_size, workers)
+    if shared:
+        import forebay
+        import python_stage
+        loader = forebay.share(lambda: python_stage.loader(
+            python_stage.Photos(uri, os.devnull), "torch", batch_size, workers),
+            key="bench")
     elif counter is not None or stage is not None:
         import python_stage
         dataset = (python_stage.Photos(uri, counter) if stage is None else
@@ -87,7 +91,7 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
             if due > taken[-1][0]:
                 time.sleep(due - taken[-1][0])
         epoch += 1
-    stats = dict(loader.stats()) if workers is None or shared == "forebay" else {}
+    stats = dict(loader.stats()) if workers is None or shared else {}
     return {"taken": taken, "stats": stats, "sum": total}
 
 

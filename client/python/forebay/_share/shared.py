@@ -21,6 +21,7 @@ from .iteration import Gone, State
 from .place import Place
 
 _FIRST_ROOM = 1 << 20  # bytes of a batch
+_HUGE_PAGE = 2 << 20
 _MANY = 1 << 40  # batches
 _log = logging.getLogger("forebay")
 
@@ -300,5 +301,5 @@ class _Run(Run):
 
 
 def _with_reserve(needed: int) -> int:
-    """Bytes for batches of about this size."""
-    return 1 << (needed + needed // 8).bit_length()
+    """Bytes for batches of about this size: whole huge pages."""
+    return -(-(needed + needed // 8) // _HUGE_PAGE) * _HUGE_PAGE
