@@ -1,7 +1,8 @@
 // A pipeline as a client describes it: whatever it says, it is refused, or it
 // fills its output from an image, and from the variant that it kept of that
-// image with the same bytes.
+// image with the same bytes. If it has user code, from whatever that leaves.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "proto/job.pb.h"
 #include "proto/raw_image.h"
 #include "server/pipeline/pipeline.h"
+#include "server/pipeline/user_code.h"
 #include "server/pipeline/workspace.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/text_message.h"
@@ -20,6 +22,7 @@ namespace {
 using forebay::fuzz::Require;
 using forebay::pipeline::Pipeline;
 using forebay::pipeline::SampleKey;
+using forebay::pipeline::UserCode;
 using forebay::pipeline::VariantTarget;
 using forebay::pipeline::Workspace;
 
@@ -53,9 +56,14 @@ class KeptForm final : public VariantTarget {
   bool filled = false;
 };
 
-void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
+Workspace* OwnWorkspace() {
   static auto* const workspace =
       new Workspace({.max_pixels = 1 << 16, .scratch_bytes = kScratch});
+  return workspace;
+}
+
+void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
+  Workspace* const workspace = OwnWorkspace();
   const SampleKey key = {.seed = 1, .epoch = 2, .sample = sample};
   Bytes plain(pipeline.output().bytes, 1);
   const absl::Status status =
@@ -73,6 +81,26 @@ void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
   const absl::Status third = pipeline.RunFromVariant(
       kept.variant, key, *workspace, absl::MakeSpan(from_form));
   Require(third.ok() ? from_form == plain : absl::IsResourceExhausted(third));
+}
+
+// Runs a pipeline whose user code leaves garbage.
+void RunCoded(const Pipeline& pipeline, absl::Span<const std::uint8_t> image,
+              std::uint64_t sample) {
+  const UserCode& code = *pipeline.user_code();
+  if (code.desk_bytes() > kMaxOutput) return;
+  Workspace* const workspace = OwnWorkspace();
+  const SampleKey key = {.seed = 1, .epoch = 2, .sample = sample};
+  Bytes desk(code.desk_bytes(), 1);
+  const absl::Status status =
+      pipeline.Run(image, key, *workspace, code.Input(absl::MakeSpan(desk)));
+  Require(status.ok() || absl::IsResourceExhausted(status) ||
+          absl::IsInvalidArgument(status));
+  std::fill(desk.begin(), desk.end(), 0xee);
+  Bytes out(pipeline.output().bytes, 2);
+  const absl::Status after =
+      code.RunAfter(absl::MakeSpan(desk), key, *workspace, absl::MakeSpan(out));
+  Require(after.ok() || absl::IsResourceExhausted(after) ||
+          absl::IsInvalidArgument(after));
 }
 
 }  // namespace
@@ -97,6 +125,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if ((*pipeline)->output().bytes > kMaxOutput) return 0;
   static const Bytes* const color = new Bytes(Image(37, 23, 3));
   static const Bytes* const gray = new Bytes(Image(5, 61, 1));
+  if ((*pipeline)->user_code() != nullptr) {
+    RunCoded(**pipeline, *color, 3);
+    RunCoded(**pipeline, *gray, 4);
+    return 0;
+  }
   Run(**pipeline, *color, 3);
   Run(**pipeline, *gray, 4);
   return 0;

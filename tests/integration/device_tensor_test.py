@@ -6,6 +6,8 @@ import functools
 import gpus
 import pytest
 
+from trouble import until
+
 pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 # Every test's trainers have streams that dawdle, each in its own way.
@@ -181,6 +183,43 @@ print(json.dumps([said, cuda_driver.free_bytes() >= whole]))
 """) == ["the loader is closed", True]
 
 
+def test_interrupts_lose_no_batch_and_no_memory(tmp_path, photos):
+    host = gpus.Host(tmp_path)
+    whole = host.free_bytes()
+    with host.serving(config="[session]\nidle_seconds = 0"):
+        whole_epochs, caught = host.run(OPEN + """
+import random, signal
+class Interrupt(Exception):
+    pass
+
+def ring(*_):
+    raise Interrupt
+
+signal.signal(signal.SIGALRM, ring)
+chance = random.Random(7)
+whole = caught = 0
+with open_loader() as loader:
+    for _ in range(20):
+        seen, batches = [], iter(loader)
+        while True:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.004 + 1e-5)
+                batch = next(batches)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                seen += batch.sample_ids.tolist()
+                del batch
+            except StopIteration:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                break
+            except Interrupt:
+                caught += 1
+        whole += sorted(seen) == list(range(48))
+print(json.dumps([whole, caught]))
+""", photos, imports=gpus.DLPACK, **DELAYS)
+        assert whole_epochs == 20 and caught > 0
+        until(lambda: host.free_bytes() == whole, "the GPU's memory")
+
+
 def test_each_number_of_a_stream(run):
     assert run("""
 tensor = next(iter(open_loader())).image
@@ -193,7 +232,7 @@ import dlpack_stand_in
 array = dlpack_stand_in.Array(tensor.__dlpack__(stream=-1))
 assert numpy.array_equal(array.numpy(), image)
 said = []
-for stream in (0, -2, 1.0, True):
+for stream in (0, -2, 1.0, True, 2 ** 70):
     try:
         tensor.__dlpack__(stream=stream)
     except ValueError as error:
@@ -202,7 +241,8 @@ print(json.dumps(said))
 """) == ["stream must be -1, 1, 2 or a CUstream, not 0",
          "stream must be -1, 1, 2 or a CUstream, not -2",
          "stream must be an integer or None, not 1.0",
-         "stream must be an integer or None, not True"]
+         "stream must be an integer or None, not True",
+         "stream must be an integer or None, not 1180591620717411303424"]
 
 
 def test_a_framework_that_wants_it_elsewhere_is_told_so(run):

@@ -62,6 +62,28 @@ def test_bytes_are_those_of_the_host(host, photos, dtype, layout):
     assert host.run(COMPARE, photos, dtype, layout) == 14
 
 
+def test_ops_of_the_user_s_run_before_the_copy(host, photos):
+    assert host.run("""
+import numpy
+import torchvision.transforms as V
+
+def read(device, *last):
+    transform = V.Compose([V.RandomResizedCrop(32), lambda image: image.rotate(90),
+                           *last])
+    with forebay.DataLoader(sys.argv[1], batch_size=7, shuffle=True, seed=3,
+                            transform=transform, device=device) as loader:
+        return [(batch.image.cpu().clone(), batch.sample_ids) for batch in loader]
+
+equal = 0
+for last in ([V.RandomHorizontalFlip(), V.ToTensor(), V.Normalize([.5], [.2])],
+             [V.ToTensor(), lambda image: image * 2, V.Normalize([.5], [.2])]):
+    for (one, ids), (other, others) in zip(read("cpu", *last),
+                                           read("cuda:0", *last)):
+        equal += torch.equal(one, other) and (ids == others).all()
+print(json.dumps(int(equal)))
+""", photos) == 14
+
+
 def test_trainers_on_one_gpu_share_each_copy(tmp_path, photos):
     host = gpus.Host(tmp_path)
     with host.serving(config='[cache]\ndecoded = "off"'):

@@ -117,7 +117,7 @@ class DeviceTensor:
                               f"device {tuple(dl_device)}")
         if stream is None:
             stream = _LEGACY_STREAM
-        if type(stream) is not int:
+        if type(stream) is not int or not -2 ** 63 <= stream < 2 ** 63:
             raise errors.InvalidArgument(
                 f"stream must be an integer or None, not {stream!r}")
         tensor = self._copy() if copy else self
