@@ -154,6 +154,19 @@ def test_batches_have_any_structure():
             batch["parts"][0] += 1  # it is this job's own
 
 
+def test_each_iteration_calls_iter_once(tmp_path):
+    class Counted:
+        def __iter__(self):
+            with open(tmp_path / "begun", "ab") as file:
+                file.write(b".")
+            return iter([1, 2])
+
+    with forebay.share(Counted(), key=keyed()) as shared:
+        for _ in range(3):
+            assert list(shared) == [1, 2]
+    assert os.path.getsize(tmp_path / "begun") == 3
+
+
 class Squares(Dataset):
 
     def __len__(self):
@@ -219,6 +232,9 @@ def test_another_takes_over_where_it_is_killed(own_daemon, tmp_path):
             if number in (10, 25):
                 for pid in producers(own_daemon.runtime_dir):
                     os.kill(pid, signal.SIGKILL)
+        assert shared.stats()["batches_delivered"] == 40
+        shared.close()
+        assert shared.stats()["batches_delivered"] == 40
     assert numbers == list(range(40))
     assert os.path.getsize(made) > 40  # it was passed over what was delivered
 

@@ -55,14 +55,15 @@ class Iteration:
         """
         self.epoch, self.next, self.has_ended = epoch, 0, False
         self._kept.clear()
-        self._iterator = None
-        if self._made is None or iter(self._made) is self._made:
+        # It may be what was made, which is spent then.
+        if self._made is None or self._iterator is self._made:
             self._made = (self.source if hasattr(self.source, "__iter__") else
                           self.source())
         if (state is not None and state.epoch == epoch and
                 hasattr(self._made, "load_state_dict")):
             self._made.load_state_dict(state.value)
             self.next = state.number
+        self._iterator = None  # the workers of the one before end first
         self._iterator = iter(self._made)
 
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:

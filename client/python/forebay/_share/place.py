@@ -70,42 +70,43 @@ class Place:
         self._name = f"share-{digest}"
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[int]:
-        """Keeps other jobs away; a descriptor of the folder."""
+    def locked(self) -> Iterator[Tuple[int, int]]:
+        """Keeps other jobs away; descriptors of the folder and the lock."""
         with _daemon.private_folder(self._folder, "nothing is shared") as folder:
-            self._lock = os.open(f"{self._name}.lock",
-                                 os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
-                                 dir_fd=folder)
+            lock = os.open(f"{self._name}.lock",
+                           os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
+                           dir_fd=folder)
             try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
-                yield folder
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield folder, lock
             finally:
-                os.close(self._lock)
+                os.close(lock)
 
-    def find(self, folder: int) -> Optional[Producer]:
+    def find(self, locked: Tuple[int, int]) -> Optional[Producer]:
         """The process that runs; None if there is none.
 
         Args:
-          folder: as `locked` yields.
+          locked: as that yields.
         """
         client = socket.socket(socket.AF_UNIX)
         try:
-            client.connect(self._socket(folder))
+            client.connect(self._socket(locked[0]))
         except OSError:
             client.close()
             return None
         return Producer(multiprocessing.connection.Connection(client.detach()))
 
-    def start(self, folder: int, source: Any) -> Producer:
+    def start(self, locked: Tuple[int, int], source: Any) -> Producer:
         """Starts one.
 
         Args:
-          folder: as `find`'s.
+          locked: as `find`'s.
           source: an iterable, or a function that makes one.
 
         Raises:
           errors.StateError: it has ended.
         """
+        folder = locked[0]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self._name}.sock", dir_fd=folder)
         log = os.open(f"{self._name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC |
@@ -114,11 +115,10 @@ class Place:
             listener.bind(self._socket(folder))
             listener.listen(16)
             try:
-                _run_apart((folder, self._lock), listener, source,
-                           self._directory, log)
+                _run_apart(locked, listener, source, self._directory, log)
             finally:
                 os.close(log)
-        found = self.find(folder)
+        found = self.find(locked)
         if found is None:
             raise errors.StateError(
                 "the process that iterates has ended at its start: see "

@@ -7,6 +7,7 @@ It is nobody's child, so that it outlives the trainer that started it.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import mmap
 import multiprocessing.connection
 import multiprocessing.reduction
@@ -178,6 +179,8 @@ class _Stream:
             pass
         finally:
             for worker in self._workers:
+                with contextlib.suppress(OSError):
+                    worker.shutdown(socket.SHUT_RDWR)  # wakes its thread
                 worker.close()
             self._producer.over()
 

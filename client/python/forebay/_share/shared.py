@@ -7,7 +7,8 @@ import hashlib
 import logging
 import multiprocessing
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
+from typing import (Any, Callable, Dict, Iterable, Iterator, Optional, Tuple,
+                    Union)
 
 from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options,
                 _retry, errors)
@@ -138,7 +139,8 @@ class _Run(Run):
         self._number = 0
         self._state: Optional[State] = None
         self._has_batch = False  # this iteration
-        self._taken = self._missed = 0
+        self._taken = self._missed = 0  # over the connection
+        self._has_warned = False
 
     def epoch(self, owner: Shared) -> BatchEpoch:
         """Begins an iteration."""
@@ -209,7 +211,8 @@ class _Run(Run):
         return Made(number, batch, None, samples, samples + 1)
 
     def _note_missed(self, batches: int) -> None:
-        if not self._missed:
+        if not self._has_warned:
+            self._has_warned = True
             _log.warning("%s: this job has missed batches: others are too far ahead "
                          '(sharing="lockstep" makes them wait)', self._plan.name)
         self._missed += batches
@@ -236,16 +239,20 @@ class _Run(Run):
         return found and {**found, "batches_delivered": self._taken,
                           "batches_missed": self._missed}
 
+    def _end_processes(self) -> None:
+        super()._end_processes()
+        self._taken = self._missed = 0
+
     # --- As Run says.
 
     def _start(self) -> None:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        with self._place.locked() as folder:
+        with self._place.locked() as locked:
             socket = self._open()
             if socket is not None:
-                self._serve(folder, socket)
+                self._serve(locked, socket)
         self._start_epoch()
 
     def _open(self) -> Optional[int]:
@@ -265,8 +272,8 @@ class _Run(Run):
         except errors.StateError:
             return None
 
-    def _serve(self, folder: int, socket: int) -> None:
-        producer, (self._epoch, self._number, needed) = self._ask_for_place(folder)
+    def _serve(self, locked: Tuple[int, int], socket: int) -> None:
+        producer, (self._epoch, self._number, needed) = self._ask_for_place(locked)
         try:
             if needed > self._room:
                 os.close(socket)
@@ -281,16 +288,16 @@ class _Run(Run):
             producer.close()
             os.close(socket)
 
-    def _ask_for_place(self, folder: int) -> Any:
+    def _ask_for_place(self, locked: Tuple[int, int]) -> Any:
         """The process that iterates, and what it says of the next batch."""
         place = self._epoch, self._number, self._state
-        producer = self._place.find(folder)
+        producer = self._place.find(locked)
         if producer is not None:
             try:
                 return producer, producer.prepare(*place)
             except errors.StateError:
                 producer.close()  # it was about to end
-        producer = self._place.start(folder, self._source)
+        producer = self._place.start(locked, self._source)
         return producer, producer.prepare(*place)
 
     def _start_epoch(self) -> None:
