@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import forebay
-from trouble import pause, until
 
 Pair = collections.namedtuple("Pair", ["image", "names"])
 
@@ -209,93 +207,6 @@ def test_keys_keep_apart(tmp_path):
             assert list(one) == [1, 2] and list(other) == [3, 4]
         with forebay.share([5], key=keyed()) as third:
             assert list(third) == [5]
-
-
-def test_the_process_outlives_the_job_that_started_it(tmp_path):
-    made, key = tmp_path / "made", keyed()
-    with Job(tmp_path, key, 200, made, seconds=0.01) as first:
-        first.read()
-        with Job(tmp_path, key, 200, made, seconds=0.01) as second:
-            joined = second.read()
-            first.process.kill()
-            numbers, stats = second.rest()
-    assert [joined, *numbers] == list(range(joined, 200))
-    assert os.path.getsize(made) == 200
-
-
-def test_another_takes_over_where_it_is_killed(own_daemon, tmp_path):
-    made, key = tmp_path / "made", keyed()
-    with forebay.share(lambda: counting(40, made), key=key) as shared:
-        numbers = []
-        for _, number in shared:
-            numbers.append(number)
-            if number in (10, 25):
-                for pid in producers(own_daemon.runtime_dir):
-                    os.kill(pid, signal.SIGKILL)
-        assert shared.stats()["batches_delivered"] == 40
-        shared.close()
-        assert shared.stats()["batches_delivered"] == 40
-    assert numbers == list(range(40))
-    assert os.path.getsize(made) > 40  # it was passed over what was delivered
-
-
-class Stateful:
-    """Counts on from where its state says; each batch adds a byte to a file."""
-
-    def __init__(self, made):
-        self.made, self.begin = made, 0
-
-    def state_dict(self):
-        return {"next": self.at}
-
-    def load_state_dict(self, state):
-        self.begin = state["next"]
-
-    def __iter__(self):
-        first, self.begin = self.begin, 0
-        for number in range(first, 3000):
-            self.at = number + 1
-            with open(self.made, "ab") as file:
-                file.write(b".")
-            yield number
-
-
-def test_the_next_one_loads_the_state(own_daemon, tmp_path):
-    made = tmp_path / "made"
-    with forebay.share(Stateful(made), key=keyed()) as shared:
-        numbers = []
-        for number in shared:
-            numbers.append(number)
-            if number == 1500:
-                for _ in range(12):
-                    pause(0.1)  # a state is saved every second
-            if number == 2500:
-                for pid in producers(own_daemon.runtime_dir):
-                    os.kill(pid, signal.SIGKILL)
-    assert numbers == list(range(3000))
-    assert 3000 < os.path.getsize(made) < 3000 + 2000
-
-
-def test_the_daemon_may_be_killed(own_daemon):
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
-    stops = random.Random(seed).sample(range(5, 95), 2)
-    with forebay.share(lambda: counting(100), key=keyed()) as shared:
-        numbers = []
-        for _, number in shared:
-            numbers.append(number)
-            if number in stops:
-                own_daemon.stop(signal.SIGKILL)
-                own_daemon.start()
-    assert numbers == list(range(100))
-
-
-def test_it_ends_when_nobody_listens(own_daemon):
-    with forebay.share(DataLoader(Squares(), num_workers=1), key=keyed()) as shared:
-        next(iter(shared))
-        started = producers(own_daemon.runtime_dir)
-        assert len(started) == 2  # it has a worker
-    until(lambda: not producers(own_daemon.runtime_dir), "it ends")
 
 
 def test_batches_may_grow():
