@@ -79,8 +79,7 @@ absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          std::uint32_t batch_size, proto::Place place,
-                         std::uint64_t desk_bytes)
-    : desk_bytes_(desk_bytes) {
+                         std::uint64_t desk_bytes) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
   for (const FieldType& type : types) {
     ranges_.push_back(
@@ -92,7 +91,7 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          .shape = {},
                          .bytes = sizeof(std::int64_t)}};
   ranges_.push_back(Put(id, batch_size, proto::Place::kHost));
-  desks_ = slot_size_.host;
+  desks_ = {slot_size_.host, desk_bytes};
   slot_size_.host += Aligned(desk_bytes * batch_size);
   slot_size_.host = WholePages(slot_size_.host);
 }
@@ -130,6 +129,10 @@ BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
   return range;
 }
 
+BatchLayout::Rows BatchLayout::RowsOf(std::size_t field) const {
+  return {ranges_[field].layout.offset, ranges_[field].bytes_each};
+}
+
 absl::Span<std::uint8_t> BatchLayout::Room(const BatchMemory& slot,
                                            std::size_t field,
                                            std::uint32_t row) const {
@@ -142,7 +145,8 @@ absl::Span<std::uint8_t> BatchLayout::Room(const BatchMemory& slot,
 
 absl::Span<std::uint8_t> BatchLayout::Desk(const BatchMemory& slot,
                                            std::uint32_t row) const {
-  return {slot.host + desks_ + row * desk_bytes_, desk_bytes_};
+  return {slot.host + desks_.offset + row * desks_.bytes_each,
+          desks_.bytes_each};
 }
 
 void BatchLayout::SetElements(const BatchMemory& slot, std::size_t field,

@@ -41,6 +41,14 @@ class BatchLayout {
 
   const SlotSize& slot_size() const { return slot_size_; }
 
+  // Row number k lies at offset + k * bytes_each of its part of the slot.
+  struct Rows {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes_each = 0;
+  };
+  Rows RowsOf(std::size_t field) const;
+  Rows desks() const { return desks_; }
+
   // The memory of field number `field`, which does not vary, of sample number
   // `row` of the batch.
   absl::Span<std::uint8_t> Room(const BatchMemory& slot, std::size_t field,
@@ -81,8 +89,7 @@ class BatchLayout {
                  proto::Place place);
 
   std::vector<FieldRange> ranges_;  // the last is "sample_id"
-  std::uint64_t desks_ = 0;         // their offset
-  std::uint64_t desk_bytes_ = 0;
+  Rows desks_;
   SlotSize slot_size_{.host = proto::kSlotHeaderBytes, .device = 0};
 };
 

@@ -25,26 +25,20 @@ constexpr int kMostLooks = 50;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
 
-std::uint64_t OffsetOf(absl::Span<const std::uint8_t> room) {
-  return reinterpret_cast<std::uintptr_t>(room.data());
-}
-
 // The offsets in a slot that proto/producer_socket.h describes.
 std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
                                      const BatchLayout& layout) {
-  constexpr BatchMemory kZero{.host = nullptr, .device = nullptr};
-  std::vector<std::uint64_t> offsets;
   if (spec.user_code() != nullptr) {
-    const auto desk = layout.Desk(kZero, 0);
-    const auto row = layout.Room(kZero, spec.image_field(), 0);
-    const std::uint64_t input = OffsetOf(desk);
+    const BatchLayout::Rows desks = layout.desks();
+    const BatchLayout::Rows rows = layout.RowsOf(spec.image_field());
     if (spec.code_fills_rows())
-      return {input, desk.size(), OffsetOf(row), row.size()};
-    return {input, desk.size(), input + sizeof(proto::RawImageHeader),
-            desk.size()};
+      return {desks.offset, desks.bytes_each, rows.offset, rows.bytes_each};
+    return {desks.offset, desks.bytes_each,
+            desks.offset + sizeof(proto::RawImageHeader), desks.bytes_each};
   }
+  std::vector<std::uint64_t> offsets;
   for (std::size_t field = 0; field < spec.fields.size(); ++field)
-    offsets.push_back(OffsetOf(layout.Room(kZero, field, 0)));
+    offsets.push_back(layout.RowsOf(field).offset);
   return offsets;
 }
 
