@@ -193,6 +193,27 @@ def test_iterations_of_one_loader_run_side_by_side():
     assert pairs == [(one, other) for one in starts for other in starts]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("collate", [None, list], ids=["rows", "batches"])
+def test_an_iterator_that_nobody_read_takes_no_epoch(workers, collate):
+    def read(iterator):
+        return [numpy.concatenate([numpy.ravel(part) for part in batch]).tolist()
+                for batch in iterator]
+
+    def loader():
+        return forebay.DataLoader(
+            torch.arange(40).view(20, 2), 4, shuffle=True, num_workers=workers,
+            collate_fn=collate)
+
+    with loader() as one:
+        whole = [read(one), read(one)]
+    with loader() as one:
+        iter(one)
+        # Both under way at once: two epochs.
+        pairs = [read(part) for part in zip(*zip(one, one))]
+    assert pairs == whole
+
+
 def test_goes_on_from_a_state_with_the_same_bytes():
     arguments = {"batch_size": 16, "shuffle": True, "seed": 3, "num_workers": 2}
     with forebay.DataLoader(Made(), **arguments) as loader:

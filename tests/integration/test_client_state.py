@@ -52,6 +52,54 @@ def test_state_after_an_epoch_is_the_next_epoch(daemon, photos):
         assert ids(loader) == whole[1]
 
 
+def test_an_iterator_that_nobody_read_takes_no_epoch(daemon, photos):
+    """Training frameworks call iter() to see whether it works."""
+    with open_loader(photos, shuffle=True, seed=5) as loader:
+        whole = [ids(loader), ids(loader)]
+    with open_loader(photos, shuffle=True, seed=5) as loader:
+        iter(loader)
+        assert ids(loader) == whole[0]
+        iter(loader)
+        loader.set_epoch(1)
+        iter(loader)
+        seen = ids([next(iter(loader))])
+        assert seen == whole[1][:8]
+        assert ids(loader) not in whole  # one was read: that is epoch 2
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+        loader.load_state_dict(state)
+        iter(loader)
+        assert loader.state_dict() == state
+        assert ids(loader) == whole[0][8:]
+        # The epoch that was asked for meanwhile, not the one that began.
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        loader.set_epoch(1)
+        del iterator
+        assert ids(loader) == whole[1]
+
+
+def test_the_samplers_epoch_counts(daemon, photos):
+    with open_loader(photos, shuffle=True, seed=5) as loader:
+        whole = [ids(loader) for _ in range(3)]
+        loader.sampler.set_epoch(1)
+        assert ids(loader) == whole[1]
+        with pytest.warns(UserWarning, match="epoch 1 begins again"):
+            assert ids(loader) == whole[1]
+        loader.sampler.set_epoch(2)
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+    with open_loader(photos, shuffle=True, seed=5) as loader:
+        loader.load_state_dict(state)
+        loader.sampler.set_epoch(2)
+        assert ids(loader) == whole[2][8:]
+        loader.sampler.set_epoch(0)
+        assert ids(loader) == whole[0]
+
+
 def test_resumes_with_other_ranks(daemon, photos):
     with open_loader(photos, shuffle=True) as loader:
         whole = ids(loader)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from . import errors
 
@@ -77,12 +77,40 @@ def job_name() -> str:
     return f"{script}-{os.getpid()}" if alone else script
 
 
+def _torch_ranks() -> Optional[Ranks]:
+    """The ranks in torch.distributed's default group; None if there is none."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if (distributed is None or not distributed.is_available() or
+            not distributed.is_initialized()):
+        return None
+    local = os.environ.get("LOCAL_RANK", "0")
+    return Ranks(distributed.get_rank(), distributed.get_world_size(),
+                 int(local) if local.isdecimal() else 0)
+
+
+def _ray_ranks() -> Optional[Ranks]:
+    """The ranks of a worker of Ray Train; None in other processes."""
+    train = sys.modules.get("ray.train")
+    try:
+        context = train.get_context()  # type: ignore[union-attr]
+        if context.get_experiment_name() is None:
+            return None
+        return Ranks(context.get_world_rank(), context.get_world_size(),
+                     context.get_local_rank())
+    except (AttributeError, RuntimeError):  # not Ray's, or not in a worker
+        return None
+
+
 def distributed_rank() -> Ranks:
-    """The ranks that torchrun's, SLURM's or Horovod's variables tell.
+    """The ranks of this process: in torch.distributed, if that is running, else what
+    torchrun's variables tell, Ray Train, or SLURM's or Horovod's variables.
 
     Raises:
-      errors.InvalidArgument: none are set, or their values are no ranks.
+      errors.InvalidArgument: nothing tells, or the variables' values are no ranks.
     """
+    running = _torch_ranks()
+    if running is not None:
+        return running
     env = os.environ
     for rank, size, local in _RANK_VARIABLES:
         if rank in env and size in env:
@@ -97,6 +125,12 @@ def distributed_rank() -> Ranks:
                 f"{rank}, {size} and {local} must be a rank, the number of "
                 "ranks and the rank on this host, not " +
                 ", ".join(map(repr, said)))
+        if rank == "RANK":
+            # Workers of Ray Train may run within a SLURM step, too.
+            workers = _ray_ranks()
+            if workers is not None:
+                return workers
     raise errors.InvalidArgument(
-        "distributed=True needs RANK and WORLD_SIZE (torchrun), SLURM_PROCID "
-        "and SLURM_NTASKS, or HOROVOD_RANK and HOROVOD_SIZE")
+        "distributed=True needs torch.distributed to run, Ray Train, RANK and "
+        "WORLD_SIZE (torchrun), SLURM_PROCID and SLURM_NTASKS, or HOROVOD_RANK and "
+        "HOROVOD_SIZE")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Dict, Optional
+import weakref
+from typing import Any, Callable, Dict, Optional
 
 from . import _native, _position, errors
 from ._dataset import DatasetInfo
@@ -16,6 +17,10 @@ def _check_epoch(epoch: int) -> None:
     if not 0 <= epoch < _native.EPOCHS:
         raise errors.InvalidArgument(
             f"the epoch must be 0 to 2**63 - 1, but is {epoch}")
+
+
+def _reference(iterator: Any) -> Callable[[], Any]:
+    return weakref.ref(iterator)
 
 
 class Progress:
@@ -41,6 +46,8 @@ class Progress:
         # The running epoch's position, and its samples when _state was set.
         self._running: Optional[Position] = None
         self._samples_before = 0
+        # Its iterator; None if that is gone, and no other epoch was asked for.
+        self._iterator: Callable[[], Any] = lambda: self
         self._ignored_epoch: Optional[int] = None  # while the sampler says this
         self._drawn: Any = None  # the last indices of a listed order
 
@@ -73,11 +80,30 @@ class Progress:
                              self._options["batch_size"])
         return whole + (rest > 0 and not self._options["drop_last"])
 
+    def batches_left(self, samples_per_epoch: int) -> int:
+        """The number of batches that the running epoch still has.
+
+        Args:
+          samples_per_epoch: of this rank, if no sampler lists them.
+        """
+        position = self._running
+        if position is None:
+            return 0
+        taken = position.first + position.samples
+        if position.sizes is not None:
+            return int((position.sizes.cumsum() > taken).sum())
+        if position.indices is not None:
+            samples_per_epoch = len(position.indices)
+        whole, rest = divmod(max(0, samples_per_epoch - taken),
+                             self._options["batch_size"])
+        return whole + (rest > 0 and not self._options["drop_last"])
+
     def set_epoch(self, epoch: int) -> None:
         """Sets which epoch is next; tells the sampler, too."""
         number = operator.index(epoch)
         _check_epoch(number)
         self._sampling.set_epoch(number)
+        self._iterator = lambda: self
         self._move_to(number)
 
     def _move_to(self, epoch: int) -> None:
@@ -89,10 +115,14 @@ class Progress:
 
     def next_position(self, stacklevel: int) -> Position:
         """Where iter() begins: in the sampler's epoch, if the sampler has one."""
+        if self._has_taken_nothing() and self._iterator() is None:
+            assert self._running is not None
+            self._next = self._running
         told = self._sampling.epoch
         if told is not None and told != self._ignored_epoch:
             _check_epoch(told)
-            if told == self._begun and self._sampling.shuffle:
+            if (told == self._begun and self._sampling.shuffle and
+                    not self._has_taken_nothing()):
                 warn_of_repeated(self._sampling.sampler, told, stacklevel + 1)
             self._move_to(told)
         if self._sampling.listed:
@@ -105,13 +135,24 @@ class Progress:
             position.seen = Seen(len(self._dataset))
         return position
 
-    def begin(self, position: Position) -> None:
-        """Makes this position's epoch the running one."""
+    def _has_taken_nothing(self) -> bool:
+        """Whether an epoch has begun, but next() has returned nothing of it."""
+        return self._running is not None and self._running.samples == 0
+
+    def begin(self, position: Position, iterator: Any = None) -> None:
+        """Makes this position's epoch the running one.
+
+        Args:
+          iterator: over it. Once it is gone, an epoch of which it has returned
+            nothing begins again at the next iter(): training frameworks call iter()
+            just to see whether it works.
+        """
         self._is_new = self.is_new
         self._next = Position(position.epoch + 1, generator=position.generator)
         self._begun = position.epoch
         self._ignored_epoch = None
         self._running = self._state = position
+        self._iterator = (lambda: self) if iterator is None else _reference(iterator)
         self._samples_before = 0
 
     def end(self) -> None:

@@ -13,6 +13,21 @@ from ._position import Position
 _TORCH = "torch.utils.data"
 
 
+class EpochSetter:
+    """The `sampler` of a loader that was given none: its set_epoch says which epoch
+    iter() begins, as DistributedSampler's does. Training frameworks call it.
+
+    Attributes:
+      epoch: int; None, if it was not set yet: each iter() begins the next one.
+    """
+
+    def __init__(self) -> None:
+        self.epoch: Optional[int] = None
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = operator.index(epoch)
+
+
 class Sampling(NamedTuple):
     """An order, and the part of it that this process reads.
 
@@ -22,7 +37,7 @@ class Sampling(NamedTuple):
       rank, world_size: which part of it; None takes DataLoader's.
       pad: as DataLoader's; None takes that.
       listed: whether the sampler's own indices make each epoch.
-      sampler: the argument, or None.
+      sampler: the argument, or an EpochSetter.
     """
 
     shuffle: Union[bool, str]
@@ -159,7 +174,8 @@ def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
       errors.InvalidArgument: the arguments contradict one another.
     """
     if sampler is None:
-        return Sampling(False if shuffle is None else shuffle, _seed(generator))
+        return Sampling(False if shuffle is None else shuffle, _seed(generator),
+                        sampler=EpochSetter())
     if shuffle:
         raise errors.InvalidArgument(
             "sampler and shuffle are mutually exclusive: the sampler says the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -18,20 +19,20 @@ from ._progress import Progress
 class DataLoader:
     """Batches of a dataset, which the host's daemon reads, decodes and augments.
 
-    Each `iter()` starts the next epoch; a second one abandons the first. A batch
-    is a named tuple of the dataset's fields, with the attribute `sample_ids`. A
-    folder of class folders has the fields `image` and `label`; of tar shards and
-    manifests you choose them. Field names become identifiers: other characters
-    become "_" ("left.png" is `left_png`), "jpg;png" is named after the first, and
-    a name that is taken or does not begin with a letter is prefixed by "f_".
-    Images and arrays are the memory that the daemon wrote, without a copy:
-    writable, private to this process, and valid as long as something refers to
-    it. Texts, JSON and bytes are lists: of str, of the results of `json.loads`,
-    and of bytes.
+    Each `iter()` starts the next epoch and abandons the one before (one that was
+    dropped before it gave a batch begins again). A batch is a named tuple of the
+    dataset's fields, with the attribute `sample_ids`. A folder of class folders has
+    the fields `image` and `label`; of tar shards and manifests you choose them.
+    Field names become identifiers: other characters become "_" ("left.png" is
+    `left_png`), "jpg;png" is named after the first, and a name that is taken or
+    does not begin with a letter is prefixed by "f_". Images and arrays are the
+    memory that the daemon wrote, without a copy: writable, private to this process,
+    and valid as long as something refers to it. Texts, JSON and bytes are lists: of
+    str, of `json.loads`'s results, of bytes.
 
-    The daemon may restart at any moment. Batches in use keep their content, and
-    the loader goes on with the next sample once a daemon is back; the log
-    ("forebay") says so. It gives up after 60 s, or $FOREBAY_REATTACH_SECONDS: with
+    The daemon may restart at any moment. Batches in use keep their content, and the
+    loader goes on with the next sample once a daemon is back; the log ("forebay")
+    says so. It gives up after 60 s, or $FOREBAY_REATTACH_SECONDS: with
     DaemonUnavailable, or SourceUnavailable if the dataset cannot be reached.
 
     May be used by several threads. After a fork, the child's copy of a loader
@@ -39,18 +40,17 @@ class DataLoader:
 
     Args:
       dataset: a path or file:// URI, or a URI that the daemon reads as itself:
-        "gs://bucket/...", or (shards and manifests) "https://...". A folder has
-        the semantics of torchvision's ImageFolder. A name that ends in ".tar" or
-        has braces or wildcards ("/data/{00000..00127}.tar", "/data/*.tar"), and
-        is no folder, means tar shards as webdataset writes them. Or a
-        `forebay.manifest`. Or a dataset object: torchvision's ImageFolder,
-        ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with its
-        transform and target_transform (which runs in the trainer, on every
-        label); torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its
-        Subset and ConcatDataset of these. The code of any other, also of an
-        IterableDataset, runs in processes of this user's, which have it as it is
-        at iter(); batches are as torch's. An object is split among ranks only if
-        its sampler, or rank=, says so.
+        "gs://bucket/...", or (shards and manifests) "https://...". A folder has the
+        semantics of torchvision's ImageFolder. A name that ends in ".tar" or has braces
+        or wildcards ("/data/{00000..00127}.tar", "/data/*.tar"), and is no folder,
+        means tar shards as webdataset writes them. Or a `forebay.manifest`. Or a
+        dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST
+        and those like MNIST, each with its transform and target_transform (which runs
+        in the trainer, on every label); torch's TensorDataset (fields `tensor0`,
+        `tensor1`, ...), and its Subset and ConcatDataset of these. The code of any
+        other, also of an IterableDataset, runs in processes of this user's, which have
+        it as it is at iter(); batches are as torch's. An object is split among ranks
+        only if its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between
         ("jpg;png") stand for the first that a sample has. The part after the
@@ -89,10 +89,11 @@ class DataLoader:
         them). A pipeline that ends with PIL images delivers uint8 NCHW; one with
         Albumentations' arrays, NHWC. None only decodes, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
-      distributed: whether to take both from torchrun's, SLURM's or Horovod's
-        variables. Order and partition depend on the seed alone, so hosts do not
-        communicate. A rank that dies harms no other. A job that is started again,
-        even with another number of ranks, loads the saved state.
+      distributed: whether to take both from torch.distributed if that runs, else
+        from Ray Train, or torchrun's, SLURM's or Horovod's variables. Order and
+        partition depend on the seed alone: hosts do not communicate. A rank that
+        dies harms no other. A job that is started again, even with another number
+        of ranks, loads the saved state.
       pad: if samples do not divide among ranks, "wrap" repeats the first ones,
         "drop" leaves out the last ones, and "none" gives each exactly once.
       device: "cpu", or a GPU of this process: "cuda:N", "cuda" (torch's current
@@ -106,9 +107,9 @@ class DataLoader:
         "coordinated", the daemon picks an order in which this user's loaders
         want an image at about the same time: those that read the dataset so, and
         whose transforms are equal up to the first random one. Each sees each
-        sample exactly once an epoch, in an order uniformly random for it,
-        augmented as its seed says. But the order differs in each run, and depends
-        on those of others. Needs shuffle=True, one rank and on_error="raise".
+        sample exactly once an epoch, in a uniformly random order, augmented as its
+        seed says. But the order differs in each run, and depends on those of
+        others. Needs shuffle=True, one rank and on_error="raise".
       sharing: whether the daemon makes the batches of equal loaders once for all:
         "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
       weight: the job's share of contended resources, 0.001 to 1000.
@@ -124,8 +125,8 @@ class DataLoader:
 
     Attributes:
       dataset: a `forebay.Dataset`: uri, classes, version.
-      batch_size, rank, world_size: int.
-      local_rank: int, of this host, with `distributed`; else 0.
+      batch_size, rank, world_size: int; with `distributed`, local_rank: of this host.
+      sampler: the argument; else an object with DistributedSampler's set_epoch.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
@@ -187,7 +188,7 @@ class DataLoader:
         self._options["runtime_dir"] = os.fsencode(directory)
         start_daemon = (functools.partial(_daemon.ensure_running, directory)
                         if autostart else None)
-        self.sampler = sampler
+        self.sampler = plan.sampling.sampler
         self.batch_size = self._options["batch_size"]
         self.rank = self._options["rank"]
         self.world_size = self._options["world_size"]
@@ -236,6 +237,9 @@ class DataLoader:
         return self._progress.batches(
             self._attachment.connection.batches_per_epoch)
 
+    def _samples_per_epoch(self) -> int:
+        return self._attachment.connection.samples_per_epoch
+
     def set_epoch(self, epoch: int) -> None:
         """Sets which epoch the next `iter()` starts; 0 is the first."""
         with self._lock:
@@ -247,7 +251,7 @@ class DataLoader:
             position = self._current = self._progress.next_position(2)
             self._start(position)
             epoch = Epoch(self, self._attachment.connection, position)
-            self._progress.begin(position)
+            self._progress.begin(position, epoch)
             return epoch
 
     def _start(self, position):
@@ -334,16 +338,13 @@ class DataLoader:
                     self._attachment.is_inherited()):
                 return
             self._current = None
-            try:
+            with contextlib.suppress(errors.ForebayError):  # the next iter() says it
                 self._attachment.connection.stop_epoch()
-            except errors.ForebayError:
-                pass  # the next iter() says what is wrong
 
     def state_dict(self) -> Dict[str, Any]:
-        """The loader's position: after what `next()` has returned, prefetched
-        batches not counted. A dict of plain values, for `load_state_dict`. If a
-        sampler's indices make each epoch, also bytes: the current order, 8 per
-        sample, and the state of the sampler's generator.
+        """The loader's position: after what `next()` has returned, prefetched batches
+        not counted. A dict of plain values, for `load_state_dict`. If a sampler's
+        indices make each epoch, also bytes: the order, 8 per sample, and its generator.
 
         Ranks that have made equally many steps have equal states: save one of
         them, and load it on all ranks.
@@ -353,28 +354,27 @@ class DataLoader:
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Makes the next `iter()` go on with the sample at which `state` was taken.
-        The batch size and the number of ranks may differ. If that number does
-        not divide the samples read so far, pad="none" still gives each remaining
-        sample exactly once. All ranks make equally many steps with "wrap" and
-        "drop": "wrap" repeats fewer than `world_size` of the samples read last,
-        "drop" leaves out as few of the next ones. If ranks had made unequally
-        many steps, load the state of the rank with the fewest: samples that
-        others had read beyond it come again.
+        The batch size and the number of ranks may differ. If that number does not
+        divide the samples read so far, pad="none" still gives each remaining sample
+        exactly once. All ranks make equally many steps with "wrap" and "drop": "wrap"
+        repeats fewer than `world_size` of the samples read last, "drop" leaves out as
+        few of the next ones. If ranks had made unequally many steps, load the state of
+        the rank with the fewest: samples that others had read beyond it come again.
 
         Raises:
           errors.StateError: the state is damaged, or belongs to another dataset,
             seed or order.
         """
         with self._lock:
-            self._progress.load(state, self._attachment.connection.samples_per_epoch)
+            self._progress.load(state, self._samples_per_epoch())
             self._current = None
 
     def stats(self) -> Dict[str, int]:
-        """Totals since the loader was opened (or re-attached):
-        samples_delivered, batches_delivered and bytes_delivered; bytes_read from
-        storage; samples_decoded, samples_substituted; cpu_nanos of decoding and
-        transforming; wait_nanos that next() slept; batches_copied because more
-        than the quota were in use; batches_held at present.
+        """Totals since the loader was opened (or re-attached): samples_delivered,
+        batches_delivered and bytes_delivered; bytes_read from storage;
+        samples_decoded, samples_substituted; cpu_nanos of decoding and transforming;
+        wait_nanos that next() slept; batches_copied because more than the quota were
+        in use; batches_held at present.
         """
         self._check_open()
         return self._attachment.connection.stats()

@@ -63,7 +63,9 @@ class StagedLoader(DataLoader):
                 "on_error", "weight", "name", "depth", "sharing")})
         directory = _native.runtime_dir()
         options["runtime_dir"] = os.fsencode(directory)
-        self.sampler, self.batch_sampler = given["sampler"], given["batch_sampler"]
+        self.batch_sampler = given["batch_sampler"]
+        self.sampler = (keys.sampling.sampler if given["sampler"] is None
+                        else given["sampler"])
         self.batch_size = keys.batch_size
         self.rank, self.world_size = options["rank"], options["world_size"]
         self.drop_last = keys.drop_last
@@ -135,7 +137,7 @@ class StagedLoader(DataLoader):
             epoch: Any = _Rows(self, position)
         else:
             epoch = self._batch_epoch(position)
-        self._progress.begin(position)
+        self._progress.begin(position, epoch)
         return epoch
 
     def _row_epoch(self, position: Position) -> Epoch:
@@ -249,6 +251,9 @@ class StagedLoader(DataLoader):
             return len(position.indices)
         return _samples_of(len(self._contents), self._plan.options)
 
+    def _samples_per_epoch(self) -> int:
+        return _samples_of(len(self._contents), self._plan.options)
+
     def state_dict(self) -> Dict[str, Any]:
         if not self._keys.is_counted:
             return self._progress.save()
@@ -258,8 +263,7 @@ class StagedLoader(DataLoader):
         if self._keys.is_counted:
             self._progress.load_counted(state)
         else:
-            self._progress.load(
-                state, _samples_of(len(self._contents), self._plan.options))
+            self._progress.load(state, self._samples_per_epoch())
 
     def stats(self) -> Dict[str, int]:
         self._check_open()

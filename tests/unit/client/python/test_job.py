@@ -3,6 +3,7 @@
 import os
 
 import pytest
+import torch
 
 import forebay
 from forebay import _job
@@ -74,6 +75,20 @@ def test_torchrun_within_a_slurm_step_is_torchruns(alone):
     assert _job.distributed_rank() == (11, 16, 3)
 
 
+def test_a_running_process_group_knows_best(alone, tmp_path):
+    """Lightning and multiprocessing start ranks without a RANK for the first."""
+    alone.setenv("SLURM_PROCID", "1")
+    alone.setenv("SLURM_NTASKS", "2")
+    alone.setenv("LOCAL_RANK", "0")
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1)
+    try:
+        assert _job.distributed_rank() == (0, 1, 0)
+    finally:
+        torch.distributed.destroy_process_group()
+    assert _job.distributed_rank() == (1, 2, 0)
+
+
 def test_without_a_launcher_there_are_no_ranks(alone):
-    with pytest.raises(forebay.InvalidArgument, match="needs RANK"):
+    with pytest.raises(forebay.InvalidArgument, match="RANK and WORLD_SIZE"):
         _job.distributed_rank()

@@ -69,11 +69,12 @@ def open_loader(folder, **arguments):
 
 
 def begin(loader):
-    """Calls iter() until it succeeds; how often it did not."""
+    """Begins the next epoch: calls iter() until it succeeds; how often it did not."""
     refused = 0
     while True:
         try:
-            iter(loader)
+            # One that was dropped would not count.
+            loader.iterators = [*getattr(loader, "iterators", ()), iter(loader)]
             return refused
         except forebay.ResourceExhausted:
             refused += 1

@@ -1,0 +1,179 @@
+"""Hugging Face's Trainer, with Forebay's loaders.
+
+    from forebay.huggingface import Trainer  # for: from transformers import Trainer
+
+Any arguments that work with transformers.Trainer work here. Datasets may also be
+loaders: `Trainer(train_dataset=forebay.DataLoader(...))`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any, Dict, Optional, Tuple
+
+import torch
+import transformers
+from accelerate.data_loader import BatchSamplerShard
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from transformers.trainer_utils import get_last_checkpoint
+
+from . import _job
+from .accelerate import PreparedLoader
+from .loader import DataLoader
+
+_log = logging.getLogger("forebay")
+# In a checkpoint's folder: the loader's position.
+_STATE_FILE = "forebay_loader.pt"
+
+
+class Trainer(transformers.Trainer):
+    """A transformers.Trainer whose batches Forebay makes.
+
+    Worker processes run the dataset's code and `data_collator`, once for all equal
+    runs of this user's on this machine; `dataloader_num_workers` is how many at
+    most, and 0, the default, means as many as CPUs. Random order and augmentation
+    depend on `data_seed`, else `seed`, alone.
+
+    A dataset may be a forebay.DataLoader: its batches are the model's keyword
+    arguments, so let `batch_transform` return a dict. Of several processes, each
+    needs the loader of its rank: make it with `distributed=True`, after the
+    TrainingArguments.
+
+    Checkpoints hold the loader's position: training goes on with the very next
+    sample, without reading those before. Without such a position, the epoch begins
+    again. torch's loaders stay in use for a training order that cannot be split
+    among ranks here: group_by_length, samplers of a subclass and IterableDataset,
+    with several processes; dispatch_batches; split_batches.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._training: Optional[PreparedLoader] = None
+        self._checkpoint: Optional[str] = None  # to go on from
+        # By the dataset's id: the dataset, and its loader.
+        self._evaluation: Dict[int, Tuple[Any, PreparedLoader]] = {}
+        self.add_callback(_SavePosition(self))
+
+    def train(self, resume_from_checkpoint: Any = None, *args: Any,
+              **kwargs: Any) -> Any:
+        """As transformers.Trainer.train."""
+        checkpoint = resume_from_checkpoint or None
+        if checkpoint is True:
+            checkpoint = get_last_checkpoint(self.args.output_dir)
+        self._checkpoint = checkpoint
+        skips = self.args.ignore_data_skip
+        try:
+            if checkpoint is not None and self._is_ours(self.train_dataset):
+                self.args.ignore_data_skip = True
+            return super().train(resume_from_checkpoint, *args, **kwargs)
+        finally:
+            self.args.ignore_data_skip = skips
+            self._checkpoint = None
+
+    def get_train_dataloader(self) -> Any:
+        """The training batches: a PreparedLoader, else torch's."""
+        if not self._is_ours(self.train_dataset):
+            return super().get_train_dataloader()
+        if self._training is not None and self._training.loader is not (
+                self.train_dataset):
+            self._training.loader.close()
+        self._training = self._prepared_training()
+        if self._checkpoint is not None:
+            self._go_on(self._training, self._checkpoint)
+        return self._training
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        """The batches of a dataset, in its order: a PreparedLoader, else torch's."""
+        dataset = self.eval_dataset if eval_dataset is None else eval_dataset
+        if isinstance(dataset, str):
+            dataset = self.eval_dataset[dataset]
+        if not self._is_ours(dataset, for_training=False):
+            return super().get_eval_dataloader(eval_dataset)
+        known = self._evaluation.get(id(dataset))
+        if known is None:
+            known = self._evaluation[id(dataset)] = (
+                dataset, self._prepared_evaluation(dataset))
+        return known[1]
+
+    def get_test_dataloader(self, test_dataset: Any) -> Any:
+        """As get_eval_dataloader."""
+        return self.get_eval_dataloader(test_dataset)
+
+    def _is_ours(self, dataset: Any, for_training: bool = True) -> bool:
+        if isinstance(dataset, DataLoader):
+            return True
+        accelerator = self.accelerator
+        if dataset is None or accelerator.split_batches or (
+                accelerator.dispatch_batches):
+            return False
+        if self.args.world_size == 1:
+            return True
+        return hasattr(dataset, "__len__") and not isinstance(
+            dataset, torch.utils.data.IterableDataset) and (
+                not for_training or type(self._get_train_sampler()) is RandomSampler)
+
+    def _prepared_training(self) -> PreparedLoader:
+        dataset, args = self.train_dataset, self.args
+        if isinstance(dataset, DataLoader):
+            return PreparedLoader(self.accelerator, dataset)
+        order: Dict[str, Any] = {}
+        if not isinstance(dataset, torch.utils.data.IterableDataset):
+            sampler = self._get_train_sampler()
+            order = ({"shuffle": True} if type(sampler) is RandomSampler else
+                     {"sampler": sampler})
+            order.update(drop_last=args.dataloader_drop_last, rank=args.process_index,
+                         world_size=args.world_size)
+        seed = args.seed if args.data_seed is None else args.data_seed
+        return PreparedLoader(self.accelerator, self._loader(
+            dataset, "training", batch_size=self._train_batch_size, seed=seed, **order))
+
+    def _prepared_evaluation(self, dataset: Any) -> PreparedLoader:
+        args = self.args
+        if isinstance(dataset, DataLoader):
+            return PreparedLoader(self.accelerator, dataset)
+        if args.world_size == 1:
+            return PreparedLoader(self.accelerator, self._loader(
+                dataset, "evaluation", batch_size=args.eval_batch_size))
+        # gather_for_metrics drops what these repeat.
+        batches = BatchSamplerShard(
+            BatchSampler(SequentialSampler(dataset), args.eval_batch_size,
+                         args.dataloader_drop_last),
+            args.world_size, args.process_index, even_batches=True)
+        loader = self._loader(dataset, "evaluation", batch_sampler=batches)
+        return PreparedLoader(self.accelerator, loader, batches)
+
+    def _loader(self, dataset: Any, description: str, **kwargs: Any) -> DataLoader:
+        collate = self.data_collator
+        if hasattr(dataset, "column_names") and hasattr(dataset, "features"):
+            dataset = self._remove_unused_columns(dataset, description=description)
+        else:
+            collate = self._get_collator_with_removed_columns(
+                collate, description=description)
+        args = self.args
+        return DataLoader(
+            dataset, collate_fn=collate, framework="torch",
+            num_workers=args.dataloader_num_workers or None,
+            pin_memory=args.dataloader_pin_memory and torch.cuda.is_available(),
+            name=f"{_job.job_name()} {description}", **kwargs)
+
+    def _go_on(self, loader: PreparedLoader, checkpoint: str) -> None:
+        path = os.path.join(checkpoint, _STATE_FILE)
+        if os.path.exists(path):
+            loader.load_state_dict(torch.load(path))
+        else:
+            _log.warning("%s holds no position of Forebay's: the epoch begins again",
+                         checkpoint)
+
+
+class _SavePosition(transformers.TrainerCallback):
+    """Puts the training loader's position into each checkpoint."""
+
+    def __init__(self, trainer: Trainer):
+        self._trainer = trainer
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        loader = self._trainer._training
+        if loader is not None and args.should_save:
+            folder = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
+            torch.save(loader.state_dict(), os.path.join(folder, _STATE_FILE))

@@ -1,0 +1,241 @@
+"""Ray Train, Lightning, Accelerate and the Trainer of Hugging Face: the examples on
+the real frameworks, which go on from checkpoints exactly."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from daemons import ROOT
+from trouble import PATIENCE
+
+FRAMEWORKS = ROOT / ".cache" / "frameworks"
+EXAMPLES = ROOT / "client" / "python" / "examples"
+# The default of Debian's torch 1.13 fails with its Python 3.11.
+LAUNCH = ("-m", "torch.distributed.run", "--standalone", "--nnodes=1",
+          "--nproc_per_node=2", "--redirects=1", "--tee=1")
+LOSS = re.compile(r"epoch (\d+): loss (\d+\.\d+)")
+
+pytestmark = pytest.mark.skipif(
+    not FRAMEWORKS.exists(),
+    reason="tools/frameworks.txt is not installed: see tools/setup")
+
+
+def run(folder, *command):
+    """Runs Python with the frameworks, and one thread for equal sums. Returns what it
+    says."""
+    path = (ROOT / "client" / "python", pathlib.Path(__file__).parent / "torch_1_13",
+            FRAMEWORKS)
+    environment = dict(
+        os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), OMP_NUM_THREADS="1",
+        HOME=str(folder), CUDA_VISIBLE_DEVICES="", ACCELERATE_USE_CPU="true",
+        RAY_USAGE_STATS_ENABLED="0", RAY_DEDUP_LOGS="0", RAY_ADDRESS="local",
+        HF_HUB_OFFLINE="1")
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], env=environment, cwd=EXAMPLES,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout
+    assert "begins again" not in done.stdout
+    return done.stdout
+
+
+def losses(said):
+    """The loss of each epoch."""
+    return {int(epoch): loss for epoch, loss in LOSS.findall(said)}
+
+
+def script(folder, text, *command):
+    """Runs a script as `run` does."""
+    path = folder / "script.py"
+    path.write_text(text)
+    return run(folder, *command, path)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_lightning_goes_on_from_its_checkpoints(daemon, photos, tmp_path, processes):
+    command = ("lightning_train.py", photos, "--classes=3", "--batch-size=4",
+               "--epochs=3", f"--processes={processes}")
+    saved = tmp_path / "checkpoints"
+    whole = losses(run(tmp_path, *command, f"--checkpoints={saved}", "--every=4"))
+    assert len(set(whole.values())) == len(whole) == 3
+    steps = 12 // processes
+    for step in (4, steps + 4 - steps % 4):  # within the epochs 0 and 1
+        rest = losses(run(tmp_path, *command, f"--resume={saved}/step={step}.ckpt"))
+        begun = step // steps
+        assert set(rest) == set(range(begun, 3))
+        assert rest[begun] != whole[begun]  # of the steps after the checkpoint
+        assert [rest[i] for i in range(begun + 1, 3)] == [
+            whole[i] for i in range(begun + 1, 3)]
+
+
+@pytest.mark.parametrize("launch", [(), LAUNCH], ids=["one process", "two"])
+def test_accelerate_goes_on_from_its_state(daemon, photos, tmp_path, launch):
+    steps = 12 if not launch else 6
+    command = (*launch, "accelerate_train.py", photos, "--batch-size=4",
+               "--epochs=3", "--accumulate=5")
+    said = run(tmp_path, *command)
+    # The last batch of an epoch ends the accumulation.
+    assert re.findall(r"(\d+) steps", said) == [str(-(-steps // 5))] * 3
+    saved = tmp_path / "state"
+    run(tmp_path, *command, f"--save={saved}", f"--save-after={steps + 5}")
+    rest = losses(run(tmp_path, *command, f"--resume={saved}"))
+    assert set(rest) == {1, 2} and rest[2] == losses(said)[2]
+
+
+def test_accelerate_wants_the_loader_of_its_rank(daemon, photos, tmp_path):
+    said = script(tmp_path, f"""
+import accelerate, forebay
+from forebay.accelerate import prepare
+loader = forebay.DataLoader({str(photos)!r}, 4, rank=1, world_size=2,
+                            transform=forebay.transforms.CenterCrop(64))
+try:
+    prepare(accelerate.Accelerator(), loader)
+except forebay.InvalidArgument as error:
+    print(error)
+""")
+    assert ("the loader reads as rank 1 of 2, but the accelerator has rank 0 of 1"
+            in said)
+
+
+def test_accelerate_finds_the_end_of_a_loader_without_length(daemon, tmp_path):
+    said = script(tmp_path, """
+import accelerate, forebay, torch
+from forebay.accelerate import prepare
+class Numbers(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(range(10))
+if __name__ == "__main__":
+    loader = prepare(accelerate.Accelerator(), forebay.DataLoader(Numbers(), 4))
+    for batch in loader:
+        state = loader.state_dict()
+        print(batch.tolist(), loader.end_of_dataloader)
+        if batch[0] == 4:
+            saved = state
+    loader.load_state_dict(saved)
+    print([batch.tolist() for batch in loader])
+    print(loader.gradient_state.in_dataloader)
+""")
+    assert said.splitlines() == [
+        "[0, 1, 2, 3] False", "[4, 5, 6, 7] False", "[8, 9] True", "[[8, 9]]",
+        "False"]
+
+
+@pytest.mark.parametrize("launch", [(), LAUNCH], ids=["one process", "two"])
+def test_trainer_goes_on_from_its_checkpoints(daemon, photos, tmp_path, launch):
+    output = tmp_path / "run"
+    command = (*launch, "trainer_train.py", photos, "--batch-size=4",
+               "--epochs=2", f"--output={output}", "--save-steps=4", "--evaluate")
+    steps = 12 if not launch else 6
+    last = re.compile(r"'loss': (\d\.\d+), 'grad_norm': (\d+\.\d+)[^}]*"
+                      r"'epoch': 2.0")
+    measured = re.compile(r"'eval_loss': (\d\.\d+)")
+    said = run(tmp_path, *command)
+    for step in (4, steps):  # in an epoch; the second is where the last begins
+        if step % 4:
+            continue
+        rest = run(tmp_path, *command, f"--resume={output}/checkpoint-{step}")
+        assert "holds no position" not in rest
+        assert last.findall(rest) == last.findall(said) != []
+        assert measured.findall(rest) == measured.findall(said) != []
+
+
+@pytest.mark.parametrize("launch", [(), LAUNCH], ids=["one process", "two"])
+def test_trainer_measures_as_its_own_loader_does(daemon, photos, tmp_path, launch):
+    """47 images do not divide among two processes."""
+    said = script(tmp_path, f"""
+import sys
+sys.path.insert(0, {str(EXAMPLES)!r})
+import torch, transformers, forebay.huggingface
+from trainer_train import Classifier, Photos
+from torchvision import transforms as T
+def measure(kind):
+    photos = Photos({str(photos)!r})
+    photos.transform = T.Compose([T.Resize((64, 64)), T.ToTensor()])
+    trainer = kind(
+        Classifier(3), transformers.TrainingArguments(
+            {str(tmp_path)!r}, per_device_eval_batch_size=4, report_to=[],
+            disable_tqdm=True, remove_unused_columns=False),
+        eval_dataset=torch.utils.data.Subset(photos, range(47)),
+        compute_metrics=lambda given: {{"count": len(given.label_ids),
+                                        "sum": int(given.label_ids.sum())}})
+    made = trainer.get_eval_dataloader()
+    told = trainer.evaluate()
+    return type(made).__name__, [told[f"eval_{{name}}"]
+                                 for name in ("loss", "count", "sum")]
+if __name__ == "__main__":
+    for kind in (forebay.huggingface.Trainer, transformers.Trainer):
+        print(*measure(kind))
+""", *launch)
+    ours = set(re.findall(r"PreparedLoader (\[.*\])", said))
+    theirs = set(re.findall(r"DataLoader\w* (\[.*\])", said))
+    assert len(ours) == 1 and ours == theirs
+    assert re.search(r", 47, \d+\]", ours.pop())
+
+
+def test_trainers_share_what_a_collator_makes(daemon, photos, tmp_path):
+    """Equal runs find each other: nothing that a Trainer passes on lacks a digest."""
+    said = script(tmp_path, f"""
+import sys
+sys.path.insert(0, {str(EXAMPLES)!r})
+import logging, transformers, forebay.huggingface
+logging.basicConfig(level=logging.INFO)
+from trainer_train import Classifier, Photos
+if __name__ == "__main__":
+    for removes in (False, True):
+        trainer = forebay.huggingface.Trainer(
+            Classifier(3), transformers.TrainingArguments(
+                {str(tmp_path)!r}, report_to=[], remove_unused_columns=removes),
+            train_dataset=Photos({str(photos)!r}))
+        batch = next(iter(trainer.get_train_dataloader()))
+        print(sorted(batch), tuple(batch["pixel_values"].shape))
+""")
+    assert said.count("['labels', 'pixel_values'] (8, 3, 64, 64)") == 2
+    assert "shared with no other" not in said
+
+
+def test_ray_train_starts_again_where_it_was(daemon, photos, tmp_path):
+    command = ("ray_train.py", photos, "--batch-size=4", "--epochs=3",
+               f"--storage={tmp_path}")
+    whole = run(tmp_path, *command)
+    # Each rank has its half of the images.
+    assert re.findall(r"on rank 0, (\d+) images", whole) == ["24"] * 3
+    failed = run(tmp_path, *command, "--fail-after=1")
+    assert "as --fail-after asks" in failed
+    assert losses(failed) == losses(whole) and len(losses(whole)) == 3
+
+
+def test_ranks_of_ray_train_without_torch_distributed(daemon, photos, tmp_path):
+    said = script(tmp_path, f"""
+import ray.train, ray.train.data_parallel_trainer
+def work():
+    import forebay
+    loader = forebay.DataLoader({str(photos)!r}, 4, distributed=True,
+                                transform=forebay.transforms.CenterCrop(64))
+    ids = sorted(i for batch in loader for i in batch.sample_ids.tolist())
+    print("RANK", loader.rank, loader.world_size, loader.local_rank, ids)
+ray.train.data_parallel_trainer.DataParallelTrainer(
+    work, scaling_config=ray.train.ScalingConfig(
+        num_workers=2, trainer_resources={{"CPU": 0}}),
+    run_config=ray.train.RunConfig(storage_path={str(tmp_path)!r})).fit()
+""")
+    for rank in range(2):
+        assert f"RANK {rank} 2 {rank} {list(range(rank, 48, 2))}" in said
+
+
+def test_torchdata_finds_loaders_stateful(daemon, photos, tmp_path):
+    said = script(tmp_path, f"""
+import importlib.util, pathlib
+# The package itself wants a newer torch.
+place = pathlib.Path({str(FRAMEWORKS)!r}) / "torchdata/stateful_dataloader/stateful.py"
+spec = importlib.util.spec_from_file_location("stateful", place)
+stateful = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(stateful)
+import forebay
+loader = forebay.DataLoader({str(photos)!r}, 4,
+                            transform=forebay.transforms.CenterCrop(64))
+print(isinstance(loader, stateful.Stateful))
+""")
+    assert said.split() == ["True"]
