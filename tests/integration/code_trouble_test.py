@@ -14,10 +14,11 @@ import PIL.Image
 import pytest
 import torchvision.transforms as V
 
+from own_processes import children, hosts
 from code_in_pipeline_test import (SIZE, Counted, assert_equal, contents_of,
                                    loader_of, mirrored, read, same)
 from daemons import serving
-from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from stage_test import leaves_nothing, reachable  # noqa: F401
 from trouble import until
 
 pytestmark = pytest.mark.filterwarnings("ignore:without a counterpart")
@@ -41,12 +42,12 @@ def test_what_is_killed_changes_nothing(photos, daemon, monkeypatch):
                     found[int(number)] = image.clone(), int(label)
                 if place != 7:
                     continue
-                hosts = [pid for pid in children(os.getpid()) if children(pid)]
+                found_hosts = [pid for pid in hosts(os.getpid()) if children(pid)]
                 kind = chance.choice(["worker", "host", "daemon"])
                 if kind == "daemon":
                     daemon.stop(signal.SIGKILL)
                     daemon.start()
-                for host in hosts:
+                for host in found_hosts:
                     victims = {"host": [host], "worker": children(host)}
                     for victim in victims.get(kind, []):
                         os.kill(victim, signal.SIGKILL)

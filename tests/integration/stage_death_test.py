@@ -5,8 +5,9 @@ import random
 import signal
 
 import forebay
+from own_processes import hosts, workers
 from stage_batch_test import Several, plain
-from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
 def test_killed_workers_lose_and_double_nothing():
@@ -23,10 +24,9 @@ def test_killed_workers_lose_and_double_nothing():
             for batch in loader:
                 made += batch
                 if disturb and chance.random() < 0.1:
-                    workers = [pid for host in children(os.getpid())
-                               for pid in children(host)]
-                    if workers:
-                        os.kill(chance.choice(workers), signal.SIGKILL)
+                    victims = workers(os.getpid())
+                    if victims:
+                        os.kill(chance.choice(victims), signal.SIGKILL)
         return made
 
     assert run(True) == run(False)
@@ -43,9 +43,8 @@ def test_a_killed_host_and_a_new_daemon_change_nothing(daemon, monkeypatch):
         for number, batch in enumerate(loader):
             made.append(batch)
             if number == 10:
-                for host in children(os.getpid()):
-                    if children(host):
-                        os.kill(host, signal.SIGKILL)
+                for host in hosts(os.getpid()):
+                    os.kill(host, signal.SIGKILL)
             if number == 30:
                 daemon.stop(signal.SIGKILL)
                 daemon.start()

@@ -10,7 +10,8 @@ import torch
 from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_worker_info
 
 import forebay
-from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from own_processes import workers
+from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
 class Sharded(IterableDataset):
@@ -151,10 +152,9 @@ def test_killed_workers_lose_and_double_nothing():
             for batch in loader:
                 made.append(repr(batch))
                 if disturb and chance.random() < 0.1:
-                    workers = [pid for host in children(os.getpid())
-                               for pid in children(host)]
-                    if workers:
-                        os.kill(chance.choice(workers), signal.SIGKILL)
+                    victims = workers(os.getpid())
+                    if victims:
+                        os.kill(chance.choice(victims), signal.SIGKILL)
         return made
 
     assert run(True) == run(False)
@@ -194,7 +194,7 @@ def test_endless_ones_can_be_left():
         def __iter__(self):
             return itertools.count()
 
-    for workers in (0, 2):
-        with forebay.DataLoader(Endless(), 4, num_workers=workers) as loader:
+    for number in (0, 2):
+        with forebay.DataLoader(Endless(), 4, num_workers=number) as loader:
             batches = list(itertools.islice(loader, 30))
         assert len(batches) == 30

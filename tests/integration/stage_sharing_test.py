@@ -14,7 +14,9 @@ import torch
 from torch.utils.data import Dataset
 
 import forebay
-from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from own_processes import hosts
+from stage_test import leaves_nothing, reachable  # noqa: F401
+from trouble import until
 
 SAMPLES = 120
 
@@ -188,6 +190,25 @@ def test_processes_that_run_the_same_script_share(folder):
     assert made(path) <= 2 * 120 * 1.3
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, None])
+def test_workers_outlive_the_trainer_that_started_them(folder, how):
+    path = folder / "made"
+    first = Trainer(folder, path)
+    assert first.step()
+    second = Trainer(folder, path)
+    assert second.step()
+    assert len(hosts(first.process.pid)) == 1
+    assert not hosts(second.process.pid)
+    if how is not None:
+        first.process.send_signal(how)
+    # Its output ends with it: those that it started keep no pipe of its open.
+    first.process.communicate(timeout=20)
+    numbers = second.run()
+    assert sorted(numbers) == sorted([*range(120)] * 2)
+    assert not hosts(second.process.pid)  # it needed none of its own
+    until(lambda: not hosts(first.process.pid), "the host has ended")
+
+
 def test_an_edited_import_counts_anew(folder):
     path = folder / "made"
     first = Trainer(folder, path)
@@ -233,9 +254,8 @@ def test_a_killed_host_is_replaced_by_anyones(tmp_path):
         for iterator, numbers in zip(iterators, found):
             numbers += next(iterator)[1].tolist()
         if step in (3, 7):
-            for child in children(os.getpid()):
-                if children(child):
-                    os.kill(child, signal.SIGKILL)
+            for host in hosts(os.getpid()):
+                os.kill(host, signal.SIGKILL)
     assert found[0] == found[1] and sorted(found[0]) == list(range(SAMPLES))
     for loader in loaders:
         loader.close()

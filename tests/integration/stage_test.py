@@ -3,7 +3,6 @@ schedule."""
 
 import collections
 import os
-import pathlib
 import random
 import signal
 import threading
@@ -14,35 +13,11 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Subset, get_worker_info
 
 import forebay
+from own_processes import descendants, hosts, workers
 from trouble import ctl, until
 
 SAMPLES = 203
 Point = collections.namedtuple("Point", ["x", "y"])
-
-
-def children(pid):
-    """The child processes of a process."""
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += map(int, task.read_text().split())
-        except OSError:
-            pass  # it has just ended
-    return found
-
-
-def descendants(pid):
-    """All processes below it but those that multiprocessing keeps for itself."""
-    found = []
-    for child in children(pid):
-        try:
-            command = pathlib.Path(f"/proc/{child}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"resource_tracker" in command or b"forkserver" in command:
-            continue
-        found += [child, *descendants(child)]
-    return found
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +28,9 @@ def reachable(shared_daemon, monkeypatch):
 @pytest.fixture(autouse=True)
 def leaves_nothing(shared_daemon):
     """No test leaves a process, nor a slot's memory."""
-    before = set(descendants(os.getpid()))
+    before = descendants(os.getpid())
     yield
-    until(lambda: not set(descendants(os.getpid())) - before,
+    until(lambda: not descendants(os.getpid()) - before,
           "no process is left")
     until(lambda: int(ctl(shared_daemon, "status")["memory_slots"]) == 0,
           "no slot is left")
@@ -312,10 +287,9 @@ def test_killed_workers_lose_and_double_nothing():
         found = []
         for batch in loader:
             found.append(batch)
-            workers = [worker for host in children(os.getpid())
-                       for worker in children(host)]
-            if workers and len(found) % 3 == 0:
-                os.kill(chance.choice(workers), signal.SIGKILL)
+            victims = workers(os.getpid())
+            if victims and len(found) % 3 == 0:
+                os.kill(chance.choice(victims), signal.SIGKILL)
     assert len(found) == len(undisturbed)
     for one, other in zip(found, undisturbed):
         assert all(map(torch.equal, flat(one), flat(other)))
@@ -336,9 +310,8 @@ def test_a_killed_host_is_replaced():
         for batch in loader:
             found += batch[1].tolist()
             if len(found) in (24, 96):
-                for child in children(os.getpid()):
-                    if children(child):
-                        os.kill(child, signal.SIGKILL)
+                for host in hosts(os.getpid()):
+                    os.kill(host, signal.SIGKILL)
     assert found == list(range(SAMPLES))
 
 

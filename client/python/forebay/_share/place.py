@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import multiprocessing
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import socket
 from typing import Any, Iterator, Optional, Tuple
 
-from .. import _daemon, errors
+from .. import _apart, _daemon, errors
 from . import producer
 from .iteration import State
 
@@ -115,7 +114,10 @@ class Place:
             listener.bind(self._socket(folder))
             listener.listen(16)
             try:
-                _run_apart(locked, listener, source, self._directory, log)
+                _apart.Process(producer.main,
+                               (listener, source, self._directory, log), locked)
+            except ChildProcessError:
+                pass  # nobody listens
             finally:
                 os.close(log)
         found = self.find(locked)
@@ -128,27 +130,6 @@ class Place:
     def _socket(self, folder: int) -> str:
         # A path of its own may be longer than sockets take.
         return f"/proc/self/fd/{folder}/{self._name}.sock"
-
-
-def _run_apart(unwanted: Tuple[int, ...], *arguments: Any) -> None:
-    """Runs producer.main in a process that is not this one's child: it is to
-    outlive this one, which must not wait for it at its end.
-
-    Args:
-      unwanted: descriptors that it must not keep: it would keep the lock.
-      The others: producer.main's.
-    """
-    pid = os.fork()
-    if pid == 0:
-        try:
-            for descriptor in unwanted:
-                os.close(descriptor)
-            os.setsid()
-            multiprocessing.get_context("fork").Process(
-                target=producer.main, args=arguments).start()
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
 
 
 def _folder_of(directory: str) -> str:

@@ -19,7 +19,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .. import _native
+from .. import _apart, _native
 from .._stage import failure, payload, wire
 from .._stage.worker import Slot
 from .iteration import Iteration, State
@@ -49,6 +49,7 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, place in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(descriptor, place)
+    _apart.leave_to_starter((listener.fileno(),))
     _Producer(listener, source, directory).run()
 
 

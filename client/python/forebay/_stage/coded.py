@@ -73,7 +73,7 @@ class Coded(NamedTuple):
 
     def start_host(self) -> HostProcess:
         """Starts a host of the workers."""
-        return _start_host(self.code, self.workers)
+        return _start_host(self.code, self.workers, self.digest is not None)
 
     def present(self) -> "Coded":
         """The same ops as they are now."""
@@ -90,7 +90,7 @@ def make(code: Code, workers: Workers) -> Coded:
       errors.Unsupported: that is nothing that batches can have.
       Exception: that of the user's code.
     """
-    host = _start_host(code, workers)
+    host = _start_host(code, workers, False)
     try:
         result = host.probe_image(True, workers.seed)
         behind = code.translate_behind(result)
@@ -98,7 +98,7 @@ def make(code: Code, workers: Workers) -> Coded:
             # Workers run what comes behind, too.
             code, behind = code.whole(), []
             host.end()
-            host = _start_host(code, workers)
+            host = _start_host(code, workers, False)
             result = host.probe_image(False, workers.seed)
     except structure.Irregular as error:
         raise errors.Unsupported(
@@ -109,10 +109,10 @@ def make(code: Code, workers: Workers) -> Coded:
     return Coded(code, result, behind, workers, _digest(code, workers))
 
 
-def _start_host(code: Code, workers: Workers) -> HostProcess:
+def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
-    return HostProcess(workers.context, stage, None)
+    return HostProcess(workers.context, stage, None, is_shared)
 
 
 def _digest(code: Code, workers: Workers) -> Optional[bytes]:

@@ -6,6 +6,7 @@ worker, as it was when it began.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import multiprocessing.connection
 import multiprocessing.reduction
@@ -18,6 +19,7 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional, Set
 
+from .. import _apart
 from . import failure, images, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
@@ -25,10 +27,11 @@ from .worker import Batches, Rows, Slot, Worker, become
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
+_PR_SET_NAME = 15
 
 
-def main(trainer: Any, other_end: Any, stage: Stage,
-         feed: Optional[Feed]) -> None:
+def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
+         starter: int, outlives: bool) -> None:
     """Serves a trainer and then the daemon; returns when either is gone.
 
     Args:
@@ -39,10 +42,16 @@ def main(trainer: Any, other_end: Any, stage: Stage,
         room, source), where None is the feed, and then the socket of tasks.
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
+      starter: the trainer's process.
+      outlives: whether it goes on without the trainer, for others, until the daemon
+        is gone or has no use for it.
     """
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    host = _Host(trainer, stage, feed)
+    # For people who look at processes.
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{starter}".encode())
+    _apart.leave_to_starter(())
+    host = _Host(trainer, stage, feed, outlives)
     try:
         host.run()
     except (EOFError, ConnectionError):
@@ -53,8 +62,10 @@ def main(trainer: Any, other_end: Any, stage: Stage,
 
 class _Host:
 
-    def __init__(self, trainer: Any, stage: Stage, feed: Optional[Feed]):
+    def __init__(self, trainer: Any, stage: Stage, feed: Optional[Feed],
+                 outlives: bool):
         self._trainer = trainer
+        self._outlives = outlives
         self._stage = stage
         self._feed = feed
         self._tasks: Optional[socket.socket] = None
@@ -64,16 +75,34 @@ class _Host:
 
     def run(self) -> None:
         poll = select.poll()
-        poll.register(self._trainer.fileno(), select.POLLIN)
+        trainer = self._trainer.fileno()
+        poll.register(trainer, select.POLLIN)
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
             self._reap(0)
-            if self._trainer.fileno() in ready:
-                self._obey(self._trainer.recv())
-                if self._tasks is not None:
-                    poll.register(self._tasks.fileno(), select.POLLIN)
-            elif ready and not self._answer():
-                return
+            if ready and ready != [trainer]:
+                if not self._answer():
+                    return
+            elif trainer in ready:
+                try:
+                    self._obey(self._trainer.recv())
+                except (EOFError, ConnectionError):
+                    if self._tasks is None or not self._outlives:
+                        return
+                    poll.unregister(trainer)
+                    self._go_on_alone()
+                else:
+                    if self._tasks is not None:
+                        poll.register(self._tasks.fileno(), select.POLLIN)
+
+    def _go_on_alone(self) -> None:
+        """Takes leave of the trainer, which is gone or has no use for this."""
+        assert self._tasks is not None
+        self._trainer.close()
+        # They have what the trainer had open; the daemon has others forked.
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+        _apart.outlive_starter((self._tasks.fileno(),))
 
     def end(self) -> None:
         """Ends the workers, which find their sockets closed."""
@@ -174,7 +203,7 @@ class _Host:
         if pid == 0:
             assert self._tasks is not None
             self._tasks.close()
-            self._trainer.close()
+            self._trainer.close()  # perhaps for the second time
             worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
                             self._slots)
             _in_child(lambda: worker.run(number))

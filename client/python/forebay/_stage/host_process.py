@@ -6,7 +6,7 @@ import multiprocessing.reduction
 import os
 from typing import Any, Optional, Tuple
 
-from .. import errors
+from .. import _apart, errors
 from . import failure, host, structure
 from .feed import Feed
 from .making import Stage
@@ -17,19 +17,30 @@ _PROBE_SECONDS = 0.25  # between looks whether the host lives
 class HostProcess:
     """A process that runs host.main."""
 
-    def __init__(self, context: Any, stage: Stage, feed: Optional[Feed]):
+    def __init__(self, context: Any, stage: Stage, feed: Optional[Feed],
+                 is_shared: bool):
         """Starts it.
 
         Args:
           context: of multiprocessing.
+          is_shared: whether its workers may serve other trainers, too. Then it
+            outlives this one, if the context forks.
         """
         ours, theirs = context.Pipe()
         self._connection = ours
-        # Its own way of ending is that the connection does; daemonic processes
-        # end with the trainer.
-        self._process = context.Process(
-            target=host.main, args=(theirs, ours, stage, feed), daemon=True)
-        self._process.start()
+        self._serves_others = False
+        # Only a forked process can be nobody's child, whatever its context is.
+        self._is_apart = is_shared and context.get_start_method() == "fork"
+        arguments = (theirs, ours, stage, feed, os.getpid(), self._is_apart)
+        if self._is_apart:
+            self._process: Any = _apart.Process(host.main, arguments,
+                                                has_children=False)
+        else:
+            # Its own way of ending is that the connection does; daemonic
+            # processes end with the trainer.
+            self._process = context.Process(target=host.main, args=arguments,
+                                            daemon=True)
+            self._process.start()
         theirs.close()
 
     def probe(self, number: int, seed: int) -> Any:
@@ -78,6 +89,7 @@ class HostProcess:
         Args:
           order: as host.main says.
         """
+        self._serves_others = self._is_apart
         try:
             self._connection.send(order)
             multiprocessing.reduction.send_handle(
@@ -88,9 +100,12 @@ class HostProcess:
             os.close(socket)
 
     def end(self) -> None:
-        """Ends the process and its workers; waits for that."""
+        """Ends the process and its workers, and waits for that; or leaves them to
+        other trainers, if there are any."""
         self._connection.close()
+        if self._serves_others:
+            return  # the daemon ends it with its last trainer
         self._process.join(5)
         if self._process.is_alive():
             self._process.kill()
-            self._process.join()
+            self._process.join(5)

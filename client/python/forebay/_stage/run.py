@@ -236,7 +236,8 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._host = HostProcess(plan.context, plan.stage, self._feed)
+        self._host = HostProcess(plan.context, plan.stage, self._feed,
+                                 self.digest is not None)
         self._prepare(self._host)
         options = dict(self._options())
         options["dataset"] = self._dataset()

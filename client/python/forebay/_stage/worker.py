@@ -16,7 +16,7 @@ from .feed import Feed
 from .iteration import Exhausted, Shard, Sharded
 from .making import Stage
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
 
 
@@ -40,7 +40,9 @@ def become(number: int, stage: Stage) -> None:
       number: 0 to stage.workers - 1.
     """
     parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_NAME, b"forebay-worker")
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,48 @@
+"""The processes that a trainer's loaders have started."""
+
+import pathlib
+
+
+def children(pid):
+    """The child processes of a process."""
+    found = []
+    try:
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    except OSError:
+        pass  # it has just ended
+    return found
+
+
+def hosts(pid):
+    """The hosts of workers that a trainer has started."""
+    found = []
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if ((place / "comm").read_text() == f"host-of-{pid}\n" and
+                    # The dead wait for somebody to look.
+                    (place / "stat").read_text().split()[2] != "Z"):
+                found.append(int(place.name))
+        except OSError:
+            pass
+    return found
+
+
+def workers(pid):
+    """The workers of a trainer's hosts."""
+    return [worker for host in hosts(pid) for worker in children(host)]
+
+
+def descendants(pid):
+    """All processes of a trainer's but those that multiprocessing keeps for
+    itself."""
+    found = set()
+    for child in {*children(pid), *hosts(pid)}:
+        try:
+            command = pathlib.Path(f"/proc/{child}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"resource_tracker" in command or b"forkserver" in command:
+            continue
+        found |= {child, *descendants(child)}
+    return found
