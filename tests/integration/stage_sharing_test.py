@@ -11,7 +11,7 @@ import threading
 
 import pytest
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import BatchSampler, Dataset, WeightedRandomSampler
 
 import forebay
 from own_processes import hosts
@@ -80,6 +80,67 @@ def test_equal_loaders_have_each_sample_made_once(tmp_path, count, arguments):
     assert made(path) == 3 * len(numbers) + looks
     for loader in loaders:
         loader.close()
+
+
+def weighted(seed=7, samples=SAMPLES):
+    """A sampler that gives some samples again, by a generator of its own."""
+    return WeightedRandomSampler(torch.arange(SAMPLES) + 1., samples,
+                                 generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("arguments", [
+    {}, {"collate_fn": collated}, {"collate_fn": collated, "drop_last": True},
+    {"by": lambda: BatchSampler(weighted(), 7, False)},
+    {"by": lambda: [[1, 2], [], [3], [2, 1]], "collate_fn": len}])
+def test_equal_samplers_have_each_sample_made_once(tmp_path, arguments):
+    arguments = dict(arguments)
+    path = tmp_path / "made"
+    by = arguments.pop("by", None)
+    loaders = [loader for _ in range(3) for loader in loaders_of(
+        Counted(path), 1, shuffle=None, seed=7, **arguments,
+        **({"batch_size": 1, "batch_sampler": by()} if by else
+           {"sampler": weighted()}))]
+    before = 0
+    for epoch in range(2):
+        if by and "collate_fn" in arguments:
+            assert [list(loader) for loader in loaders] == [[2, 0, 1, 2]] * 3
+            delivered = 5
+        else:
+            found = interleaved(loaders)
+            assert all(batches == found[0] for batches in found)
+            # A sample that comes again draws anew.
+            drawn = [drawn for batch in found[0] for drawn in batch[2]]
+            assert len(set(drawn)) == len(drawn)
+            delivered = len(drawn)
+        assert made(path) - before <= delivered * 1.3 + 3
+        before = made(path)
+    for loader in loaders:
+        loader.close()
+
+
+def test_a_sampler_is_resumed_in_its_middle(tmp_path):
+    def batches(loader):
+        return [[part.tolist() for part in batch] for batch in loader]
+
+    for arguments in ({}, {"collate_fn": collated}):
+        dataset = Counted(tmp_path / "made")
+        with forebay.DataLoader(dataset, 7, sampler=weighted(), seed=7,
+                                num_workers=2, **arguments) as loader:
+            expected = batches(loader)
+        with forebay.DataLoader(dataset, 7, sampler=weighted(), seed=7,
+                                num_workers=2, **arguments) as loader:
+            iterator = iter(loader)
+            for _ in range(4):
+                next(iterator)
+            state = loader.state_dict()
+        with forebay.DataLoader(dataset, 7, sampler=weighted(), seed=7,
+                                num_workers=0, **arguments) as loader:
+            loader.load_state_dict(state)
+            assert batches(loader) == expected[4:]
+        with forebay.DataLoader(dataset, 7, sampler=weighted(), seed=7,
+                                num_workers=3, **arguments) as loader:
+            loader.load_state_dict(state)
+            assert batches(loader) == expected[4:]
 
 
 @pytest.mark.parametrize("other", [

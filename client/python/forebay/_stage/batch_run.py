@@ -14,6 +14,7 @@ from . import failure, payload
 from .batches import Ordered
 from .feed import Batch, Feed
 from .iteration import Sharded
+from .listed import Listed
 from .run import Plan, Run, identity
 
 # Batches that workers know of, beyond those that the trainer has got.
@@ -301,6 +302,34 @@ class OrderedRun(BatchRun):
 
     def _work(self) -> Any:
         return self._ordered
+
+
+class ListedRun(BatchRun):
+    """Batches of a list, which workers have: loaders with equal digests share
+    them."""
+
+    def __init__(self, plan: Plan, position: Position, listed: Listed,
+                 digest: Optional[bytes], room: Room, on_end: Callable[[], None]):
+        """
+        Args:
+          listed: from the position on.
+          The others: as BatchRun's.
+        """
+        self._listed = listed
+        super().__init__(plan, position, digest, room, on_end)
+
+    def _samples_after(self, number: int) -> int:
+        return self._listed.end_of(number) - self._position.first
+
+    def _name_of(self, number: int) -> str:
+        return self._names_of(self._listed.batch(self._position.epoch,
+                                                 number).keys)
+
+    def _shape(self) -> Tuple[Any, ...]:
+        return len(self._listed), 0
+
+    def _work(self) -> Any:
+        return self._listed
 
 
 class IteratedRun(BatchRun):

@@ -110,10 +110,3 @@ def sampled(epoch: int, batches: Iterable[Any],
     for batch in batches:
         keys = list(batch)
         yield Batch(epoch, keys, repeats.of(keys))
-
-
-def in_sizes(keys: Iterable[Any], sizes: Iterable[int]) -> Iterator[List[Any]]:
-    """Lists of so many keys each."""
-    rest = iter(keys)
-    for size in sizes:
-        yield list(itertools.islice(rest, int(size)))

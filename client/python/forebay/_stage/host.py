@@ -38,8 +38,9 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
       trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
         as_image, seed) if the stage's dataset is images.Ops: answered with
         ("found", structure or result), ("irregular", why) or ("failed", text).
-        Comes ("rows", structure, batch_size), ("images", result) or ("batches",
-        room, source), where None is the feed, and then the socket of tasks.
+        Comes ("rows", structure, batch_size, listed), ("images", result) or
+        ("batches", room, source), where None is the feed, and then the socket of
+        tasks.
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
       starter: the trainer's process.

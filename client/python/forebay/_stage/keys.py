@@ -10,6 +10,7 @@ from .._position import Position
 from .._sampling import Sampling
 from . import batches
 from .feed import Batch
+from .listed import Listed
 
 
 class KeySampling(Sampling):
@@ -92,16 +93,9 @@ class Keys(NamedTuple):
         repeats.of(list(itertools.islice(keys, first)))
         return self._grouped(epoch, keys, repeats)
 
-    def listed(self, epoch: int, indices: Any, sizes: Any,
-               first: int) -> Iterator[Batch]:
+    def listed(self, indices: Any, sizes: Any, first: int) -> Listed:
         """The batches of a list of keys, from key number `first` on."""
-        repeats = batches.Repeats()
-        if sizes is not None:
-            return _without(first, batches.sampled(
-                epoch, batches.in_sizes(indices.tolist(), sizes), repeats))
-        keys = indices.tolist()
-        repeats.of(keys[:first])
-        return self._grouped(epoch, iter(keys[first:]), repeats)
+        return Listed(indices, first, sizes, self.batch_size, self.drop_last)
 
     def ordered(self, epoch: int, keys: Iterator[int]) -> Iterator[Batch]:
         """The batches of keys that do not repeat."""

@@ -19,9 +19,10 @@ from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, digest, structure
 from .arguments import check, context, length_of, read_keys, workers
-from .batch_run import (BatchEpoch, BatchRun, FedRun, IteratedRun, OrderedRun,
-                        Room)
+from .batch_run import (BatchEpoch, BatchRun, FedRun, IteratedRun, ListedRun,
+                        OrderedRun, Room)
 from .inline import InlineEpoch
+from .listed import Listed
 from .making import Stage
 from .run import Plan, RowRun, Run
 
@@ -146,10 +147,11 @@ class StagedLoader(DataLoader):
         Raises:
           structure.Irregular: they have not.
         """
-        found = self._digest()
+        listed = self._listed(position)
+        found = self._digest(listed)
         run = self._kept_run(RowRun, found, position)
         if run is None:
-            run = RowRun(self._plan, position, len(self._contents), found,
+            run = RowRun(self._plan, position, len(self._contents), listed, found,
                          self._progress.end)
             self._start(run)
         return Epoch(run, run.connection, position)
@@ -170,22 +172,28 @@ class StagedLoader(DataLoader):
         place = position.first + position.samples
         if keys.is_iterable:
             run: BatchRun = IteratedRun(plan, position, None, *last)
-        elif (keys.is_counted or position.indices is not None or
-              position.samples or place % (keys.batch_size or 1)):
-            listed = self._batches(position)
-            assert listed is not None
-            run = FedRun(plan, position, listed, *last)
+        elif position.indices is None and (
+                keys.is_counted or position.samples or
+                place % (keys.batch_size or 1)):
+            fed = self._batches(position)
+            assert fed is not None
+            run = FedRun(plan, position, fed, *last)
         else:
-            found = self._digest()
-            kept = self._kept_run(OrderedRun, found, position)
+            listed = self._listed(position)
+            found = self._digest(listed)
+            kept = self._kept_run(OrderedRun if listed is None else ListedRun,
+                                  found, position)
             if kept is not None:
                 return kept
-            size, options = len(self._contents), plan.options
-            draw = functools.partial(_order.draw, options, size,
-                                     start_daemon=None)
-            run = OrderedRun(
-                plan, position, batches.Ordered(draw, keys.batch_size),
-                _samples_of(size, options), found, *last)
+            if listed is not None:
+                run = ListedRun(plan, position, listed, found, *last)
+            else:
+                size, options = len(self._contents), plan.options
+                draw = functools.partial(_order.draw, options, size,
+                                         start_daemon=None)
+                run = OrderedRun(
+                    plan, position, batches.Ordered(draw, keys.batch_size),
+                    _samples_of(size, options), found, *last)
         self._start(run)
         return run
 
@@ -213,15 +221,22 @@ class StagedLoader(DataLoader):
             chosen.begin(position)
         return chosen
 
-    def _digest(self) -> Optional[bytes]:
+    def _listed(self, position: Position) -> Optional[Listed]:
+        """The keys from the position on, if they are listed."""
+        if position.indices is None:
+            return None
+        return self._keys.listed(position.indices, position.sizes,
+                                 position.first + position.samples)
+
+    def _digest(self, listed: Optional[Listed]) -> Optional[bytes]:
         """Equal for loaders that may share; None: this one may with none."""
         options, stage = self._plan.options, self._plan.stage
-        if (options["sharing"] == _native.SHARING["off"] or
-                options["order"] == _native.LISTED):
+        if options["sharing"] == _native.SHARING["off"]:
             return None
         collate = None if self._has_rows else stage.collate
         try:
-            return digest.of((stage.dataset, stage.worker_init_fn, collate))
+            return digest.of((stage.dataset, stage.worker_init_fn, collate,
+                              listed and listed.digest()))
         except digest.Unknown as error:
             if not self._has_told:
                 self._has_told = True
@@ -237,8 +252,9 @@ class StagedLoader(DataLoader):
             return None
         if keys.is_counted:
             return keys.counted(epoch, first)
-        if position.indices is not None:
-            return keys.listed(epoch, position.indices, position.sizes, first)
+        listed = self._listed(position)
+        if listed is not None:
+            return (listed.batch(epoch, number) for number in listed)
         options = self._plan.options
         draw = functools.partial(_order.draw, options, len(self._contents), epoch,
                                  start_daemon=self._plan.start_daemon)

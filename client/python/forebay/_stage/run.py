@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
@@ -12,6 +13,7 @@ from .._position import Position
 from . import failure, structure
 from .feed import Feed
 from .host_process import HostProcess
+from .listed import Listed
 from .making import Stage
 
 _MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
@@ -292,13 +294,16 @@ class RowRun(Run):
     """Samples of one structure, each in its row of a batch."""
 
     def __init__(self, plan: Plan, position: Position, size: int,
-                 digest: Optional[bytes], on_end: Callable[[], None]):
+                 listed: Optional[Listed], digest: Optional[bytes],
+                 on_end: Callable[[], None]):
         """
         Args:
           size: samples in the dataset.
+          listed: their keys. The daemon's numbers are places in it then.
         """
         super().__init__(plan, position, digest, on_end)
-        self._size = size
+        self._size = size if listed is None else len(listed.keys)
+        self._listed = listed
         self._made_wrapper = _batch.Wrapper(plan.framework, None)
         self._layout: Any = None
 
@@ -318,9 +323,14 @@ class RowRun(Run):
 
     def _prepare(self, host: HostProcess) -> None:
         if self._layout is None:
-            indices = self._position.indices
-            first = 0 if indices is None else int(indices[0])
+            first = 0 if self._listed is None else int(self._listed.keys[0])
             self._layout = host.probe(first, self._plan.stage.seed)
+
+    def _options(self) -> Dict[str, Any]:
+        if self._listed is None:
+            return super()._options()
+        return {**super()._options(), "order": _native.SEQUENTIAL, "rank": 0,
+                "world_size": 1, "uneven": _native.UNEVEN["none"]}
 
     def _dataset(self) -> Any:
         plan = self._plan
@@ -332,13 +342,13 @@ class RowRun(Run):
             identity(plan, self._size, (self.digest, fields)), self._size, fields)
 
     def _order(self) -> Tuple[Any, ...]:
-        return "rows", self._layout, self._plan.options["batch_size"]
+        return ("rows", self._layout, self._plan.options["batch_size"],
+                self._listed)
 
     def _start_epoch(self) -> None:
         position = self._position
         self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples,
-                                     position.list_to_send())
+                                     position.first + position.samples)
 
     def _fail(self, text: str) -> None:
         if failure.is_of(text, structure.Irregular):
@@ -347,13 +357,17 @@ class RowRun(Run):
         self._position.samples = min(
             self._position.samples + self._plan.options["batch_size"],
             self._samples() - self._position.first)
+        if self._listed is not None:
+            text = re.sub(r"sample (\d+)$", self._name_of_key, text)
         raise failure.restore(text, f"worker process of {self._plan.name}")
+
+    def _name_of_key(self, place: "re.Match[str]") -> str:
+        assert self._listed is not None
+        return f"sample {self._listed.keys[int(place.group(1))]}"
 
     def _samples(self) -> int:
         """The samples of this rank in the epoch."""
-        indices = self._position.indices
-        return (self._connection.samples_per_epoch if indices is None else
-                len(indices))
+        return self._connection.samples_per_epoch
 
 
 def identity(plan: Plan, size: int, fields: Any) -> bytes:

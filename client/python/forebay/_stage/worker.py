@@ -14,6 +14,7 @@ from . import failure, making, payload, seeds, structure, wire
 from .batches import Ordered
 from .feed import Feed
 from .iteration import Exhausted, Shard, Sharded
+from .listed import Listed
 from .making import Stage
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
@@ -60,18 +61,21 @@ def become(number: int, stage: Stage) -> None:
 class Rows:
     """Makes samples of one structure, each in its row of a batch."""
 
-    def __init__(self, layout: Any, batch_size: int):
+    def __init__(self, layout: Any, batch_size: int, listed: Optional[Listed]):
         """
         Args:
           layout: the structure of the samples.
+          listed: their keys; None: the daemon's numbers are these.
         """
         self._layout = layout
         self._batch_size = batch_size
+        self._listed = listed
 
     def begin(self, stage: Stage, number: int) -> None:
         """To be called once, in the worker."""
         del number
         self._dataset = stage.dataset
+        self._seed = stage.seed
         self._write = structure.writer(self._layout)
         self._leaves = structure.leaves(self._layout)
         self._arrays: Dict[int, List[Any]] = {}
@@ -84,12 +88,18 @@ class Rows:
           Exception: that of the user's code.
           structure.Irregular: the sample is unlike the first.
         """
-        del epoch
         arrays = self._arrays.get(sample.slot)
         if arrays is None:
             arrays = self._arrays[sample.slot] = self._map(slots[sample.slot])
-        seeds.seed_generators(sample.seed)
-        self._write(self._dataset[sample.id], arrays, sample.row)
+        key, seed = sample.id, sample.seed
+        if self._listed is not None:
+            key = int(self._listed.keys[sample.id])
+            seed = self._listed.seed(self._seed, epoch, sample.id)
+        seeds.seed_generators(seed)
+        try:
+            self._write(self._dataset[key], arrays, sample.row)
+        except structure.Irregular as error:
+            raise structure.Irregular(f"sample {key}: {error}") from None
 
     def _map(self, slot: Slot) -> List[Any]:
         import numpy
@@ -102,7 +112,7 @@ class Batches:
     """Makes whole batches, each in a slot of its own; what fails is a payload,
     too."""
 
-    def __init__(self, source: Union[Feed, Ordered, Sharded], room: int):
+    def __init__(self, source: Union[Feed, Ordered, Listed, Sharded], room: int):
         """
         Args:
           room: bytes of a payload.
@@ -134,7 +144,7 @@ class Batches:
                 return payload.BATCH, self._shard.batch(epoch,
                                                         number // source.lanes)
             batch = (source.batch(epoch, number)
-                     if isinstance(source, Ordered) else
+                     if isinstance(source, (Ordered, Listed)) else
                      _await(source, number))
             if batch is None:
                 return payload.END, None
@@ -200,9 +210,6 @@ class Worker:
         for index, sample in enumerate(task.samples):
             try:
                 self._maker.make(sample, task.epoch, self._slots)
-            except structure.Irregular as error:
-                failures.append((index, failure.describe(structure.Irregular(
-                    f"sample {sample.id}: {error}"))))
             except BaseException as error:
                 failures.append((index, failure.describe(error)))
         return failures

@@ -1,0 +1,110 @@
+"""The keys of an epoch whose order is a list."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Iterator, List, Optional
+
+from . import digest, seeds
+from .batches import Repeats
+from .feed import Batch
+
+
+class Listed:
+    """Keys, how often each has come before, and the batches that they make.
+
+    Goes to other processes by fork and by pickle.
+
+    Attributes:
+      keys: NumPy int64, (M,), the numbers of samples; or objects.
+      first: how many of them were taken before.
+    """
+
+    def __init__(self, keys: Any, first: int, sizes: Any,
+                 batch_size: Optional[int], drop_last: bool):
+        """
+        Args:
+          keys, first: as the attributes.
+          sizes: of the batches that a batch sampler made of the keys: NumPy int64,
+            (B,); else None.
+          batch_size: without sizes; None: each key is passed on alone.
+          drop_last: whether to leave out a smaller last batch.
+        """
+        self.keys = keys
+        self.first = first
+        self._is_single = sizes is None and batch_size is None
+        self._ends = _ends(len(keys), first, sizes, batch_size or 1, drop_last)
+        self._repeats = _repeats(keys)
+
+    def __len__(self) -> int:
+        """The number of batches."""
+        return len(self._ends) - 1
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def end_of(self, number: int) -> int:
+        """The place in the list behind a batch."""
+        return int(self._ends[number + 1])
+
+    def batch(self, epoch: int, number: int) -> Batch:
+        """A batch."""
+        begin, end = self._ends[number:number + 2]
+        keys = self.keys[begin:end].tolist()
+        repeats: Optional[List[int]] = None
+        if self._repeats is not None and self._repeats[begin:end].any():
+            repeats = self._repeats[begin:end].tolist()
+        return Batch(epoch, keys[0] if self._is_single else keys, repeats)
+
+    def seed(self, loader: int, epoch: int, place: int) -> int:
+        """The seed of the sample at this place, which is a number.
+
+        Args:
+          loader: the loader's seed.
+        """
+        repeat = 0 if self._repeats is None else int(self._repeats[place])
+        return seeds.of_sample(loader, epoch, int(self.keys[place]), repeat)
+
+    def digest(self) -> bytes:
+        """16 bytes that are equal for equal lists.
+
+        Raises:
+          digest.Unknown: there are none.
+        """
+        keys = (digest.of(self.keys.tolist()) if self.keys.dtype.kind == "O" else
+                self.keys.tobytes())
+        made = hashlib.blake2b(digest_size=16)
+        for part in (repr((self.first, self._is_single, len(keys))).encode(), keys,
+                     self._ends.tobytes()):
+            made.update(part)
+        return made.digest()
+
+
+def _ends(count: int, first: int, sizes: Any, batch_size: int,
+          drop_last: bool) -> Any:
+    """Where batches end, and before them where the first one begins: NumPy int64,
+    (B + 1,)."""
+    import numpy
+    if sizes is None:
+        ends = numpy.arange(first, count, batch_size, numpy.int64)
+        if not drop_last or (count - first) % batch_size == 0:
+            ends = numpy.append(ends, count)
+        return ends if len(ends) else numpy.array([first])
+    ends = numpy.concatenate(([0], numpy.cumsum(sizes)))
+    return ends[int(numpy.searchsorted(ends, first)):]
+
+
+def _repeats(keys: Any) -> Any:
+    """How often each key has come before: NumPy int64, (M,); None if none has, or a
+    key cannot be told from others."""
+    import numpy
+    if keys.dtype.kind == "O":
+        found = Repeats().of(keys.tolist())
+        return None if found is None else numpy.array(found)
+    order = numpy.argsort(keys, kind="stable")
+    is_new = numpy.diff(keys[order], prepend=-1) != 0
+    places = numpy.arange(len(keys))
+    repeats = numpy.empty(len(keys), numpy.int64)
+    repeats[order] = places - numpy.maximum.accumulate(
+        numpy.where(is_new, places, 0))
+    return repeats if repeats.any() else None
