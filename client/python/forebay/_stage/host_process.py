@@ -80,6 +80,11 @@ class HostProcess:
                     raise EOFError
             return self._connection.recv()
         except (EOFError, OSError):
+            self._process.join(5)
+            # A forked one ends by itself only when its trainer does.
+            if self._is_apart or (self._process.exitcode or 0) < 0:
+                raise errors.SourceUnavailable(
+                    "the process that runs the dataset's code was killed") from None
             raise errors.StateError(
                 "the process that runs the dataset's code has ended") from None
 

@@ -16,7 +16,7 @@ from .host_process import HostProcess
 from .listed import Listed
 from .making import Stage
 
-_MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
+_MAX_HOSTS = 8  # that may end, one after the other, before a batch comes
 
 
 class Plan(NamedTuple):
@@ -235,6 +235,18 @@ class Run:
     # --- The workers and the connection.
 
     def _start(self) -> None:
+        _retry.until_available(self._plan.name, self._try_to_start,
+                               self._plan.start_daemon)
+
+    def _try_to_start(self) -> None:
+        try:
+            self._attach()
+            self._start_epoch()
+        except BaseException:
+            self._end_processes()
+            raise
+
+    def _attach(self) -> None:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
@@ -243,10 +255,7 @@ class Run:
         self._prepare(self._host)
         options = dict(self._options())
         options["dataset"] = self._dataset()
-        self._connection = _retry.until_available(
-            plan.name,
-            lambda: _connection.Connection(options, None, plan.start_daemon),
-            plan.start_daemon)
+        self._connection = _connection.Connection(options, None, plan.start_daemon)
         try:
             socket = self._connection.start_producers(plan.stage.workers)
         except errors.StateError:
@@ -255,7 +264,6 @@ class Run:
             self._host = None
         else:
             self._host.serve(self._order(), socket)
-        self._start_epoch()
 
     def restart(self, epoch: Any) -> None:
         """Starts anew where next() stands: a daemon or the host was lost."""
