@@ -8,26 +8,22 @@ sets, what strings are shared. Equal digests mean equal samples.
 from __future__ import annotations
 
 import copyreg
-import dis
 import functools
 import hashlib
-import importlib.machinery
 import itertools
 import marshal
 import os
+import pickle
 import sys
-import sysconfig
 import types
-from typing import Any, Dict, List
+from typing import Any, Dict, FrozenSet, List, Set
+
+from . import packages, references
 
 _PRIMITIVES = frozenset((type(None), bool, int, float, complex, str, bytes))
 # Version 2 of marshal says values alone, without who shares them.
 _MARSHAL = 2
-_PACKAGES = tuple(os.path.realpath(path) + os.sep for path in {
-    sysconfig.get_path(name) for name in
-    ("stdlib", "platstdlib", "purelib", "platlib")} | {
-        os.path.dirname(os.__file__), "/usr/lib/python3/dist-packages"})
-_ACCESSES = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_HEAP_TYPE = 1 << 9  # of a type's flags: made at run time
 
 
 class Unknown(Exception):
@@ -37,16 +33,22 @@ class Unknown(Exception):
 
 def of(thing: Any) -> bytes:
     """16 bytes that are equal where the code, its state and its surroundings are:
-    interpreter, packages, working directory and mounted file systems.
+    interpreter, packages, working directory, mounted file systems, and what the
+    code reads of the environment and the command line.
 
     Raises:
       Unknown: there is no such digest.
     """
     walk = _Walk()
-    walk.add(thing)
-    walk.text("surroundings", sys.version, os.getcwd(),
-              os.readlink("/proc/self/ns/mnt"))
-    walk.versions()
+    try:
+        walk.add(thing)
+        walk.surroundings()
+    except Unknown:
+        raise
+    except RecursionError:
+        raise Unknown("something that is nested too deeply") from None
+    except Exception as error:
+        raise Unknown(f"something that cannot be read: {error!r}") from None
     return walk.hash.digest()
 
 
@@ -58,18 +60,28 @@ class _Walk:
         self._seen: Dict[int, int] = {}
         self._alive: List[Any] = []  # so that no address comes twice
         self._packages: Dict[str, None] = {}
+        self._used: Dict[str, Set[str]] = {}  # names, by module
 
     def text(self, *parts: str) -> None:
         for part in parts:
             data = part.encode(errors="surrogatepass")
             self.hash.update(b"%d:" % len(data) + data)
 
-    def versions(self) -> None:
-        """Adds the versions of the packages that were reached."""
+    def surroundings(self) -> None:
+        """Adds what all code depends on, and the versions of the packages that
+        were reached."""
+        self.text("surroundings", sys.version, os.getcwd(),
+                  os.readlink("/proc/self/ns/mnt"))
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.get_default_dtype() is not torch.float32:
+            self.text(str(torch.get_default_dtype()))
         for name in sorted(self._packages):
             module = sys.modules.get(name)
-            self.text(name, str(getattr(module, "__version__", "")),
-                      str(getattr(module, "__file__", "")))
+            path = str(getattr(module, "__file__", ""))
+            self.text(name, str(getattr(module, "__version__", "")), path)
+            if path and not packages.is_below(path):  # an extension module
+                found = os.stat(path)
+                self.text(f"{found.st_size} {found.st_mtime_ns}")
 
     def add(self, thing: Any) -> None:
         kind = type(thing)
@@ -119,6 +131,12 @@ class _Walk:
         elif isinstance(thing, functools.partial):
             self.text("partial")
             self.add([thing.func, thing.args, thing.keywords])
+        elif isinstance(thing, functools._lru_cache_wrapper):
+            self.text("cached")
+            self.add(thing.__wrapped__)
+        elif isinstance(thing, types.MappingProxyType):
+            self.text("proxy")
+            self.add(dict(thing))
         else:
             self._object(thing, kind)
 
@@ -134,8 +152,13 @@ class _Walk:
 
     def _class(self, thing: type) -> None:
         self.text("class", thing.__module__, thing.__qualname__)
-        if self._is_packaged(thing.__module__):
+        # A package may have made it of what is the user's.
+        if self._is_packaged(thing.__module__) and (
+                not thing.__flags__ & _HEAP_TYPE or
+                packages.named(thing.__module__, thing.__qualname__) is thing):
             return
+        if type(thing) is not type:
+            self.add(type(thing))
         for base in thing.__bases__:
             self.add(base)
         for name, value in sorted(vars(thing).items()):
@@ -160,23 +183,86 @@ class _Walk:
         self.add(value)
 
     def _function(self, thing: types.FunctionType) -> None:
+        scope = thing.__globals__
         self.text("function", thing.__module__ or "", thing.__qualname__)
-        if self._is_packaged(thing.__module__ or ""):
-            self.add(getattr(thing, "__closure__", None) and [
-                cell.cell_contents for cell in thing.__closure__ or ()])
-            return
-        self.add(thing.__code__)
-        self.add([thing.__defaults__, thing.__kwdefaults__])
+        is_packaged = self._is_packaged(str(scope.get("__name__", "")))
+        if not is_packaged:
+            self.add(thing.__code__)
+        if not is_packaged or "<locals>" in thing.__qualname__:
+            self.add([thing.__defaults__, thing.__kwdefaults__])
         for cell in thing.__closure__ or ():
-            self.add(cell.cell_contents)
-        for name in sorted(_globals_of(thing.__code__)):
-            if name in thing.__globals__:
-                self.text(name)
-                self.add(thing.__globals__[name])
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                self.text("not set")
+                continue
+            self.add(value)
+        if vars(thing):
+            self.add(vars(thing))
+        if not is_packaged:
+            self._references(references.of(thing), scope)
+
+    def _references(self, found: references.References,
+                    scope: Dict[str, Any]) -> None:
+        for name in found.globals:
+            if name not in scope:
+                continue
+            value = scope[name]
+            self.text(name)
+            if isinstance(value, types.ModuleType):
+                self._use(value, found.names)
+            elif value is not os.environ and value is not os.environb:
+                self.add(value)
+            elif name not in ("environ", "environb"):
+                self.add(sorted(os.environ.items()))
+        for name in found.imports:
+            self._import(name, found.names)
+        if found.variables is None:
+            self.add(sorted(os.environ.items()))
+        for name in sorted(found.variables or ()):
+            self.add([name, os.environ.get(name)])
+
+    def _use(self, module: types.ModuleType, names: FrozenSet[str]) -> None:
+        """Adds a module, and the values of these names in it, as they are."""
+        self.add(module)
+        if module is sys and "argv" in names:
+            self.add(sys.argv)
+        if self._is_packaged(module.__name__):
+            return
+        known = self._used.setdefault(module.__name__, set())
+        new = names - known
+        known |= new
+        for name, value in sorted(vars(module).items()):
+            if name not in new or name.startswith("__"):
+                continue
+            self.text(name)
+            if isinstance(value, types.ModuleType):
+                self._use(value, names)
+            else:
+                self.add(value)
+
+    def _import(self, name: str, names: FrozenSet[str]) -> None:
+        """Adds a module that code imports when it is called."""
+        module = sys.modules.get(name)
+        if module is not None:
+            self._use(module, names)
+            return
+        self.text("import", name)
+        parent = name.rpartition(".")[0]
+        if (parent and parent not in sys.modules) or self._is_packaged(name):
+            return  # the parent was added before
+        if not packages.has_installed(name):
+            raise Unknown(f"code that imports {name}, which is not imported yet")
 
     def _code(self, code: types.CodeType) -> None:
-        self.text("code", code.co_name, *code.co_names, *code.co_varnames)
+        self.text("code", code.co_name)
+        for names in (code.co_names, code.co_varnames, code.co_freevars,
+                      code.co_cellvars):
+            self.text(str(len(names)), *names)
+        self.add([code.co_argcount, code.co_posonlyargcount,
+                  code.co_kwonlyargcount, code.co_flags])
         self._bytes(code.co_code)
+        self._bytes(getattr(code, "co_exceptiontable", b""))
         for constant in code.co_consts:
             self.add(constant)
 
@@ -208,14 +294,15 @@ class _Walk:
             self.add(owner)
         elif owner is not None:
             self.text(owner.__name__)
-            self._is_packaged(owner.__name__)
+            if not self._is_packaged(owner.__name__):
+                self.add(owner)
 
     def _object(self, thing: Any, kind: type) -> None:
         """Adds what pickle would take of it."""
         array = _array_of(thing)
         self.add(kind)
         if array is not None:
-            self.text(array.dtype.str, str(array.shape))
+            self.text(repr(array.dtype), array.dtype.str, str(array.shape))
             self._bytes(array.tobytes())
             return
         reduce = copyreg.dispatch_table.get(kind)
@@ -226,30 +313,34 @@ class _Walk:
             raise Unknown(f"{_name(kind)}, which cannot be pickled: {error}"
                           ) from None
         if isinstance(parts, str):
-            self.text(parts)
+            self._global(thing, parts)
             return
         self.text("object", str(len(parts)))
         for place, part in enumerate(parts):
             self.add(list(part) if place in (3, 4) and part is not None else part)
 
+    def _global(self, thing: Any, name: str) -> None:
+        """Adds an object that pickle finds by its name alone."""
+        self.text("global", name)
+        kind = type(thing)
+        places = (getattr(thing, "__module__", None), kind.__module__,
+                  kind.__module__.partition(".")[0], "builtins")
+        if any(packages.named(place, name) is thing and self._is_packaged(place)
+               for place in places if isinstance(place, str)):
+            return
+        place = pickle.whichmodule(thing, name)  # type: ignore[attr-defined]
+        if packages.named(place, name) is not thing:
+            raise Unknown(f"{_name(kind)} without a name")
+        if not self._is_packaged(place):
+            self.add(sys.modules[place])
+
     def _is_packaged(self, name: str) -> bool:
         """Whether a module is installed, rather than the user's; notes which."""
         top = name.partition(".")[0]
-        if top in sys.builtin_module_names or top == "builtins":
+        if packages.is_part_of_python(top):
             return True
-        if top in ("__main__", "__mp_main__"):
+        if top != "forebay" and not packages.is_installed(top):
             return False
-        path = getattr(sys.modules.get(top), "__file__", None)
-        spec = getattr(sys.modules.get(top), "__spec__", None)
-        if path is None and getattr(spec, "origin", None) in ("frozen",
-                                                              "built-in"):
-            return True
-        if path is None or not os.path.realpath(path).startswith(_PACKAGES):
-            # An extension module is nobody's source.
-            is_own = path is None or not path.endswith(
-                tuple(importlib.machinery.EXTENSION_SUFFIXES))
-            if is_own and top != "forebay":
-                return False
         self._packages[top] = None
         return True
 
@@ -278,13 +369,3 @@ def _array_of(thing: Any) -> Any:
             not thing.dtype.hasobject):
         return thing
     return None
-
-
-def _globals_of(code: types.CodeType) -> Any:
-    """The global names that a function, and those inside it, look up."""
-    names = {step.argval for step in dis.get_instructions(code)
-             if step.opname in _ACCESSES}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _globals_of(constant)
-    return names
