@@ -138,6 +138,12 @@ bool InFlightBatches::Substitute(PendingSample& pending,
   return true;
 }
 
+bool InFlightBatches::ReadAgain(PendingSample& pending) {
+  if (pending.batch->abandoned) return false;
+  put_back_.push_back(&pending);
+  return true;
+}
+
 Batch* InFlightBatches::Finish(const PendingSample& pending,
                                const absl::Status& status,
                                arena::SlotPool& pool) {

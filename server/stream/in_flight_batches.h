@@ -59,6 +59,8 @@ class InFlightBatches {
   // its bytes are corrupt and corrupt samples are to be substituted. Else
   // returns false.
   bool Substitute(PendingSample& pending, const absl::Status& status);
+  // Has a sample read again that is lost. Returns false if nobody wants it.
+  bool ReadAgain(PendingSample& pending);
   // Finishes a sample that was handed out, well or not. Returns its batch if
   // that is complete, else null. The status of a batch is that of its first
   // sample that failed.

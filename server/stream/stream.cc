@@ -879,16 +879,26 @@ void Stream::OnProduced(std::vector<ReadSample> samples,
     EnterLocked();
     --produce_tasks_;
     if (lane.has_value()) busy_lanes_.erase(*lane);
-    for (auto sample = lost; sample != samples.end(); ++sample) {
-      sample->lost = false;
-      const Flows& charged = sample->pending->batch->charged;
-      decode_queues_.AddAgain(charged, std::move(*sample));
-    }
+    for (auto sample = lost; sample != samples.end(); ++sample)
+      MakeAgainLocked(std::move(*sample));
   }
   samples.erase(lost, samples.end());
   if (spec_.user_code() != nullptr && worker.has_value())
     cpu_nanos += TakeFromDesks(*worker, &samples);
   Finish(samples, cpu_nanos);
+}
+
+void Stream::MakeAgainLocked(ReadSample sample) {
+  sample.lost = false;
+  // The code may have changed what lies on the desk, or left its result there.
+  if (sample.laid && in_flight_.ReadAgain(*sample.pending)) {
+    --samples_to_decode_;
+    --sample.pending->batch->to_decode;
+    prefetcher_.Leave(*sample.pending);
+    return;
+  }
+  const Flows& charged = sample.pending->batch->charged;
+  decode_queues_.AddAgain(charged, std::move(sample));
 }
 
 void Stream::TakeLater(std::vector<ReadSample> samples,

@@ -266,6 +266,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void OnProduced(std::vector<ReadSample> samples,
                   std::optional<std::uint32_t> lane, std::int64_t cpu_nanos,
                   std::optional<int> worker);
+  // Queues a sample that was lost with its producer.
+  void MakeAgainLocked(ReadSample sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeLater(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
   // Puts the samples on the desks of the user's code, but for large ones, which
   // come again; makes them of its results. Both return the CPU time.

@@ -15,8 +15,8 @@ import pytest
 import torchvision.transforms as V
 
 from own_processes import children, hosts
-from code_in_pipeline_test import (SIZE, Counted, assert_equal, contents_of,
-                                   loader_of, mirrored, read, same)
+from code_in_pipeline_test import (SIZE, Counted, albumentations, assert_equal,
+                                   contents_of, loader_of, mirrored, read, same)
 from daemons import serving
 from stage_test import leaves_nothing, reachable  # noqa: F401
 from trouble import until
@@ -174,3 +174,58 @@ def test_workers_that_write_over_the_slot_harm_their_own_batches_alone(
     assert_equal(read(photos, [V.RandomResizedCrop(SIZE), V.ToTensor()]),
                  read(photos, [V.RandomResizedCrop(SIZE), same, V.ToTensor()]))
     until(lambda: shared_daemon.process.poll() is None, "a daemon")
+
+
+class Inverting:
+    """Inverts images; some workers die on the way, each time at another image."""
+
+    def __init__(self, folder, in_place):
+        self.folder = str(folder)
+        self.in_place = in_place
+        self.done = 0
+
+    def __call__(self, op=None, *, image):
+        self.done += 1
+        deaths = len(os.listdir(self.folder))
+        made = numpy.subtract(255, image, out=image if self.in_place else None)
+        if deaths < 8 and self.done > 2 + 3 * deaths:
+            open(os.path.join(self.folder, str(deaths)), "x").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"image": made} if self.in_place else PIL.Image.fromarray(made)
+
+
+def test_ops_of_workers_that_died_run_once_in_place(photos, tmp_path):
+    def all_of(*middle):
+        transform = albumentations("Compose", transforms=[
+            albumentations("Resize", height=SIZE, width=SIZE, interpolation=1),
+            *middle, albumentations("ToTensorV2")], processors={})
+        with forebay.DataLoader(str(photos), batch_size=8, seed=2,
+                                transform=transform, framework="torch",
+                                num_workers=1 if middle else None) as loader:
+            return contents_of(loader)
+
+    op = albumentations("Invert", Inverting.__call__, folder=str(tmp_path),
+                        in_place=True, done=0)
+    found = all_of(op)
+    assert os.listdir(tmp_path)
+    assert_equal(found, {number: (255 - image, label) for number, (image, label)
+                         in all_of().items()})
+
+
+def test_ops_of_workers_that_died_run_once_on_each_image(photos, tmp_path):
+    inverting = Inverting(tmp_path, False)
+
+    def inverted(image):
+        return inverting(image=numpy.asarray(image))
+
+    crop = V.RandomResizedCrop(SIZE)
+    with loader_of(photos, [crop, inverted, V.PILToTensor()], num_workers=1,
+                   batch_size=16) as loader:
+        for epoch in range(3):
+            found = contents_of(loader)
+            with loader_of(photos, [crop, V.PILToTensor()]) as plain:
+                plain.set_epoch(epoch)
+                assert_equal(found, {
+                    number: (255 - image, label) for number, (image, label)
+                    in contents_of(plain).items()})
+    assert len(os.listdir(tmp_path)) > 3
