@@ -22,27 +22,24 @@ void Wake(const base::Fd& event) {
 
 }  // namespace
 
+AnswerWaiter::AnswerWaiter() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  FOREBAY_CHECK(wake_);
+  thread_ = std::thread([this] { Run(); });
+}
+
 AnswerWaiter::~AnswerWaiter() {
-  std::thread thread;
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
-    thread = std::move(thread_);
   }
-  if (!thread.joinable()) return;
   Wake(wake_);
-  thread.join();
+  thread_.join();
 }
 
 void AnswerWaiter::Wait(std::shared_ptr<Producer> producer, Done done) {
   base::MutexLock lock(&mutex_);
   if (ending_) return;
   added_.push_back({std::move(producer), std::move(done)});
-  if (!thread_.joinable()) {
-    wake_ = base::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    FOREBAY_CHECK(wake_);
-    thread_ = std::thread([this] { Run(); });
-  }
   Wake(wake_);
 }
 

@@ -16,7 +16,7 @@
 namespace forebay::producer {
 
 // Waits for the answers of producers that sleep or read, so that no CPU worker
-// does. One thread, forebay-answers, from the first wait on.
+// does. One thread, forebay-answers.
 //
 // Thread-safe. Owns the producers that it waits for. Destruction drops what it
 // waits for, and waits for a callback that runs. Wait does not block; callbacks
@@ -26,7 +26,7 @@ class AnswerWaiter {
   using Done = std::function<void(std::shared_ptr<Producer> producer,
                                   absl::StatusOr<Answer> answer)>;
 
-  AnswerWaiter() = default;
+  AnswerWaiter();
   ~AnswerWaiter();
 
   // Calls `done` when the producer has answered, or is gone.
@@ -45,8 +45,9 @@ class AnswerWaiter {
   base::Mutex mutex_;
   std::vector<Waiting> added_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_ ABSL_GUARDED_BY(mutex_);
-  base::Fd wake_;  // an eventfd; written once, before the thread starts
+  // An eventfd. Made at the start, when there are descriptors.
+  const base::Fd wake_;
+  std::thread thread_;
 };
 
 }  // namespace forebay::producer

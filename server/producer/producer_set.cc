@@ -29,13 +29,12 @@ absl::Status HostGone() {
 absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
   FOREBAY_CHECK(most > 0 && most <= proto::kMaxProducers);
   FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
-  base::MutexLock commands(&commands_);
   base::MutexLock lock(&mutex_);
-  if (host_.has_value() || ended_) {
+  if (host_ != nullptr || ended_) {
     return absl::FailedPreconditionError(
         "a process that runs the dataset's code was started before");
   }
-  host_ = std::move(pair.ours);
+  host_ = std::make_shared<TaskSocket>(std::move(pair.ours));
   most_ = most;
   return std::move(pair.theirs);
 }
@@ -49,20 +48,22 @@ absl::Status ProducerSet::Command(const proto::ProducerTask& task,
                                   absl::Span<const std::uint8_t> behind,
                                   int fd) {
   base::MutexLock commands(&commands_);
+  std::shared_ptr<TaskSocket> host;
   {
     base::MutexLock lock(&mutex_);
-    if (!host_.has_value()) return NoHost();
+    if (host_ == nullptr) return NoHost();
     if (ended_) return HostGone();
+    host = host_;
   }
-  absl::Status status = host_->Ask(task, behind, fd);
+  absl::Status status = host->Ask(task, behind, fd);
   if (status.ok()) {
-    const auto answer = host_->Await(kHostMilliseconds);
+    const auto answer = host->Await(kHostMilliseconds);
     if (answer.ok() && answer->failures.empty()) return absl::OkStatus();
     if (answer.ok())
       return absl::ResourceExhaustedError(answer->failures.front().text);
   }
   // An answer that comes later would be taken for that to the next command.
-  host_->End();
+  host->End();
   base::MutexLock lock(&mutex_);
   ended_ = true;
   return HostGone();
@@ -102,6 +103,7 @@ absl::Status ProducerSet::Map(int fd, const std::uint8_t* data,
 }
 
 void ProducerSet::Unmap(const std::uint8_t* data) {
+  std::vector<std::shared_ptr<Producer>> outdated;  // they keep its memory
   std::uint32_t slot;
   {
     base::MutexLock lock(&mutex_);
@@ -109,7 +111,8 @@ void ProducerSet::Unmap(const std::uint8_t* data) {
     if (found == slots_.end()) return;
     slot = found->second;
     slots_.erase(found);
-    ++generation_;  // those that have it mapped keep its memory alive
+    ++generation_;
+    outdated = TakeOutdatedLocked();
     if (ended_) return;
   }
   Command({.command = proto::ProducerCommand::kUnmapSlot,
@@ -138,7 +141,8 @@ absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take(
   {
     base::MutexLock lock(&mutex_);
     if (ended_) return HostGone();
-    auto idle = TakeIdleLocked(wanted, &outdated);
+    outdated = TakeOutdatedLocked();
+    auto idle = TakeIdleLocked(wanted);
     if (idle != nullptr) return idle;
     number = wanted.has_value() ? *wanted : FreeNumberLocked();
     FOREBAY_CHECK(!wanted.has_value() || numbers_.insert(number).second);
@@ -154,20 +158,22 @@ absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take(
   return forked.ok() ? HostGone() : forked.status();
 }
 
-std::shared_ptr<Producer> ProducerSet::TakeIdleLocked(
-    std::optional<std::uint32_t> number,
-    std::vector<std::shared_ptr<Producer>>* outdated) {
+std::vector<std::shared_ptr<Producer>> ProducerSet::TakeOutdatedLocked() {
   const auto is_outdated = [&](const std::shared_ptr<Producer>& producer)
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                                  return producer->generation != generation_;
                                };
   const auto kept =
       std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
-  for (auto old = idle_.begin(); old != kept; ++old) {
-    numbers_.erase((*old)->number);
-    outdated->push_back(std::move(*old));
-  }
+  std::vector<std::shared_ptr<Producer>> outdated(
+      std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
   idle_.erase(idle_.begin(), kept);
+  for (const auto& producer : outdated) numbers_.erase(producer->number);
+  return outdated;
+}
+
+std::shared_ptr<Producer> ProducerSet::TakeIdleLocked(
+    std::optional<std::uint32_t> number) {
   const auto found =
       std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& producer) {
         return !number.has_value() || producer->number == *number;
@@ -222,7 +228,7 @@ void ProducerSet::End() {
   ended_ = true;
   idle = std::move(idle_);
   idle_.clear();
-  if (host_.has_value()) host_->End();
+  if (host_ != nullptr) host_->End();
   for (const auto& [address, taken] : taken_) {
     if (const auto producer = taken.lock()) producer->socket.End();
   }

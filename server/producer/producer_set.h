@@ -87,19 +87,21 @@ class ProducerSet {
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Producer>> Fork(std::uint32_t number,
                                                  std::uint64_t generation);
-  // Takes an idle producer, and those that are outdated; null if there is none.
-  std::shared_ptr<Producer> TakeIdleLocked(
-      std::optional<std::uint32_t> number,
-      std::vector<std::shared_ptr<Producer>>* outdated)
+  // Takes the idle producers that cannot write all slots, or have ones mapped
+  // that are gone. The caller drops them without the mutex.
+  std::vector<std::shared_ptr<Producer>> TakeOutdatedLocked()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes an idle producer; null if there is none.
+  std::shared_ptr<Producer> TakeIdleLocked(std::optional<std::uint32_t> number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::uint64_t> offsets_;
-  base::Mutex commands_;  // held while the host is asked; taken before mutex_
+  // Held while the host is asked, which may stand still; taken before mutex_.
+  base::Mutex commands_;
   mutable base::Mutex mutex_;
   std::uint32_t most_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Written with both mutexes held.
-  std::optional<TaskSocket> host_;
+  std::shared_ptr<TaskSocket> host_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -105,11 +105,17 @@ absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
   }
-  ssize_t sent;
-  do {
-    sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  return sent < 0 ? Gone() : absl::OkStatus();
+  // An answer that nobody asked for, such as that of a forked child.
+  char byte;
+  if (recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0) {
+    ssize_t sent;
+    do {
+      sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    if (sent >= 0) return absl::OkStatus();
+  }
+  End();
+  return Gone();
 }
 
 absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {

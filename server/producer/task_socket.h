@@ -43,7 +43,8 @@ class TaskSocket {
   TaskSocket(TaskSocket&&) = default;
   TaskSocket& operator=(TaskSocket&&) = default;
 
-  // Sends a task, what stands behind it, and a descriptor unless that is -1.
+  // Sends a task, what stands behind it, and a descriptor unless that is -1. An
+  // error ends the process: its next answer would be that to another task.
   absl::Status Ask(const proto::ProducerTask& task,
                    absl::Span<const std::uint8_t> behind, int fd);
   // Waits for the answer. DEADLINE_EXCEEDED: it has not come yet.

@@ -1,8 +1,11 @@
 #include "server/producer/answer_waiter.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
@@ -49,6 +52,30 @@ TEST(AnswerWaiterTest, CallsWhenTheProcessIsGone) {
   Waited waited = WaitFor(waiter);
   waited.theirs.Close();
   EXPECT_TRUE(absl::IsUnavailable(waited.answer.get().status()));
+}
+
+// Waits for an answer where no more descriptors can be had.
+[[noreturn]] void WaitWithoutDescriptors() {
+  {
+    AnswerWaiter waiter;
+    TaskSocket::Pair pair = *TaskSocket::Create();
+    const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0) std::exit(2);
+    while (dup(pair.theirs.get()) >= 0) {
+    }
+    std::promise<void> done;
+    waiter.Wait(
+        std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
+        [&done](const std::shared_ptr<Producer>&,
+                const absl::StatusOr<Answer>&) { done.set_value(); });
+    shutdown(pair.theirs.get(), SHUT_RDWR);
+    done.get_future().wait();
+  }
+  std::exit(0);
+}
+
+TEST(AnswerWaiterDeathTest, NeedsNoDescriptorsToWait) {
+  EXPECT_EXIT(WaitWithoutDescriptors(), testing::ExitedWithCode(0), "");
 }
 
 TEST(AnswerWaiterTest, DropsTheRestAtItsEnd) {

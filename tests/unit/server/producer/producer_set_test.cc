@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -44,6 +46,18 @@ TEST_F(ProducerSetTest, HasOneHost) {
   Start();
   EXPECT_EQ(set_->most(), 2);
   EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2).status()));
+}
+
+TEST_F(ProducerSetTest, RefusesAnotherHostWhileTheFirstStandsStill) {
+  const base::Fd still = *set_->Start(2);
+  auto taking =
+      std::async(std::launch::async, [this] { return set_->Take().status(); });
+  proto::ProducerTask task;
+  ASSERT_GT(recv(still.get(), &task, sizeof(task), 0), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2).status()));
+  EXPECT_FALSE(set_->ended()) << "it waited for the first";
+  set_->End();
+  EXPECT_TRUE(absl::IsUnavailable(taking.get()));
 }
 
 TEST_F(ProducerSetTest, ForksOnDemandAndTakesIdleOnesFirst) {
@@ -109,6 +123,18 @@ TEST_F(ProducerSetTest, ThoseThatLackASlotAreReplaced) {
   EXPECT_EQ(fresh->generation, 1);
   set_->GiveBack(std::move(late), true);
   EXPECT_EQ((*set_->Take())->generation, 1);
+}
+
+TEST_F(ProducerSetTest, IdleOnesKeepNoSlotThatIsGone) {
+  Start();
+  SharedSlot shared = *Share();
+  set_->GiveBack(*set_->Take(), true);
+  const base::Fd theirs = host_->TakeFd();
+  char byte;
+  EXPECT_EQ(recv(theirs.get(), &byte, 1, MSG_DONTWAIT), -1);
+  shared.reset();
+  EXPECT_EQ(recv(theirs.get(), &byte, 1, MSG_DONTWAIT), 0) << "told to end";
+  EXPECT_EQ((*set_->Take())->number, 0);
 }
 
 TEST_F(ProducerSetTest, OnlyWhoMappedASlotBeforeItsSealCanWriteIt) {

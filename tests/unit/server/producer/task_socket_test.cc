@@ -56,6 +56,21 @@ TEST_F(TaskSocketTest, SaysThatTheProcessIsGone) {
   EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
 }
 
+TEST_F(TaskSocketTest, EndsAProcessThatCannotBeAsked) {
+  while (pair_.ours.Ask({}, {}, -1).ok()) {
+  }
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(0).status()));
+}
+
+TEST_F(TaskSocketTest, TakesNoAnswerForThatToTheNextTask) {
+  const std::string said = AnswerOf();
+  ASSERT_TRUE(AwaitAfter(said).ok());
+  ASSERT_GT(send(pair_.theirs.get(), said.data(), said.size(), 0), 0);
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
+  char byte;
+  EXPECT_EQ(recv(pair_.theirs.get(), &byte, 1, 0), 0) << "told to end";
+}
+
 TEST_F(TaskSocketTest, RefusesWhatIsNoAnswer) {
   const std::string whole = AnswerOf("because");
   for (std::size_t length = 1; length < whole.size(); ++length) {
