@@ -227,3 +227,7 @@ class _Stream:
                 worker.send(wire.answer(time.process_time_ns() - began))
         except OSError:
             pass  # the stream has ended
+        finally:
+            # Else the daemon would wait for an answer.
+            with contextlib.suppress(OSError):
+                worker.shutdown(socket.SHUT_RDWR)

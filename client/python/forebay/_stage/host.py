@@ -48,7 +48,7 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
         is gone or has no use for it.
     """
     other_end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _leave_signals_to_trainer()
     # For people who look at processes.
     ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{starter}".encode())
     _apart.leave_to_starter(())
@@ -59,6 +59,16 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
         pass
     finally:
         host.end()
+
+
+def _leave_signals_to_trainer() -> None:
+    """Does nothing where the trainer's own functions handle signals. SIGTERM ends
+    this process, as multiprocessing relies on when the trainer ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)
 
 
 class _Host:
