@@ -1,5 +1,7 @@
 """Pipelines in which workers run the user's ops between those of the daemon."""
 
+import os
+import threading
 import warnings
 
 import numpy
@@ -11,6 +13,7 @@ from torchvision.datasets import ImageFolder
 import forebay
 from forebay import transforms as T
 from forebay._stage import seeds
+from own_processes import workers
 from stage_sharing_test import interleaved, made
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
@@ -232,6 +235,50 @@ def test_code_that_changed_between_epochs_is_run_as_it_is(photos):
         assert_equal(first, contents_of(plain))
         assert_equal(second, {number: (image // 3, label) for
                               number, (image, label) in contents_of(plain).items()})
+
+
+class Locked(Counted):
+    """Cannot be told from others."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.lock = threading.Lock()
+
+
+def test_a_key_says_that_code_is_equal(photos, tmp_path):
+    path = tmp_path / "made"
+    for key, runs in ((None, 2), ("mine", 1)):
+        loaders = [loader_of(photos, [V.RandomResizedCrop(SIZE), Locked(path),
+                                      V.ToTensor()], num_workers=2, share_key=key)
+                   for _ in range(2)]
+        looks = made(path)
+        found = interleaved([map(list, loader) for loader in loaders])
+        assert found[0] == found[1]
+        assert made(path) == looks + runs * 48
+        for loader in loaders:
+            loader.close()
+
+
+def test_persistent_workers_run_code_as_it_was(photos):
+    class Scaled:
+        def __init__(self):
+            self.factor = 1
+            self.lock = threading.Lock()
+
+        def __call__(self, image):
+            return image.point(lambda value: value // self.factor)
+
+    scaled = Scaled()
+    with loader_of(photos, [V.RandomResizedCrop(SIZE), scaled, V.PILToTensor()],
+                   persistent_workers=True) as loader:
+        contents_of(loader)
+        found = workers(os.getpid())
+        scaled.factor = 3
+        second = contents_of(loader)
+        assert workers(os.getpid()) == found
+    with loader_of(photos, [V.RandomResizedCrop(SIZE), V.PILToTensor()]) as plain:
+        contents_of(plain)
+        assert_equal(second, contents_of(plain))
 
 
 def test_an_error_keeps_its_type_and_passes_over_one_batch(photos):

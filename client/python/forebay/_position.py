@@ -31,12 +31,14 @@ class Position:
       seen: with a coordinated order, a Seen of the samples that next() has
         returned, those before `first` included; None if there are none yet.
         None with other orders.
+      shards: of an iterable dataset, the shard_state.States of its workers; None
+        if nothing is known.
       last: what settle() adds to `seen`: the value of `samples` once the last
         batch is counted, and its sample numbers. None if there was no batch.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
-                 "generator", "seen", "last")
+                 "generator", "seen", "shards", "last")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -49,6 +51,7 @@ class Position:
         self.sizes: Any = None
         self.generator = generator
         self.seen = seen
+        self.shards: Any = None
         self.last: Optional[Tuple[int, Any]] = None
 
     def settle(self) -> None:
@@ -63,6 +66,7 @@ class Position:
         made = Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
         made.sizes = self.sizes
+        made.shards = None if self.shards is None else self.shards.copy()
         return made
 
     def list_to_send(self) -> Any:

@@ -27,7 +27,12 @@ class Progress:
     """Leads a loader from epoch to epoch.
 
     Used by one thread at a time, except for the samples of the running position.
+
+    Attributes:
+      keeps_shards: whether what iterates an iterable dataset stays between epochs.
     """
+
+    keeps_shards = False
 
     def __init__(self, sampling: Sampling, options: Dict[str, Any],
                  dataset: DatasetInfo):
@@ -158,8 +163,10 @@ class Progress:
     def end(self) -> None:
         """Ends the running epoch, which is complete."""
         self._is_new = self.is_new
-        self._running = None
+        running, self._running = self._running, None
         self._state = self._next
+        if self.keeps_shards and running is not None and running.shards:
+            self._next.shards = running.shards.behind_epoch()
 
     def save(self) -> Dict[str, Any]:
         return _position.save(self.state, self._dataset, self._options)
@@ -169,13 +176,10 @@ class Progress:
         position = _position.load(state, self._dataset, self._options,
                                   samples_per_epoch)
         self._sampling.set_generator_state(position.generator)
-        self._go_to(position)
+        self.go_to(position)
 
-    def load_counted(self, state: Dict[str, Any]) -> None:
-        """Goes on where a state was saved; see _position.load_counted."""
-        self._go_to(_position.load_counted(state, self._options))
-
-    def _go_to(self, position: Position) -> None:
+    def go_to(self, position: Position) -> None:
+        """Goes on at a position of which nothing is taken yet."""
         self._running = None
         self._next = self._state = position
         self._is_new = False

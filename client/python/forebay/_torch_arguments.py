@@ -12,9 +12,10 @@ _UNNECESSARY: Dict[str, Any] = {
     "num_workers": None, "timeout": 0, "worker_init_fn": None,
     "multiprocessing_context": None, "prefetch_factor": None,
     "persistent_workers": False, "pin_memory_device": "", "in_order": True,
+    "share_key": None,
 }
 _OF_WORKERS = ("num_workers", "timeout", "worker_init_fn",
-               "multiprocessing_context")
+               "multiprocessing_context", "persistent_workers", "share_key")
 _told = set()
 
 
@@ -34,7 +35,8 @@ def without_unnecessary(given: Dict[str, Any], has_workers: bool,
         _told.update(names)
         warnings.warn(
             f"unnecessary with Forebay, and without effect: {', '.join(names)}: "
-            "the daemon prepares batches ahead on all cores",
+            "the daemon prepares batches ahead on all cores, and knows itself which "
+            "loaders are equal",
             stacklevel=stacklevel + 1)
     return {name: value for name, value in given.items()
             if name not in _UNNECESSARY}

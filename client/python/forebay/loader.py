@@ -71,10 +71,10 @@ class DataLoader:
         indices are drawn at each `iter()`, and are all that this process sees.
       batch_sampler, collate_fn: of dataset objects, as torch's; also
         batch_size=None. They run in processes of this user's.
-      num_workers, timeout, worker_init_fn, multiprocessing_context: of those
-        processes, as torch's; None: as many as CPUs, or one for an
-        IterableDataset; 0: the code runs in this process. Else without effect, as
-        are prefetch_factor, persistent_workers, pin_memory_device and in_order.
+      num_workers, timeout, worker_init_fn, multiprocessing_context,
+        persistent_workers: of those processes, as torch's; None: as many as CPUs,
+        or one for an IterableDataset; 0: the code runs in this process. Else without
+        effect, as are prefetch_factor, pin_memory_device and in_order.
       pin_memory: whether to copy batches to page-locked memory; torch only.
       generator: a torch.Generator, whose initial seed becomes the seed.
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
@@ -112,6 +112,8 @@ class DataLoader:
         others. Needs shuffle=True, one rank and on_error="raise".
       sharing: whether the daemon makes the batches of equal loaders once for all:
         "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
+      share_key: of code of this user's: says by hand that loaders with this key,
+        and with one order and batch size, are equal, instead of a digest of it.
       weight: the job's share of contended resources, 0.001 to 1000.
       name: of this loader, for `forebayctl jobs`; None: "loader N".
       depth: batches prepared ahead at most, 1 to 16; None: 2.
@@ -136,7 +138,7 @@ class DataLoader:
         self,
         dataset: Any,
         batch_size: Optional[int] = 1,
-        shuffle: Union[bool, str, None] = False,
+        shuffle: Union[bool, str, None] = None,
         sampler: Optional[Iterable[Any]] = None,
         batch_sampler: Optional[Iterable[Sequence[Any]]] = None,
         num_workers: Optional[int] = None,
@@ -164,6 +166,7 @@ class DataLoader:
         static_buffers: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
+        share_key: Optional[str] = None,
         weight: float = 1.0,
         name: Optional[str] = None,
         depth: Optional[int] = None,
@@ -273,11 +276,7 @@ class DataLoader:
 
     def _await(self, epoch, status):
         """Waits for the memory of the next batch of an iterator, whose batch reader
-        returned `status` instead.
-
-        Raises:
-          StopIteration: the epoch has ended.
-        """
+        returned `status` instead. Raises StopIteration at the epoch's end."""
         retry = None
         while status != _native.END_OF_EPOCH:
             if self._current is not epoch._position:
@@ -314,12 +313,8 @@ class DataLoader:
                 self._current = None
 
     def _reopen(self, epoch, error):
-        """Lets `epoch` go on with the dataset's present version.
-
-        Raises:
-          errors.StateError: a sample was returned before, a state was loaded, or
-            the samples differ.
-        """
+        """Lets `epoch` go on with the dataset's present version. Raises StateError:
+        a sample was returned before, a state was loaded, or the samples differ."""
         with self._lock:
             position = epoch._position
             if self._current is not position or not self._progress.is_new:
@@ -345,6 +340,9 @@ class DataLoader:
         """The loader's position: after what `next()` has returned, prefetched batches
         not counted. A dict of plain values, for `load_state_dict`. If a sampler's
         indices make each epoch, also bytes: the order, 8 per sample, and its generator.
+        Of an IterableDataset, what torchdata's StatefulDataLoader can give: for each
+        worker, the `state_dict()` of iterator and dataset, as of the batch returned
+        last; if they have none, a count of batches, which are made again to go on.
 
         Ranks that have made equally many steps have equal states: save one of
         them, and load it on all ranks.

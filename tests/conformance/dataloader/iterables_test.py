@@ -105,6 +105,38 @@ def test_a_dataset_that_is_its_own_iterator(DataLoader):
     assert [values(loader), values(loader)] == [[[1, 2, 3], [4]]] * 2
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_iterator_is_never_asked_for_another(DataLoader, workers):
+    class Own(IterableDataset):
+        def __iter__(self):
+            self.position = 0
+            return self
+
+        def __next__(self):
+            if self.position == 5:
+                raise StopIteration
+            self.position += 1
+            return self.position
+    loader = DataLoader(Own(), 2, num_workers=workers)
+    assert [values(loader), values(loader)] == [[[1, 2], [3, 4], [5]]] * 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_iterator_that_has_ended_is_not_asked_again(DataLoader, workers):
+    class Again(IterableDataset):
+        def __iter__(self):
+            return self
+
+        position = 0
+
+        def __next__(self):
+            self.position += 1
+            if self.position % 4 == 0:
+                raise StopIteration
+            return self.position
+    assert values(DataLoader(Again(), 2, num_workers=workers)) == [[1, 2], [3]]
+
+
 def test_chained_iterables(DataLoader):
     chain = ChainDataset([Counted(3), Counted(2)])
     assert values(DataLoader(chain, 2, num_workers=1)) == [[0, 1], [2, 0], [1]]
@@ -132,6 +164,20 @@ def test_more_samples_than_the_length_said(DataLoader):
     assert len(loader) == 3
     with pytest.warns(UserWarning, match="was reported to be 3"):
         assert list(loader) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_warning_says_what_may_be_the_cause(DataLoader, workers):
+    loader = DataLoader(Sized(4), batch_size=1, num_workers=workers)
+    assert len(loader) == 4
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        read = flat(loader)
+    texts = [str(one.message) for one in told if "was reported to be 4 (when "
+             "accessing len(dataloader)), but 5 samples" in str(one.message)]
+    assert len(texts) == (workers > 0)
+    assert len(read) == 4 * max(workers, 1)
+    assert all("IterableDataset replica at each worker" in text for text in texts)
 
 
 def test_nobody_warns_if_nobody_asked_for_the_length(DataLoader):

@@ -34,6 +34,16 @@ class Numbers(Dataset):
         return self.size
 
 
+class Counting(Numbers):
+    """Samples say how many were made before in this copy."""
+
+    made = 0
+
+    def __getitem__(self, index):
+        self.made += 1
+        return self.made
+
+
 class Counted(IterableDataset):
     """The numbers up to a size, all of them in each worker."""
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.data import get_worker_info
 
-from sample_sets import Made, Numbers, Sharded, flat, worker_info
+from sample_sets import Counting, Made, Numbers, flat, worker_info
 
 
 def test_there_is_no_worker_in_the_trainer(DataLoader):
@@ -127,68 +127,15 @@ def test_without_workers_worker_init_fn_is_not_called(DataLoader):
     assert flat(loader) == [0, 1] and called == []
 
 
-class Counting(Numbers):
-    """Samples say how many were made before in this copy."""
-
-    made = 0
-
-    def __getitem__(self, index):
-        self.made += 1
-        return self.made
-
-
 def test_each_epoch_begins_with_a_fresh_copy(DataLoader):
     loader = DataLoader(Counting(3), 1, num_workers=1)
     assert [flat(loader), flat(loader)] == [[1, 2, 3], [1, 2, 3]]
-
-
-def test_persistent_workers_keep_their_copy(DataLoader):
-    loader = DataLoader(Counting(3), 1, num_workers=1, persistent_workers=True)
-    assert [flat(loader), flat(loader)] == [[1, 2, 3], [4, 5, 6]]
-
-
-def test_persistent_workers_are_the_same_processes(DataLoader):
-    loader = DataLoader(Made(worker_info, 4), None, num_workers=1,
-                        persistent_workers=True)
-    assert len({process for _ in range(3) for *_, process in loader}) == 1
 
 
 def test_other_workers_are_new_ones_in_each_epoch(DataLoader):
     loader = DataLoader(Made(worker_info, 4), None, num_workers=1)
     epochs = [{process for *_, process in loader} for _ in range(2)]
     assert not epochs[0] & epochs[1]
-
-
-def test_persistent_workers_do_not_see_later_changes(DataLoader):
-    dataset = Numbers(3)
-    loader = DataLoader(dataset, 3, num_workers=1, persistent_workers=True)
-    assert flat(loader) == [0, 1, 2]
-    dataset.factor = 7
-    assert flat(loader) == [0, 1, 2]
-
-
-def test_persistent_workers_are_initialised_once(DataLoader, tmp_path):
-    def note(one):
-        with open(tmp_path / "calls", "a") as file:
-            file.write("x")
-    loader = DataLoader(Numbers(4), 2, num_workers=1, persistent_workers=True,
-                        worker_init_fn=note)
-    for _ in range(3):
-        assert flat(loader) == [0, 1, 2, 3]
-    assert (tmp_path / "calls").read_text() == "x"
-
-
-def test_persistent_workers_shuffle_anew(DataLoader):
-    loader = DataLoader(Numbers(40), 4, shuffle=True, num_workers=1,
-                        persistent_workers=True)
-    epochs = [flat(loader) for _ in range(2)]
-    assert epochs[0] != epochs[1] and sorted(epochs[1]) == list(range(40))
-
-
-def test_persistent_workers_begin_an_iterable_anew(DataLoader):
-    loader = DataLoader(Sharded(6), 2, num_workers=2, persistent_workers=True)
-    for _ in range(3):
-        assert sorted(flat(loader)) == list(range(6))
 
 
 def test_a_worker_sees_the_trainers_environment(DataLoader, monkeypatch, tmp_path):

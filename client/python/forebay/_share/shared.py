@@ -15,9 +15,11 @@ from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options
 from .._position import Position
 from .._source import Produced
 from .._stage import failure, payload
-from .._stage.batch_run import BatchEpoch, Made
+from .._stage.batch_epoch import BatchEpoch
+from .._stage.batch_run import Made
 from .._stage.making import Stage
-from .._stage.run import Plan, Run
+from .._stage.plan import Plan
+from .._stage.run import Run
 from .iteration import Gone, State
 from .place import Place
 

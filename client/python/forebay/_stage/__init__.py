@@ -22,14 +22,17 @@ def code(split: Any, order: str, seed: int, given: Dict[str, Any],
       errors.Unsupported: one sentence says why.
     """
     from . import arguments, coded
-    arguments.check_workers(given["num_workers"], given["timeout"])
+    arguments.check_workers(given["num_workers"], given["timeout"],
+                            given["persistent_workers"])
+    arguments.check_share_key(given["share_key"])
     if given["num_workers"] == 0 or order == "coordinated":
         raise errors.Unsupported(
             f"{split.names} has no counterpart in forebay.transforms, and runs in "
             'worker processes: num_workers=0 and order="coordinated" have none')
     workers = coded.Workers(
         arguments.workers(given["num_workers"]), given["worker_init_fn"],
-        arguments.context(given["multiprocessing_context"]), seed)
+        arguments.context(given["multiprocessing_context"]), seed,
+        bool(given["persistent_workers"]), given["share_key"])
     try:
         made = coded.make(split, workers)
     except errors.ForebayError:

@@ -8,6 +8,7 @@ from typing import Any, Dict, Optional
 
 from .. import _sampling, errors
 from .._counterpart import is_plainly
+from . import datapipes
 from .keys import BatchSampling, Keys, KeySampling
 
 _MAX_WORKERS = 256
@@ -64,14 +65,16 @@ def check(given: Dict[str, Any]) -> None:
         raise errors.Unsupported(
             'order="coordinated" and shuffle="block" are for datasets that the '
             f"daemon reads itself, which {name} is not")
-    check_workers(given["num_workers"], given["timeout"])
+    check_workers(given["num_workers"], given["timeout"],
+                  given["persistent_workers"])
+    _check_sharing(name, given)
     _check_batching(given)
     if is_iterable(given["dataset"]):
         _check_iterable(name, given)
 
 
-def check_workers(number: Any, timeout: float) -> None:
-    """Refuses what no loader takes as num_workers and timeout.
+def check_workers(number: Any, timeout: float, are_persistent: bool) -> None:
+    """Refuses what no loader takes as num_workers, timeout and persistent_workers.
 
     Raises:
       errors.InvalidArgument: one sentence says why.
@@ -87,6 +90,38 @@ def check_workers(number: Any, timeout: float) -> None:
     if number == 0 and timeout:
         raise errors.InvalidArgument(
             "timeout is of workers, but num_workers=0 makes batches here")
+    if number == 0 and are_persistent:
+        raise errors.InvalidArgument(
+            "persistent_workers option needs num_workers > 0: there is no worker "
+            "to stay")
+
+
+def check_share_key(key: Any) -> None:
+    """Refuses what is no share_key.
+
+    Raises:
+      errors.InvalidArgument: one sentence says why.
+    """
+    if key is not None and (not isinstance(key, str) or not key):
+        raise errors.InvalidArgument(f"share_key must be a text, not {key!r}")
+
+
+def _check_sharing(name: str, given: Dict[str, Any]) -> None:
+    check_share_key(given["share_key"])
+    if given["share_key"] is None:
+        return
+    if given["sharing"] == "off":
+        raise errors.InvalidArgument(
+            'share_key names what is shared, but sharing="off" shares nothing: '
+            "give one of them")
+    if is_iterable(given["dataset"]):
+        raise errors.InvalidArgument(
+            f"share_key is of datasets with numbers, which the iterable {name} has "
+            "not: use forebay.share")
+    if given["num_workers"] == 0:
+        raise errors.InvalidArgument(
+            "share_key says whose workers make the samples, but num_workers=0 "
+            "makes them here")
 
 
 def _check_batching(given: Dict[str, Any]) -> None:
@@ -108,6 +143,8 @@ def _check_batching(given: Dict[str, Any]) -> None:
 def _check_iterable(name: str, given: Dict[str, Any]) -> None:
     others = [argument for argument in ("shuffle", "sampler", "batch_sampler")
               if given[argument]]
+    if "shuffle" in others and datapipes.is_iterable(given["dataset"]):
+        others.remove("shuffle")  # of its shufflers
     if given["distributed"] or given["world_size"] != 1:
         others.append("distributed" if given["distributed"] else "world_size")
     if others:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 import reprlib
-from typing import (Any, Callable, Dict, FrozenSet, Iterator, NamedTuple,
-                    Optional, Tuple)
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
-from .. import _batch, _native, _native_dataset, errors
-from .._epoch import Epoch
+from .. import _batch, _native, _native_dataset
 from .._position import Position
 from . import failure, payload
 from .batches import Ordered
 from .feed import Batch, Feed
-from .iteration import Sharded
 from .listed import Listed
-from .run import Plan, Run, identity
+from .plan import Plan
+from .run import Run, identity
 
 # Batches that workers know of, beyond those that the trainer has got.
 _AHEAD = 64
 _MAX_DEPTH = 16  # of the daemon
-_MAX_BATCHES = 1 << 40
+MAX_BATCHES = 1 << 40
 
 
 class Made(NamedTuple):
@@ -31,6 +29,8 @@ class Made(NamedTuple):
       batch: as the user's code made it.
       error: instead of the batch, or None.
       before, after: the position's samples.
+      states: of an iterable dataset: the worker's number, and its state before and
+        after the batch; None if it has none.
     """
 
     number: int
@@ -38,6 +38,7 @@ class Made(NamedTuple):
     error: Optional[Exception]
     before: int
     after: int
+    states: Optional[Tuple[int, Optional[bytes], bytes]] = None
 
 
 class Room:
@@ -80,9 +81,22 @@ class BatchRun(Run):
         """The position's samples after this batch, which is the next."""
         raise NotImplementedError
 
-    def _is_over(self, number: int) -> bool:
-        """Notes that there is no such batch; returns whether there are none."""
+    def _is_over(self, number: int, state: bytes) -> bool:
+        """Notes that there is no such batch; returns whether there are none.
+
+        Args:
+          state: that came with this.
+        """
         return True
+
+    def _states(self, number: int,
+                state: bytes) -> Optional[Tuple[int, Optional[bytes], bytes]]:
+        """As Made's.
+
+        Args:
+          state: that came with the batch.
+        """
+        return None
 
     def _name_of(self, number: int) -> str:
         """A batch, for people."""
@@ -93,7 +107,7 @@ class BatchRun(Run):
 
     def _shape(self) -> Tuple[Any, ...]:
         """The number of the native dataset's batches, and of its lanes."""
-        return _MAX_BATCHES, 0
+        return MAX_BATCHES, 0
 
     def _work(self) -> Any:
         """A source of batches, for the workers."""
@@ -101,7 +115,7 @@ class BatchRun(Run):
 
     # --- What BatchEpoch uses.
 
-    def take(self, epoch: "BatchEpoch") -> Made:
+    def take(self, epoch: Any) -> Made:
         """The next batch.
 
         Raises:
@@ -117,7 +131,7 @@ class BatchRun(Run):
             if made is not None:
                 return made
 
-    def _read(self, epoch: "BatchEpoch", memory: Any) -> Optional[Made]:
+    def _read(self, epoch: Any, memory: Any) -> Optional[Made]:
         """The batch in this memory; None if there is none in it."""
         number = memory.next_sample - 1
         array = self._wrapper_of_bytes.wrap(memory, epoch._view)[0][0]
@@ -131,19 +145,20 @@ class BatchRun(Run):
                 before, after)
         except Exception as error:
             return Made(number, None, error, before, after)
+        states = self._states(number, found.state)
         if found.kind == payload.BATCH:
-            return Made(number, found.value, None, before, after)
+            return Made(number, found.value, None, before, after, states)
         if found.kind == payload.FAILED:
             return Made(number, None, failure.restore(
                 found.value, f"worker process of {self._plan.name}"), before,
-                after)
+                after, states)
         epoch.drop_pending()
         if found.kind == payload.TOO_LARGE:
             self._grow(found.value)
             self.restart(epoch)
         else:
             self.next = number + 1
-            if self._is_over(number):
+            if self._is_over(number, found.state):
                 self.end(epoch)
                 raise StopIteration
         return None
@@ -176,7 +191,11 @@ class BatchRun(Run):
     def begin(self, position: Position) -> None:
         self._position = position
         self.next = self._first()
+        self._begin_epoch()
         super().begin(position)
+
+    def _begin_epoch(self) -> None:
+        """Forgets the epoch before."""
 
     def _options(self) -> Dict[str, Any]:
         depth = max(self._plan.options["depth"],
@@ -188,13 +207,13 @@ class BatchRun(Run):
     def _dataset(self) -> Any:
         fields = (("payload", "uint8", (self._room,)),)
         count, lanes = self._shape()
-        options = self._plan.options
-        told = self.digest, fields, [options[name] for name in (
-            "order", "seed", "rank", "world_size", "uneven", "batch_size",
-            "drop_last")]
+        plan = self._plan
+        told = (self.digest, fields, plan.framework, plan.stage.is_batched,
+                [plan.options[name] for name in (
+                    "order", "seed", "rank", "world_size", "uneven",
+                    "batch_size", "drop_last")])
         return _native_dataset.from_producers(
-            options["uri"], identity(self._plan, count, told), count, fields,
-            lanes)
+            plan.options["uri"], identity(plan, count, told), count, fields, lanes)
 
     def _order(self) -> Tuple[Any, ...]:
         return "batches", self._room, self._work()
@@ -228,11 +247,21 @@ class FedRun(BatchRun):
           batches: from the position on.
           The others: as BatchRun's.
         """
+        self._feed = Feed()
         super().__init__(plan, position, None, room, on_end)
         self._batches = batches
-        self._feed = Feed()
         self._sizes: Dict[int, int] = {}  # samples, of batches to come
         self._is_fed = False  # all of them
+
+    def feed(self, batches: Iterator[Batch]) -> None:
+        """Prepares another epoch, for `begin`: its batches get other numbers."""
+        self._batches = batches
+        self._sizes.clear()
+        self._is_fed = False
+        self._feed.begin()
+
+    def _first(self) -> int:
+        return self._feed.first
 
     def _samples_after(self, number: int) -> int:
         return self._position.samples + self._sizes.get(number, 1)
@@ -330,88 +359,3 @@ class ListedRun(BatchRun):
 
     def _work(self) -> Any:
         return self._listed
-
-
-class IteratedRun(BatchRun):
-    """Batches of a dataset that is iterated, a shard in each worker; the position
-    counts batches, with those that shards lack."""
-
-    _ended: FrozenSet[int] = frozenset()  # lanes
-
-    def _first(self) -> int:
-        return self._position.first
-
-    def _samples_after(self, number: int) -> int:
-        return number + 1 - self._position.first
-
-    def _is_over(self, number: int) -> bool:
-        lanes = self._plan.stage.workers
-        self._ended |= {number % lanes}
-        return len(self._ended) == lanes
-
-    def _name_of(self, number: int) -> str:
-        lanes = self._plan.stage.workers
-        return f"batch {number // lanes} of worker {number % lanes}"
-
-    def _shape(self) -> Tuple[Any, ...]:
-        return _MAX_BATCHES, self._plan.stage.workers
-
-    def _work(self) -> Any:
-        return Sharded(self._plan.stage.workers)
-
-
-class BatchEpoch(Epoch):
-    """An iterator over the rest of an epoch of such batches."""
-
-    def __init__(self, run: BatchRun, position: Position, loader: Any):
-        """
-        Args:
-          loader: lives as long as its iterator does.
-        """
-        self._owner = loader
-        self._made: Optional[Made] = None  # did not reach the user yet
-        self._has_failed = False  # that one, on its way
-        super().__init__(run, run.connection, position)
-
-    def drop_pending(self) -> None:
-        """Passes over the memory that was read last."""
-        self._batch_reader.pending = None
-
-    def __next__(self) -> Any:
-        run, position = self._loader, self._position
-        made: Optional[Made] = None
-        try:
-            with self._lock:
-                if self._done:
-                    raise StopIteration
-                if run._current is not position:
-                    run._say_why_over()
-                made = self._made
-                if made is None:
-                    try:
-                        # A signal before the assignment leaves the memory pending.
-                        made = self._made = run.take(self)
-                    except (StopIteration, errors.ForebayError):
-                        self._done = True
-                        raise
-                self.drop_pending()
-                position.samples = made.after
-                run.passed(made.number, made.after - made.before)
-            if made.error is None:
-                batch = run._plan.finish(made.batch)
-                self._made, self._has_failed = None, False
-                return batch
-            self._made = None
-            raise made.error
-        except BaseException as error:
-            # A batch that fails twice is itself the cause, and is dropped.
-            if made is not None and error is not made.error:
-                if self._has_failed and isinstance(error, Exception):
-                    self._made, self._has_failed = None, False
-                else:
-                    self._made = made
-                    position.samples = made.before
-                    self._has_failed = isinstance(error, Exception)
-            raise
-        finally:
-            made = None  # else its error, by its traceback, keeps itself alive

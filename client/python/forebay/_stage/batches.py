@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
+from .. import _native
 from .feed import Batch
 
 _DRAWN_AT_ONCE = 16384
@@ -110,3 +111,14 @@ def sampled(epoch: int, batches: Iterable[Any],
     for batch in batches:
         keys = list(batch)
         yield Batch(epoch, keys, repeats.of(keys))
+
+
+def samples_of(size: int, options: Dict[str, Any]) -> int:
+    """The samples of this rank in an epoch."""
+    ranks = options["world_size"]
+    uneven = options["uneven"]
+    if uneven == _native.UNEVEN["drop"]:
+        return size // ranks
+    if uneven == _native.UNEVEN["wrap"]:
+        return -(-size // ranks)
+    return len(range(options["rank"], size, ranks))

@@ -16,8 +16,8 @@ class CodeAttachment(_attachment.Attachment):
     """As Attachment; also starts the workers, unless those of an equal loader run
     the ops for this one, too.
 
-    Ops whose state the trainer has changed get new workers at the next epoch; so
-    do those that nobody can tell from others, at each.
+    Unless workers are persistent, ops whose state the trainer has changed get new
+    ones at the next epoch; so do those that nobody can tell from others, at each.
     """
 
     def __init__(self, options: Dict[str, Any], coded: Coded, start_daemon: Any):
@@ -71,6 +71,8 @@ class CodeAttachment(_attachment.Attachment):
         self._is_used = True
 
     def _is_outdated(self) -> bool:
+        if self._coded.workers.are_persistent:
+            return False
         before, now = self._coded, self._coded.present()
         return now is not before and (self._is_used or now.digest is not None)
 

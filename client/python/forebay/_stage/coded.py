@@ -25,12 +25,16 @@ class Workers(NamedTuple):
       init: worker_init_fn, or None.
       context: of multiprocessing.
       seed: of the loader.
+      are_persistent: whether they stay with the ops as they began.
+      share_key: tells equal ops by hand; None: by what they are.
     """
 
     most: int
     init: Optional[Callable[[int], None]]
     context: Any
     seed: int
+    are_persistent: bool
+    share_key: Optional[str]
 
 
 class _UserCode(T.Transform):
@@ -116,6 +120,8 @@ def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
 
 
 def _digest(code: Code, workers: Workers) -> Optional[bytes]:
+    if workers.share_key is not None:
+        return digest.of_key(workers.share_key)
     try:
         return digest.of((code.kind, code.ops, workers.init))
     except digest.Unknown:

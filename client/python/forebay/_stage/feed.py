@@ -10,8 +10,10 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional
 
 # Offset * 2**24 + bytes of a batch; 0: not yet. Before them: the number at which
-# the epoch ends, and 1; 0: not known yet.
+# the epoch ends, and 1; 0: not known yet. Then the number at which it begins.
 _ENTRY = struct.Struct("<Q")
+_HEAD = 2  # entries
+_GAP = 1 << 20  # numbers between epochs, more than workers are ahead
 _LENGTH_BITS = 24
 _PUNCH_HOLE_KEEP_SIZE = 3  # of fallocate
 _FREED_AT_ONCE = 1 << 20
@@ -49,7 +51,8 @@ class Feed:
         self._data = os.memfd_create("forebay-feed")
         self._end = 0
         self._freed = 0
-        self.count = 0  # of batches
+        self.first = 0  # number of the epoch
+        self.count = 0  # the number of the next batch
         self._pid = os.getpid()
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -59,6 +62,12 @@ class Feed:
     def __setstate__(self, state: Dict[str, Any]) -> None:
         self._table, self._data = (fd.detach() for fd in state["fds"])
         self._pid = 0
+
+    def begin(self) -> None:
+        """Begins another epoch, behind those before it."""
+        self.first = self.count = self.count + _GAP
+        os.pwrite(self._table, _ENTRY.pack(self.first), _ENTRY.size)
+        os.pwrite(self._table, _ENTRY.pack(0), 0)
 
     def put(self, batch: Optional[Batch]) -> None:
         """Adds the next batch; None: the epoch ends.
@@ -76,20 +85,20 @@ class Feed:
         # After the data, and in one piece: that makes it a batch.
         os.pwrite(self._table,
                   _ENTRY.pack(self._end << _LENGTH_BITS | len(data)),
-                  (self.count + 1) * _ENTRY.size)
+                  (self.count + _HEAD) * _ENTRY.size)
         self._end += len(data)
         self.count += 1
 
     def get(self, number: int) -> Any:
-        """The batch of this number, or None if the epoch ends there.
+        """The batch of this number, or None if its epoch ends there.
 
         Raises:
           LookupError: it was not put yet.
         """
-        word = self._word(number + 1)
+        word = self._word(number + _HEAD)
         if not word:
-            end = self._word(0)
-            if end and number >= end - 1:
+            end, first = self._word(0), self._word(1)
+            if number < first or (end and number >= end - 1):
                 return None
             raise LookupError
         return pickle.loads(os.pread(self._data, word & (1 << _LENGTH_BITS) - 1,
@@ -101,10 +110,11 @@ class Feed:
 
     def drop_before(self, number: int) -> None:
         """Frees the memory of the batches before this one, now and then."""
-        offset = self._word(number + 1) >> _LENGTH_BITS
+        offset = self._word(number + _HEAD) >> _LENGTH_BITS
         if offset - self._freed >= _FREED_AT_ONCE:
             _libc.fallocate(self._data, _PUNCH_HOLE_KEEP_SIZE, 0, offset)
-            _libc.fallocate(self._table, _PUNCH_HOLE_KEEP_SIZE, _ENTRY.size,
+            begin = _HEAD * _ENTRY.size
+            _libc.fallocate(self._table, _PUNCH_HOLE_KEEP_SIZE, begin,
                             number * _ENTRY.size)
             self._freed = offset
 

@@ -20,7 +20,7 @@ import traceback
 from typing import Any, Dict, List, Optional, Set
 
 from .. import _apart
-from . import failure, images, seeds, structure, wire
+from . import failure, images, making, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
 from .worker import Batches, Rows, Slot, Worker, become
@@ -167,9 +167,7 @@ class _Host:
         dataset = self._stage.dataset
         said: Any
         try:
-            if self._stage.worker_init_fn is not None:
-                seeds.seed_generators(self._stage.seed)
-                self._stage.worker_init_fn(0)
+            making.initialize(self._stage, 0)
             seeds.seed_generators(seed)
             said = "found", (structure.describe(dataset[which])
                              if kind == "probe" else

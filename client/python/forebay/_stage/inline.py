@@ -5,10 +5,50 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from .._position import Position
-from . import making, seeds
+from . import making, seeds, shard_state
 from .feed import Batch
 from .iteration import Exhausted, Shard
-from .run import Plan
+from .making import Stage
+from .plan import Plan
+from .said_length import SaidLength
+
+
+class _OwnShard(shard_state.States):
+    """The one shard of a dataset that is iterated here, with generators of its
+    own."""
+
+    def __init__(self, stage: Stage, position: Position):
+        loaded = position.shards and position.shards.to_load()
+        super().__init__(loaded)
+        self._epoch = position.epoch
+        self._shard = Shard(stage, 0, self.get(0))
+        self._generators: Any = None  # their state between batches
+
+    def batch(self, number: int) -> Any:
+        """As Shard's; leaves the generators as they are then."""
+        if self._generators is not None:
+            self._generators.restore()
+        try:
+            return self._shard.batch(self._epoch, number)
+        finally:
+            self._generators = seeds.State()
+
+    def by_worker(self) -> Dict[int, bytes]:
+        with seeds.Kept():
+            if self._generators is not None:
+                self._generators.restore()
+            state = self._shard.state()
+        return {} if state is None else {0: state}
+
+    def to_load(self) -> Dict[int, bytes]:
+        # The dataset has all that has begun.
+        return super().by_worker() if self._generators is None else {}
+
+    def copy(self) -> shard_state.States:
+        return self
+
+    def behind_epoch(self) -> shard_state.States:
+        return self
 
 
 class InlineEpoch:
@@ -19,20 +59,25 @@ class InlineEpoch:
 
     def __init__(self, plan: Plan, position: Position,
                  batches: Optional[Iterator[Batch]], loader: Any,
-                 on_end: Callable[[], None]):
+                 on_end: Callable[[], None],
+                 said_length: Optional[SaidLength] = None):
         """
         Args:
           batches: from the position on; None: the dataset is iterated.
           loader: lives as long as its iterator does.
           on_end: is called when the epoch is over.
+          said_length: is told of each batch.
         """
         self._loader = loader
         self._plan = plan
         self._position = position
         self._batches = batches
-        self._shard = Shard(plan.stage, 0) if batches is None else None
+        making.shard(plan.stage, 0)
+        self._shard: Optional[_OwnShard] = None
+        if batches is None:
+            self._shard = position.shards = _OwnShard(plan.stage, position)
         self._on_end = on_end
-        self._state: Any = None  # of the generators, between batches of a shard
+        self._said_length = said_length
         self._is_closed = False
 
     def __iter__(self) -> InlineEpoch:
@@ -52,6 +97,8 @@ class InlineEpoch:
             raise StopIteration from None
         self._plan.note({"batches_delivered": 1,
                          "samples_delivered": self._position.samples - before})
+        if self._said_length is not None:
+            self._said_length.note(2)
         return self._plan.finish(made)
 
     def _next_listed(self) -> Any:
@@ -63,13 +110,11 @@ class InlineEpoch:
         self._position.samples += len(batch.keys) if stage.is_batched else 1
         return making.make(stage, batch)
 
-    def _next_iterated(self, shard: Shard) -> Any:
+    def _next_iterated(self, shard: _OwnShard) -> Any:
         position = self._position
-        if self._state is not None:
-            self._state.restore()
         number = position.first + position.samples
         try:
-            made = shard.batch(position.epoch, number)
+            made = shard.batch(number)
             position.samples += 1
             return made
         except Exhausted:
@@ -77,8 +122,6 @@ class InlineEpoch:
         except Exception:
             position.samples += 1
             raise
-        finally:
-            self._state = seeds.State()
 
     def stats(self) -> Dict[str, int]:
         """None: the plan has them."""

@@ -7,7 +7,7 @@ import inspect
 import logging
 import os
 import weakref
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .. import (_batch, _daemon, _job, _native, _options, _order, _position)
 from .._dataset import DatasetInfo
@@ -17,14 +17,18 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import batches, collation, digest, structure
+from . import batches, collation, datapipes, digest, shard_state, structure
 from .arguments import check, context, length_of, read_keys, workers
-from .batch_run import (BatchEpoch, BatchRun, FedRun, IteratedRun, ListedRun,
-                        OrderedRun, Room)
+from .batch_epoch import BatchEpoch
+from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun, Room
 from .inline import InlineEpoch
+from .iterated_run import IteratedRun
 from .listed import Listed
 from .making import Stage
-from .run import Plan, RowRun, Run
+from .plan import Plan
+from .run import RowRun, Run
+from .said_length import SaidLength
+from .shard_state import States
 
 _log = logging.getLogger("forebay")
 
@@ -34,7 +38,8 @@ class StagedLoader(DataLoader):
     the daemon schedules them.
 
     Each `iter()` starts workers of its own, which have the dataset as it is then;
-    several iterations may be under way at once.
+    several iterations may be under way at once. Persistent workers are the loader's:
+    an iteration ends the one before.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -47,6 +52,11 @@ class StagedLoader(DataLoader):
         check(given)
         self._keys = keys = read_keys(given)
         self.dataset = given["dataset"]
+        if datapipes.is_iterable(self.dataset) and given["shuffle"] is not None:
+            self.dataset = datapipes.with_shuffle(self.dataset,
+                                                  bool(given["shuffle"]))
+        self._share_key = given["share_key"]
+        self.persistent_workers = bool(given["persistent_workers"])
         rank, world_size = given["rank"], given["world_size"]
         self.local_rank = 0
         if given["distributed"]:
@@ -86,7 +96,8 @@ class StagedLoader(DataLoader):
              if given["autostart"] else None),
             context(given["multiprocessing_context"]), self.timeout,
             given["batch_transform"],
-            bool(given["pin_memory"]) and can_pin(framework), {})
+            bool(given["pin_memory"]) and can_pin(framework), {},
+            self.persistent_workers)
         self._has_rows = (
             self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
@@ -94,14 +105,21 @@ class StagedLoader(DataLoader):
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = Room()
         self._kept: List[Run] = []  # for later epochs
+        self._known_digest: Optional[Tuple[Optional[bytes]]] = None  # persistent
         self._has_told = False  # why nothing is shared
+        self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
+        self._progress.keeps_shards = (self.persistent_workers or
+                                       self.num_workers == 0)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._closed = False
 
     def _look(self) -> None:
-        """Learns of a dataset that grew or shrank."""
+        """Learns of a dataset that grew or shrank, unless workers stay with it as it
+        was."""
+        if self.persistent_workers and self._kept:
+            return
         size = None if self._keys.is_counted else length_of(self.dataset)
         if size is not None:
             self._contents.size = size
@@ -112,11 +130,12 @@ class StagedLoader(DataLoader):
         if keys.by_batches:
             return len(self.batch_sampler)
         if keys.is_counted:
-            whole, rest = divmod(
-                len(self.dataset if keys.is_iterable else self.sampler),
-                keys.batch_size or 1)
+            size = len(self.dataset if keys.is_iterable else self.sampler)
+            if keys.is_iterable:
+                self._said_length = size
+            whole, rest = divmod(size, keys.batch_size or 1)
             return whole + (rest > 0 and not keys.drop_last)
-        whole, rest = divmod(_samples_of(len(self._contents), self._plan.options),
+        whole, rest = divmod(self._samples_per_epoch(),
                              self._plan.options["batch_size"])
         return self._progress.batches(
             whole + (rest > 0 and not self.drop_last))
@@ -127,7 +146,13 @@ class StagedLoader(DataLoader):
     def __iter__(self) -> Iterator[Any]:
         self._check_open()
         self._look()
+        if datapipes.is_pipe(self.dataset):
+            rank, ranks = datapipes.ranks()
+            self._plan = self._plan._replace(stage=self._plan.stage._replace(
+                rank=rank, ranks=ranks))
         position = self._progress.next_position(2)
+        if self._keys.is_iterable and position.shards is None:
+            position.shards = States()
         if not self._keys.is_counted and position.first >= self._samples(position):
             # There is no sample to learn from what batches are made of.
             self._progress.begin(position)
@@ -147,10 +172,15 @@ class StagedLoader(DataLoader):
         Raises:
           structure.Irregular: they have not.
         """
-        listed = self._listed(position)
-        found = self._digest(listed)
-        run = self._kept_run(RowRun, found, position)
-        if run is None:
+        listed, found = self._listed(position), None
+        if listed is None or not self.persistent_workers:
+            found = self._digest(listed)
+        else:
+            listed = None  # the daemon has the list, and workers stay
+        run = self._kept_run(RowRun, found)
+        if run is not None:
+            run.begin(position)
+        else:
             run = RowRun(self._plan, position, len(self._contents), listed, found,
                          self._progress.end)
             self._start(run)
@@ -158,12 +188,14 @@ class StagedLoader(DataLoader):
 
     def _batch_epoch(self, position: Position) -> Any:
         """Begins an epoch, or goes on with it, by whole batches."""
+        said = (None if self._said_length is None else SaidLength(
+            self.dataset, self._said_length, self.num_workers))
         if self.num_workers == 0:
             epoch = InlineEpoch(self._plan, position, self._batches(position), self,
-                                self._progress.end)
+                                self._progress.end, said)
             self._runs.add(epoch)
             return epoch
-        return BatchEpoch(self._batch_run(position), position, self)
+        return BatchEpoch(self._batch_run(position), position, self, said)
 
     def _batch_run(self, position: Position) -> BatchRun:
         plan, keys = self._plan, self._keys
@@ -171,19 +203,29 @@ class StagedLoader(DataLoader):
         # Others may join where the order's own batches begin.
         place = position.first + position.samples
         if keys.is_iterable:
+            kept = self._kept_run(IteratedRun, None)
+            if kept is not None:
+                kept.begin(position)
+                return kept
             run: BatchRun = IteratedRun(plan, position, None, *last)
-        elif position.indices is None and (
-                keys.is_counted or position.samples or
-                place % (keys.batch_size or 1)):
+        elif (keys.is_counted if position.indices is None else
+              self.persistent_workers) or (position.indices is None and (
+                  position.samples or place % (keys.batch_size or 1))):
             fed = self._batches(position)
             assert fed is not None
+            kept = self._kept_run(FedRun, None)
+            if kept is not None:
+                kept.feed(fed)
+                kept.begin(position)
+                return kept
             run = FedRun(plan, position, fed, *last)
         else:
             listed = self._listed(position)
             found = self._digest(listed)
             kept = self._kept_run(OrderedRun if listed is None else ListedRun,
-                                  found, position)
+                                  found)
             if kept is not None:
+                kept.begin(position)
                 return kept
             if listed is not None:
                 run = ListedRun(plan, position, listed, found, *last)
@@ -193,22 +235,24 @@ class StagedLoader(DataLoader):
                                          start_daemon=None)
                 run = OrderedRun(
                     plan, position, batches.Ordered(draw, keys.batch_size),
-                    _samples_of(size, options), found, *last)
+                    batches.samples_of(size, options), found, *last)
         self._start(run)
         return run
 
     def _start(self, run: Run) -> None:
         run.start()
         self._runs.add(run)
-        if run.digest is not None:
+        if run.stays:
             self._kept.append(run)
 
-    def _kept_run(self, kind: Any, found: Optional[bytes],
-                  position: Position) -> Any:
-        """A run that has rested, begun at the position; None if there is none.
-        Closes those of a dataset that has changed since."""
+    def _kept_run(self, kind: Any, found: Optional[bytes]) -> Any:
+        """A run that rests, to be begun; None if there is none. Closes those of a
+        dataset that has changed since."""
         # A forked child has none of its parent's.
         self._kept = [run for run in self._kept if run.is_own]
+        if self.persistent_workers:
+            for run in self._kept:
+                run.abandon()
         resting = [run for run in self._kept if run.is_resting]
         chosen = None
         for run in resting:
@@ -217,8 +261,6 @@ class StagedLoader(DataLoader):
             else:
                 run.close()
         self._kept = [run for run in self._kept if run.connection is not None]
-        if chosen is not None:
-            chosen.begin(position)
         return chosen
 
     def _listed(self, position: Position) -> Optional[Listed]:
@@ -229,12 +271,22 @@ class StagedLoader(DataLoader):
                                  position.first + position.samples)
 
     def _digest(self, listed: Optional[Listed]) -> Optional[bytes]:
-        """Equal for loaders that may share; None: this one may with none."""
+        """Equal for loaders that may share; None: this one may with none. Of
+        persistent workers, that of the dataset with which they began."""
+        if self._known_digest is None or not (self.persistent_workers and
+                                              self._kept):
+            self._known_digest = self._present_digest(listed),
+        return self._known_digest[0]
+
+    def _present_digest(self, listed: Optional[Listed]) -> Optional[bytes]:
         options, stage = self._plan.options, self._plan.stage
         if options["sharing"] == _native.SHARING["off"]:
             return None
         collate = None if self._has_rows else stage.collate
         try:
+            if self._share_key is not None:
+                return digest.of_key(self._share_key, None if listed is None else
+                                     listed.digest())
             return digest.of((stage.dataset, stage.worker_init_fn, collate,
                               listed and listed.digest()))
         except digest.Unknown as error:
@@ -259,27 +311,40 @@ class StagedLoader(DataLoader):
         draw = functools.partial(_order.draw, options, len(self._contents), epoch,
                                  start_daemon=self._plan.start_daemon)
         return keys.ordered(epoch, batches.native_order(
-            draw, first, _samples_of(len(self._contents), options)))
+            draw, first, batches.samples_of(len(self._contents), options)))
 
     def _samples(self, position: Position) -> int:
         """The samples of this rank in the position's epoch."""
         if position.indices is not None:
             return len(position.indices)
-        return _samples_of(len(self._contents), self._plan.options)
+        return batches.samples_of(len(self._contents), self._plan.options)
 
     def _samples_per_epoch(self) -> int:
-        return _samples_of(len(self._contents), self._plan.options)
+        return batches.samples_of(len(self._contents), self._plan.options)
 
     def state_dict(self) -> Dict[str, Any]:
         if not self._keys.is_counted:
             return self._progress.save()
-        return _position.save_counted(self._progress.state, self._plan.options)
+        position = self._progress.state
+        state = _position.save_counted(position, self._plan.options)
+        if self._keys.is_iterable:
+            shards = position.shards or States()
+            state.update(shard_state.to_plain(shards.by_worker(),
+                                              self._plan.stage.workers))
+        return state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        if self._keys.is_counted:
-            self._progress.load_counted(state)
-        else:
+        if not self._keys.is_counted:
             self._progress.load(state, self._samples_per_epoch())
+            return
+        position = _position.load_counted(state, self._plan.options)
+        if self._keys.is_iterable:
+            position.shards = States(shard_state.of_plain(
+                state, position.epoch, position.first, self._plan.stage.workers))
+            for run in self._kept:
+                run.close()  # its workers stand elsewhere
+            self._kept.clear()
+        self._progress.go_to(position)
 
     def stats(self) -> Dict[str, int]:
         self._check_open()
@@ -329,14 +394,3 @@ class _Rows:
         _log.info("%s: workers make batches as a whole, which costs a copy more: "
                   "a batch has %s", loader._plan.name, error)
         self._epoch = loader._batch_epoch(self._position)
-
-
-def _samples_of(size: int, options: Dict[str, Any]) -> int:
-    """The samples of this rank in an epoch."""
-    ranks = options["world_size"]
-    uneven = options["uneven"]
-    if uneven == _native.UNEVEN["drop"]:
-        return size // ranks
-    if uneven == _native.UNEVEN["wrap"]:
-        return -(-size // ranks)
-    return len(range(options["rank"], size, ranks))

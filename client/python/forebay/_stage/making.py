@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Callable, NamedTuple, Optional
 
-from . import seeds
+from . import datapipes, seeds
 from .feed import Batch
 
 
@@ -22,6 +22,7 @@ class Stage(NamedTuple):
       batch_size: of a dataset that is iterated: samples in a batch; None: each
         is passed on alone.
       drop_last: of such a dataset: whether to leave out a smaller last batch.
+      rank, ranks: of the trainer, if the dataset is a DataPipe, and their number.
     """
 
     dataset: Any
@@ -32,6 +33,37 @@ class Stage(NamedTuple):
     is_batched: bool
     batch_size: Optional[int] = None
     drop_last: bool = False
+    rank: int = 0
+    ranks: int = 1
+
+
+def shard(stage: Stage, number: int) -> None:
+    """Gives a worker its part of a DataPipe.
+
+    Args:
+      number: of the worker.
+
+    Raises:
+      Exception: that of the user's code.
+    """
+    if datapipes.is_pipe(stage.dataset):
+        datapipes.shard(stage.dataset, stage.workers * stage.ranks,
+                        number * stage.ranks + stage.rank)
+
+
+def initialize(stage: Stage, number: int) -> None:
+    """Does what a worker does before its first sample.
+
+    Args:
+      number: of the worker.
+
+    Raises:
+      Exception: that of the user's code.
+    """
+    shard(stage, number)
+    if stage.worker_init_fn is not None:
+        seeds.seed_generators(stage.seed + number)
+        stage.worker_init_fn(number)
 
 
 def make(stage: Stage, batch: Batch) -> Any:

@@ -1,8 +1,8 @@
 """Batches of any structure in memory that processes share.
 
-A payload is a head, the places of its buffers, a pickle, and the buffers, which
-begin at multiples of 64: the memory of tensors and arrays, which the receiver's
-use in place.
+A payload is a head, the places of its buffers, a pickle, a state, and the buffers,
+which begin at multiples of 64: the memory of tensors and arrays, which the
+receiver's use in place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 # the bytes that there must be room for.
 BATCH, FAILED, END, TOO_LARGE = range(1, 5)
 
-_HEAD = struct.Struct("<IIQQ")  # kind, buffers, bytes of the pickle, number
+# Kind, buffers, bytes of the pickle, bytes of the state. Of kind TOO_LARGE, the
+# last is the value.
+_HEAD = struct.Struct("<IIQQ")
 _PLACE = struct.Struct("<QQ")  # offset and bytes of a buffer
 _ALIGNMENT = 64
 # Smaller ones are copied: holding a label is to keep no batch alive.
@@ -31,11 +33,13 @@ class Payload(NamedTuple):
       kind: BATCH, FAILED, END or TOO_LARGE.
       value: see there.
       is_shared: whether the value has memory of the payload's.
+      state: what the sender added, or nothing.
     """
 
     kind: int
     value: Any
     is_shared: bool
+    state: bytes = b""
 
 
 class Damaged(Exception):
@@ -46,22 +50,24 @@ def _aligned(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
-def write(memory: memoryview, kind: int, value: Any) -> None:
+def write(memory: memoryview, kind: int, value: Any, state: bytes = b"") -> None:
     """Writes a payload; one of kind TOO_LARGE if there is no room.
 
     Args:
       memory: writable bytes.
       kind: BATCH, FAILED or END.
+      state: for the receiver, as it is.
 
     Raises:
       Exception: the value cannot be pickled.
     """
     data, buffers = _pickled(value)
-    if kind == FAILED and _HEAD.size + len(data) > len(memory):
-        data = pickle.dumps(value[:(len(memory) - _HEAD.size) // 5], 5)
+    room = len(memory) - _HEAD.size - len(state)
+    if kind == FAILED and len(data) > room >= 0:
+        data = pickle.dumps(value[:room // 5], 5)
     offset = _HEAD.size + len(buffers) * _PLACE.size
     places = []
-    end = offset + len(data)
+    end = offset + len(data) + len(state)
     for buffer in buffers:
         begin = _aligned(end)
         places.append((begin, buffer.nbytes))
@@ -72,9 +78,11 @@ def write(memory: memoryview, kind: int, value: Any) -> None:
     for number, place in enumerate(places):
         _PLACE.pack_into(memory, _HEAD.size + number * _PLACE.size, *place)
     memory[offset:offset + len(data)] = data
+    offset += len(data)
+    memory[offset:offset + len(state)] = state
     for (begin, size), buffer in zip(places, buffers):
         memory[begin:begin + size] = buffer
-    _HEAD.pack_into(memory, 0, kind, len(buffers), len(data), 0)
+    _HEAD.pack_into(memory, 0, kind, len(buffers), len(data), len(state))
 
 
 def size(kind: int, value: Any) -> int:
@@ -99,11 +107,11 @@ def read(memory: memoryview) -> Payload:
       Damaged: it is none.
       Exception: the value cannot be made here.
     """
-    kind, count, size, number = _HEAD.unpack_from(memory)
+    kind, count, size, last = _HEAD.unpack_from(memory)
     if kind == TOO_LARGE:
-        return Payload(kind, number, False)
+        return Payload(kind, last, False)
     offset = _HEAD.size + count * _PLACE.size
-    if kind not in (BATCH, FAILED, END) or offset + size > len(memory):
+    if kind not in (BATCH, FAILED, END) or offset + size + last > len(memory):
         raise Damaged
     buffers = []
     for place in range(count):
@@ -113,7 +121,8 @@ def read(memory: memoryview) -> Payload:
             raise Damaged
         buffers.append(memory[begin:begin + length])
     value = pickle.loads(memory[offset:offset + size], buffers=buffers)
-    return Payload(kind, value, bool(buffers))
+    state = bytes(memory[offset + size:offset + size + last])
+    return Payload(kind, value, bool(buffers), state)
 
 
 def _pickled(value: Any) -> Tuple[Any, List[memoryview]]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import time
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from .. import _batch, _connection, _native, _native_dataset, _retry, errors
 from .._position import Position
@@ -14,52 +14,9 @@ from . import failure, structure
 from .feed import Feed
 from .host_process import HostProcess
 from .listed import Listed
-from .making import Stage
+from .plan import Plan
 
 _MAX_HOSTS = 8  # that may end, one after the other, before a batch comes
-
-
-class Plan(NamedTuple):
-    """All that the iterations of a loader have in common.
-
-    Attributes:
-      stage: the user's code.
-      options: dict of fields of _native.LoaderOptions, without `dataset`.
-      framework: "torch" or "numpy".
-      start_daemon: see _retry.Retry.
-      context: of multiprocessing, by which hosts are started.
-      timeout: seconds to wait for a batch; 0: without end.
-      batch_transform: of the parts of each batch, or None.
-      pins: whether batches go to page-locked memory.
-      past: the stats of what has ended, by name.
-    """
-
-    stage: Stage
-    options: Dict[str, Any]
-    framework: str
-    start_daemon: Optional[Callable[[], None]]
-    context: Any
-    timeout: float
-    batch_transform: Optional[Callable[..., Any]]
-    pins: bool
-    past: Dict[str, int]
-
-    def note(self, stats: Dict[str, int]) -> None:
-        """Adds the stats of what has ended."""
-        for name, value in stats.items():
-            self.past[name] = self.past.get(name, 0) + value
-
-    @property
-    def name(self) -> str:
-        """Of the dataset, for people."""
-        return os.fsdecode(self.options["uri"])
-
-    def finish(self, made: Any) -> Any:
-        """The batch as the user gets it."""
-        if self.batch_transform is not None:
-            made = (self.batch_transform(*made) if isinstance(
-                made, (tuple, list)) else self.batch_transform(made))
-        return structure.pinned(made) if self.pins else made
 
 
 class Run:
@@ -67,10 +24,11 @@ class Run:
     lost.
 
     It is to an Epoch what a loader is. Its subclasses say what the daemon's samples
-    are. Those with a digest are shared with equal loaders, and rest between epochs.
+    are. Those with a digest are shared with equal loaders.
 
     Attributes:
       digest: as digest.of, of the stage; None: nobody can tell which are equal.
+      stays: whether it rests between epochs, rather than end with one.
       is_resting: whether `begin` may start an epoch.
     """
 
@@ -83,6 +41,7 @@ class Run:
           on_end: is called when the epoch is over.
         """
         self.digest = digest
+        self.stays = digest is not None or plan.are_persistent
         self.is_resting = False
         self._plan = plan
         self._position = position
@@ -168,10 +127,18 @@ class Run:
         return {} if self._connection is None else self._connection.stats()
 
     def _say_why_over(self) -> None:
-        raise errors.StateError("the loader is closed: this iteration is over")
+        raise errors.StateError(
+            "the loader is closed: this iteration is over"
+            if self._connection is None else
+            "another iteration of this loader has begun: this one is over")
 
     def _abandon(self, position: Position) -> None:
         if self._current is position:
+            self._finish()
+
+    def abandon(self) -> None:
+        """Ends the epoch, for another one to begin."""
+        if self._current is not None:
             self._finish()
 
     def _await(self, epoch: Any, status: Any) -> Any:
@@ -220,7 +187,7 @@ class Run:
 
     def _finish(self) -> None:
         """Ends the work on the epoch, which is over or was left."""
-        if self.digest is None or self._connection is None or (
+        if not self.stays or self._connection is None or (
                 self._pid != os.getpid()):
             self.close()
             return
@@ -307,7 +274,8 @@ class RowRun(Run):
         """
         Args:
           size: samples in the dataset.
-          listed: their keys. The daemon's numbers are places in it then.
+          listed: their keys. The daemon's numbers are places in it then. Without
+            it, the daemon has those of a position that lists them.
         """
         super().__init__(plan, position, digest, on_end)
         self._size = size if listed is None else len(listed.keys)
@@ -331,7 +299,8 @@ class RowRun(Run):
 
     def _prepare(self, host: HostProcess) -> None:
         if self._layout is None:
-            first = 0 if self._listed is None else int(self._listed.keys[0])
+            indices = self._position.indices
+            first = 0 if indices is None else int(indices[0])
             self._layout = host.probe(first, self._plan.stage.seed)
 
     def _options(self) -> Dict[str, Any]:
@@ -356,7 +325,9 @@ class RowRun(Run):
     def _start_epoch(self) -> None:
         position = self._position
         self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples)
+                                     position.first + position.samples,
+                                     position.list_to_send()
+                                     if self._listed is None else None)
 
     def _fail(self, text: str) -> None:
         if failure.is_of(text, structure.Irregular):
@@ -375,7 +346,9 @@ class RowRun(Run):
 
     def _samples(self) -> int:
         """The samples of this rank in the epoch."""
-        return self._connection.samples_per_epoch
+        indices = self._position.indices
+        return (self._connection.samples_per_epoch
+                if indices is None or self._listed is not None else len(indices))
 
 
 def identity(plan: Plan, size: int, fields: Any) -> bytes:

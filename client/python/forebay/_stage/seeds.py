@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import random
 import sys
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 # Numbers, among the ops that draw, of the user's code: as in the daemon's
-# server/stream/produced_samples.cc, and for what works on whole batches.
-_SAMPLE_OP, _BATCH_OP = 0xFFFF, 0xFFFE
+# server/stream/produced_samples.cc; for what works on whole batches; and for what
+# all workers draw alike.
+_SAMPLE_OP, _BATCH_OP, _EPOCH_OP = 0xFFFF, 0xFFFE, 0xFFFD
 _MASK32, _MASK64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -53,6 +55,11 @@ def of_batch(seed: int, epoch: int, sample: int, repeat: int) -> int:
     return _draw(seed, epoch, sample, repeat, _BATCH_OP)
 
 
+def of_epoch(seed: int, epoch: int) -> int:
+    """63 bits that all workers of an epoch have in common, on every rank."""
+    return _draw(seed, epoch, 0, 0, _EPOCH_OP) >> 1
+
+
 def seed_generators(seed: int) -> None:
     """Seeds Python's, NumPy's and torch's random generators.
 
@@ -87,6 +94,36 @@ class State:
             self._numpy.set_state(self._of_numpy)
         if self._torch is not None:
             self._torch.default_generator.set_state(self._of_torch)
+
+    def plain(self) -> Dict[str, Any]:
+        """The state as plain values, for `set_generators`."""
+        version, words, gauss = self._own
+        values: Dict[str, Any] = {
+            "python": (version, array.array("I", words).tobytes(), gauss)}
+        if self._numpy is not None and isinstance(self._of_numpy, tuple):
+            name, key, *rest = self._of_numpy
+            values["numpy"] = (name, key.tobytes(), *rest)
+        if self._torch is not None:
+            values["torch"] = self._of_torch.numpy().tobytes()
+        return values
+
+
+def set_generators(values: Dict[str, Any]) -> None:
+    """Gives the generators the state of which State.plain told.
+
+    Raises:
+      Exception: it is no such state.
+    """
+    version, words, gauss = values["python"]
+    random.setstate((version, tuple(array.array("I", words)), gauss))
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None and "numpy" in values:
+        name, key, *rest = values["numpy"]
+        numpy.set_state((name, array.array("I", key), *rest))
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and "torch" in values:
+        torch.default_generator.set_state(torch.frombuffer(
+            bytearray(values["torch"]), dtype=torch.uint8))
 
 
 class Kept:

@@ -16,6 +16,7 @@ from .feed import Feed
 from .iteration import Exhausted, Shard, Sharded
 from .listed import Listed
 from .making import Stage
+from .shard_state import Kept
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
@@ -119,11 +120,15 @@ class Batches:
         """
         self._source = source
         self._room = room
+        self._kept = Kept() if isinstance(source, Sharded) else None
 
     def begin(self, stage: Stage, number: int) -> None:
         """To be called once, in the worker."""
         self._stage = stage
-        self._shard = Shard(stage, number)
+        self._shard: Optional[Shard] = None
+        if isinstance(self._source, Sharded):
+            self._shard = Shard(stage, number, self._source.states.get(number),
+                                self._kept)
 
     def make(self, sample: wire.Sample, epoch: int,
              slots: Dict[int, Slot]) -> None:
@@ -133,7 +138,8 @@ class Batches:
         memory = memoryview(slot.memory)[begin:begin + self._room]
         kind, value = self._made(sample.id, epoch)
         try:
-            payload.write(memory, kind, value)
+            state = None if self._shard is None else self._shard.state()
+            payload.write(memory, kind, value, state or b"")
         except Exception as error:
             payload.write(memory, payload.FAILED, failure.describe(error))
 
@@ -141,6 +147,7 @@ class Batches:
         try:
             source = self._source
             if isinstance(source, Sharded):
+                assert self._shard is not None
                 return payload.BATCH, self._shard.batch(epoch,
                                                         number // source.lanes)
             batch = (source.batch(epoch, number)
@@ -187,12 +194,10 @@ class Worker:
           number: of the worker.
         """
         become(number, self._stage)
-        if self._stage.worker_init_fn is not None:
-            try:
-                seeds.seed_generators(self._stage.seed + number)
-                self._stage.worker_init_fn(number)
-            except BaseException as error:
-                self._failed_init = failure.describe(error)
+        try:
+            making.initialize(self._stage, number)
+        except BaseException as error:
+            self._failed_init = failure.describe(error)
         self._maker.begin(self._stage, number)
         while True:
             message = self._tasks.recv(wire.MAX_MESSAGE)

@@ -1,0 +1,77 @@
+"""The iterator over batches that the user's code makes whole."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .. import errors
+from .._epoch import Epoch
+from .._position import Position
+from .batch_run import BatchRun, Made
+from .said_length import SaidLength
+
+
+class BatchEpoch(Epoch):
+    """An iterator over the rest of an epoch of such batches."""
+
+    def __init__(self, run: BatchRun, position: Position, loader: Any,
+                 said_length: Optional[SaidLength] = None):
+        """
+        Args:
+          loader: lives as long as its iterator does.
+          said_length: is told of each batch.
+        """
+        self._said_length = said_length
+        self._owner = loader
+        self._made: Optional[Made] = None  # did not reach the user yet
+        self._has_failed = False  # that one, on its way
+        super().__init__(run, run.connection, position)
+
+    def drop_pending(self) -> None:
+        """Passes over the memory that was read last."""
+        self._batch_reader.pending = None
+
+    def __next__(self) -> Any:
+        run, position = self._loader, self._position
+        made: Optional[Made] = None
+        try:
+            with self._lock:
+                if self._done:
+                    raise StopIteration
+                if run._current is not position:
+                    run._say_why_over()
+                made = self._made
+                if made is None:
+                    try:
+                        # A signal before the assignment leaves the memory pending.
+                        made = self._made = run.take(self)
+                    except (StopIteration, errors.ForebayError):
+                        self._done = True
+                        raise
+                self.drop_pending()
+                position.samples = made.after
+                if made.states is not None:
+                    position.shards.put(made.states[0], made.states[2])
+                run.passed(made.number, made.after - made.before)
+            if made.error is None:
+                if self._said_length is not None and not self._has_failed:
+                    self._said_length.note(2)
+                batch = run._plan.finish(made.batch)
+                self._made, self._has_failed = None, False
+                return batch
+            self._made = None
+            raise made.error
+        except BaseException as error:
+            # A batch that fails twice is itself the cause, and is dropped.
+            if made is not None and error is not made.error:
+                if self._has_failed and isinstance(error, Exception):
+                    self._made, self._has_failed = None, False
+                else:
+                    self._made = made
+                    position.samples = made.before
+                    if made.states is not None:
+                        position.shards.put(*made.states[:2])
+                    self._has_failed = isinstance(error, Exception)
+            raise
+        finally:
+            made = None  # else its error, by its traceback, keeps itself alive

@@ -1,0 +1,56 @@
+"""DataPipes: what torch's DataLoader does to those of its workers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Tuple
+
+
+def _is(dataset: Any, *names: str) -> bool:
+    data = sys.modules.get("torch.utils.data")
+    return any(isinstance(dataset, kind) for kind in (
+        getattr(data, name, None) for name in names) if kind is not None)
+
+
+def is_pipe(dataset: Any) -> bool:
+    """Whether it is an IterDataPipe or a MapDataPipe."""
+    return _is(dataset, "IterDataPipe", "MapDataPipe")
+
+
+def is_iterable(dataset: Any) -> bool:
+    """Whether it is an IterDataPipe."""
+    return _is(dataset, "IterDataPipe")
+
+
+def ranks() -> Tuple[int, int]:
+    """The rank of this process and their number, by torch.distributed."""
+    import torch.distributed
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1
+
+
+def with_shuffle(pipe: Any, shuffle: bool) -> Any:
+    """The pipe, with its shufflers switched on or off; with one at its end if it has
+    none and is to have one, of which torch warns."""
+    from torch.utils.data import graph_settings
+    return graph_settings.apply_shuffle_settings(pipe, shuffle=shuffle)
+
+
+def shard(pipe: Any, parts: int, number: int) -> None:
+    """Lets the pipe's sharding filter pass one part of so many.
+
+    Raises:
+      RuntimeError: it has several such filters.
+    """
+    from torch.utils.data import graph_settings
+    graph_settings.apply_sharding(pipe, parts, number)
+
+
+def seed(pipe: Any, value: int) -> None:
+    """Seeds all of the pipe that draws at random."""
+    import torch
+    from torch.utils.data import graph_settings
+    generator = torch.Generator()
+    generator.manual_seed(value)
+    graph_settings.apply_random_seed(pipe, generator)

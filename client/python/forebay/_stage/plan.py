@@ -1,0 +1,55 @@
+"""The plan that the iterations of a loader have in common."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from . import structure
+from .making import Stage
+
+
+class Plan(NamedTuple):
+    """All that the iterations of a loader have in common.
+
+    Attributes:
+      stage: the user's code.
+      options: dict of fields of _native.LoaderOptions, without `dataset`.
+      framework: "torch" or "numpy".
+      start_daemon: see _retry.Retry.
+      context: of multiprocessing, by which hosts are started.
+      timeout: seconds to wait for a batch; 0: without end.
+      batch_transform: of the parts of each batch, or None.
+      pins: whether batches go to page-locked memory.
+      past: the stats of what has ended, by name.
+      are_persistent: whether workers stay until the loader is closed, with the
+        dataset that they began with.
+    """
+
+    stage: Stage
+    options: Dict[str, Any]
+    framework: str
+    start_daemon: Optional[Callable[[], None]]
+    context: Any
+    timeout: float
+    batch_transform: Optional[Callable[..., Any]]
+    pins: bool
+    past: Dict[str, int]
+    are_persistent: bool = False
+
+    def note(self, stats: Dict[str, int]) -> None:
+        """Adds the stats of what has ended."""
+        for name, value in stats.items():
+            self.past[name] = self.past.get(name, 0) + value
+
+    @property
+    def name(self) -> str:
+        """Of the dataset, for people."""
+        return os.fsdecode(self.options["uri"])
+
+    def finish(self, made: Any) -> Any:
+        """The batch as the user gets it."""
+        if self.batch_transform is not None:
+            made = (self.batch_transform(*made) if isinstance(
+                made, (tuple, list)) else self.batch_transform(made))
+        return structure.pinned(made) if self.pins else made

@@ -1,0 +1,193 @@
+"""Where the iterators of an iterable dataset stand, for datasets that can tell.
+
+As torchdata's StatefulDataLoader, this asks the iterator that iter(dataset) made
+and, if it is another object, the dataset: those that have `state_dict` and
+`load_state_dict`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import reprlib
+import struct
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+
+from .. import errors
+from . import seeds
+
+_HEAD = struct.Struct("<QQQ")  # the epoch, batches made, bytes of the state
+_ROOM_BITS = 40  # of a state's bytes
+_PLACES = 2  # for the states of a worker
+
+
+class ShardState(NamedTuple):
+    """Where the iterator of one worker stands.
+
+    Attributes:
+      epoch: its number.
+      batches: that it has made of it.
+      is_over: whether it has no more.
+      has_begun: whether there is an iterator.
+      dataset: what the dataset's state_dict() returned, or None.
+      iterator: likewise, of the iterator.
+      generators: of random numbers, as seeds.State.plain; None: as they are when
+        an epoch begins.
+    """
+
+    epoch: int
+    batches: int
+    is_over: bool
+    has_begun: bool
+    dataset: Any
+    iterator: Any
+    generators: Any
+
+    def to_bytes(self) -> bytes:
+        """For `of_bytes`; later changes of the objects in it do not matter.
+
+        Raises:
+          Exception: what state_dict() returned cannot be pickled.
+        """
+        return pickle.dumps(tuple(self), 5)
+
+
+def of_bytes(data: bytes) -> ShardState:
+    """The state that `to_bytes` made bytes of."""
+    return ShardState(*pickle.loads(data))
+
+
+def can_tell(thing: Any) -> bool:
+    """Whether a dataset or an iterator has a state."""
+    return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
+
+
+class States:
+    """The states of a loader's workers: of each, behind the batch of its that next()
+    returned last."""
+
+    def __init__(self, known: Optional[Dict[int, bytes]] = None):
+        """
+        Args:
+          known: by the worker's number.
+        """
+        self._known = dict(known or {})
+
+    def by_worker(self) -> Dict[int, bytes]:
+        """Those that are known."""
+        return dict(self._known)
+
+    def to_load(self) -> Dict[int, bytes]:
+        """Those from which new workers go on."""
+        return self.by_worker()
+
+    def get(self, worker: int) -> Optional[bytes]:
+        return self._known.get(worker)
+
+    def put(self, worker: int, state: Optional[bytes]) -> None:
+        """Sets a worker's; None: it is not known."""
+        if state is None:
+            self._known.pop(worker, None)
+        else:
+            self._known[worker] = state
+
+    def copy(self) -> "States":
+        return States(self._known)
+
+    def behind_epoch(self) -> "States":
+        """Those that still matter when their epoch is over: the datasets'."""
+        made = States()
+        for worker, data in self._known.items():
+            state = of_bytes(data)
+            if state.dataset is not None:
+                made.put(worker, state._replace(iterator=None,
+                                                generators=None).to_bytes())
+        return made
+
+
+class Kept:
+    """The last two states of each worker, in memory that all workers share: who
+    replaces a dead one goes on from there."""
+
+    def __init__(self) -> None:
+        self._memory = os.memfd_create("forebay-shard-states")
+
+    def put(self, worker: int, epoch: int, batches: int, state: bytes) -> None:
+        """Adds a state; drops the one before the last."""
+        place = self._place(worker, batches)
+        # The head last: it makes the state valid.
+        os.pwrite(self._memory, bytes(_HEAD.size), place)
+        os.pwrite(self._memory, state, place + _HEAD.size)
+        os.pwrite(self._memory, _HEAD.pack(epoch, batches, len(state)), place)
+
+    def of(self, worker: int) -> List[bytes]:
+        """The states of a worker."""
+        found = []
+        for number in range(_PLACES):
+            place = self._place(worker, number)
+            head = os.pread(self._memory, _HEAD.size, place)
+            if len(head) == _HEAD.size:
+                size = _HEAD.unpack(head)[2]
+                if size:
+                    found.append(os.pread(self._memory, size, place + _HEAD.size))
+        return found
+
+    @staticmethod
+    def _place(worker: int, batches: int) -> int:
+        return (worker * _PLACES + batches % _PLACES) << _ROOM_BITS
+
+
+def to_plain(states: Dict[int, bytes], workers: int) -> Dict[str, Any]:
+    """The part of a state_dict that is about workers.
+
+    Args:
+      workers: how many there are.
+    """
+    saved: Dict[str, Any] = {"workers": workers}
+    if states:
+        saved["worker_states"] = [
+            of_bytes(states[worker])._asdict() if worker in states else None
+            for worker in range(workers)]
+    return saved
+
+
+def of_plain(saved: Mapping[str, Any], epoch: int, first: int,
+             workers: int) -> Dict[int, bytes]:
+    """The states of which `to_plain` made a part of a state_dict, by the worker's
+    number.
+
+    Args:
+      epoch, first: of the position; `first` counts batches.
+      workers: how many there are.
+
+    Raises:
+      errors.StateError: the state is damaged, or there were more or fewer workers.
+    """
+    before = saved.get("workers", workers)
+    if before != workers:
+        raise errors.StateError(
+            f"the state was saved with {reprlib.repr(before)} workers, each with a "
+            f"part of the dataset, but num_workers is {workers}")
+    given = saved.get("worker_states", [None] * workers)
+    if not isinstance(given, list) or len(given) != workers:
+        raise errors.StateError(
+            "the state is damaged: its worker_states are no list of "
+            f"{workers} states")
+    return {worker: _checked(one, worker, epoch, max(
+        0, -(-(first - worker) // workers))).to_bytes()
+            for worker, one in enumerate(given) if one is not None}
+
+
+def _checked(one: Any, worker: int, epoch: int, most: int) -> ShardState:
+    try:
+        state = ShardState(**one)
+        if state.generators is not None:
+            with seeds.Kept():
+                seeds.set_generators(state.generators)
+        if (0 <= state.epoch < epoch or
+                state.epoch == epoch and 0 <= state.batches <= most):
+            return state
+    except Exception:
+        pass  # these are anybody's values
+    raise errors.StateError(
+        f"the state is damaged: that of worker {worker} does not fit its position")

@@ -1,0 +1,112 @@
+"""Keys that say by hand which loaders are equal."""
+
+import threading
+
+import pytest
+import torch
+
+import forebay
+from stage_sharing_test import (SAMPLES, Counted, collated, interleaved, loaders_of,
+                                made)
+from stage_test import leaves_nothing, reachable  # noqa: F401
+
+
+def locked(path, scale=1.0):
+    """A dataset without a digest."""
+    dataset = Counted(path, scale)
+    dataset.lock = threading.Lock()
+    return dataset
+
+
+@pytest.mark.parametrize("arguments", [{}, {"collate_fn": collated}])
+def test_a_key_says_what_is_equal(tmp_path, arguments):
+    path = tmp_path / "made"
+    loaders = [forebay.DataLoader(dataset, 8, shuffle=True, seed=3, num_workers=2,
+                                  share_key="mine", **arguments)
+               for dataset in (locked(path), locked(path))]
+    for _ in range(2):
+        found = interleaved(loaders)
+        assert found[0] == found[1]
+    assert made(path) == 2 * SAMPLES + (0 if arguments else 2)
+    for loader in loaders:
+        loader.close()
+
+
+def test_a_key_is_all_that_counts_of_a_dataset(tmp_path):
+    path = tmp_path / "made"
+    one, other = (loaders_of(Counted(path, scale), 1, share_key="both")[0]
+                  for scale in (1.0, 2.0))
+    found = interleaved([one, other])
+    assert found[0] == found[1]
+    one.dataset.scale = 3.0
+    assert next(iter(one))[0][0, 0].item() in range(2 * SAMPLES)
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("other", [
+    {"seed": 4}, {"batch_size": 4}, {"shuffle": False}, {"share_key": "other"},
+    {"share_key": None}, {"rank": 1, "world_size": 2},
+    {"collate_fn": collated, "framework": "numpy"}])
+def test_with_a_key_others_share_nothing(tmp_path, other):
+    path = tmp_path / "made"
+    common = {"share_key": "key"}
+    if "collate_fn" in other:
+        common["collate_fn"] = collated
+    loaders = (loaders_of(Counted(path), 1, **common) +
+               loaders_of(Counted(path), 1, **{**common, **other}))
+    total = sum(sum(len(batch[1]) for batch in loader) for loader in loaders)
+    assert made(path) in (total, total + 1, total + 2)
+    for loader in loaders:
+        loader.close()
+
+
+def test_samples_alone_are_no_batches_of_one(tmp_path):
+    path = tmp_path / "made"
+    alone, batched = (loaders_of(Counted(path), 1, batch_size=size,
+                                 collate_fn=as_it_is)[0] for size in (None, 1))
+    assert isinstance(next(iter(alone)), tuple)
+    iterator = iter(alone)
+    assert all(isinstance(sample, tuple) for sample in iterator)
+    assert all(isinstance(samples, list) for samples in batched)
+    pair = [iter(alone), iter(batched)]
+    for _ in range(SAMPLES):
+        assert isinstance(next(pair[0]), tuple)
+        assert isinstance(next(pair[1]), list)
+    alone.close()
+    batched.close()
+
+
+def as_it_is(samples):
+    return samples
+
+
+@pytest.mark.parametrize("arguments, text", [
+    ({"share_key": ""}, "must be a text"), ({"share_key": 3}, "must be a text"),
+    ({"share_key": "a", "sharing": "off"}, "give one of them"),
+    ({"share_key": "a", "num_workers": 0}, "makes them here")])
+def test_keys_that_make_no_sense(tmp_path, arguments, text):
+    with pytest.raises(forebay.errors.InvalidArgument, match=text):
+        loaders_of(Counted(tmp_path / "made"), 1, **arguments)
+
+
+def test_an_iterable_takes_no_key():
+    class Numbers(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(range(4))
+
+    with pytest.raises(forebay.errors.InvalidArgument, match="forebay.share"):
+        forebay.DataLoader(Numbers(), share_key="a")
+
+
+@pytest.mark.parametrize("lists", [([3, 1, 2], [3, 1, 2]), ([3, 1, 2], [2, 3, 1])])
+def test_lists_of_samples_count_beside_the_key(tmp_path, lists):
+    path = tmp_path / "made"
+    loaders = [loaders_of(locked(path), 1, shuffle=None, sampler=keys,
+                          share_key="mine")[0] for keys in lists]
+    found = interleaved(loaders)
+    assert [[number for batch in batches for number in batch[1]]
+            for batches in found] == list(lists)
+    assert made(path) == 2 + (3 if lists[0] == lists[1] else 6)
+    for loader in loaders:
+        loader.close()
