@@ -6,8 +6,6 @@ import functools
 import gpus
 import pytest
 
-from trouble import until
-
 pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 # Every test's trainers have streams that dawdle, each in its own way.
@@ -183,45 +181,6 @@ print(json.dumps([said, cuda_driver.free_bytes() >= whole]))
 """) == ["the loader is closed", True]
 
 
-def test_interrupts_lose_no_batch_and_no_memory(tmp_path, photos):
-    host = gpus.Host(tmp_path)
-    whole = host.free_bytes()
-    with host.serving(config="[session]\nidle_seconds = 0"):
-        whole_epochs, caught = host.run(OPEN + """
-import random, signal
-class Interrupt(Exception):
-    pass
-
-def ring(_, frame):
-    # Not behind next(): the batch would be lost before this code has it.
-    if forebay.__path__[0] in frame.f_code.co_filename:
-        raise Interrupt
-
-signal.signal(signal.SIGALRM, ring)
-chance = random.Random(7)
-whole = caught = 0
-with open_loader() as loader:
-    for _ in range(20):
-        seen, batches = [], iter(loader)
-        while True:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.004 + 1e-5)
-                batch = next(batches)
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                seen += batch.sample_ids.tolist()
-                del batch
-            except StopIteration:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                break
-            except Interrupt:
-                caught += 1
-        whole += sorted(seen) == list(range(48))
-print(json.dumps([whole, caught]))
-""", photos, imports=gpus.DLPACK, **DELAYS)
-        assert whole_epochs == 20 and caught > 0
-        until(lambda: host.free_bytes() == whole, "the GPU's memory")
-
-
 def test_each_number_of_a_stream(run):
     assert run("""
 tensor = next(iter(open_loader())).image
@@ -279,50 +238,6 @@ for batch in loader:
     found |= from_dlpack(batch.image).address == address
 print(json.dumps(found))
 """)
-
-
-FORKED = ("StateError: the GPU belongs to the parent of this process: CUDA does not "
-          "work in a forked child")
-
-
-def test_a_forked_child_has_no_tensors(run):
-    assert run("""
-import os
-loader = open_loader()
-batches = iter(loader)
-tensor = next(batches).image
-reader, writer = os.pipe()
-child = os.fork()
-if child == 0:
-    said = []
-    for call in (tensor.__dlpack__, lambda: tensor.__dlpack__(stream=-1),
-                 lambda: next(batches), lambda: open_loader()):
-        try:
-            call()
-        except Exception as error:
-            said.append(f"{type(error).__name__}: {error}")
-    del tensor, batches, loader
-    os.write(writer, json.dumps(said).encode())
-    os._exit(0)
-said = json.loads(os.read(reader, 10000))
-assert os.waitpid(child, 0)[1] == 0
-assert numpy.array_equal(from_dlpack(tensor).numpy(), host()[0][0])
-print(json.dumps(said))
-""") == [FORKED, FORKED, "StateError: this iteration belongs to the process that this "
-         "one was forked from: call iter() again", FORKED]
-
-
-def test_the_interpreter_exits_with_tensors_in_use(host, photos):
-    assert host.run(OPEN + """
-import dlpack_stand_in
-loader = open_loader()
-batches = iter(loader)
-batch = next(batches)
-capsule = batch.image.__dlpack__()
-array = from_dlpack(next(batches).image)
-dlpack_stand_in.kept = [next(batches), batch, capsule, array]
-print(json.dumps(True))
-""", photos, imports=gpus.DLPACK, **DELAYS)
 
 
 def test_a_daemon_without_the_gpu_has_the_trainer_copy(tmp_path, photos):

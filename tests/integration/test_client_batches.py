@@ -1,7 +1,9 @@
 """Tests of the batches that a trainer gets: content, order, and memory of its
 own."""
 
+import copy
 import gc
+import pickle
 
 import numpy
 import PIL.Image
@@ -32,6 +34,19 @@ def open_loader(photos, **arguments):
     # Every photograph has this size already: its pixels stay as they are.
     arguments.setdefault("transform", T.CenterCrop((72, 96)))
     return forebay.DataLoader(photos, **arguments)
+
+
+@pytest.mark.parametrize("make", [
+    copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
+def test_batches_may_be_copied_and_pickled_but_loaders_not(daemon, photos, make):
+    with open_loader(photos) as loader:
+        batch = next(iter(loader))
+        made = make(batch)
+        assert type(made) is type(batch)
+        numpy.testing.assert_array_equal(made.image, batch.image)
+        numpy.testing.assert_array_equal(made.sample_ids, batch.sample_ids)
+        with pytest.raises(TypeError, match="make one in each process"):
+            make(loader)
 
 
 @pytest.mark.parametrize("framework", ["numpy", "torch"])

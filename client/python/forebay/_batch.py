@@ -144,6 +144,9 @@ def _tuple_type(names, images):
             made._ids = self._ids
             return made
 
+        def __reduce__(self):
+            return _restored, (names, images, tuple(self), self.sample_ids)
+
         # Not a cached_property: until Python 3.12 that takes a lock, which a
         # forked child may find locked forever.
         @property
@@ -154,6 +157,18 @@ def _tuple_type(names, images):
             return self._made_ids
 
     return Batch
+
+
+def _restored(names, images, values, ids):
+    """A batch that was copied or pickled.
+
+    Args:
+      names, images: as _tuple_type's.
+      ids: its sample_ids.
+    """
+    made = tuple.__new__(_tuple_type(names, images), values)
+    made._made_ids = ids
+    return made
 
 
 class View:

@@ -66,6 +66,11 @@ class DeviceTensor:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __reduce__(self) -> Any:
+        # A copy of its attributes would end the native tensor a second time.
+        raise TypeError("a DeviceTensor can be neither copied nor pickled: take it by "
+                        "DLPack, which makes copies, too")
+
     def __dlpack_device__(self) -> Tuple[int, int]:
         return _CUDA, self._ordinal
 

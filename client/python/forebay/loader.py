@@ -90,10 +90,8 @@ class DataLoader:
         Albumentations' arrays, NHWC. None only decodes, to uint8 NCHW.
       rank, world_size: which part of each epoch this process sees.
       distributed: whether to take both from torch.distributed if that runs, else
-        from Ray Train, or torchrun's, SLURM's or Horovod's variables. Order and
-        partition depend on the seed alone: hosts do not communicate. A rank that
-        dies harms no other. A job that is started again, even with another number
-        of ranks, loads the saved state.
+        from Ray Train, or torchrun's, SLURM's or Horovod's variables. Hosts do not
+        communicate: order and partition depend on the seed alone.
       pad: if samples do not divide among ranks, "wrap" repeats the first ones,
         "drop" leaves out the last ones, and "none" gives each exactly once.
       device: "cpu", or a GPU of this process: "cuda:N", "cuda" (torch's current
@@ -356,8 +354,7 @@ class DataLoader:
         divide the samples read so far, pad="none" still gives each remaining sample
         exactly once. All ranks make equally many steps with "wrap" and "drop": "wrap"
         repeats fewer than `world_size` of the samples read last, "drop" leaves out as
-        few of the next ones. If ranks had made unequally many steps, load the state of
-        the rank with the fewest: samples that others had read beyond it come again.
+        few. If ranks had made unequally many steps, load the state with the fewest.
 
         Raises:
           errors.StateError: the state is damaged, or belongs to another dataset,
@@ -369,11 +366,10 @@ class DataLoader:
 
     def stats(self) -> Dict[str, int]:
         """Totals since the loader was opened (or re-attached): samples_delivered,
-        batches_delivered and bytes_delivered; bytes_read from storage;
-        samples_decoded, samples_substituted; cpu_nanos of decoding and transforming;
-        wait_nanos that next() slept; batches_copied because more than the quota were
-        in use; batches_held at present.
-        """
+        batches_delivered, bytes_delivered; bytes_read from storage; samples_decoded,
+        samples_substituted; cpu_nanos of decoding and transforming; wait_nanos that
+        next() slept; batches_copied because more than the quota were in use;
+        batches_held at present."""
         self._check_open()
         return self._attachment.connection.stats()
 
@@ -391,6 +387,10 @@ class DataLoader:
 
     def __exit__(self, *exception) -> None:
         self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a DataLoader can be neither copied nor pickled: make one in "
+                        "each process")
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self)} batches an epoch"
