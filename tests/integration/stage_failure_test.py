@@ -59,10 +59,29 @@ def test_an_exception_keeps_its_type_and_traceback(error):
         with pytest.raises(kind) as raised:
             next(batches)
         text = str(raised.value)
-        assert "worker process of Faulty" in text
+        assert "in a worker process of Faulty, making sample 20.\n" in text
+        assert raised.value.__suppress_context__  # which has the same text
         assert "Traceback (most recent call last)" in text and "in fail" in text
         # The next ones are there, as with torch.
         assert [batch[1][0].item() for batch in batches] == [24, 32]
+
+
+@pytest.mark.parametrize("fault, arguments, doing", [
+    (lambda: fail(ValueError("bad")), {"collate_fn": list}, "making sample 20"),
+    (lambda: None, {}, r"collating the batch of samples \[16, 17, 18, 19, 20, "),
+    (lambda: (lambda: None), {"collate_fn": list}, "pickling the batch")])
+def test_an_exception_says_what_was_being_done(fault, arguments, doing):
+    with loader_of(fault, **arguments) as loader:
+        with pytest.raises(Exception, match=doing) as raised:
+            list(loader)
+    # The trainer's own errors are no part of the worker's.
+    assert "During handling" not in str(raised.value)
+
+
+def test_any_text_of_an_exception_arrives():
+    with loader_of(lambda: fail(ValueError("a \0 b \ud800 c"))) as loader:
+        with pytest.raises(ValueError, match=r"a \\x00 b \\ud800 c"):
+            list(loader)
 
 
 def test_an_exception_that_cannot_be_made_again_is_a_runtime_error():
@@ -119,7 +138,7 @@ def test_a_crash_is_said_to_be_one():
         assert [next(batches)[1][0].item() for _ in range(2)] == [0, 8]
         with pytest.raises(RuntimeError,
                            match="3 worker processes ended while they made "
-                                 "sample 20"):
+                                 r"sample 20 \(killed by SIGSEGV\)"):
             next(batches)
         assert [batch[1][0].item() for batch in batches] == [24, 32]
 
@@ -131,14 +150,15 @@ def test_a_crash_names_the_batch():
         assert [next(batches) for _ in range(2)] == [8, 8]
         with pytest.raises(RuntimeError,
                            match="ended while they made the batch of samples "
-                                 r"\[16, 17, 18, 19, 20, 21, "):
+                                 r"\[16, 17, 18, 19, 20, 21, .*SIGSEGV\)"):
             next(batches)
         assert list(batches) == [8, 8]
 
 
 def test_a_sample_that_sleeps_for_ever_is_timed_out():
     with loader_of(signal.pause, timeout=1) as loader:
-        with pytest.raises(RuntimeError, match="timed out after 1 seconds"):
+        with pytest.raises(RuntimeError, match="timed out after 1 seconds: Faulty has "
+                           "not made batch 2"):
             list(loader)
 
 
@@ -160,10 +180,12 @@ def test_samples_that_sleep_or_spin_hold_up_no_other_job():
 
 def test_what_the_first_sample_cannot_be_is_said():
     with loader_of(lambda: fail(ValueError("bad")), sampler=[20]) as loader:
-        with pytest.raises(ValueError, match="bad"):
+        with pytest.raises(ValueError,
+                           match="worker process of Faulty, making sample 20"):
             list(loader)
     with loader_of(lambda: os.abort(), sampler=[20]) as loader:
-        with pytest.raises(RuntimeError, match="SIGABRT"):
+        with pytest.raises(RuntimeError, match="worker process of Faulty: it ended "
+                           r"while it made sample 20 \(killed by SIGABRT\)"):
             list(loader)
 
 
@@ -171,7 +193,7 @@ def test_a_worker_init_fn_that_fails_is_said():
     with forebay.DataLoader(
             Faulty(None, at=-1), 8, num_workers=2,
             worker_init_fn=lambda number: fail(OSError("no disk"))) as loader:
-        with pytest.raises(OSError, match="no disk"):
+        with pytest.raises(OSError, match="running worker_init_fn"):
             list(loader)
 
 

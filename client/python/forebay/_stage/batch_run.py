@@ -227,7 +227,10 @@ class BatchRun(Run):
         text = re.sub(rf"sample {number}$", self._name_of(number), text)
         self._position.samples = self._samples_after(number)
         self.passed(number)
-        raise failure.restore(text, f"worker process of {self._plan.name}")
+        raise self._restored(text) from None
+
+    def _awaited(self) -> int:
+        return self.next
 
     def _names_of(self, keys: Any) -> str:
         """The batch of these keys, for people."""

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Optional
 
 from .. import _attachment, _connection, _native, errors
+from . import failure
 from .coded import Coded
 from .host_process import HostProcess
 
@@ -85,6 +86,11 @@ class CodeAttachment(_attachment.Attachment):
         if not self.is_inherited():
             self.connection.close()
         self._reopen(is_new)
+
+    def restored(self, text: str, where: str) -> Exception:
+        """As HostProcess.restore."""
+        return (failure.restore(text, where) if self._host is None else
+                self._host.restore(text, where))
 
     def _end_host(self) -> None:
         host, self._host = self._host, None

@@ -116,7 +116,7 @@ def make(code: Code, workers: Workers) -> Coded:
 def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
-    return HostProcess(workers.context, stage, None, is_shared)
+    return HostProcess(code.names, workers.context, stage, None, is_shared)
 
 
 def _digest(code: Code, workers: Workers) -> Optional[bytes]:

@@ -9,7 +9,6 @@ from .. import _native, _retry, errors
 from .._epoch import Epoch
 from .._position import Position
 from ..loader import DataLoader
-from . import failure
 from .code_attachment import CodeAttachment
 
 _MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
@@ -58,7 +57,8 @@ class CodedLoader(DataLoader):
             if self.timeout and time.monotonic() - began > self.timeout:
                 self.close()
                 raise RuntimeError(
-                    f"DataLoader timed out after {self.timeout:g} seconds")
+                    f"DataLoader timed out after {self.timeout:g} seconds: workers "
+                    f"have not made a batch of {self._contents.uri}")
             memory = status = epoch._next_memory()
             if memory.__class__ is not int:
                 if retry is not None:
@@ -91,7 +91,8 @@ class CodedLoader(DataLoader):
         position.samples = min(position.samples + self._options["batch_size"],
                                samples - position.first)
         self._stopped = position
-        raise failure.restore(text, f"worker process of {self._contents.uri}")
+        raise self._attachment.restored(
+            text, f"worker process of {self._contents.uri}") from None
 
     def __del__(self) -> None:
         self.close()

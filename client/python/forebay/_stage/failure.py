@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import traceback
 from typing import Any, Type
 
+_NOTE = "_forebay_doing"
 
-def describe(error: BaseException) -> str:
-    """An exception as text, for `restore`: its class in the first line, then its
-    traceback."""
+
+def note(error: BaseException, doing: str) -> None:
+    """Notes for `describe` what an exception's code was doing, such as "making
+    sample 3"."""
+    with contextlib.suppress(Exception):
+        setattr(error, _NOTE, doing)
+
+
+def describe(error: BaseException, doing: str = "") -> str:
+    """An exception as text, for `restore`: its class in the first line, what its
+    code was doing in the second, then its traceback.
+
+    Args:
+      doing: unless there is a note.
+    """
     # Others, such as SystemExit, would end the trainer.
     kind = type(error) if isinstance(error, Exception) else RuntimeError
     # The first frame is the worker's own.
     frames = error.__traceback__
     if frames is not None and frames.tb_next is not None:
         frames = frames.tb_next
-    text = "".join(traceback.format_exception(type(error), error, frames))
-    return f"{kind.__module__}:{kind.__qualname__}\n{text}"
+    # The same exception may be raised for another sample.
+    doing = vars(error).pop(_NOTE, doing).replace("\n", " ")
+    trace = "".join(traceback.format_exception(type(error), error, frames))
+    text = f"{kind.__module__}:{kind.__qualname__}\n{doing}\n{trace}"
+    # A NUL would end it on its way; half a character would not be printed.
+    return text.replace("\0", "\\x00").encode(
+        errors="backslashreplace").decode()
 
 
 class _Message(str):
@@ -27,19 +46,25 @@ class _Message(str):
         return str(self)
 
 
+def is_described(text: str) -> bool:
+    """Whether this is of `describe`, rather than the daemon's own words."""
+    return text.count("\n") > 1
+
+
 def restore(text: str, where: str) -> Exception:
     """The exception that `describe` made a text of.
 
     Args:
       where: it was raised, such as "worker process of Dataset".
     """
-    name, _, trace = text.partition("\n")
-    if not trace:  # the daemon's own words
+    if not is_described(text):
         return RuntimeError(f"{where}: {text}")
+    name, doing, trace = text.split("\n", 2)
     kind = _class(name)
     if issubclass(kind, StopIteration):
         kind = RuntimeError  # the epoch would seem complete
-    message = (f"Caught {name.rpartition(':')[2]} in a {where}.\n"
+    comma = ", " if doing else ""
+    message = (f"Caught {name.rpartition(':')[2]} in a {where}{comma}{doing}.\n"
                f"Original {trace}")
     if issubclass(kind, KeyError):
         message = _Message(message)

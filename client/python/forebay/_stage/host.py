@@ -17,13 +17,14 @@ import socket
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional
 
 from .. import _apart
-from . import failure, images, making, seeds, structure, wire
+from . import failure, forked, images, making, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
 from .worker import Batches, Rows, Slot, Worker, become
+from .workers import Workers, reason
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
@@ -40,7 +41,7 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
         ("found", structure or result), ("irregular", why) or ("failed", text).
         Comes ("rows", structure, batch_size, listed), ("images", result) or
         ("batches", room, source), where None is the feed, and then the socket of
-        tasks.
+        tasks. Comes ("last_end",): answered with ("found", Workers.last_end).
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
       starter: the trainer's process.
@@ -82,16 +83,17 @@ class _Host:
         self._tasks: Optional[socket.socket] = None
         self._maker: Any = None
         self._slots: Dict[int, Slot] = {}
-        self._workers: Set[int] = set()
+        self._poll = select.poll()
+        self._workers = Workers(self._poll)
 
     def run(self) -> None:
-        poll = select.poll()
+        poll = self._poll
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
-            self._reap(0)
-            if ready and ready != [trainer]:
+            self._workers.reap()
+            if self._tasks is not None and self._tasks.fileno() in ready:
                 if not self._answer():
                     return
             elif trainer in ready:
@@ -101,6 +103,7 @@ class _Host:
                     if self._tasks is None or not self._outlives:
                         return
                     poll.unregister(trainer)
+                    trainer = -1  # another descriptor may get its number
                     self._go_on_alone()
                 else:
                     if self._tasks is not None:
@@ -111,32 +114,21 @@ class _Host:
         assert self._tasks is not None
         self._trainer.close()
         # They have what the trainer had open; the daemon has others forked.
-        for pid in self._workers:
-            os.kill(pid, signal.SIGKILL)
+        self._workers.end(0)
         _apart.outlive_starter((self._tasks.fileno(),))
 
     def end(self) -> None:
         """Ends the workers, which find their sockets closed."""
-        deadline = time.monotonic() + _GRACE_SECONDS
-        while self._workers and time.monotonic() < deadline:
-            self._reap(0)
-            time.sleep(0.005)
-        for pid in self._workers:
-            os.kill(pid, signal.SIGKILL)
-        self._reap(None)
-
-    def _reap(self, flag: Optional[int]) -> None:
-        """Waits for workers that have ended; for all if `flag` is None."""
-        for pid in list(self._workers):
-            try:
-                if os.waitpid(pid, 0 if flag is None else os.WNOHANG)[0]:
-                    self._workers.discard(pid)
-            except ChildProcessError:
-                self._workers.discard(pid)
+        self._workers.end(_GRACE_SECONDS)
+        if self._tasks is not None:
+            self._tasks.close()
 
     def _obey(self, order: Any) -> None:
         if order[0] in ("probe", "probe_image"):
             self._probe(*order)
+            return
+        if order[0] == "last_end":
+            self._trainer.send(("found", self._workers.last_end))
             return
         if order[0] == "rows":
             self._maker = Rows(*order[1:])
@@ -159,23 +151,31 @@ class _Host:
         _, status = os.waitpid(pid, 0)
         if status != 0:
             made = f"sample {which}" if kind == "probe" else "the first image"
-            self._trainer.send(("failed", failure.describe(RuntimeError(
-                f"the process that made {made} ended: {_reason(status)}"))))
+            self._trainer.send((
+                "failed", f"it ended while it made {made} ({reason(status)})"))
 
     def _describe(self, kind: str, which: int, seed: int) -> None:
         become(0, self._stage)
         dataset = self._stage.dataset
         said: Any
+        doing = "running worker_init_fn"
         try:
             making.initialize(self._stage, 0)
             seeds.seed_generators(seed)
-            said = "found", (structure.describe(dataset[which])
-                             if kind == "probe" else
-                             images.probe(dataset, bool(which)))
+            if kind == "probe":
+                doing = f"making sample {which}"
+                made = dataset[which]
+                forked.end_child()
+                said = "found", structure.describe(made)
+            else:
+                doing = "making the first image"
+                said = "found", images.probe(dataset, bool(which))
         except structure.Irregular as error:
             said = "irregular", str(error)
         except BaseException as error:
-            said = "failed", failure.describe(error)
+            forked.end_child(error)
+            said = "failed", failure.describe(error, doing)
+        forked.end_child()
         self._trainer.send(said)
 
     def _answer(self) -> bool:
@@ -211,12 +211,13 @@ class _Host:
         pid = os.fork()
         if pid == 0:
             assert self._tasks is not None
+            self._workers.forget()
             self._tasks.close()
             self._trainer.close()  # perhaps for the second time
             worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
                             self._slots)
             _in_child(lambda: worker.run(number))
-        self._workers.add(pid)
+        self._workers.add(pid, fd)
 
 
 def _in_child(work: Any) -> None:
@@ -236,9 +237,3 @@ def _in_child(work: Any) -> None:
             sys.stderr.flush()
         finally:
             os._exit(status)
-
-
-def _reason(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        return f"killed by {signal.Signals(os.WTERMSIG(status)).name}"
-    return f"exit status {os.WEXITSTATUS(status)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing.reduction
 import os
+import select
 from typing import Any, Optional, Tuple
 
 from .. import _apart, errors
@@ -17,15 +18,17 @@ _PROBE_SECONDS = 0.25  # between looks whether the host lives
 class HostProcess:
     """A process that runs host.main."""
 
-    def __init__(self, context: Any, stage: Stage, feed: Optional[Feed],
-                 is_shared: bool):
+    def __init__(self, name: str, context: Any, stage: Stage,
+                 feed: Optional[Feed], is_shared: bool):
         """Starts it.
 
         Args:
+          name: of the dataset, for people.
           context: of multiprocessing.
           is_shared: whether its workers may serve other trainers, too. Then it
             outlives this one, if the context forks.
         """
+        self._name = name
         ours, theirs = context.Pipe()
         self._connection = ours
         self._serves_others = False
@@ -69,7 +72,7 @@ class HostProcess:
         if kind == "irregular":
             raise structure.Irregular(said)
         if kind == "failed":
-            raise failure.restore(said, "worker process")
+            raise failure.restore(said, f"worker process of {self._name}")
         return said
 
     def _ask(self, order: Tuple[Any, ...]) -> Any:
@@ -86,7 +89,18 @@ class HostProcess:
                 raise errors.SourceUnavailable(
                     "the process that runs the dataset's code was killed") from None
             raise errors.StateError(
-                "the process that runs the dataset's code has ended") from None
+                f"the process that runs the code of {self._name} has ended"
+            ) from None
+
+    def restore(self, text: str, where: str) -> Exception:
+        """As failure.restore; also says how workers have ended, if they have."""
+        if not failure.is_described(text) and " ended while " in text:
+            try:
+                said = self._ask(("last_end",))[1]
+                text += f" ({said})" if said else ""
+            except errors.StateError:
+                pass  # nobody knows
+        return failure.restore(text, where)
 
     def serve(self, order: Tuple[Any, ...], socket: int) -> None:
         """Lets it serve the daemon; closes `socket`, a descriptor.
@@ -110,7 +124,24 @@ class HostProcess:
         self._connection.close()
         if self._serves_others:
             return  # the daemon ends it with its last trainer
-        self._process.join(5)
-        if self._process.is_alive():
+        if not self._has_ended(5):
             self._process.kill()
-            self._process.join(5)
+            self._has_ended(5)
+
+    def _has_ended(self, seconds: float) -> bool:
+        """Waits until the process has ended, but no longer than this. Not as its
+        join does, by a pipe: what a worker has forked may keep that open."""
+        if self._is_apart:
+            self._process.join(seconds)
+            return not self._process.is_alive()
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:
+            return True
+        try:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            return bool(poll.poll(1000 * seconds))
+        finally:
+            os.close(descriptor)
+            self._process.is_alive()  # takes leave of it

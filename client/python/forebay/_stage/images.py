@@ -7,7 +7,7 @@ from typing import Any, Dict, NamedTuple, Tuple
 
 from .._code import Code, Result
 from .._post_processing import INPUTS
-from . import seeds, structure, wire
+from . import forked, seeds, structure, wire
 from .making import Stage
 
 # Of proto/raw_image.h: magic, width, height, channels.
@@ -137,6 +137,7 @@ class Images:
                                     slot.memory, desk + _HEADER.size)
         seeds.seed_generators(sample.seed)
         value = self._ops.run(pixels)
+        forked.end_child()
         wanted = self._result
         kind, array = _read(value) if wanted.kind else ("", _plain(value))
         if (kind, array.dtype.name, array.shape) != wanted:

@@ -373,10 +373,15 @@ class _Rows:
     def __init__(self, loader: StagedLoader, position: Position):
         self._loader = loader
         self._position = position
+        self._epoch: Any = None
+        # Outside of the except clauses: workers are forked, and their exceptions
+        # would have this one for a context.
         try:
             self._epoch = loader._row_epoch(position)
         except structure.Irregular as error:
-            self._go_on(error)
+            why = str(error)
+        if self._epoch is None:
+            self._go_on(why)
 
     def __iter__(self) -> _Rows:
         return self
@@ -385,12 +390,13 @@ class _Rows:
         try:
             return next(self._epoch)
         except structure.Irregular as error:
-            self._go_on(error)
-            return next(self._epoch)
+            why = str(error)
+        self._go_on(why)
+        return next(self._epoch)
 
-    def _go_on(self, error: structure.Irregular) -> None:
+    def _go_on(self, why: str) -> None:
         loader = self._loader
         loader._has_rows = False
         _log.info("%s: workers make batches as a whole, which costs a copy more: "
-                  "a batch has %s", loader._plan.name, error)
+                  "a batch has %s", loader._plan.name, why)
         self._epoch = loader._batch_epoch(self._position)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import reprlib
 from typing import Any, Callable, NamedTuple, Optional
 
-from . import datapipes, seeds
+from . import datapipes, failure, forked, seeds
 from .feed import Batch
 
 
@@ -72,18 +74,42 @@ def make(stage: Stage, batch: Batch) -> Any:
     dataset, keys = stage.dataset, batch.keys
     if not stage.is_batched:
         _seed(seeds.of_sample, stage, batch, 0, keys)
-        return stage.collate(dataset[keys])
+        return stage.collate(_made(dataset, keys))
     all_at_once = getattr(dataset, "__getitems__", None)
     if all_at_once:
         _seed_batch(stage, batch)
-        samples = all_at_once(keys)
+        try:
+            samples = all_at_once(keys)
+        except BaseException as error:
+            _note(error, "making the batch of samples", keys)
+            raise
     else:
         samples = []
         for place, key in enumerate(keys):
             _seed(seeds.of_sample, stage, batch, place, key)
-            samples.append(dataset[key])
+            samples.append(_made(dataset, key))
         _seed_batch(stage, batch)
-    return stage.collate(samples)
+    try:
+        return stage.collate(samples)
+    except BaseException as error:
+        _note(error, "collating the batch of samples", keys)
+        raise
+
+
+def _made(dataset: Any, key: Any) -> Any:
+    try:
+        made = dataset[key]
+        forked.end_child()
+        return made
+    except BaseException as error:
+        forked.end_child(error)
+        _note(error, "making sample", key)
+        raise
+
+
+def _note(error: BaseException, doing: str, keys: Any) -> None:
+    with contextlib.suppress(Exception):
+        failure.note(error, f"{doing} {reprlib.repr(keys)}")
 
 
 def _seed_batch(stage: Stage, batch: Batch) -> None:

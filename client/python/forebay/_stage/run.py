@@ -112,6 +112,18 @@ class Run:
         """Passes over the batch that failed, and raises why it did."""
         raise NotImplementedError
 
+    def _awaited(self) -> int:
+        """The number of the next batch in the epoch."""
+        position = self._position
+        return (position.first + position.samples) // (
+            self._plan.options["batch_size"])
+
+    def _restored(self, text: str) -> Exception:
+        """The exception of a worker, or of the daemon's words on workers."""
+        where = f"worker process of {self._plan.name}"
+        return (failure.restore(text, where) if self._host is None else
+                self._host.restore(text, where))
+
     # --- What Epoch uses.
 
     @property
@@ -168,7 +180,8 @@ class Run:
             if timeout and time.monotonic() - began > timeout:
                 self.close()
                 raise RuntimeError(
-                    f"DataLoader timed out after {timeout:g} seconds")
+                    f"DataLoader timed out after {timeout:g} seconds: "
+                    f"{self._plan.name} has not made batch {self._awaited()}")
             self._while_waiting()
             memory = status = epoch._next_memory()
             if memory.__class__ is not int:
@@ -217,7 +230,7 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._host = HostProcess(plan.context, plan.stage, self._feed,
+        self._host = HostProcess(plan.name, plan.context, plan.stage, self._feed,
                                  self.digest is not None)
         self._prepare(self._host)
         options = dict(self._options())
@@ -332,13 +345,13 @@ class RowRun(Run):
     def _fail(self, text: str) -> None:
         if failure.is_of(text, structure.Irregular):
             self.close()  # another run goes on
-            raise structure.Irregular(failure.message(text))
+            raise structure.Irregular(failure.message(text)) from None
         self._position.samples = min(
             self._position.samples + self._plan.options["batch_size"],
             self._samples() - self._position.first)
         if self._listed is not None:
             text = re.sub(r"sample (\d+)$", self._name_of_key, text)
-        raise failure.restore(text, f"worker process of {self._plan.name}")
+        raise self._restored(text) from None
 
     def _name_of_key(self, place: "re.Match[str]") -> str:
         assert self._listed is not None

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
-from . import failure, making, payload, seeds, structure, wire
+from . import failure, forked, making, payload, seeds, structure, wire
 from .batches import Ordered
 from .feed import Feed
 from .iteration import Exhausted, Shard, Sharded
@@ -47,6 +47,7 @@ def become(number: int, stage: Stage) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+    forked.note_worker()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch = sys.modules.get("torch")
@@ -98,9 +99,14 @@ class Rows:
             seed = self._listed.seed(self._seed, epoch, sample.id)
         seeds.seed_generators(seed)
         try:
-            self._write(self._dataset[key], arrays, sample.row)
+            made = self._dataset[key]
+            forked.end_child()
+            self._write(made, arrays, sample.row)
         except structure.Irregular as error:
             raise structure.Irregular(f"sample {key}: {error}") from None
+        except BaseException as error:
+            failure.note(error, f"making sample {key}")
+            raise
 
     def _map(self, slot: Slot) -> List[Any]:
         import numpy
@@ -137,19 +143,22 @@ class Batches:
         begin = slot.offsets[0]
         memory = memoryview(slot.memory)[begin:begin + self._room]
         kind, value = self._made(sample.id, epoch)
+        forked.end_child()
         try:
             state = None if self._shard is None else self._shard.state()
             payload.write(memory, kind, value, state or b"")
         except Exception as error:
-            payload.write(memory, payload.FAILED, failure.describe(error))
+            payload.write(memory, payload.FAILED, failure.describe(
+                error, "pickling the batch"))
 
     def _made(self, number: int, epoch: int) -> Tuple[int, Any]:
+        source, doing = self._source, ""
         try:
-            source = self._source
             if isinstance(source, Sharded):
                 assert self._shard is not None
-                return payload.BATCH, self._shard.batch(epoch,
-                                                        number // source.lanes)
+                number //= source.lanes
+                doing = f"making batch {number} of its own"
+                return payload.BATCH, self._shard.batch(epoch, number)
             batch = (source.batch(epoch, number)
                      if isinstance(source, (Ordered, Listed)) else
                      _await(source, number))
@@ -159,7 +168,8 @@ class Batches:
         except Exhausted:
             return payload.END, None
         except BaseException as error:
-            return payload.FAILED, failure.describe(error)
+            forked.end_child(error)
+            return payload.FAILED, failure.describe(error, doing)
 
 
 def _await(feed: Feed, number: int) -> Any:
@@ -184,7 +194,6 @@ class Worker:
         self._stage = stage
         self._maker = maker
         self._slots = slots
-        self._pid = os.getpid()
         self._failed_init: Optional[str] = None
 
     def run(self, number: int) -> None:
@@ -196,8 +205,10 @@ class Worker:
         become(number, self._stage)
         try:
             making.initialize(self._stage, number)
+            forked.end_child()
         except BaseException as error:
-            self._failed_init = failure.describe(error)
+            forked.end_child(error)
+            self._failed_init = failure.describe(error, "running worker_init_fn")
         self._maker.begin(self._stage, number)
         while True:
             message = self._tasks.recv(wire.MAX_MESSAGE)
@@ -217,7 +228,7 @@ class Worker:
             try:
                 self._maker.make(sample, task.epoch, self._slots)
             except BaseException as error:
-                failures.append((index, failure.describe(error)))
-            if os.getpid() != self._pid:
-                os._exit(1)  # a child of the user's code: it answers for none
+                forked.end_child(error)
+                failures.append((index, failure.describe(
+                    error, f"making sample {sample.id}")))
         return failures

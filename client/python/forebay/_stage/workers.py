@@ -1,0 +1,112 @@
+"""The workers that a host has forked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from typing import Any, Dict, NamedTuple
+
+
+class _Worker(NamedTuple):
+    """A worker.
+
+    Attributes:
+      descriptor: readable when it has ended; -1 if there is none.
+      tasks: its socket. What it has forked may have that, too, and keep it open.
+    """
+
+    descriptor: int
+    tasks: socket.socket
+
+
+class Workers:
+    """The workers of one host. Tells the daemon of their ends, by their sockets.
+
+    Attributes:
+      last_end: how the last one ended that did not end well; "" if none has ended.
+    """
+
+    def __init__(self, poll: Any):
+        """
+        Args:
+          poll: a select.poll, which is to wake when one has ended.
+        """
+        self._poll = poll
+        self._workers: Dict[int, _Worker] = {}
+        self.last_end = ""
+
+    def add(self, pid: int, tasks: int) -> None:
+        """Notes one.
+
+        Args:
+          tasks: a descriptor of its socket, which stays the caller's.
+        """
+        try:
+            descriptor = os.pidfd_open(pid)
+            self._poll.register(descriptor, 1)
+        except OSError:  # its end is seen later
+            descriptor = -1
+        self._workers[pid] = _Worker(descriptor, socket.socket(fileno=os.dup(tasks)))
+
+    def reap(self, waits: bool = False) -> None:
+        """Takes leave of those that have ended.
+
+        Args:
+          waits: whether it waits until all have.
+        """
+        for pid in list(self._workers):
+            try:
+                ended, status = os.waitpid(pid, 0 if waits else os.WNOHANG)
+                if not ended:
+                    continue
+                if status or not self.last_end:
+                    self.last_end = reason(status)
+            except ChildProcessError:
+                pass
+            worker = self._workers.pop(pid)
+            if worker.descriptor >= 0:
+                self._poll.unregister(worker.descriptor)
+            with contextlib.suppress(OSError):
+                worker.tasks.shutdown(socket.SHUT_RDWR)
+            _close(worker)
+
+    def kill(self) -> None:
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+
+    def end(self, seconds: float) -> None:
+        """Waits until all have ended; kills those that have not after so long."""
+        deadline = time.monotonic() + seconds
+        while self._workers and time.monotonic() < deadline:
+            self.reap()
+            time.sleep(0.005)
+        self.kill()
+        self.reap(waits=True)
+
+    def forget(self) -> None:
+        """Closes what a forked child must not keep."""
+        for worker in self._workers.values():
+            _close(worker)
+        self._workers.clear()
+
+
+def _close(worker: _Worker) -> None:
+    worker.tasks.close()
+    if worker.descriptor >= 0:
+        os.close(worker.descriptor)
+
+
+def reason(status: int) -> str:
+    """How a process ended, by what os.waitpid says."""
+    if os.WIFEXITED(status):
+        return f"exit status {os.WEXITSTATUS(status)}"
+    number = os.WTERMSIG(status)
+    if number == signal.SIGKILL:
+        return "killed by SIGKILL, perhaps because memory ran out"
+    try:
+        return f"killed by {signal.Signals(number).name}"
+    except ValueError:  # a real-time signal
+        return f"killed by signal {number}"
