@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+import textwrap
 import threading
 
 import numpy
@@ -232,6 +234,9 @@ def test_a_worker_that_forks_or_leaks_is_no_matter():
 @pytest.mark.parametrize("argument, kind, says", [
     ({"num_workers": -1}, ValueError, "num_workers must be 0 to 256"),
     ({"num_workers": 300}, ValueError, "num_workers must be 0 to 256"),
+    ({"multiprocessing_context": "thread"}, ValueError,
+     "multiprocessing_context must be one of .*'fork'.*, not 'thread'"),
+    ({"multiprocessing_context": threading}, ValueError, "not <module"),
     ({"timeout": -1}, ValueError, "timeout must not be negative"),
     ({"timeout": 1, "num_workers": 0}, ValueError, "timeout is of workers"),
     ({"collate_fn": 3}, ValueError, "collate_fn must be a function"),
@@ -248,6 +253,28 @@ def test_a_worker_that_forks_or_leaks_is_no_matter():
 def test_wrong_arguments_are_named(argument, kind, says):
     with pytest.raises(kind, match=says):
         loader_of(None, **argument)
+
+
+@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+def test_a_script_that_works_whenever_it_is_imported_is_told(tmp_path, context):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(f"""
+        import forebay
+
+        class Numbers:
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, number):
+                return number
+
+        list(forebay.DataLoader(Numbers(), 8, num_workers=2,
+                                multiprocessing_context="{context}"))
+        """))
+    ended = subprocess.run([sys.executable, str(script)], stderr=subprocess.PIPE)
+    said = ended.stderr.decode().splitlines()[-1]
+    assert ended.returncode == 1 and "code of Numbers has ended at its start" in said
+    assert 'must do its work below if __name__ == "__main__"' in said
 
 
 def test_a_closed_loader_says_so():

@@ -23,11 +23,20 @@ def workers(given: Optional[int]) -> int:
 
 def context(given: Any) -> Any:
     """The context of multiprocessing. By default as torch's: workers have what the
-    trainer had when they were started."""
+    trainer had when they were started.
+
+    Raises:
+      errors.InvalidArgument: there is no such context.
+    """
     if given is None:
         return multiprocessing.get_context("fork")
-    if isinstance(given, str):
+    methods = multiprocessing.get_all_start_methods()
+    if isinstance(given, str) and given in methods:
         return multiprocessing.get_context(given)
+    if not isinstance(given, multiprocessing.context.BaseContext):
+        raise errors.InvalidArgument(
+            f"multiprocessing_context must be one of {methods} or such a context, "
+            f"not {given!r}")
     return given
 
 

@@ -33,7 +33,8 @@ class HostProcess:
         self._connection = ours
         self._serves_others = False
         # Only a forked process can be nobody's child, whatever its context is.
-        self._is_apart = is_shared and context.get_start_method() == "fork"
+        self._method = context.get_start_method()
+        self._is_apart = is_shared and self._method == "fork"
         arguments = (theirs, ours, stage, feed, os.getpid(), self._is_apart)
         if self._is_apart:
             self._process: Any = _apart.Process(host.main, arguments,
@@ -83,13 +84,16 @@ class HostProcess:
                     raise EOFError
             return self._connection.recv()
         except (EOFError, OSError):
-            self._process.join(5)
+            self._has_ended(5)
             # A forked one ends by itself only when its trainer does.
             if self._is_apart or (self._process.exitcode or 0) < 0:
                 raise errors.SourceUnavailable(
-                    "the process that runs the dataset's code was killed") from None
+                    f"the process that runs the code of {self._name} was killed"
+                ) from None
             raise errors.StateError(
-                f"the process that runs the code of {self._name} has ended"
+                f"the process that runs the code of {self._name} has ended at its "
+                f'start: multiprocessing_context="{self._method}" runs the script '
+                'again, which must do its work below if __name__ == "__main__"'
             ) from None
 
     def restore(self, text: str, where: str) -> Exception:
@@ -98,7 +102,7 @@ class HostProcess:
             try:
                 said = self._ask(("last_end",))[1]
                 text += f" ({said})" if said else ""
-            except errors.StateError:
+            except errors.ForebayError:
                 pass  # nobody knows
         return failure.restore(text, where)
 
