@@ -81,7 +81,10 @@ class Process:
 
 def _run(write: int, target: Callable[..., None],
          arguments: Iterable[Any]) -> None:
-    os.write(write, _PID.pack(os.getpid()))
+    try:
+        os.write(write, _PID.pack(os.getpid()))
+    except BrokenPipeError:
+        return  # the starter was interrupted
     os.close(write)
     target(*arguments)
 

@@ -52,6 +52,13 @@ def test_it_can_be_killed():
     os.close(read)
 
 
+def test_nothing_is_run_for_a_starter_that_was_interrupted():
+    read, write = os.pipe()
+    os.close(read)
+    _apart._run(write, pytest.fail, ("it ran",))
+    os.close(write)
+
+
 def test_a_port_that_the_starter_listens_on_is_free_when_it_closes_it():
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
