@@ -1,0 +1,157 @@
+"""The loaders that are measured, each in the best form that its documentation gives."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from daemon import ENCODED_ONLY, ROOT, daemon
+from figures import CORES
+from peers import environment
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+CONVERTED = ROOT / ".cache" / "peers-data"
+DEBIAN = "/usr/bin/python3"
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """One loader in one form.
+
+    Attributes:
+      name: as the tables show it.
+      kind: its loader is loader_KIND.py.
+      packages: whose versions are told.
+      convert: the form of its own file, written by convert_KIND.py first; "": one
+        form only; None: it reads the photographs.
+      serve: the program that makes batches for all jobs; None: each makes its own.
+      daemon: text of the configuration of forebayd; None: it is not Forebay.
+      own_seeds: whether jobs differ in their seeds, so that none can share batches.
+    """
+    name: str
+    kind: str
+    packages: tuple = ()
+    convert: str = None
+    serve: str = None
+    daemon: str = None
+    own_seeds: bool = True
+
+
+FOREBAY = Form("Forebay", "forebay", daemon="", own_seeds=False)
+OURS = (
+    FOREBAY,
+    Form("Forebay, `cache.decoded` off", "forebay", daemon=ENCODED_ONLY,
+         own_seeds=False),
+    Form("Forebay, a seed for each job", "forebay", daemon=""))
+PEERS = (
+    Form("DALI, CPU", "dali", ("nvidia-dali-cuda120",)),
+    Form("FFCV, JPEG", "ffcv", ("ffcv", "numba"), "jpg"),
+    Form("FFCV, half of them raw", "ffcv", ("ffcv", "numba"), "proportion"),
+    Form("FFCV, raw", "ffcv", ("ffcv", "numba"), "raw"),
+    Form("tf.data", "tfdata", ("tensorflow-cpu",)),
+    Form("tf.data service, shared", "tfdata", ("tensorflow-cpu",),
+         serve="serve_tfdata.py"),
+    Form("litdata", "litdata", ("litdata", "torch"), ""),
+    Form("SPDL", "spdl", ("spdl",)),
+    Form("TensorSocket", "tensorsocket", ("tensorsocket", "torch"),
+         serve="serve_tensorsocket.py"),
+    Form("torch `DataLoader`", "torch", ("torch", "torchvision")))
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """The file that a loader reads: where it lies, its size, and what making it
+    took."""
+    path: pathlib.Path
+    seconds: float
+    bytes: int
+
+
+def convert(form, uri):
+    """Writes the photographs as the form wants them. Returns a Conversion; None: it
+    reads them as they are."""
+    if form.convert is None:
+        return None
+    CONVERTED.mkdir(parents=True, exist_ok=True)
+    target = CONVERTED / "-".join(
+        filter(None, (pathlib.Path(uri).name, form.kind, form.convert)))
+    if target.is_dir():
+        shutil.rmtree(target)
+    begin = time.monotonic()
+    done = subprocess.run(
+        [str(environment.PYTHON), str(FOLDER / f"convert_{form.kind}.py"),
+         json.dumps({"uri": uri, "target": str(target), "form": form.convert,
+                     "threads": CORES})],
+        env=environment.variables(), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    if done.returncode != 0:
+        raise RuntimeError(_last_lines(done.stdout))
+    seconds = time.monotonic() - begin
+    files = [target] if target.is_file() else target.iterdir()
+    return Conversion(target, seconds, sum(file.stat().st_size for file in files))
+
+
+def _last_lines(said):
+    lines = said.decode(errors="replace").strip().splitlines()
+    return " ".join(lines[-1:])
+
+
+@contextlib.contextmanager
+def served(form, uri, batch_size):
+    """Runs what serves all jobs of a form, if anything does.
+
+    Yields:
+      (environment of its trainers, options for their loaders, sessions).
+    """
+    if form.daemon is not None:
+        with daemon(form.daemon) as server:
+            variables = server.environment
+            variables["PYTHONPATH"] += f":{FOLDER}"
+            yield variables, {}, {server.pid}
+        return
+    variables = environment.variables()
+    if form.serve is None:
+        yield variables, {}, set()
+        return
+    with _free_ports(4) as ports:
+        pass
+    options = {"uri": uri, "batch_size": batch_size, "threads": CORES,
+               "ports": ports}
+    with subprocess.Popen(
+            [str(environment.PYTHON), str(FOLDER / form.serve), json.dumps(options)],
+            env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+            universal_newlines=True) as server:
+        try:
+            for line in server.stdout:
+                if line.startswith(("ready", "grpc:")):
+                    break
+            else:
+                raise RuntimeError(f"{form.serve} ended at once")
+            yield (variables, {"ports": ports, "service": line.strip()},
+                   {server.pid})
+        finally:
+            end(server)
+
+
+def end(process):
+    """Ends a process that leads a session, and all that came of it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextlib.contextmanager
+def _free_ports(count):
+    """Yields ports of this host that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in found:
+            each.bind(("", 0))
+        yield [each.getsockname()[1] for each in found]
