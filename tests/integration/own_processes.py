@@ -16,16 +16,17 @@ def children(pid):
 
 def hosts(pid):
     """The hosts of workers that a trainer has started."""
-    found = []
+    parents = {}
     for place in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if ((place / "comm").read_text() == f"host-of-{pid}\n" and
-                    # The dead wait for somebody to look.
-                    (place / "stat").read_text().split()[2] != "Z"):
-                found.append(int(place.name))
+            state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
+            # The dead wait for somebody to look.
+            if (place / "comm").read_text() == f"host-of-{pid}\n" and state != "Z":
+                parents[int(place.name)] = int(parent)
         except OSError:
             pass
-    return found
+    # A worker has its host's name until it takes its own.
+    return [host for host, parent in parents.items() if parent not in parents]
 
 
 def workers(pid):
