@@ -11,7 +11,8 @@ import pytest
 from torch.utils.data import Dataset
 
 import forebay
-from stage_test import children, leaves_nothing, reachable  # noqa: F401
+from own_processes import hosts, workers
+from stage_test import leaves_nothing, reachable  # noqa: F401
 from trouble import until
 
 TRAINER = """
@@ -31,7 +32,8 @@ TRAINER = """
         def __getitem__(self, number):
             return numpy.zeros(4, "f4")
 
-    loader = forebay.DataLoader(Data(), batch_size=2, num_workers=2)
+    loader = forebay.DataLoader(Data(), batch_size=2, num_workers=2,
+                                sharing=sys.argv[2])
     batches = iter(loader)
     next(batches)
     print("ready", flush=True)
@@ -40,12 +42,13 @@ TRAINER = """
 """
 
 
-@pytest.fixture
-def trainer(tmp_path):
+@pytest.fixture(params=["elastic", "off"])
+def trainer(tmp_path, request):
     """A trainer that handles signals, after its first batch."""
     (tmp_path / "script.py").write_text(textwrap.dedent(TRAINER))
     with subprocess.Popen(
-            [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "noted")],
+            [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "noted"),
+             request.param],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         yield process
@@ -65,9 +68,8 @@ def test_a_trainer_that_handles_sigterm_ends(trainer, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
 def test_workers_leave_signals_to_the_trainer(trainer, tmp_path, number):
-    hosts = [pid for pid in children(trainer.pid) if children(pid)]
-    assert hosts
-    for pid in [*hosts, *(pid for host in hosts for pid in children(host))]:
+    assert hosts(trainer.pid)
+    for pid in [*workers(trainer.pid), *hosts(trainer.pid)]:
         os.kill(pid, number)
     os.kill(trainer.pid, number)
     noted = tmp_path / "noted"
