@@ -16,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import forebay
+from forebay._stage import digest
 
 Pair = collections.namedtuple("Pair", ["image", "names"])
 
@@ -207,6 +208,15 @@ def test_keys_keep_apart(tmp_path):
             assert list(one) == [1, 2] and list(other) == [3, 4]
         with forebay.share([5], key=keyed()) as third:
             assert list(third) == [5]
+
+
+def test_versions_of_the_package_keep_apart(monkeypatch):
+    key = keyed()
+    with forebay.share([1, 2], key=key) as one:
+        assert list(one) == [1, 2]
+        monkeypatch.setattr(digest, "VERSION", "0.0.1")
+        with forebay.share([3], key=key) as other:
+            assert list(other) == [3]
 
 
 def test_batches_may_grow():

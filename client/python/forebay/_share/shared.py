@@ -14,7 +14,7 @@ from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options
                 _retry, errors)
 from .._position import Position
 from .._source import Produced
-from .._stage import failure, payload
+from .._stage import digest, failure, payload
 from .._stage.batch_epoch import BatchEpoch
 from .._stage.batch_run import Made
 from .._stage.making import Stage
@@ -123,8 +123,9 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
     stage = Stage(None, None, 1, 0, tuple, False)
     plan = Plan(stage, options, "numpy", start_daemon,
                 multiprocessing.get_context("fork"), timeout, None, False, {})
-    identity = hashlib.blake2b(key.encode(), digest_size=16).digest()
-    return Shared(iterable, plan, Place(key, directory), identity)
+    told = f"{digest.VERSION}\0{key}"
+    identity = hashlib.blake2b(told.encode(), digest_size=16).digest()
+    return Shared(iterable, plan, Place(told, directory), identity)
 
 
 class _Run(Run):

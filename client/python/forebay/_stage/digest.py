@@ -18,11 +18,14 @@ import sys
 import types
 from typing import Any, Dict, FrozenSet, List, Optional, Set
 
+from .. import _native
 from . import packages, references
 
 _PRIMITIVES = frozenset((type(None), bool, int, float, complex, str, bytes))
 # Version 2 of marshal says values alone, without who shares them.
 _MARSHAL = 2
+# Of this package: others may write batches in another way.
+VERSION = _native.lib.forebay_version().decode()
 _HEAP_TYPE = 1 << 9  # of a type's flags: made at run time
 
 
@@ -58,7 +61,7 @@ def of_key(key: str, order: Optional[bytes] = None) -> bytes:
     Args:
       order: tells an order of samples from others.
     """
-    return hashlib.blake2b(repr((key, order)).encode(), digest_size=16,
+    return hashlib.blake2b(repr((VERSION, key, order)).encode(), digest_size=16,
                            person=b"share_key").digest()
 
 
@@ -80,7 +83,7 @@ class _Walk:
     def surroundings(self) -> None:
         """Adds what all code depends on, and the versions of the packages that
         were reached."""
-        self.text("surroundings", sys.version, os.getcwd(),
+        self.text("surroundings", VERSION, sys.version, os.getcwd(),
                   os.readlink("/proc/self/ns/mnt"))
         torch = sys.modules.get("torch")
         if torch is not None and torch.get_default_dtype() is not torch.float32:

@@ -80,6 +80,12 @@ def test_the_working_directory_counts(tmp_path):
     assert run(tmp_path / "a") != run(tmp_path / "b")
 
 
+def test_the_package_s_version_counts(monkeypatch):
+    before = digest.of(len), digest.of_key("key")
+    monkeypatch.setattr(digest, "VERSION", "0.0.1")
+    assert not {digest.of(len), digest.of_key("key")} & set(before)
+
+
 class Held:
     def __init__(self, value):
         self.value = value
