@@ -36,13 +36,4 @@ const Clock* Clock::ThreadCpu() {
   return &clock;
 }
 
-std::int64_t ProcessCpuNanos(pid_t pid) {
-  clockid_t clock;
-  struct timespec time;
-  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 ||
-      clock_gettime(clock, &time) != 0)
-    return -1;
-  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-}
-
 }  // namespace forebay::base

@@ -1,8 +1,6 @@
 #ifndef FOREBAY_SERVER_BASE_CLOCK_H_
 #define FOREBAY_SERVER_BASE_CLOCK_H_
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -27,10 +25,6 @@ class Clock {
   // The CPU time of the calling thread; lives as long as the process.
   static const Clock* ThreadCpu();
 };
-
-// The CPU time that a process has spent, in nanoseconds. Returns -1 if there is
-// none of that number to be seen. Any thread; never blocks.
-std::int64_t ProcessCpuNanos(pid_t pid);
 
 // A clock that tests move.
 class FakeClock final : public Clock {

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/producer_socket.h"
-#include "server/base/clock.h"
 #include "server/base/fd.h"
+#include "server/base/process.h"
 
 namespace forebay::producer {
 
@@ -56,6 +56,8 @@ class TaskSocket {
   // The CPU time that the process has spent so far. Returns -1 if it has not
   // answered yet, or is not to be seen from here.
   std::int64_t CpuNanos() const { return base::ProcessCpuNanos(pid_); }
+  // Whether its main thread computes, or would if it had a core.
+  bool IsRunnable() const { return base::IsProcessRunnable(pid_); }
 
  private:
   explicit TaskSocket(base::Fd socket) : socket_(std::move(socket)) {}

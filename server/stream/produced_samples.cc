@@ -15,13 +15,15 @@ namespace {
 
 // The number, among the ops that draw, of all that the user's code draws.
 constexpr std::uint16_t kProducerOp = 0xFFFF;
-// How often it is looked whether a producer computes, and the part of the time
-// that it must have done so.
-constexpr int kLookMilliseconds = 20;
-constexpr std::int64_t kLookNanos = kLookMilliseconds * std::int64_t{1'000'000};
-constexpr std::int64_t kBusyNanos = kLookNanos / 4;
+// When it is looked whether a producer computes: soon, since one that sleeps
+// needs no core, and then less and less often. It does if it has computed for
+// this part of the time, or waits for a core.
+constexpr int kFirstLookMilliseconds = 1;
+constexpr int kLastLookMilliseconds = 20;
+constexpr std::int64_t kBusyPart = 4;
+constexpr std::int64_t kNanosPerMilli = 1'000'000;
 // A task that computes for longer keeps no worker: other jobs need it.
-constexpr int kMostLooks = 50;
+constexpr int kLongestMilliseconds = 1000;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
 
@@ -143,12 +145,18 @@ proto::ProducedSample ProducedSamples::Describe(
 ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     producer::Producer& producer) {
   std::int64_t before = producer.socket.CpuNanos();
-  for (int look = 1;; ++look) {
-    AnswerOr answer = producer.socket.Await(kLookMilliseconds);
-    if (!absl::IsDeadlineExceeded(answer.status()) || look == kMostLooks)
+  int waited = 0;
+  for (int step = kFirstLookMilliseconds;;
+       step = std::min(2 * step, kLastLookMilliseconds)) {
+    AnswerOr answer = producer.socket.Await(step);
+    waited += step;
+    if (!absl::IsDeadlineExceeded(answer.status()) ||
+        waited >= kLongestMilliseconds)
       return answer;
     const std::int64_t now = producer.socket.CpuNanos();
-    if (now < 0 || now - before < kBusyNanos) return answer;
+    if (now < 0) return answer;
+    const bool computes = now - before >= step * kNanosPerMilli / kBusyPart;
+    if (!computes && !producer.socket.IsRunnable()) return answer;
     before = now;
   }
 }
