@@ -504,6 +504,14 @@ FOREBAY_EXPORT forebay_status forebay_batch_put(forebay_batch* batch,
                                                 uint32_t index, void* to,
                                                 void* stream);
 
+/* Likewise, makes the `bytes` bytes from `offset` on of a field's data, which
+ * is no image, at `to`, of any alignment. */
+FOREBAY_EXPORT forebay_status forebay_batch_put_part(forebay_batch* batch,
+                                                     uint32_t index,
+                                                     uint64_t offset,
+                                                     uint64_t bytes, void* to,
+                                                     void* stream);
+
 /* Adds an owner; each calls forebay_batch_release once. Any thread. */
 FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
 

@@ -44,6 +44,11 @@ forebay_dataset_set_lanes(forebay_dataset* dataset, uint32_t lanes);
 FOREBAY_EXPORT forebay_status
 forebay_dataset_set_live(forebay_dataset* dataset);
 
+/* Keeps the first `count` fields of such a dataset on the host in batches on a
+ * GPU, too. At least one must not be. Once for each dataset. */
+FOREBAY_EXPORT forebay_status
+forebay_dataset_set_host_fields(forebay_dataset* dataset, uint32_t count);
+
 /* Adds an op to a pipeline for other datasets' images: code of the caller's
  * own, which its producers run on uint8 pixels, channels last, of the one size
  * that the ops before it make. At most one in a pipeline. `identity`: 16 bytes,

@@ -62,6 +62,24 @@ FOREBAY_EXPORT forebay_status forebay_tensor_make(forebay_tensor_pool* pool,
                                                   uint32_t index,
                                                   forebay_tensor** out);
 
+typedef struct forebay_tensor_type {
+  forebay_dtype dtype;
+  uint32_t rank; /* dimensions; 0 to 6 */
+  uint64_t shape[6];
+} forebay_tensor_type;
+
+/* Likewise, makes a tensor of the elements from byte `offset` on of a field
+ * that lies on the pool's GPU, and is no image. */
+FOREBAY_EXPORT forebay_status forebay_tensor_make_part(
+    forebay_tensor_pool* pool, forebay_batch* batch, uint32_t index,
+    uint64_t offset, const forebay_tensor_type* type, forebay_tensor** out);
+
+/* Likewise, makes a tensor of elements in the caller's own memory, in C order.
+ * Waits for the copy. */
+FOREBAY_EXPORT forebay_status
+forebay_tensor_from_host(forebay_tensor_pool* pool, const void* data,
+                         const forebay_tensor_type* type, forebay_tensor** out);
+
 /* Makes another of the elements as they are after all that those streams have
  * queued that the tensor was exported for. Waits and fails as
  * forebay_tensor_make. */

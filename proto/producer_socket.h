@@ -23,12 +23,12 @@ inline constexpr std::uint32_t kMaxProducerError = 1900;  // bytes of a text
 
 enum class ProducerCommand : std::uint32_t {
   // To hosts. Descriptor: the slot's memfd, to be mapped shared, for writing.
-  // Behind the task: `count` offsets in the slot, 64 bits each. If producers
-  // make
-  // samples: of their fields. If they run the user's code in a pipeline: where
-  // sample 0 has its input, how far behind that sample 1 has, and likewise for
-  // the result. An input is a raw image (raw_image.h) of uint8; a result has no
-  // header.
+  // Or that of the memory in which a slot's device part is made.
+  // Behind the task: `count` offsets, 64 bits each. If producers make samples:
+  // of their fields, each in the part of the slot where it lies. If they run
+  // the user's code in a pipeline: where sample 0 has its input, how far behind
+  // that sample 1 has, and likewise for the result. An input is a raw image
+  // (raw_image.h) of uint8; a result has no header.
   kMapSlot = 1,
   // To hosts: what was mapped under that number goes.
   kUnmapSlot = 2,
@@ -36,6 +36,8 @@ enum class ProducerCommand : std::uint32_t {
   kFork = 3,
   // To producers. Behind the task: `count` ProducedSample.
   kMake = 4,
+  // As kMake, for loaders on GPUs: `count` ProducedOnDevice.
+  kMakeOnDevice = 5,
 };
 
 struct ProducerTask {
@@ -57,6 +59,13 @@ struct ProducedSample {
   std::uint32_t row;
 };
 static_assert(sizeof(ProducedSample) == 24);
+
+struct ProducedOnDevice {
+  ProducedSample sample;
+  std::uint32_t device;  // what the device part is made in, as `slot`
+  std::uint32_t reserved;
+};
+static_assert(sizeof(ProducedOnDevice) == 32);
 
 // Behind it: for each of the samples that failed, a ProducerFailure and its
 // text. A host has no samples; a text of its own says why it cannot.

@@ -369,6 +369,15 @@ forebay_status forebay_batch_put(forebay_batch* batch, uint32_t index, void* to,
   });
 }
 
+forebay_status forebay_batch_put_part(forebay_batch* batch, uint32_t index,
+                                      uint64_t offset, uint64_t bytes, void* to,
+                                      void* stream) {
+  return Guard(batch != nullptr, [&] {
+    return client::core::Subscription::PutPart(*batch, index, offset, bytes, to,
+                                               stream);
+  });
+}
+
 void forebay_batch_retain(forebay_batch* batch) {
   batch->references.fetch_add(1, std::memory_order_relaxed);
 }

@@ -59,6 +59,14 @@ forebay_status forebay_dataset_set_live(forebay_dataset* dataset) {
   });
 }
 
+forebay_status forebay_dataset_set_host_fields(forebay_dataset* dataset,
+                                               uint32_t count) {
+  return Guard(dataset != nullptr, [&] {
+    dataset->dataset.SetHostFields(count);
+    return Status();
+  });
+}
+
 forebay_status forebay_pipeline_add_user_code(forebay_pipeline* pipeline,
                                               const uint8_t* identity,
                                               forebay_dtype dtype,

@@ -11,6 +11,7 @@
 #include "client/core/batch.h"
 #include "client/core/tensor.h"
 #include "client/device/tensor_pool.h"
+#include "proto/shm_layout.h"
 
 struct forebay_tensor_pool {
   std::shared_ptr<forebay::client::device::TensorPool> pool;
@@ -45,6 +46,26 @@ Status CheckExport(int flags, intptr_t stream) {
 Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
   if (stream == kNoStream) return tensor.HandOverUnordered();
   return tensor.HandOver(reinterpret_cast<void*>(stream));
+}
+
+Status ReadType(const forebay_tensor_type& given,
+                forebay::proto::FieldLayout* type) {
+  *type = {};
+  type->dtype = static_cast<forebay::proto::DType>(given.dtype);
+  std::uint64_t bytes = forebay::proto::SizeOf(type->dtype);
+  if (bytes == 0)
+    return Status(FOREBAY_INVALID_ARGUMENT, "there is no such type");
+  if (given.rank > forebay::proto::kMaxRank)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "a tensor has at most 6 dimensions");
+  type->rank = given.rank;
+  for (uint32_t i = 0; i < given.rank; ++i) {
+    type->shape[i] = given.shape[i];
+    if (__builtin_mul_overflow(bytes, given.shape[i], &bytes))
+      return Status(FOREBAY_INVALID_ARGUMENT, "the shape is too large");
+  }
+  type->bytes = bytes;
+  return Status();
 }
 
 // CPython's, once they are given.
@@ -93,6 +114,41 @@ forebay_status forebay_tensor_make(forebay_tensor_pool* pool,
     std::shared_ptr<client::core::Tensor> tensor;
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         client::core::Tensor::Make(*pool->pool, *batch, index, &tensor));
+    *out = new forebay_tensor{std::move(tensor), pool->ordinal};
+    return Status();
+  });
+}
+
+forebay_status forebay_tensor_make_part(forebay_tensor_pool* pool,
+                                        forebay_batch* batch, uint32_t index,
+                                        uint64_t offset,
+                                        const forebay_tensor_type* type,
+                                        forebay_tensor** out) {
+  return Guard(
+      pool != nullptr && batch != nullptr && type != nullptr && out != nullptr,
+      [&] {
+        forebay::proto::FieldLayout layout;
+        FOREBAY_CLIENT_RETURN_IF_ERROR(ReadType(*type, &layout));
+        std::shared_ptr<client::core::Tensor> tensor;
+        FOREBAY_CLIENT_RETURN_IF_ERROR(client::core::Tensor::MakePart(
+            *pool->pool, *batch, index, offset, layout, &tensor));
+        *out = new forebay_tensor{std::move(tensor), pool->ordinal};
+        return Status();
+      });
+}
+
+forebay_status forebay_tensor_from_host(forebay_tensor_pool* pool,
+                                        const void* data,
+                                        const forebay_tensor_type* type,
+                                        forebay_tensor** out) {
+  return Guard(pool != nullptr && type != nullptr && out != nullptr, [&] {
+    forebay::proto::FieldLayout layout;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(ReadType(*type, &layout));
+    if (data == nullptr && layout.bytes > 0)
+      return Status(FOREBAY_INVALID_ARGUMENT, "there are no elements");
+    std::shared_ptr<client::core::Tensor> tensor;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        client::core::Tensor::FromHost(*pool->pool, data, layout, &tensor));
     *out = new forebay_tensor{std::move(tensor), pool->ordinal};
     return Status();
   });

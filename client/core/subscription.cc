@@ -12,6 +12,8 @@ namespace forebay::client::core {
 namespace {
 
 constexpr int kMaxOwedTries = 10;
+constexpr char kNoSuchField[] = "the batch has no such field";
+constexpr char kOnHost[] = "the field lies on the host";
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
 // The batches of all subscriptions that their streams have done with, until a
@@ -171,11 +173,39 @@ void Subscription::Discard(const proto::ReadyEntry& entry) {
 Status Subscription::Put(forebay_batch& batch, std::uint32_t index, void* to,
                          void* stream) {
   if (index >= batch.header.field_count)
-    return Status(FOREBAY_INVALID_ARGUMENT, "the batch has no such field");
+    return Status(FOREBAY_INVALID_ARGUMENT, kNoSuchField);
   const proto::FieldLayout& field = batch.header.fields[index];
   if (field.place != proto::Place::kDevice)
-    return Status(FOREBAY_INVALID_ARGUMENT, "the field lies on the host");
+    return Status(FOREBAY_INVALID_ARGUMENT, kOnHost);
   if (field.bytes == 0) return Status();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(BeginPut(batch, to, stream));
+  const Subscription& subscription = *batch.subscription;
+  return subscription.tail_.Run(*subscription.gpu_, stream, field,
+                                batch.part->address() + field.offset,
+                                reinterpret_cast<std::uintptr_t>(to));
+}
+
+Status Subscription::PutPart(forebay_batch& batch, std::uint32_t index,
+                             std::uint64_t offset, std::uint64_t bytes,
+                             void* to, void* stream) {
+  if (index >= batch.header.field_count)
+    return Status(FOREBAY_INVALID_ARGUMENT, kNoSuchField);
+  const proto::FieldLayout& field = batch.header.fields[index];
+  if (field.place != proto::Place::kDevice)
+    return Status(FOREBAY_INVALID_ARGUMENT, kOnHost);
+  if (field.kind == proto::FieldKind::kImage)
+    return Status(FOREBAY_INVALID_ARGUMENT, "images are put as a whole");
+  if (offset > field.bytes || bytes > field.bytes - offset)
+    return Status(FOREBAY_INVALID_ARGUMENT, "the field has no such part");
+  if (bytes == 0) return Status();
+  FOREBAY_CLIENT_RETURN_IF_ERROR(BeginPut(batch, to, stream));
+  return batch.subscription->gpu_->Copy(
+      stream, batch.part->address() + field.offset + offset,
+      reinterpret_cast<std::uintptr_t>(to), bytes);
+}
+
+Status Subscription::BeginPut(forebay_batch& batch, const void* to,
+                              void* stream) {
   if (to == nullptr)
     return Status(FOREBAY_INVALID_ARGUMENT, "there is no memory to put it in");
   // CUDA's name for as many streams as there are threads: another thread that
@@ -184,23 +214,19 @@ Status Subscription::Put(forebay_batch& batch, std::uint32_t index, void* to,
     return Status(FOREBAY_UNIMPLEMENTED,
                   "a batch cannot be put on the per-thread default stream");
   Subscription& subscription = *batch.subscription;
-  device::Gpu& gpu = *subscription.gpu_;
   bool captures = false;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu.IsCapturing(stream, &captures));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      subscription.gpu_->IsCapturing(stream, &captures));
   if (captures)
     return Status(FOREBAY_FAILED_PRECONDITION,
                   "a CUDA graph captures the stream: take batches outside of "
                   "the capture");
-  {
-    // First, so that the lease waits even for what is queued in part.
-    const std::lock_guard lock(subscription.mutex_);
-    if (std::find(batch.streams.begin(), batch.streams.end(), stream) ==
-        batch.streams.end())
-      batch.streams.push_back(stream);
-  }
-  return subscription.tail_.Run(gpu, stream, field,
-                                batch.part->address() + field.offset,
-                                reinterpret_cast<std::uintptr_t>(to));
+  // First, so that the lease waits even for what is queued in part.
+  const std::lock_guard lock(subscription.mutex_);
+  if (std::find(batch.streams.begin(), batch.streams.end(), stream) ==
+      batch.streams.end())
+    batch.streams.push_back(stream);
+  return Status();
 }
 
 void Subscription::Release(forebay_batch* batch) {

@@ -84,6 +84,10 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Queues a field of a batch on a GPU: see forebay_batch_put.
   static Status Put(forebay_batch& batch, std::uint32_t index, void* to,
                     void* stream);
+  // Likewise, a part of it: see forebay_batch_put_part.
+  static Status PutPart(forebay_batch& batch, std::uint32_t index,
+                        std::uint64_t offset, std::uint64_t bytes, void* to,
+                        void* stream);
   // Ends a batch whose last reference is gone.
   static void Release(forebay_batch* batch);
 
@@ -106,6 +110,9 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
 
   Status Import(const std::vector<proto::Fd>& fds,
                 std::vector<proto::Fd>* hosts, Parts* parts);
+  // Checks that a batch can be put so, and keeps the lease until the stream has
+  // done what is queued next.
+  static Status BeginPut(forebay_batch& batch, const void* to, void* stream);
   Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
   void EndLease(forebay_batch* batch);
   // Ends the lease once the batch's streams have got there.

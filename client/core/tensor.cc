@@ -46,6 +46,41 @@ Status Tensor::Make(device::TensorPool& pool, forebay_batch& batch,
   return Status();
 }
 
+Status Tensor::MakePart(device::TensorPool& pool, forebay_batch& batch,
+                        std::uint32_t index, std::uint64_t offset,
+                        const proto::FieldLayout& type,
+                        std::shared_ptr<Tensor>* out) {
+  if (!batch.subscription->LiesOn(pool.gpu()))
+    return Status(FOREBAY_INVALID_ARGUMENT, "the batch lies on another GPU");
+  std::shared_ptr<Tensor> tensor(new Tensor(pool, type));
+  if (type.bytes > 0) {
+    FOREBAY_CLIENT_RETURN_IF_ERROR(pool.Take(type.bytes, &tensor->memory_));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(Subscription::PutPart(
+        batch, index, offset, type.bytes,
+        reinterpret_cast<void*>(tensor->address()), pool.gpu().own_stream()));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
+  }
+  *out = std::move(tensor);
+  return Status();
+}
+
+Status Tensor::FromHost(device::TensorPool& pool, const void* data,
+                        const proto::FieldLayout& type,
+                        std::shared_ptr<Tensor>* out) {
+  std::shared_ptr<Tensor> tensor(new Tensor(pool, type));
+  if (type.bytes > 0) {
+    device::Gpu& gpu = pool.gpu();
+    FOREBAY_CLIENT_RETURN_IF_ERROR(pool.Take(type.bytes, &tensor->memory_));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(
+        gpu.Upload(gpu.own_stream(), data, tensor->address(), type.bytes));
+    FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
+    // A driver may read the host's memory later than it says.
+    FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Await());
+  }
+  *out = std::move(tensor);
+  return Status();
+}
+
 Status Tensor::Copy(std::shared_ptr<Tensor>* out) const {
   std::shared_ptr<Tensor> copy(new Tensor(*pool_, layout_));
   if (memory_ != nullptr) {

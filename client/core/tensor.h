@@ -22,6 +22,17 @@ class Tensor {
   // it lies on another GPU; else the errors of the GPU.
   static Status Make(device::TensorPool& pool, forebay_batch& batch,
                      std::uint32_t index, std::shared_ptr<Tensor>* out);
+  // Likewise, of the elements of `type` from `offset` on of a field that lies
+  // on the GPU, and is no image.
+  static Status MakePart(device::TensorPool& pool, forebay_batch& batch,
+                         std::uint32_t index, std::uint64_t offset,
+                         const proto::FieldLayout& type,
+                         std::shared_ptr<Tensor>* out);
+  // Makes a tensor of `type` of the elements at `data`, on the host. Waits
+  // until it is there; fails as Make.
+  static Status FromHost(device::TensorPool& pool, const void* data,
+                         const proto::FieldLayout& type,
+                         std::shared_ptr<Tensor>* out);
   // Makes another of the elements as they are after what those have queued who
   // were handed the tensor. Waits and fails as Make.
   Status Copy(std::shared_ptr<Tensor>* out) const;

@@ -129,6 +129,10 @@ void Dataset::SetLive() {
   AppendLive(&spec_);
 }
 
+void Dataset::SetHostFields(std::uint32_t count) {
+  AppendHostFields(count, &spec_);
+}
+
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
                        Dataset* out) const {
   proto::Fd list;

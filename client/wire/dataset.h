@@ -34,6 +34,8 @@ class Dataset {
   void SetLanes(std::uint32_t lanes);
   // Likewise: see forebay_dataset_set_live.
   void SetLive();
+  // Likewise: see forebay_dataset_set_host_fields.
+  void SetHostFields(std::uint32_t count);
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);

@@ -25,6 +25,7 @@ enum class DatasetTag : Tag {
   kIdentity = 13,
   kLanes = 14,
   kLive = 15,
+  kHostFields = 16,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -118,6 +119,11 @@ void AppendLanes(std::uint32_t lanes, std::string* spec) {
 void AppendLive(std::string* spec) {
   protozero::pbf_builder<DatasetTag> dataset(*spec);
   dataset.add_bool(DatasetTag::kLive, true);
+}
+
+void AppendHostFields(std::uint32_t count, std::string* spec) {
+  DatasetBuilder dataset(*spec);
+  dataset.add_uint32(DatasetTag::kHostFields, count);
 }
 
 std::string EncodeSubset(std::string_view uri, const EncodedPart& whole) {

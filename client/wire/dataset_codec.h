@@ -30,6 +30,8 @@ std::string EncodeProduced(std::string_view uri, std::string_view identity,
 void AppendLanes(std::uint32_t lanes, std::string* spec);
 // Makes it live.
 void AppendLive(std::string* spec);
+// Keeps its first so many fields on the host.
+void AppendHostFields(std::uint32_t count, std::string* spec);
 
 // Another dataset's spec, and the number of its descriptors.
 struct EncodedPart {

@@ -38,6 +38,8 @@ struct Field {
   // The type of arrays whose bytes are their elements alone, in C order. Other
   // arrays are .npy files, which say their type themselves.
   std::optional<ArrayType> array = {};
+  // Whether it lies on the host even for loaders on GPUs.
+  bool on_host = false;
 };
 
 // A batch has one field more: its samples' numbers.

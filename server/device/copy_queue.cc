@@ -199,6 +199,9 @@ void CopyQueue::Work::Finish(const InFlight& piece,
   const std::shared_ptr<Pending>& of = piece.popped.item.of;
   std::vector<Ended> ended;
   {
+    // Its end may wait for a producer: the batch, which has it, too, still
+    // keeps it.
+    std::shared_ptr<const StagingMemory> copied;
     base::MutexLock lock(&mutex_);
     const std::uint64_t bytes = piece.popped.item.bytes;
     queue_.Complete(piece.popped.id, {.cost = static_cast<std::int64_t>(bytes)},
@@ -207,6 +210,7 @@ void CopyQueue::Work::Finish(const InFlight& piece,
     of->status.Update(status);
     if (status.ok()) counters_.bytes += bytes;
     const auto found = std::find(pending_.begin(), pending_.end(), of);
+    if (of->left == 0) copied = std::move(of->copy.from);
     if (of->left == 0 && found != pending_.end()) {
       counters_.copies += of->status.ok();
       counters_.waiting_bytes -= of->copy.bytes;

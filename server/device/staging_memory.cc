@@ -1,5 +1,6 @@
 #include "server/device/staging_memory.h"
 
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "server/base/fd.h"
 #include "server/base/status.h"
 #include "spdlog/spdlog.h"
 
@@ -30,6 +32,19 @@ void PreferNode(void* data, std::uint64_t bytes, int node) {
           nodes.size() * kWordBits, 0);
 }
 
+absl::Status NoMemory() {
+  return absl::ResourceExhaustedError("no memory to copy batches from");
+}
+
+// A memfd whose size stays as it is.
+absl::StatusOr<base::Fd> SharedFile(std::uint64_t bytes) {
+  base::Fd fd(memfd_create("forebay-staging", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    return base::ErrnoStatus(errno, "making staging memory");
+  return fd;
+}
+
 }  // namespace
 
 StagingMemory::StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,
@@ -37,23 +52,44 @@ StagingMemory::StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,
     : gpu_(std::move(gpu)), data_(data), bytes_(bytes) {}
 
 absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
-    std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes) {
+    std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes,
+    const Share& share) {
   bytes = (bytes + kPage - 1) / kPage * kPage;
-  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    return absl::ResourceExhaustedError("no memory to copy batches from");
+  base::Fd fd;
+  if (share != nullptr) {
+    FOREBAY_ASSIGN_OR_RETURN(fd, SharedFile(bytes));
+  }
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+           fd ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd.get(), 0);
+  if (data == MAP_FAILED) return NoMemory();
   std::shared_ptr<StagingMemory> memory(new StagingMemory(
       std::move(gpu), static_cast<std::uint8_t*>(data), bytes));
-  // A forked child needs none of it, and a pinned page is copied at once.
-  madvise(data, bytes, MADV_DONTFORK);
-  madvise(data, bytes, MADV_HUGEPAGE);
-  PreferNode(data, bytes, numa_node);
-  if (madvise(data, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
-    return absl::ResourceExhaustedError("no memory to copy batches from");
+  FOREBAY_RETURN_IF_ERROR(memory->Populate(numa_node));
+  if (fd) FOREBAY_RETURN_IF_ERROR(memory->ShareBy(share, fd.get()));
   FOREBAY_RETURN_IF_ERROR(memory->gpu_->Register(data, bytes));
   memory->pinned_ = true;
   return memory;
+}
+
+absl::Status StagingMemory::Populate(int numa_node) {
+  // A forked child needs none of it, and a pinned page is copied at once.
+  madvise(data_, bytes_, MADV_DONTFORK);
+  madvise(data_, bytes_, MADV_HUGEPAGE);
+  PreferNode(data_, bytes_, numa_node);
+  if (madvise(data_, bytes_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
+    return NoMemory();
+  return absl::OkStatus();
+}
+
+absl::Status StagingMemory::ShareBy(const Share& share, int fd) {
+  // An old kernel has populated nothing, and a page that is missing later is a
+  // fault.
+  if (fallocate(fd, 0, 0, static_cast<off_t>(bytes_)) != 0) return NoMemory();
+  FOREBAY_ASSIGN_OR_RETURN(shared_, share(fd, data_, bytes_));
+  if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
+    return base::ErrnoStatus(errno, "sealing staging memory");
+  return absl::OkStatus();
 }
 
 StagingMemory::~StagingMemory() {
@@ -63,6 +99,7 @@ StagingMemory::~StagingMemory() {
     if (!unpinned.ok() && !absl::IsDataLoss(unpinned))
       spdlog::warn("{}", unpinned.ToString());
   }
+  shared_ = nullptr;
   munmap(data_, bytes_);
 }
 

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_DEVICE_STAGING_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -9,18 +10,27 @@
 
 namespace forebay::device {
 
-// Pinned memory of the host, from which batches are copied to GPUs. It is never
-// shared with clients.
+// Pinned memory of the host, from which batches are copied to GPUs. Clients do
+// not have it, but for the producers that make the batches.
 //
 // Any thread may write into it. Owns the memory, and keeps its GPU open. Create
-// and destruction block while pages are cleared and pinned. Errors:
-// RESOURCE_EXHAUSTED (no memory is left), and those of cuda::Gpu::Register.
+// and destruction block while pages are cleared and pinned, and for `share` and
+// the end of what it returned. Errors: RESOURCE_EXHAUSTED (no memory is left),
+// and those of cuda::Gpu::Register and of `share`.
 class StagingMemory {
  public:
+  // Lets other processes write the memory at `data`, of which `fd` is the
+  // memfd. Nobody can map it for writing after that. The result lives as long
+  // as the memory does.
+  using Share = std::function<absl::StatusOr<std::shared_ptr<const void>>(
+      int fd, const std::uint8_t* data, std::uint64_t bytes)>;
+
   // Pins it for all GPUs of this process, by `gpu`. On `numa_node`, unless that
-  // is negative or full. `bytes` is rounded up to whole pages.
+  // is negative or full. `bytes` is rounded up to whole pages. Without `share`,
+  // it is this process's alone.
   static absl::StatusOr<std::shared_ptr<StagingMemory>> Create(
-      std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes);
+      std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes,
+      const Share& share = nullptr);
   ~StagingMemory();
   StagingMemory(const StagingMemory&) = delete;
   StagingMemory& operator=(const StagingMemory&) = delete;
@@ -34,10 +44,14 @@ class StagingMemory {
   StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,
                 std::uint64_t bytes);
 
+  absl::Status Populate(int numa_node);
+  absl::Status ShareBy(const Share& share, int fd);
+
   const std::shared_ptr<cuda::Gpu> gpu_;
   std::uint8_t* const data_;
   const std::uint64_t bytes_;
   bool pinned_ = false;
+  std::shared_ptr<const void> shared_;  // null if others do not have it
 };
 
 }  // namespace forebay::device

@@ -83,7 +83,8 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
 absl::Status CheckForDevice(const dataset::Dataset& dataset,
                             const std::vector<stream::FieldType>& fields) {
   const auto has_numbers = [](const stream::FieldType& type) {
-    return !type.varies() && type.value.bytes > 0;
+    return type.PlaceFor(proto::Place::kDevice) == proto::Place::kDevice &&
+           type.value.bytes > 0;
   };
   if (std::any_of(fields.begin(), fields.end(), has_numbers))
     return absl::OkStatus();

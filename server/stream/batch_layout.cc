@@ -82,8 +82,7 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          std::uint64_t desk_bytes) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
   for (const FieldType& type : types) {
-    ranges_.push_back(
-        Put(type, batch_size, type.varies() ? proto::Place::kHost : place));
+    ranges_.push_back(Put(type, batch_size, type.PlaceFor(place)));
   }
   FieldType id{.name = "sample_id",
                .kind = proto::FieldKind::kSampleId,

@@ -20,11 +20,11 @@ struct BatchMemory {
 
 // Says where each sample of a batch goes in its slot: the dataset's fields in
 // their order, then "sample_id" as int64. For members on GPUs, all fields of
-// numbers but the last lie in the slot's device part. While a batch is in
-// flight, a field that varies has room for the longest value at each sample;
-// Complete closes up what was not needed. Behind all fields are the desks of
-// the user's code (pipeline/user_code.h), one for each sample. Immutable and
-// thread-safe; never blocks. Errors: CheckSize.
+// numbers but the last, and those that say so, lie in the slot's device part.
+// While a batch is in flight, a field that varies has room for the longest
+// value at each sample; Complete closes up what was not needed. Behind all
+// fields are the desks of the user's code (pipeline/user_code.h), one for each
+// sample. Immutable and thread-safe; never blocks. Errors: CheckSize.
 class BatchLayout {
  public:
   // RESOURCE_EXHAUSTED: so many samples are larger than any memory.

@@ -63,7 +63,10 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
   const Field* pictured = nullptr;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
-    FieldType type{.name = field.name, .kind = field.kind, .value = {}};
+    FieldType type{.name = field.name,
+                   .kind = field.kind,
+                   .value = {},
+                   .on_host = field.on_host};
     if (field.kind == FieldKind::kImage) {
       if (pictured != nullptr) {
         return absl::UnimplementedError(

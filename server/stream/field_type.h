@@ -19,11 +19,17 @@ struct FieldType {
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Of one sample; of the longest, if the field varies.
   pipeline::TensorType value;
+  // Whether it lies on the host even for members on GPUs.
+  bool on_host = false;
 
   // Whether samples are bytes of different lengths.
   bool varies() const {
     return kind == proto::FieldKind::kText || kind == proto::FieldKind::kJson ||
            kind == proto::FieldKind::kBytes;
+  }
+  // Where it lies for members at `place`.
+  proto::Place PlaceFor(proto::Place place) const {
+    return varies() || on_host ? proto::Place::kHost : place;
   }
 };
 

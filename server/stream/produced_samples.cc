@@ -44,6 +44,12 @@ std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
   return offsets;
 }
 
+template <typename Value>
+void Append(const Value& value, std::vector<std::uint8_t>* bytes) {
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(&value);
+  bytes->insert(bytes->end(), begin, begin + sizeof(value));
+}
+
 }  // namespace
 
 ProducedSamples::ProducedSamples(const StreamSpec* spec,
@@ -99,7 +105,8 @@ void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
 
 absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
     std::vector<ReadSample>& samples) {
-  std::vector<proto::ProducedSample> described;
+  std::vector<std::uint8_t> described;
+  std::uint32_t count = 0;
   for (ReadSample& sample : samples) {
     const PendingSample& pending = *sample.pending;
     sample.asked = false;
@@ -109,37 +116,50 @@ absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
     layout_->SetSampleId(pending.batch->memory, pending.index,
                          static_cast<std::int64_t>(pending.id));
     sample.made = sample.asked = true;
-    described.push_back(Describe(pending));
+    Describe(pending, &described);
+    ++count;
   }
-  if (described.empty()) return nullptr;
+  if (count == 0) return nullptr;
   auto producer = producers_->Take(LaneOf(*samples.front().pending));
   if (!producer.ok()) return absl::AbortedError(producer.status().message());
   const proto::ProducerTask task = {
-      .command = proto::ProducerCommand::kMake,
+      .command = spec_->producers_stage()
+                     ? proto::ProducerCommand::kMakeOnDevice
+                     : proto::ProducerCommand::kMake,
       .slot = 0,
       .bytes = 0,
       .epoch = samples.front().pending->batch->key.epoch,
-      .count = static_cast<std::uint32_t>(described.size()),
+      .count = count,
       .reserved = 0};
-  const absl::Span<const std::uint8_t> behind(
-      reinterpret_cast<const std::uint8_t*>(described.data()),
-      described.size() * sizeof(proto::ProducedSample));
   // A producer that is gone is noticed when its answer is awaited.
-  (*producer)->socket.Ask(task, behind, -1).IgnoreError();
+  (*producer)->socket.Ask(task, described, -1).IgnoreError();
   return producer;
 }
 
-proto::ProducedSample ProducedSamples::Describe(
-    const PendingSample& pending) const {
+void ProducedSamples::Describe(const PendingSample& pending,
+                               std::vector<std::uint8_t>* behind) const {
   // A sample that an epoch has more than once looks different each time.
   base::PhiloxStream stream(spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
                             pending.batch->key.epoch, pending.id, kProducerOp);
-  const auto slot = producers_->SlotAt(pending.batch->memory.host);
-  FOREBAY_CHECK(slot.has_value());
-  return {.id = pending.id,
-          .seed = stream.NextUint64(),
-          .slot = *slot,
-          .row = pending.index};
+  const BatchMemory& memory = pending.batch->memory;
+  const proto::ProducedSample sample = {.id = pending.id,
+                                        .seed = stream.NextUint64(),
+                                        .slot = NumberOf(memory.host),
+                                        .row = pending.index};
+  if (spec_->producers_stage()) {
+    Append(
+        proto::ProducedOnDevice{
+            .sample = sample, .device = NumberOf(memory.device), .reserved = 0},
+        behind);
+  } else {
+    Append(sample, behind);
+  }
+}
+
+std::uint32_t ProducedSamples::NumberOf(const std::uint8_t* memory) const {
+  const auto number = producers_->SlotAt(memory);
+  FOREBAY_CHECK(number.has_value());
+  return *number;
 }
 
 ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(

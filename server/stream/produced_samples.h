@@ -23,10 +23,10 @@
 namespace forebay::stream {
 
 // Has the samples of a stream made by producers, straight into their rows of
-// the slot. Or has the user's code in its pipeline run by them: on what lies on
-// the samples' desks. While a producer computes, the task that asked it keeps
-// its worker of the executor, whose core the producer takes; when it sleeps or
-// waits for reads, it keeps none.
+// the slot, or of the staging memory. Or has the user's code in its pipeline
+// run by them: on what lies on the samples' desks. While a producer computes,
+// the task that asked it keeps its worker of the executor, whose core the
+// producer takes; when it sleeps or waits for reads, it keeps none.
 //
 // Thread-safe. All that it is made with outlives it. Make blocks while the
 // producer computes. Errors: those of ProducerSet, as ABORTED; UNKNOWN: the
@@ -67,7 +67,11 @@ class ProducedSamples {
   // Takes what the producer answered, and gives it back.
   void Take(ProducerPtr producer, const AnswerOr& answer,
             std::vector<ReadSample>& samples);
-  proto::ProducedSample Describe(const PendingSample& pending) const;
+  // Appends the sample to what stands behind a task.
+  void Describe(const PendingSample& pending,
+                std::vector<std::uint8_t>* behind) const;
+  // The number by which tasks name memory of the sample's batch.
+  std::uint32_t NumberOf(const std::uint8_t* memory) const;
 
   const StreamSpec* const spec_;
   const BatchLayout* const layout_;

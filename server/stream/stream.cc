@@ -234,15 +234,27 @@ absl::Status Stream::PrepareDevice(const DevicePtr& device) {
   }
   std::vector<StagingPool::Memory> staging;
   while (staging.size() < missing) {
-    auto memory = device->MakeStaging(slot_size().device);
-    if (!memory.ok()) return memory.status();
-    staging.push_back(*std::move(memory));
+    FOREBAY_ASSIGN_OR_RETURN(StagingPool::Memory memory,
+                             MakeStagingBy(*device));
+    staging.push_back(std::move(memory));
   }
   {
     base::MutexLock lock(&mutex_);
     staging_.Add(&staging);
   }
   return AttachDevice(device);
+}
+
+absl::StatusOr<StagingPool::Memory> Stream::MakeStagingBy(
+    device::Device& device) {
+  device::StagingMemory::Share share;
+  if (spec_.producers_stage()) {
+    share = [producers = Producers()](int fd, const std::uint8_t* data,
+                                      std::uint64_t bytes) {
+      return producer::ProducerSet::Share(producers, fd, data, bytes);
+    };
+  }
+  return device.MakeStaging(slot_size().device, share);
 }
 
 absl::Status Stream::AttachDevice(const DevicePtr& device) {
@@ -585,7 +597,7 @@ void Stream::MakeStaging() {
   std::vector<StagingPool::Memory> made;
   for (const DevicePtr& device : devices) {
     if (!made.empty() || !device->copier().health().ok()) continue;
-    auto memory = device->MakeStaging(slot_size().device);
+    auto memory = MakeStagingBy(*device);
     if (memory.ok()) made.push_back(*std::move(memory));
   }
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

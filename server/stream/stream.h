@@ -185,6 +185,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Gives each slot a part on the GPU, and makes the staging memory that is
   // missing.
   absl::Status PrepareDevice(const DevicePtr& device);
+  // Makes staging memory for one batch, which producers can write if they make
+  // the samples.
+  absl::StatusOr<StagingPool::Memory> MakeStagingBy(device::Device& device);
   absl::Status AttachDevice(const DevicePtr& device);
   absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
       const device::Device* device, std::uint32_t first) const

@@ -61,6 +61,10 @@ struct StreamSpec {
         });
     return static_cast<std::size_t>(image - fields.begin());
   }
+  // Whether producers write device parts, in staging memory, not slots alone.
+  bool producers_stage() const {
+    return dataset->is_produced() && place == proto::Place::kDevice;
+  }
   // Whether producers have a part in the samples.
   bool needs_producers() const {
     return dataset->is_produced() || user_code() != nullptr;

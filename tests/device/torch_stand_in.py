@@ -20,6 +20,8 @@ _real_empty = torch.empty
 class Tensor:
     """A tensor on a GPU."""
 
+    requires_grad = False
+
     def __init__(self, shape, dtype, device):
         self.shape, self.dtype, self.device = tuple(shape), dtype, device
         self._host = _real_empty(self.shape, dtype=dtype)
@@ -32,6 +34,24 @@ class Tensor:
 
     def data_ptr(self):
         return self._address.value
+
+    def copy_(self, source, non_blocking=False):
+        assert source.is_contiguous() and source.dtype is self.dtype
+        assert source.shape == self.shape
+        with cuda_driver.Entered(self.device.index):
+            cuda_driver.check(cuda_driver.library.cuMemcpyHtoDAsync_v2(
+                self._address, ctypes.c_void_p(source.data_ptr()),
+                ctypes.c_size_t(self._bytes),
+                ctypes.c_void_p(cuda_driver.stream(self.device.index).cuda_stream)))
+        cuda_driver.stream(self.device.index).synchronize()
+        return self
+
+    def requires_grad_(self):
+        self.requires_grad = True
+        return self
+
+    def permute(self, places):
+        return Permuted(self, places)
 
     def cpu(self):
         """Waits for the current stream, as torch does."""
@@ -48,6 +68,18 @@ class Tensor:
                 cuda_driver.library.cuMemFree_v2(self._address)
         except RuntimeError:
             pass  # the context is lost, and its memory with it
+
+
+class Permuted:
+    """A view of a tensor with its dimensions in another order."""
+
+    def __init__(self, tensor, places):
+        self._tensor, self._places = tensor, places
+        self.device, self.dtype = tensor.device, tensor.dtype
+        self.shape = tuple(tensor.shape[place] for place in places)
+
+    def cpu(self):
+        return self._tensor.cpu().permute(self._places)
 
 
 def _empty(*shape, dtype=None, device=None, **others):
@@ -69,13 +101,6 @@ def install():
         device = target[0] if target else None
         if not isinstance(device, torch.device) or device.type != "cuda":
             return real_to(self, *target, **others)
-        made = Tensor(self.shape, self.dtype, device)
-        with cuda_driver.Entered(device.index):
-            cuda_driver.check(cuda_driver.library.cuMemcpyHtoDAsync_v2(
-                made._address, ctypes.c_void_p(self.data_ptr()),
-                ctypes.c_size_t(made._bytes),
-                ctypes.c_void_p(cuda_driver.stream(device.index).cuda_stream)))
-        cuda_driver.stream(device.index).synchronize()
-        return made
+        return Tensor(self.shape, self.dtype, device).copy_(self.contiguous())
 
     torch.Tensor.to = to

@@ -175,5 +175,25 @@ class DlpackGpu(Gpu):
                make_host: Callable) -> Callable:
         return self.putter(index, dtype, shape)
 
+    def _make(self, piece: Any, native: Callable[..., int], *which: Any) -> Any:
+        """A tensor of a piece, which `native` makes of what is `which`."""
+        pool = self._pool
+        if pool is None:
+            raise errors.StateError("the loader is closed")
+        kind = _native.TensorType(_native.DTYPES[piece.dtype], len(piece.shape))
+        kind.shape[:len(piece.shape)] = piece.shape
+        tensor = DeviceTensor(piece.dtype, tuple(piece.shape), self.ordinal)
+        _native.check(native(pool.handle, *which, c.byref(kind),
+                             c.byref(tensor._handle)))
+        return tensor
+
+    def put_piece(self, batch: int, index: int, piece: Any) -> Any:
+        return self._make(piece, _native.lib.forebay_tensor_make_part, batch, index,
+                          piece.offset)
+
+    def upload(self, elements: Any, piece: Any) -> Any:
+        return self._make(piece, _native.lib.forebay_tensor_from_host,
+                          elements.ctypes.data)
+
     def close(self) -> None:
         self._pool = None

@@ -77,5 +77,28 @@ class Gpu:
         """
         raise NotImplementedError
 
+    def put_piece(self, batch: int, index: int, piece: Any) -> Any:
+        """A tensor of a part of a field that lies on the GPU.
+
+        Args:
+          batch: the native batch's address.
+          index: of the field.
+          piece: a placed.Piece: the part, and the tensor.
+        """
+        raise NotImplementedError
+
+    def upload(self, elements: Any, piece: Any) -> Any:
+        """A tensor of elements that lie on the host: copies them to the GPU.
+
+        Args:
+          elements: NumPy, bytes.
+          piece: a placed.Piece: the tensor.
+        """
+        raise NotImplementedError
+
+    def move(self, tensor: Any) -> Any:
+        """A tensor of the framework's own, on the GPU; what is none stays."""
+        return tensor
+
     def close(self) -> None:
         """Makes no more; what was made stays."""

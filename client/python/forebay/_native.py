@@ -31,6 +31,7 @@ _EXCEPTIONS = {
 DTYPE_NAMES = dict(enumerate((
     "uint8", "float16", "bfloat16", "float32", "int64", "float64", "int32",
     "int16", "int8", "bool", "uint16", "uint32", "uint64"), 1))
+DTYPES = {name: number for number, name in DTYPE_NAMES.items()}
 ON_DEVICE = 1  # a field's place
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
@@ -160,6 +161,11 @@ class Field(c.Structure):
     ]
 
 
+class TensorType(c.Structure):
+    _fields_ = [("dtype", c.c_int), ("rank", c.c_uint32),
+                ("shape", c.c_uint64 * 6)]
+
+
 class ObjectVersion(c.Structure):
     _fields_ = [
         ("size", c.c_uint64), ("stamp", c.c_int64), ("inode", c.c_uint64),
@@ -232,10 +238,17 @@ _PROTOTYPES = {
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
     "forebay_batch_put": (_INT, [_PTR, _U32, _PTR, _PTR]),
+    "forebay_batch_put_part":
+        (_INT, [_PTR, _U32, c.c_uint64, c.c_uint64, _PTR, _PTR]),
     "forebay_batch_release": (None, [_PTR]),
     "forebay_tensor_pool_open": (_INT, [c.c_int32, c.POINTER(_PTR)]),
     "forebay_tensor_pool_close": (None, [_PTR]),
     "forebay_tensor_make": (_INT, [_PTR, _PTR, _U32, c.POINTER(_PTR)]),
+    "forebay_tensor_make_part":
+        (_INT, [_PTR, _PTR, _U32, c.c_uint64, c.POINTER(TensorType),
+                c.POINTER(_PTR)]),
+    "forebay_tensor_from_host":
+        (_INT, [_PTR, _PTR, c.POINTER(TensorType), c.POINTER(_PTR)]),
     "forebay_tensor_copy": (_INT, [_PTR, c.POINTER(_PTR)]),
     "forebay_tensor_export":
         (_INT, [_PTR, _INT, c.c_ssize_t, c.POINTER(_PTR)]),
@@ -252,6 +265,7 @@ _PROTOTYPES = {
                 c.POINTER(_PTR)]),
     "forebay_dataset_set_lanes": (_INT, [_PTR, _U32]),
     "forebay_dataset_set_live": (_INT, [_PTR]),
+    "forebay_dataset_set_host_fields": (_INT, [_PTR, _U32]),
     "forebay_loader_start_producers": (_INT, [_PTR, _U32, c.POINTER(_INT)]),
     "forebay_draw_order":
         (_INT, [c.POINTER(LoaderOptions), c.c_uint64, c.c_uint64, c.c_uint64,

@@ -74,7 +74,8 @@ def build(source, folder_options):
     raise errors.InvalidArgument(f"{source!r} is no source of samples")
 
 
-def from_producers(uri, identity, samples, fields, lanes=0, live=False):
+def from_producers(uri, identity, samples, fields, lanes=0, live=False,
+                   host_fields=0):
     """The NativeDataset of samples that producers make.
 
     Args:
@@ -84,6 +85,7 @@ def from_producers(uri, identity, samples, fields, lanes=0, live=False):
       lanes: sample k is made by producer k % lanes; 0: any makes any.
       live: whether one producer makes each sample once, and loaders join where
         others are.
+      host_fields: the first so many lie on the host even for loaders on GPUs.
     """
     native = (_native.Array * len(fields))()
     for into, (name, dtype, shape) in zip(native, fields):
@@ -96,6 +98,9 @@ def from_producers(uri, identity, samples, fields, lanes=0, live=False):
         _native.check(_native.lib.forebay_dataset_set_lanes(made.handle, lanes))
     if live:
         _native.check(_native.lib.forebay_dataset_set_live(made.handle))
+    if host_fields:
+        _native.check(_native.lib.forebay_dataset_set_host_fields(made.handle,
+                                                                  host_fields))
     return made
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any, Callable, Dict
 
 from . import _native, errors
 from ._gpu import Gpu
+
+_MAX_KEPT = 256  # static tensors of pieces
 
 
 class TorchGpu(Gpu):
@@ -39,6 +41,7 @@ class TorchGpu(Gpu):
         self._torch = torch
         self._device = torch.device("cuda", ordinal)
         self._static = static_buffers
+        self._kept: Dict[Any, Any] = {}  # static tensors, by what they are of
 
     def _empty(self, dtype: int, shape: tuple) -> Callable:
         name = _native.DTYPE_NAMES[dtype]
@@ -82,3 +85,51 @@ class TorchGpu(Gpu):
             return kept.copy_(tensor, non_blocking=True)
 
         return make
+
+    def _piece(self, piece: Any, make: Callable[[], Any]) -> Any:
+        """The static tensor of a piece, which `make` makes if there is none."""
+        if not self._static:
+            return make()
+        key = piece.number, piece.dtype, piece.shape, piece.order
+        if key not in self._kept:
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def put_piece(self, batch: int, index: int, piece: Any) -> Any:
+        tensor = self._piece(piece, lambda: self._torch.empty(
+            piece.shape, dtype=getattr(self._torch, piece.dtype),
+            device=self._device))
+        _native.check(_native.lib.forebay_batch_put_part(
+            batch, index, piece.offset, piece.bytes, tensor.data_ptr(),
+            self._torch.cuda.current_stream(self._device).cuda_stream))
+        return _shaped(tensor, piece)
+
+    def upload(self, elements: Any, piece: Any) -> Any:
+        dtype = getattr(self._torch, piece.dtype)
+        pinned = (self._torch.from_numpy(elements).view(dtype).view(piece.shape)
+                  if piece.bytes else
+                  self._torch.empty(piece.shape, dtype=dtype)).pin_memory()
+        made = []
+
+        def copied() -> Any:
+            made.append(pinned.to(self._device, non_blocking=True))
+            return made[0]
+
+        tensor = self._piece(piece, copied)
+        if not made:
+            tensor.copy_(pinned, non_blocking=True)
+        return _shaped(tensor, piece)
+
+    def move(self, tensor: Any) -> Any:
+        return (tensor.to(self._device) if isinstance(tensor, self._torch.Tensor)
+                else tensor)
+
+
+def _shaped(tensor: Any, piece: Any) -> Any:
+    """The tensor with its dimensions in their order."""
+    if piece.order is not None:
+        places = sorted(range(len(piece.order)), key=piece.order.__getitem__)
+        tensor = tensor.permute(places)
+    return tensor.requires_grad_() if piece.requires_grad else tensor

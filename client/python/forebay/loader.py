@@ -95,10 +95,10 @@ class DataLoader:
       pad: if samples do not divide among ranks, "wrap" repeats the first ones,
         "drop" leaves out the last ones, and "none" gives each exactly once.
       device: "cpu", or a GPU of this process: "cuda:N", "cuda" (torch's current
-        one, else the first) or a torch.device. Images, labels and arrays are then
-        tensors there, ready for torch's current stream. The daemon copies each
-        batch to a GPU once, for all trainers on it. Where it cannot, a warning
-        says why, and this process copies.
+        one, else the first) or a torch.device. Images, labels and arrays (of batches
+        that the user's code makes, tensors) are then tensors there, ready for torch's
+        current stream. The daemon copies each batch to a GPU once, for all trainers
+        on it. Where it cannot, a warning says why, and this process copies.
       static_buffers: whether all batches of one shape come in the same tensors of
         torch's, as CUDA graphs want. Each `next()` overwrites the batch before.
       order: "exact" is the seed's order, whatever other loaders do. With

@@ -109,6 +109,7 @@ absl::StatusOr<RecordLayout> RecordLayout::Create(
   layout.samples_ = spec.samples();
   for (const proto::ArrayField& field : spec.arrays()) {
     FOREBAY_RETURN_IF_ERROR(layout.Add(field));
+    layout.fields_.back().on_host = layout.fields_.size() <= spec.host_fields();
   }
   return layout;
 }

@@ -30,6 +30,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
     return absl::InvalidArgumentError(absl::StrCat(
         spec.uri(), ": a live dataset has one lane, not ", spec.lanes()));
   }
+  if (spec.host_fields() > layout->fields().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.uri(), ": ", spec.host_fields(), " of ", layout->fields().size(),
+        " fields cannot lie on the host"));
+  }
   for (const proto::ArrayField& field : spec.arrays()) {
     if (field.kind() != proto::ArrayField::ARRAY) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -22,8 +22,8 @@ namespace forebay::dataset::produced {
 class ProducedDataset final : public Dataset {
  public:
   // INVALID_ARGUMENT: as RecordLayout's, or the spec has no identity of 16
-  // bytes, or too many lanes, or is live without one lane. Errors name the
-  // spec's URI.
+  // bytes, or too many lanes or host fields, or is live without one lane.
+  // Errors name the spec's URI.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 

@@ -193,7 +193,7 @@ class _Run(Run):
             return self._place_batch(epoch, *found.value)
         epoch.drop_pending()
         if found.kind == payload.TOO_LARGE:
-            self._room = _with_reserve(found.value)
+            self._room = _with_reserve(found.value[0])
             self.restart(epoch)
             return None
         self._end_of(epoch, *found.value)

@@ -66,10 +66,6 @@ def check(given: Dict[str, Any]) -> None:
         raise errors.Unsupported(
             f"{name} makes its samples by code of its own, where its transforms "
             "belong: transform= is for files that the daemon decodes")
-    if given["device"] not in ("cpu", None):
-        raise errors.Unsupported(
-            f"{name} makes its samples by code of its own, which cannot go to "
-            f"{given['device']} yet: use device=\"cpu\" and move the batch")
     if given["order"] != "exact" or given["shuffle"] == "block":
         raise errors.Unsupported(
             'order="coordinated" and shuffle="block" are for datasets that the '

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import reprlib
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
-from .. import _batch, _native, _native_dataset
+from .. import _batch, _native, _native_dataset, errors
 from .._position import Position
-from . import failure, payload
+from . import failure, payload, placed
 from .batches import Ordered
 from .feed import Batch, Feed
 from .listed import Listed
 from .plan import Plan
+from .room import Room
 from .run import Run, identity
 
 # Batches that workers know of, beyond those that the trainer has got.
@@ -41,17 +43,6 @@ class Made(NamedTuple):
     states: Optional[Tuple[int, Optional[bytes], bytes]] = None
 
 
-class Room:
-    """How large the batches of a loader have been.
-
-    Attributes:
-      bytes: that a payload may have.
-    """
-
-    def __init__(self) -> None:
-        self.bytes = 1 << 20
-
-
 class BatchRun(Run):
     """Batches, each made by one task of one worker, with their memory in a slot.
 
@@ -65,10 +56,11 @@ class BatchRun(Run):
           room: of the loader, for all its runs.
         """
         super().__init__(plan, position, digest, on_end)
-        self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
+        self._wrapper_of_bytes = _batch.Wrapper(
+            "numpy", None if plan.gpu is None else placed.Places())
         self._samples_taken = self._batches_taken = 0  # over the connection
         self._loaders_room = room
-        self._room = room.bytes
+        self._room = copy.copy(room)
         self.next = self._first()  # batch
 
     # --- The subclasses'.
@@ -134,11 +126,13 @@ class BatchRun(Run):
     def _read(self, epoch: Any, memory: Any) -> Optional[Made]:
         """The batch in this memory; None if there is none in it."""
         number = memory.next_sample - 1
-        array = self._wrapper_of_bytes.wrap(memory, epoch._view)[0][0]
+        fields = self._wrapper_of_bytes.wrap(memory, epoch._view)
         before = self._position.samples
         after = self._samples_after(number)
         try:
-            found = payload.read(memoryview(array))
+            found = self._read_fields(fields)
+        except errors.ForebayError:
+            raise  # the GPU's
         except payload.Damaged:
             return Made(number, None, RuntimeError(
                 f"{self._plan.name}: a worker process wrote over its batch"),
@@ -154,7 +148,8 @@ class BatchRun(Run):
                 after, states)
         epoch.drop_pending()
         if found.kind == payload.TOO_LARGE:
-            self._grow(found.value)
+            self._room = self._room.grown(*found.value)
+            self._loaders_room.widen(self._room)
             self.restart(epoch)
         else:
             self.next = number + 1
@@ -163,10 +158,14 @@ class BatchRun(Run):
                 raise StopIteration
         return None
 
-    def _grow(self, needed: int) -> None:
-        """Makes room for so many bytes, and some more."""
-        self._room = 1 << (needed + needed // 8).bit_length()
-        self._loaders_room.bytes = max(self._loaders_room.bytes, self._room)
+    def _read_fields(self, fields: Any) -> payload.Payload:
+        memory, gpu = memoryview(fields[0][0]), self._plan.gpu
+        if gpu is None:
+            return payload.read(memory)
+        tensors = fields[1]
+        return payload.read(memory, placed.restorer(
+            gpu, tensors if isinstance(tensors, placed.OnDevice) else
+            tensors[0]).load)
 
     def passed(self, number: int, samples: int = 0) -> None:
         """Notes that the user has this batch, with so many samples, and those
@@ -205,7 +204,9 @@ class BatchRun(Run):
                 "uneven": _native.UNEVEN["none"], "drop_last": False}
 
     def _dataset(self) -> Any:
-        fields = (("payload", "uint8", (self._room,)),)
+        fields = [("payload", "uint8", (self._room.bytes,))]
+        if self._room.tensors:
+            fields.append(("tensors", "uint8", (self._room.tensors,)))
         count, lanes = self._shape()
         plan = self._plan
         told = (self.digest, fields, plan.framework, plan.stage.is_batched,
@@ -213,10 +214,12 @@ class BatchRun(Run):
                     "order", "seed", "rank", "world_size", "uneven",
                     "batch_size", "drop_last")])
         return _native_dataset.from_producers(
-            plan.options["uri"], identity(plan, count, told), count, fields, lanes)
+            plan.options["uri"], identity(plan, count, told), count, fields, lanes,
+            host_fields=len(fields) - 1)
 
     def _order(self) -> Tuple[Any, ...]:
-        return "batches", self._room, self._work()
+        return ("batches", self._work(), self._room.bytes, self._room.tensors,
+                self._plan.framework)
 
     def _start_epoch(self) -> None:
         self._fill(self.next + _AHEAD)

@@ -7,12 +7,12 @@ from typing import Any, Callable, List
 
 
 def default(framework: str, is_batched: bool) -> Callable[[Any], Any]:
-    """That of a framework, "torch" or "numpy".
+    """That of a framework: "torch", or "numpy", as is "dlpack".
 
     Args:
       is_batched: whether it gets lists of samples; else it gets each alone.
     """
-    if framework == "numpy":
+    if framework != "torch":
         return stacked if is_batched else alone
     import torch.utils.data
     return (torch.utils.data.default_collate if is_batched else

@@ -40,8 +40,9 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
         as_image, seed) if the stage's dataset is images.Ops: answered with
         ("found", structure or result), ("irregular", why) or ("failed", text).
         Comes ("rows", structure, batch_size, listed), ("images", result) or
-        ("batches", room, source), where None is the feed, and then the socket of
-        tasks. Comes ("last_end",): answered with ("found", Workers.last_end).
+        ("batches", source, room, tensors, framework), where None is the feed, and
+        then the socket of tasks. Comes ("last_end",): answered with ("found",
+        Workers.last_end).
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
       starter: the trainer's process.
@@ -135,10 +136,9 @@ class _Host:
         elif order[0] == "images":
             self._maker = images.Images(*order[1:])
         else:
-            _, room, source = order
-            known = self._feed if source is None else source
+            known = self._feed if order[1] is None else order[1]
             assert known is not None
-            self._maker = Batches(known, room)
+            self._maker = Batches(known, *order[2:])
         handle = multiprocessing.reduction.recv_handle(self._trainer)
         self._tasks = socket.socket(fileno=handle)
 

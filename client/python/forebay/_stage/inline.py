@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from .._position import Position
-from . import making, seeds, shard_state
+from . import making, placed, seeds, shard_state
 from .feed import Batch
 from .iteration import Exhausted, Shard
 from .making import Stage
@@ -99,6 +99,9 @@ class InlineEpoch:
                          "samples_delivered": self._position.samples - before})
         if self._said_length is not None:
             self._said_length.note(2)
+        gpu = self._plan.gpu
+        if gpu is not None:
+            made = placed.moved(made, gpu, self._plan.framework)
         return self._plan.finish(made)
 
     def _next_listed(self) -> Any:

@@ -9,7 +9,8 @@ import os
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from .. import (_batch, _daemon, _job, _native, _options, _order, _position)
+from .. import (_batch, _daemon, _device, _job, _native, _options, _order,
+                _position)
 from .._dataset import DatasetInfo
 from .._epoch import Epoch
 from .._position import Position
@@ -17,15 +18,17 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import batches, collation, datapipes, digest, shard_state, structure
+from . import batches, collation, datapipes, digest, shard_state
 from .arguments import check, context, length_of, read_keys, workers
 from .batch_epoch import BatchEpoch
-from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun, Room
+from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun
 from .inline import InlineEpoch
 from .iterated_run import IteratedRun
 from .listed import Listed
 from .making import Stage
 from .plan import Plan
+from .room import Room
+from .row_epoch import Rows
 from .run import RowRun, Run
 from .said_length import SaidLength
 from .shard_state import States
@@ -57,6 +60,9 @@ class StagedLoader(DataLoader):
                                                   bool(given["shuffle"]))
         self._share_key = given["share_key"]
         self.persistent_workers = bool(given["persistent_workers"])
+        framework = _batch.resolve_framework(given["framework"])
+        gpu = _device.choose("cpu" if given["device"] is None else given["device"],
+                             bool(given["static_buffers"]), framework)
         rank, world_size = given["rank"], given["world_size"]
         self.local_rank = 0
         if given["distributed"]:
@@ -70,6 +76,7 @@ class StagedLoader(DataLoader):
             seed=sampling.seed, transform=None, rank=sampling.rank,
             world_size=sampling.world_size, pad=sampling.pad,
             listed=sampling.listed, fields=None, extra_roots=(),
+            device=None if gpu is None else gpu.ordinal,
             **{key: given[key] for key in (
                 "on_error", "weight", "name", "depth", "sharing")})
         directory = _native.runtime_dir()
@@ -84,7 +91,6 @@ class StagedLoader(DataLoader):
         self.worker_init_fn = given["worker_init_fn"]
         self.num_workers = (1 if keys.is_iterable and given["num_workers"] is None
                             else workers(given["num_workers"]))
-        framework = _batch.resolve_framework(given["framework"])
         self.collate_fn = given["collate_fn"] or collation.default(
             framework, keys.is_batched)
         self._plan = Plan(
@@ -96,14 +102,14 @@ class StagedLoader(DataLoader):
              if given["autostart"] else None),
             context(given["multiprocessing_context"]), self.timeout,
             given["batch_transform"],
-            bool(given["pin_memory"]) and can_pin(framework), {},
-            self.persistent_workers)
+            gpu is None and bool(given["pin_memory"]) and can_pin(framework), {},
+            self.persistent_workers, gpu, _batch.Wrapper(framework, gpu))
         self._has_rows = (
             self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
             collation.is_default(given["collate_fn"]) and
             not hasattr(type(self.dataset), "__getitems__"))
-        self._room = Room()
+        self._room = Room(gpu is not None)
         self._kept: List[Run] = []  # for later epochs
         self._known_digest: Optional[Tuple[Optional[bytes]]] = None  # persistent
         self._has_told = False  # why nothing is shared
@@ -160,7 +166,7 @@ class StagedLoader(DataLoader):
             return iter(())
         if self._has_rows and (position.indices is None or
                                position.indices.dtype.kind == "i"):
-            epoch: Any = _Rows(self, position)
+            epoch: Any = Rows(self, position)
         else:
             epoch = self._batch_epoch(position)
         self._progress.begin(position, epoch)
@@ -241,6 +247,7 @@ class StagedLoader(DataLoader):
 
     def _start(self, run: Run) -> None:
         run.start()
+        self._plan.wrapper.warn_of_refusal(run.connection.refusal, 5)
         self._runs.add(run)
         if run.stays:
             self._kept.append(run)
@@ -361,42 +368,7 @@ class StagedLoader(DataLoader):
         for run in list(self._runs):
             run.close()
         self._kept.clear()
+        self._plan.wrapper.close()
 
     def __del__(self) -> None:
         self.close()
-
-
-class _Rows:
-    """An iterator over the rest of an epoch by rows, and by whole batches from where
-    a sample is unlike those before it."""
-
-    def __init__(self, loader: StagedLoader, position: Position):
-        self._loader = loader
-        self._position = position
-        self._epoch: Any = None
-        # Outside of the except clauses: workers are forked, and their exceptions
-        # would have this one for a context.
-        try:
-            self._epoch = loader._row_epoch(position)
-        except structure.Irregular as error:
-            why = str(error)
-        if self._epoch is None:
-            self._go_on(why)
-
-    def __iter__(self) -> _Rows:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            return next(self._epoch)
-        except structure.Irregular as error:
-            why = str(error)
-        self._go_on(why)
-        return next(self._epoch)
-
-    def _go_on(self, why: str) -> None:
-        loader = self._loader
-        loader._has_rows = False
-        _log.info("%s: workers make batches as a whole, which costs a copy more: "
-                  "a batch has %s", loader._plan.name, why)
-        self._epoch = loader._batch_epoch(self._position)

@@ -2,7 +2,7 @@
 
 A payload is a head, the places of its buffers, a pickle, a state, and the buffers,
 which begin at multiples of 64: the memory of tensors and arrays, which the
-receiver's use in place.
+receiver's use in place. For a GPU, tensors lie apart from it (placed.py).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import io
 import pickle
 import struct
 import sys
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 # Kinds. Their values: the batch; an exception, as failure.describe's text; None;
-# the bytes that there must be room for.
+# the bytes that there must be room for, and those apart from it.
 BATCH, FAILED, END, TOO_LARGE = range(1, 5)
 
 # Kind, buffers, bytes of the pickle, bytes of the state. Of kind TOO_LARGE, the
@@ -42,6 +42,13 @@ class Payload(NamedTuple):
     state: bytes = b""
 
 
+class _Mover:
+    """Stands in a pickle for what moves a tensor to a GPU."""
+
+
+MOVER = _Mover()
+
+
 class Damaged(Exception):
     """The memory holds no payload: something wrote over it."""
 
@@ -50,18 +57,20 @@ def _aligned(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
-def write(memory: memoryview, kind: int, value: Any, state: bytes = b"") -> None:
+def write(memory: memoryview, kind: int, value: Any, state: bytes = b"",
+          apart: Any = None) -> None:
     """Writes a payload; one of kind TOO_LARGE if there is no room.
 
     Args:
       memory: writable bytes.
       kind: BATCH, FAILED or END.
       state: for the receiver, as it is.
+      apart: a placed.Apart, where tensors go; None: into the payload.
 
     Raises:
       Exception: the value cannot be pickled.
     """
-    data, buffers = _pickled(value)
+    data, buffers = pickled(value, apart)
     room = len(memory) - _HEAD.size - len(state)
     if kind == FAILED and len(data) > room >= 0:
         data = pickle.dumps(value[:room // 5], 5)
@@ -72,9 +81,12 @@ def write(memory: memoryview, kind: int, value: Any, state: bytes = b"") -> None
         begin = _aligned(end)
         places.append((begin, buffer.nbytes))
         end = begin + buffer.nbytes
-    if end > len(memory):
-        _HEAD.pack_into(memory, 0, TOO_LARGE, 0, 0, end)
+    if end > len(memory) or (apart is not None and not apart.fits):
+        _HEAD.pack_into(memory, 0, TOO_LARGE, 0,
+                        0 if apart is None else apart.bytes, end)
         return
+    if apart is not None:
+        apart.write()
     for number, place in enumerate(places):
         _PLACE.pack_into(memory, _HEAD.size + number * _PLACE.size, *place)
     memory[offset:offset + len(data)] = data
@@ -91,7 +103,7 @@ def size(kind: int, value: Any) -> int:
     if kind != BATCH:
         return 0
     try:
-        data, buffers = _pickled(value)
+        data, buffers = pickled(value)
     except Exception:
         return 0  # `write` will tell
     end = _HEAD.size + len(buffers) * _PLACE.size + len(data)
@@ -100,8 +112,12 @@ def size(kind: int, value: Any) -> int:
     return end
 
 
-def read(memory: memoryview) -> Payload:
+def read(memory: memoryview,
+         load: Optional[Callable[[Any], Any]] = None) -> Payload:
     """Reads a payload; tensors and arrays in it are views of the memory.
+
+    Args:
+      load: makes what lies apart, of its persistent id. Arrays are then copies.
 
     Raises:
       Damaged: it is none.
@@ -109,7 +125,7 @@ def read(memory: memoryview) -> Payload:
     """
     kind, count, size, last = _HEAD.unpack_from(memory)
     if kind == TOO_LARGE:
-        return Payload(kind, last, False)
+        return Payload(kind, (last, size), False)
     offset = _HEAD.size + count * _PLACE.size
     if kind not in (BATCH, FAILED, END) or offset + size + last > len(memory):
         raise Damaged
@@ -120,12 +136,24 @@ def read(memory: memoryview) -> Payload:
         if begin + length > len(memory):
             raise Damaged
         buffers.append(memory[begin:begin + length])
-    value = pickle.loads(memory[offset:offset + size], buffers=buffers)
+    data = memory[offset:offset + size]
     state = bytes(memory[offset + size:offset + size + last])
-    return Payload(kind, value, bool(buffers), state)
+    if load is not None:
+        value = Unpickler(io.BytesIO(data), load,
+                          list(map(bytearray, buffers))).load()
+        return Payload(kind, value, False, state)
+    return Payload(kind, pickle.loads(data, buffers=buffers), bool(buffers), state)
 
 
-def _pickled(value: Any) -> Tuple[Any, List[memoryview]]:
+def pickled(value: Any, apart: Any = None) -> Tuple[Any, List[memoryview]]:
+    """The pickle of a value, and the buffers that it lacks.
+
+    Args:
+      apart: as in `write`.
+
+    Raises:
+      Exception: the value cannot be pickled.
+    """
     buffers: List[memoryview] = []
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
@@ -136,7 +164,9 @@ def _pickled(value: Any) -> Tuple[Any, List[memoryview]]:
         return False
 
     file = io.BytesIO()
-    _Pickler(file, 5, buffer_callback=keep).dump(value)
+    pickler = (_Pickler(file, 5, buffer_callback=keep) if apart is None else
+               _ApartPickler(file, keep, apart))
+    pickler.dump(value)
     return file.getbuffer(), buffers
 
 
@@ -157,23 +187,75 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
+class _ApartPickler(_Pickler):
+    """Leaves tensors out that lie apart; those that cannot are moved when they are
+    restored."""
+
+    def __init__(self, file: Any, keep: Callable[[pickle.PickleBuffer], bool],
+                 apart: Any):
+        super().__init__(file, 5, buffer_callback=keep)
+        self._apart = apart
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self._apart.place(obj)
+
+    def reducer_override(self, obj: Any) -> Any:
+        torch = sys.modules.get("torch")
+        if torch is None or not isinstance(obj, torch.Tensor):
+            return super().reducer_override(obj)
+        # Alone: what it is made of is not to be moved before.
+        file = io.BytesIO()
+        _Pickler(file, 5).dump(obj)
+        return _moved, (MOVER, file.getvalue())
+
+
+class Unpickler(pickle.Unpickler):
+    """Restores what was pickled with tensors apart."""
+
+    def __init__(self, file: Any, load: Callable[[Any], Any], buffers: Any):
+        """
+        Args:
+          load: makes what a persistent id stands for.
+        """
+        super().__init__(file, buffers=buffers)
+        self._load = load
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._load(pid)
+
+
+def _moved(move: Callable[[Any], Any], data: bytes) -> Any:
+    return move(pickle.loads(data))
+
+
 def _reduced_tensor(torch: Any, tensor: Any) -> Any:
     if (tensor.layout is not torch.strided or tensor.device.type != "cpu" or
             tensor.is_quantized):
         return NotImplemented
+    found, order = dense(tensor)
+    dtype = "bfloat16" if tensor.dtype is torch.bfloat16 else None
+    array = array_of(found)
+    return _tensor, (pickle.PickleBuffer(array), array.dtype.str,
+                     tuple(array.shape), order, dtype, tensor.requires_grad)
+
+
+def dense(tensor: Any) -> Tuple[Any, Optional[Tuple[int, ...]]]:
+    """The elements of a strided tensor on the host as they lie in memory, without
+    gaps, and the dimensions in that order; None if it is theirs."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "a tensor that requires grad, and is no leaf, cannot go to another "
             "process: detach() it")
     plain = tensor.detach().resolve_conj().resolve_neg()
     order = _by_stride(plain)
-    dense = plain if order is None else plain.permute(order)
-    dense = dense.contiguous()
-    dtype = None
-    if plain.dtype is torch.bfloat16:
-        dtype, dense = "bfloat16", dense.view(torch.int16)
-    return _tensor, (pickle.PickleBuffer(dense.numpy()), dense.numpy().dtype.str,
-                     tuple(dense.shape), order, dtype, tensor.requires_grad)
+    return (plain if order is None else plain.permute(order)).contiguous(), order
+
+
+def array_of(tensor: Any) -> Any:
+    """NumPy's view of a dense tensor; of int16 if it is bfloat16."""
+    torch = sys.modules["torch"]
+    return (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16
+            else tensor).numpy()
 
 
 def _by_stride(tensor: Any) -> Optional[Tuple[int, ...]]:

@@ -15,7 +15,7 @@ class Plan(NamedTuple):
     Attributes:
       stage: the user's code.
       options: dict of fields of _native.LoaderOptions, without `dataset`.
-      framework: "torch" or "numpy".
+      framework: "torch", "numpy" or "dlpack".
       start_daemon: see _retry.Retry.
       context: of multiprocessing, by which hosts are started.
       timeout: seconds to wait for a batch; 0: without end.
@@ -24,6 +24,8 @@ class Plan(NamedTuple):
       past: the stats of what has ended, by name.
       are_persistent: whether workers stay until the loader is closed, with the
         dataset that they began with.
+      gpu: a _gpu.Gpu on which batches lie, or None.
+      wrapper: a _batch.Wrapper of that, for rows.
     """
 
     stage: Stage
@@ -36,6 +38,8 @@ class Plan(NamedTuple):
     pins: bool
     past: Dict[str, int]
     are_persistent: bool = False
+    gpu: Any = None
+    wrapper: Any = None
 
     def note(self, stats: Dict[str, int]) -> None:
         """Adds the stats of what has ended."""

@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any, Callable, Dict, Optional, Tuple
 
-from .. import _batch, _connection, _native, _native_dataset, _retry, errors
+from .. import _connection, _native, _native_dataset, _retry, errors
 from .._position import Position
 from . import failure, structure
 from .feed import Feed
@@ -132,7 +132,7 @@ class Run:
 
     @property
     def _wrapper(self) -> Any:
-        return _batch.Wrapper(self._plan.framework, None)
+        return self._plan.wrapper
 
     def stats(self) -> Dict[str, int]:
         """As DataLoader's, of the connection; nothing without one."""
@@ -293,22 +293,21 @@ class RowRun(Run):
         super().__init__(plan, position, digest, on_end)
         self._size = size if listed is None else len(listed.keys)
         self._listed = listed
-        self._made_wrapper = _batch.Wrapper(plan.framework, None)
         self._layout: Any = None
-
-    @property
-    def _wrapper(self) -> Any:
-        return self._made_wrapper
 
     def _post_processing(self, batch: Any) -> Any:
         fields = list(batch)
+        if self._plan.gpu is None:
+            self._detach_numbers(fields)
+        return self._plan.finish(structure.collated(self._layout, fields))
+
+    def _detach_numbers(self, fields: Any) -> None:
         for index, leaf in enumerate(structure.leaves(self._layout)):
             if not leaf.shape:
                 # Holding a label is to keep no batch alive.
                 fields[index] = (fields[index].clone()
                                  if self._plan.framework == "torch" else
                                  fields[index].copy())
-        return self._plan.finish(structure.collated(self._layout, fields))
 
     def _prepare(self, host: HostProcess) -> None:
         if self._layout is None:

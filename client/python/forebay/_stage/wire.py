@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 MAX_MESSAGE = 64 * 1024
 MAX_ERROR = 1900  # bytes of one text
-MAP_SLOT, UNMAP_SLOT, FORK, MAKE = range(1, 5)
+MAP_SLOT, UNMAP_SLOT, FORK, MAKE, MAKE_ON_DEVICE = range(1, 6)
 
 _TASK = struct.Struct("<IIQQII")
-_SAMPLE = struct.Struct("<QQII")
+_SAMPLES = {MAKE: struct.Struct("<QQII"),
+            MAKE_ON_DEVICE: struct.Struct("<QQIIII")}
 _ANSWER = struct.Struct("<QII")
 _FAILURE = struct.Struct("<II")
 
@@ -23,23 +24,26 @@ class Sample(NamedTuple):
       seed: 64 bits, of all that is drawn at random for it.
       slot: the number of the slot.
       row: its place in the batch.
+      device: the number of the memory in which the slot's device part is made;
+        None if all lies in the slot.
     """
 
     id: int
     seed: int
     slot: int
     row: int
+    device: Optional[int] = None
 
 
 class Task(NamedTuple):
     """A task of the daemon's.
 
     Attributes:
-      command: MAP_SLOT, UNMAP_SLOT, FORK or MAKE.
+      command: MAP_SLOT, UNMAP_SLOT, FORK, MAKE or MAKE_ON_DEVICE.
       slot: its number, or that of the worker to fork.
       bytes: of the slot.
       epoch: of the samples.
-      offsets: of the fields in the slot.
+      offsets: of the fields in the slot, each in its part of it.
       samples: to be made.
     """
 
@@ -62,9 +66,10 @@ def read_task(message: bytes) -> Task:
     samples: List[Sample] = []
     if command == MAP_SLOT:
         offsets = struct.unpack_from(f"<{count}Q", message, _TASK.size)
-    elif command == MAKE:
-        behind = message[_TASK.size:_TASK.size + count * _SAMPLE.size]
-        samples = [Sample(*one) for one in _SAMPLE.iter_unpack(behind)]
+    elif command in _SAMPLES:
+        one = _SAMPLES[command]
+        behind = message[_TASK.size:_TASK.size + count * one.size]
+        samples = [Sample(*values[:5]) for values in one.iter_unpack(behind)]
     return Task(command, slot, size, epoch, offsets, samples)
 
 

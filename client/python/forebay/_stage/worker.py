@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
-from . import failure, forked, making, payload, seeds, structure, wire
+from . import failure, forked, making, payload, placed, seeds, structure, wire
 from .batches import Ordered
 from .feed import Feed
 from .iteration import Exhausted, Shard, Sharded
@@ -61,7 +61,8 @@ def become(number: int, stage: Stage) -> None:
 
 
 class Rows:
-    """Makes samples of one structure, each in its row of a batch."""
+    """Makes samples of one structure, each in its row of a batch. All fields lie in
+    the slot's device part if it has one."""
 
     def __init__(self, layout: Any, batch_size: int, listed: Optional[Listed]):
         """
@@ -90,9 +91,10 @@ class Rows:
           Exception: that of the user's code.
           structure.Irregular: the sample is unlike the first.
         """
-        arrays = self._arrays.get(sample.slot)
+        number = sample.slot if sample.device is None else sample.device
+        arrays = self._arrays.get(number)
         if arrays is None:
-            arrays = self._arrays[sample.slot] = self._map(slots[sample.slot])
+            arrays = self._arrays[number] = self._map(slots[number])
         key, seed = sample.id, sample.seed
         if self._listed is not None:
             key = int(self._listed.keys[sample.id])
@@ -119,14 +121,20 @@ class Batches:
     """Makes whole batches, each in a slot of its own; what fails is a payload,
     too."""
 
-    def __init__(self, source: Union[Feed, Ordered, Listed, Sharded], room: int):
+    def __init__(self, source: Union[Feed, Ordered, Listed, Sharded], room: int,
+                 tensors: int, framework: str):
         """
         Args:
           room: bytes of a payload.
+          tensors: bytes of the tensors, which are a field of their own; 0: they
+            are in the payload.
+          framework: of these tensors.
         """
         self._source = source
         self._room = room
         self._kept = Kept() if isinstance(source, Sharded) else None
+        self._tensors = tensors
+        self._framework = framework
 
     def begin(self, stage: Stage, number: int) -> None:
         """To be called once, in the worker."""
@@ -146,10 +154,21 @@ class Batches:
         forked.end_child()
         try:
             state = None if self._shard is None else self._shard.state()
-            payload.write(memory, kind, value, state or b"")
+            payload.write(memory, kind, value, state or b"",
+                          self._apart(sample, slots))
         except Exception as error:
             payload.write(memory, payload.FAILED, failure.describe(
                 error, "pickling the batch"))
+
+    def _apart(self, sample: wire.Sample,
+               slots: Dict[int, Slot]) -> Optional[placed.Apart]:
+        """Where the tensors go; None: into the payload."""
+        if not self._tensors:
+            return None
+        slot = slots[sample.slot if sample.device is None else sample.device]
+        begin = slot.offsets[1]
+        return placed.Apart(memoryview(slot.memory)[begin:begin + self._tensors],
+                            self._framework)
 
     def _made(self, number: int, epoch: int) -> Tuple[int, Any]:
         source, doing = self._source, ""

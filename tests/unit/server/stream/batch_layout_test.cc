@@ -162,6 +162,24 @@ TEST(BatchLayoutTest, ClosesUpWhatVaries) {
   EXPECT_EQ(Int64At(slot, field.row_splits_offset + 6 * 8), at);
 }
 
+TEST(BatchLayoutTest, FieldsLieOnTheHostForGpusIfTheySaySo) {
+  FieldType label = Label();
+  label.on_host = true;
+  const BatchLayout layout({label, Label()}, 8, proto::Place::kDevice);
+  EXPECT_EQ(layout.slot_size().device, proto::kFieldAlignment);
+  std::vector<std::uint8_t> host(layout.slot_size().host);
+  std::vector<std::uint8_t> device(layout.slot_size().device);
+  const BatchMemory slot = {.host = host.data(), .device = device.data()};
+  layout.SetInteger(slot, 0, 3, 5);
+  layout.SetInteger(slot, 1, 3, 6);
+  layout.Complete(slot, {.sample_count = 8});
+  const proto::BatchHeader header = HeaderOf(host);
+  EXPECT_EQ(header.fields[0].place, proto::Place::kHost);
+  EXPECT_EQ(header.fields[1].place, proto::Place::kDevice);
+  EXPECT_EQ(Int64At(host, header.fields[0].offset + 24), 5);
+  EXPECT_EQ(Int64At(device, header.fields[1].offset + 24), 6);
+}
+
 TEST(BatchLayoutTest, DesksLieBehindAllFields) {
   const std::vector<FieldType> types = {Image(DType::kUint8, 12), Text(9)};
   const BatchLayout plain(types, 5);

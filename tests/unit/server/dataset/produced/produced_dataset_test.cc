@@ -57,6 +57,16 @@ TEST(ProducedDatasetTest, ItsSamplesAreReadAsNothing) {
   EXPECT_EQ(read->bytes.span().size(), 0);
 }
 
+TEST(ProducedDatasetTest, KeepsFieldsOnTheHost) {
+  proto::DatasetSpec spec = Spec();
+  *spec.add_arrays() = spec.arrays(0);
+  spec.mutable_arrays(1)->set_name("field1");
+  spec.set_host_fields(1);
+  const auto dataset = *ProducedDataset::Create(spec);
+  EXPECT_TRUE(dataset->fields()[0].on_host);
+  EXPECT_FALSE(dataset->fields()[1].on_host);
+}
+
 TEST(ProducedDatasetTest, RefusesWhatDescribesNoSamples) {
   proto::DatasetSpec spec = Spec();
   spec.set_identity("short");
@@ -75,6 +85,10 @@ TEST(ProducedDatasetTest, RefusesWhatDescribesNoSamples) {
   spec.set_live(true);
   EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
             "mine: a live dataset has one lane, not 2");
+  spec = Spec();
+  spec.set_host_fields(2);
+  EXPECT_EQ(ProducedDataset::Create(spec).status().message(),
+            "mine: 2 of 1 fields cannot lie on the host");
   spec = Spec();
   spec.mutable_arrays(0)->add_shape(UINT64_MAX);
   EXPECT_FALSE(ProducedDataset::Create(spec).ok());

@@ -1,0 +1,202 @@
+"""Batches of any structure for a GPU: their tensors lie apart from the rest.
+
+A pickle of such a batch has, in place of each tensor, the piece of memory where its
+elements are. Whoever restores the batch makes a tensor on the GPU of each piece.
+Tensors of other layouts and of subclasses are pickled, and moved when they are
+restored.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from .. import _native, errors
+from . import payload
+
+_ALIGNMENT = 64
+_MOVER = -1  # the persistent id of what moves a tensor that was pickled
+
+
+class Piece(NamedTuple):
+    """A tensor's elements in the memory of tensors.
+
+    Attributes:
+      number: of the tensor in its batch.
+      offset, bytes: of the elements.
+      dtype: such as "float32".
+      shape: in the order of the memory.
+      order: the dimensions in that order; None if it is theirs.
+      requires_grad: whether the tensor does.
+    """
+
+    number: int
+    offset: int
+    bytes: int
+    dtype: str
+    shape: Tuple[int, ...]
+    order: Optional[Tuple[int, ...]]
+    requires_grad: bool
+
+
+def goes(value: Any, framework: str) -> bool:
+    """Whether a value is a tensor that lies on the GPU for a framework: torch's own
+    strided tensors; with "dlpack" arrays, too, if DLPack has their type."""
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor:
+        return (value.layout is torch.strided and value.device.type == "cpu" and
+                not value.is_quantized and
+                (framework == "torch" or _name_of(value) in _native.DTYPES))
+    numpy = sys.modules.get("numpy")
+    return (framework == "dlpack" and numpy is not None and
+            type(value) is numpy.ndarray and value.dtype.isnative and
+            value.dtype.name in _native.DTYPES)
+
+
+def _name_of(tensor: Any) -> str:
+    return str(tensor.dtype).partition(".")[2]
+
+
+class Apart:
+    """The tensors of one batch that is pickled, in memory of their own.
+
+    Attributes:
+      bytes: that they need.
+    """
+
+    def __init__(self, memory: Optional[memoryview], framework: str):
+        """
+        Args:
+          memory: writable bytes; None: the elements stay where they are.
+          framework: "torch" or "dlpack".
+        """
+        self._memory = memory
+        self._framework = framework
+        self._pieces: Dict[int, Piece] = {}  # by their tensor's address
+        self._parts: List[Tuple[Any, int, Any]] = []  # tensor, offset, elements
+        self.bytes = 0
+
+    def place(self, value: Any) -> Any:
+        """The persistent id of a value that lies there; else None."""
+        if value is payload.MOVER:
+            return _MOVER
+        if not goes(value, self._framework):
+            return None
+        if id(value) not in self._pieces:
+            self._pieces[id(value)] = self._add(value)
+        return tuple(self._pieces[id(value)])
+
+    def _add(self, value: Any) -> Piece:
+        import numpy
+        order, requires_grad = None, False
+        if isinstance(value, numpy.ndarray):
+            dtype, elements = value.dtype.name, numpy.ascontiguousarray(value)
+            elements = elements.reshape(value.shape)
+        else:
+            dtype, requires_grad = _name_of(value), value.requires_grad
+            found, order = payload.dense(value if self._framework == "torch" else
+                                         value.contiguous())
+            elements = payload.array_of(found)
+        offset = -(-self.bytes // _ALIGNMENT) * _ALIGNMENT
+        self.bytes = offset + elements.nbytes
+        self._parts.append((value, offset, elements))
+        return Piece(len(self._parts) - 1, offset, elements.nbytes, dtype,
+                     elements.shape, order, requires_grad)
+
+    @property
+    def fits(self) -> bool:
+        return self._memory is None or self.bytes <= len(self._memory)
+
+    def write(self) -> None:
+        """Writes all elements, for which there is room."""
+        import numpy
+        for _, offset, elements in self._parts:
+            numpy.ndarray(elements.shape, elements.dtype, self._memory,
+                          offset)[...] = elements
+
+    def elements(self, piece: Piece) -> Any:
+        """The elements of a piece: NumPy, bytes."""
+        import numpy
+        return numpy.ndarray((piece.bytes,), numpy.uint8,
+                             self._parts[piece.number][2])
+
+
+class OnDevice(NamedTuple):
+    """A field of a batch that lies on a GPU.
+
+    Attributes:
+      batch: the native batch's address.
+      field: its number there.
+    """
+
+    batch: int
+    field: int
+
+
+class Places:
+    """Stands in a _batch.Wrapper for a GPU: tells where fields lie."""
+
+    def putter(self, index: int, dtype: int, shape: Any) -> Any:
+        return lambda memory, _: OnDevice(memory.batch, index)
+
+    def copier(self, index: int, dtype: int, shape: Any, make_host: Any) -> Any:
+        return make_host
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Restorer:
+    """Makes the tensors of one batch that is restored."""
+
+    def __init__(self, gpu: Any, place: Optional[OnDevice],
+                 elements: Callable[[Piece], Any]):
+        """
+        Args:
+          gpu: a _gpu.Gpu.
+          place: where the memory of tensors lies; None: on the host.
+          elements: then, those of a piece: NumPy, bytes.
+        """
+        self._gpu = gpu
+        self._place = place
+        self._elements = elements
+        self._made: Dict[int, Any] = {}
+
+    def load(self, which: Any) -> Any:
+        """Makes what a persistent id stands for."""
+        if which == _MOVER:
+            return self._gpu.move
+        piece = Piece(*which)
+        if piece.number not in self._made:
+            self._made[piece.number] = (
+                self._gpu.upload(self._elements(piece), piece)
+                if self._place is None else
+                self._gpu.put_piece(self._place.batch, self._place.field, piece))
+        return self._made[piece.number]
+
+
+def restorer(gpu: Any, tensors: Any) -> Restorer:
+    """A Restorer of tensors that lie in a field: an OnDevice, or NumPy's bytes."""
+    if isinstance(tensors, OnDevice):
+        return Restorer(gpu, tensors, lambda piece: None)
+    return Restorer(gpu, None, lambda piece: tensors[
+        piece.offset:piece.offset + piece.bytes])
+
+
+def moved(batch: Any, gpu: Any, framework: str) -> Any:
+    """A batch that was made in this process, with its tensors on the GPU.
+
+    Raises:
+      errors.Unsupported: it has something that cannot be pickled.
+    """
+    apart = Apart(None, framework)
+    try:
+        data, buffers = payload.pickled(batch, apart)
+    except Exception as error:
+        raise errors.Unsupported(
+            f"{gpu}: a batch goes there without its other objects, and cannot be "
+            f"pickled: {error}") from error
+    return payload.Unpickler(io.BytesIO(data),
+                             Restorer(gpu, None, apart.elements).load,
+                             buffers).load()
