@@ -88,7 +88,7 @@ class Builder {
   absl::StatusOr<Program> Finish() {
     if (!known_) {
       return absl::InvalidArgumentError(
-          "images differ in size: add RandomResizedCrop(size), or "
+          "images may differ in size: add RandomResizedCrop(size), or "
           "Resize(size) and CenterCrop(size)");
     }
     program_.extent = size_;

@@ -46,6 +46,28 @@ def test_file_instead_of_a_folder(tmp_path):
         f"cannot open the dataset folder {path}: Not a directory")
 
 
+def test_a_table_instead_of_a_folder(tmp_path):
+    path = tmp_path / "train.csv"
+    assert refusal(forebay.InvalidArgument, path) == (
+        f"{path}: is no folder of images: a table is passed as "
+        'forebay.manifest(path, image="its column", label=...)')
+
+
+def test_a_folder_of_the_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert refusal(forebay.NotFound, "~/nowhere") == (
+        f"cannot open the dataset folder {tmp_path}/nowhere: No such file or "
+        "directory")
+
+
+@pytest.mark.parametrize("argument, says", [
+    ({"extra_roots": "/data"}, "extra_roots must be a sequence of folders such as "
+     "['/data']"),
+    ({"generator": 3}, "generator must be a torch.Generator, not 3")])
+def test_arguments_of_other_types(folder, argument, says):
+    assert refusal(forebay.InvalidArgument, folder, **argument) == says
+
+
 def test_folder_without_classes(tmp_path):
     (tmp_path / "photo.jpg").write_bytes(b"")
     assert refusal(forebay.NotFound, tmp_path) == (

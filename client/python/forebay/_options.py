@@ -59,7 +59,9 @@ def location_of(given, what="dataset"):
         uri = os.fspath(given)
     except TypeError:
         raise errors.InvalidArgument(
-            f"the {what} must be a path or a URI, not {given!r}") from None
+            f"the {what} must be a path or a URI" +
+            (", or an object like torch's datasets" if what == "dataset" else "") +
+            f", not {given!r}") from None
     if not uri or "\0" in os.fsdecode(uri):
         raise errors.InvalidArgument(f"the {what} {given!r} is no path")
     if isinstance(uri, str):
@@ -74,15 +76,22 @@ def location_of(given, what="dataset"):
 
 def path_of(dataset):
     """The name by which the daemon knows a dataset: the absolute path for a path
-    or a file:// URI, else a URI that the daemon reads itself."""
+    or a file:// URI, where "~" is the user's home, else a URI that the daemon reads
+    itself."""
     uri = location_of(dataset)
-    return uri if is_remote(uri) else os.path.abspath(uri)
+    return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
 
 
 def _is_shards(path):
     """Whether a path stands for tar shards rather than for a folder."""
     name = os.fsdecode(path)
     return (name.endswith(".tar") or any(c in name for c in "{*?[")) and (
+        not os.path.isdir(path))
+
+
+def _is_table(path):
+    """Whether a path stands for a table, which only forebay.manifest describes."""
+    return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
         not os.path.isdir(path))
 
 
@@ -137,6 +146,10 @@ def dataset_options(dataset, fields, extra_roots=()):
     path = path_of(dataset)
     if fields is None:
         if not _is_shards(path):
+            if _is_table(path):
+                raise errors.InvalidArgument(
+                    f"{os.fsdecode(path)}: is no folder of images: a table is passed "
+                    'as forebay.manifest(path, image="its column", label=...)')
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
                     "fields": [], "columns": []}
         raise errors.InvalidArgument(
@@ -151,6 +164,9 @@ def dataset_options(dataset, fields, extra_roots=()):
 
 
 def _check_extra_roots(extra_roots, dataset):
+    if isinstance(extra_roots, (str, bytes, os.PathLike)):
+        raise errors.InvalidArgument(
+            f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
     place = dataset.path if isinstance(dataset, Manifest) else dataset
     if roots and is_remote(place):

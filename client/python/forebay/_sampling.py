@@ -153,7 +153,13 @@ class Sampling(NamedTuple):
 
 
 def _seed(generator: Any) -> Optional[int]:
-    return None if generator is None else int(generator.initial_seed())
+    if generator is None:
+        return None
+    try:
+        return int(generator.initial_seed())
+    except AttributeError:
+        raise errors.InvalidArgument(
+            f"generator must be a torch.Generator, not {generator!r}") from None
 
 
 def _plain(sampler: Any, name: str) -> bool:

@@ -16,6 +16,7 @@ from .._position import Position
 from .._source import Produced
 from .._stage import digest, failure, payload
 from .._stage.batch_epoch import BatchEpoch
+from .._stage.arguments import check_timeout
 from .._stage.batch_run import Made
 from .._stage.making import Stage
 from .._stage.plan import Plan
@@ -108,9 +109,7 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
             f"share takes an iterable or a function that makes one, not {iterable!r}")
     if not isinstance(key, str) or not key:
         raise errors.InvalidArgument(f"key must be a text, not {key!r}")
-    if timeout < 0:
-        raise errors.InvalidArgument(
-            f"timeout must not be negative, but is {timeout!r}")
+    check_timeout(timeout)
     options = _options.build(
         Produced(key), batch_size=1, drop_last=False, shuffle=False, seed=0,
         transform=None, rank=0, world_size=1, pad="none", listed=False, fields=None,

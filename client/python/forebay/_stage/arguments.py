@@ -78,6 +78,20 @@ def check(given: Dict[str, Any]) -> None:
         _check_iterable(name, given)
 
 
+def check_timeout(timeout: Any) -> None:
+    """Refuses what no loader takes as timeout.
+
+    Raises:
+      errors.InvalidArgument: one sentence says why.
+    """
+    if not isinstance(timeout, (int, float)):
+        raise errors.InvalidArgument(
+            f"timeout must be a number of seconds, not {timeout!r}")
+    if not timeout >= 0:
+        raise errors.InvalidArgument(
+            f"timeout must not be negative, but is {timeout!r}")
+
+
 def check_workers(number: Any, timeout: float, are_persistent: bool) -> None:
     """Refuses what no loader takes as num_workers, timeout and persistent_workers.
 
@@ -89,9 +103,7 @@ def check_workers(number: Any, timeout: float, are_persistent: bool) -> None:
             not 0 <= number <= _MAX_WORKERS):
         raise errors.InvalidArgument(
             f"num_workers must be 0 to {_MAX_WORKERS}, not {number!r}")
-    if timeout < 0:
-        raise errors.InvalidArgument(
-            f"timeout must not be negative, but is {timeout!r}")
+    check_timeout(timeout)
     if number == 0 and timeout:
         raise errors.InvalidArgument(
             "timeout is of workers, but num_workers=0 makes batches here")

@@ -71,8 +71,8 @@ class StagedLoader(DataLoader):
                                            given["pad"])
         name = type(self.dataset).__name__
         options = _options.build(
-            Produced(name), batch_size=keys.batch_size or 1,
-            drop_last=keys.drop_last, shuffle=sampling.shuffle,
+            Produced(name), drop_last=keys.drop_last, shuffle=sampling.shuffle,
+            batch_size=1 if keys.batch_size is None else keys.batch_size,
             seed=sampling.seed, transform=None, rank=sampling.rank,
             world_size=sampling.world_size, pad=sampling.pad,
             listed=sampling.listed, fields=None, extra_roots=(),

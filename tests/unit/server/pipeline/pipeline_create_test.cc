@@ -59,7 +59,8 @@ TEST(PipelineCreateTest, ShorterEdgeOfAKnownSizeIsKnown) {
 
 TEST(PipelineCreateTest, RefusesVaryingShapesAndSaysWhatToAdd) {
   const std::string expected =
-      "images differ in size: add RandomResizedCrop(size), or Resize(size) and "
+      "images may differ in size: add RandomResizedCrop(size), or Resize(size) "
+      "and "
       "CenterCrop(size)";
   EXPECT_EQ(Refusal(""), expected);
   EXPECT_EQ(Refusal("ops { resize { height: 256 } }"), expected);

@@ -139,7 +139,7 @@ TEST(UserCodeTest, TheTailIsThatOfTheOpsBehind) {
 TEST(UserCodeTest, RefusesAndNamesTheOp) {
   const std::string name = "transform 2 (user code): ";
   EXPECT_EQ(Refusal(Image(8, 8, 3)),
-            "images differ in size: add RandomResizedCrop(size), or "
+            "images may differ in size: add RandomResizedCrop(size), or "
             "Resize(size) and CenterCrop(size)");
   EXPECT_EQ(Refusal(std::string(kCrop) + Image(0, 8, 3)),
             name +
