@@ -8,8 +8,10 @@
 //
 // A producer host forks producers. It maps each slot for writing before the
 // slot is sealed against new mappings like that, so only those that it forks
-// afterwards can write there. A producer makes samples in slots. When a socket
-// ends, so does the process behind it; when a host does, so do its producers.
+// afterwards can write there. A producer makes samples in slots. It keeps those
+// that its task does not name read-only, against mistakes of the user's code;
+// nothing relies on it. When a socket ends, so does the process behind it; when
+// a host does, so do its producers.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +24,8 @@ inline constexpr std::uint32_t kMaxProducedSamples = 256;
 inline constexpr std::uint32_t kMaxProducerError = 1900;  // bytes of a text
 
 enum class ProducerCommand : std::uint32_t {
-  // To hosts. Descriptor: the slot's memfd, to be mapped shared, for writing.
-  // Or that of the memory in which a slot's device part is made.
+  // To hosts. Descriptor: the slot's memfd, to be mapped shared, so that it can
+  // be written. Or that of the memory in which a slot's device part is made.
   // Behind the task: `count` offsets, 64 bits each. If producers make samples:
   // of their fields, each in the part of the slot where it lies. If they run
   // the user's code in a pipeline: where sample 0 has its input, how far behind

@@ -17,11 +17,10 @@ import signal
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _apart, _native
 from .._stage import failure, payload, wire
-from .._stage.worker import Slot
 from .iteration import Iteration, State
 
 _LOOK_SECONDS = 0.5
@@ -51,6 +50,18 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
         os.dup2(descriptor, place)
     _apart.leave_to_starter((listener.fileno(),))
     _Producer(listener, source, directory).run()
+
+
+class _Slot(NamedTuple):
+    """Memory that the trainer's threads write.
+
+    Attributes:
+      memory: mmap.mmap.
+      offsets: of the fields.
+    """
+
+    memory: Any
+    offsets: Tuple[int, ...]
 
 
 class _Producer:
@@ -165,7 +176,7 @@ class _Stream:
         self._producer = producer
         self._tasks = tasks
         self._room = room
-        self._slots: Dict[int, Slot] = {}
+        self._slots: Dict[int, _Slot] = {}
         self._workers: List[socket.socket] = []
 
     def start(self) -> None:
@@ -193,8 +204,8 @@ class _Stream:
         try:
             task = wire.read_task(message)
             if task.command == wire.MAP_SLOT:
-                self._slots[task.slot] = Slot(mmap.mmap(fds[0], task.bytes),
-                                              task.offsets)
+                self._slots[task.slot] = _Slot(mmap.mmap(fds[0], task.bytes),
+                                               task.offsets)
             elif task.command == wire.UNMAP_SLOT:
                 del self._slots[task.slot]
             elif task.command == wire.FORK:

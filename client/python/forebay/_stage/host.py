@@ -7,7 +7,6 @@ worker, as it was when it began.
 from __future__ import annotations
 
 import ctypes
-import mmap
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
@@ -23,7 +22,8 @@ from .. import _apart
 from . import failure, forked, images, making, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
-from .worker import Batches, Rows, Slot, Worker, become
+from .slots import Slot
+from .worker import Batches, Rows, Worker, become
 from .workers import Workers, reason
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
@@ -198,10 +198,9 @@ class _Host:
 
     def _do(self, task: wire.Task, fds: List[int]) -> None:
         if task.command == wire.MAP_SLOT:
-            self._slots[task.slot] = Slot(mmap.mmap(fds[0], task.bytes),
-                                          task.offsets)
+            self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
         elif task.command == wire.UNMAP_SLOT:
-            self._slots.pop(task.slot).memory.close()
+            self._slots.pop(task.slot).unmap()
         elif task.command == wire.FORK:
             self._fork(task.slot, fds[0])
 

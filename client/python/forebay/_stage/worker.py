@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
+import select
 import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from . import failure, forked, making, payload, placed, seeds, structure, wire
 from .batches import Ordered
@@ -17,26 +19,17 @@ from .iteration import Exhausted, Shard, Sharded
 from .listed import Listed
 from .making import Stage
 from .shard_state import Kept
+from .slots import Guard, Slot
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
-
-
-class Slot(NamedTuple):
-    """Memory that workers write.
-
-    Attributes:
-      memory: mmap.mmap.
-      offsets: of the fields.
-    """
-
-    memory: Any
-    offsets: Tuple[int, ...]
+_IDLE_MILLISECONDS = 5  # without a task, after which slots are protected
 
 
 def become(number: int, stage: Stage) -> None:
     """Makes this process a worker: it ends with its parent, leaves signals of the
-    terminal to the trainer, and computes on one thread.
+    terminal to the trainer, computes on one thread, and says where it was if a
+    fault ends it.
 
     Args:
       number: 0 to stage.workers - 1.
@@ -50,6 +43,11 @@ def become(number: int, stage: Stage) -> None:
     forked.note_worker()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if not faulthandler.is_enabled():
+        try:
+            faulthandler.enable()
+        except Exception:
+            pass  # stderr is no file
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
@@ -213,6 +211,7 @@ class Worker:
         self._stage = stage
         self._maker = maker
         self._slots = slots
+        self._guard = Guard(slots)
         self._failed_init: Optional[str] = None
 
     def run(self, number: int) -> None:
@@ -229,7 +228,11 @@ class Worker:
             forked.end_child(error)
             self._failed_init = failure.describe(error, "running worker_init_fn")
         self._maker.begin(self._stage, number)
+        idle = select.poll()
+        idle.register(self._tasks.fileno(), select.POLLIN)
         while True:
+            if self._guard.is_open and not idle.poll(_IDLE_MILLISECONDS):
+                self._guard.close()
             message = self._tasks.recv(wire.MAX_MESSAGE)
             if not message:
                 return
@@ -239,9 +242,13 @@ class Worker:
                 time.process_time_ns() - began, failures))
 
     def _make(self, task: wire.Task) -> List[Tuple[int, str]]:
-        if self._failed_init is not None:
-            return [(index, self._failed_init)
-                    for index in range(len(task.samples))]
+        text = self._failed_init
+        try:
+            self._guard.begin(_slots_of(task))
+        except Exception as error:
+            text = failure.describe(error)
+        if text is not None:
+            return [(index, text) for index in range(len(task.samples))]
         failures = []
         for index, sample in enumerate(task.samples):
             try:
@@ -250,4 +257,11 @@ class Worker:
                 forked.end_child(error)
                 failures.append((index, failure.describe(
                     error, f"making sample {sample.id}")))
+        self._guard.end()
         return failures
+
+
+def _slots_of(task: wire.Task) -> Set[int]:
+    """The numbers of the slots that a task names."""
+    return {number for sample in task.samples
+            for number in (sample.slot, sample.device) if number is not None}

@@ -6,8 +6,11 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import time
 from typing import Any, Dict, NamedTuple
+
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 
 
 class _Worker(NamedTuple):
@@ -64,6 +67,7 @@ class Workers:
                     continue
                 if status or not self.last_end:
                     self.last_end = reason(status)
+                _tell_of_fault(pid, status)
             except ChildProcessError:
                 pass
             worker = self._workers.pop(pid)
@@ -97,6 +101,15 @@ def _close(worker: _Worker) -> None:
     worker.tasks.close()
     if worker.descriptor >= 0:
         os.close(worker.descriptor)
+
+
+def _tell_of_fault(pid: int, status: int) -> None:
+    """Tells the user if a worker ended by a fault, which costs no batch."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in _FAULTS:
+        print(f"forebay: worker process {pid} was {reason(status)}, and is "
+              "replaced. Its code may have written into a batch that it was not "
+              "asked to make, or after it had made it.", file=sys.stderr,
+              flush=True)
 
 
 def reason(status: int) -> str:

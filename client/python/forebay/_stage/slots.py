@@ -1,0 +1,156 @@
+"""The daemon's slots in a worker process: writable only while a task names them.
+
+A worker inherits the mappings of its host, which are read-only. Code of the user's
+that writes into a batch later, or into another one, ends its worker by SIGSEGV and
+spoils nothing. That guards against mistakes; code that wants to can write anyway.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import time
+from typing import (Any, Callable, Dict, Iterable, NamedTuple, Set,
+                    Tuple)
+
+_HUGE_PAGE = 2 << 20
+_PROT_NONE = 0
+_MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
+_FAILED = ctypes.c_void_p(-1).value
+# The part of the time that protecting slots may take. The page tables of a large
+# slot without huge pages take longer to change than some samples take to make.
+_MOST_COST = 0.02
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_mmap = _libc.mmap
+_mmap.restype = ctypes.c_void_p
+_mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                  ctypes.c_int, ctypes.c_long]
+_munmap = _libc.munmap
+_munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_mprotect = _libc.mprotect
+_mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+def _failure() -> OSError:
+    error = ctypes.get_errno()
+    return OSError(error, os.strerror(error))
+
+
+def _map(fd: int, size: int) -> int:
+    """Maps memory read-only, so that huge pages can be mapped as such: their page
+    tables are small. Returns its address."""
+    extra = _HUGE_PAGE if size >= _HUGE_PAGE else 0
+    reserved = _mmap(None, size + extra, _PROT_NONE, mmap.MAP_PRIVATE |
+                     mmap.MAP_ANONYMOUS | _MAP_NORESERVE, -1, 0)
+    if reserved == _FAILED:
+        raise _failure()
+    before = -reserved % _HUGE_PAGE if extra else 0
+    address = _mmap(reserved + before, size, mmap.PROT_READ,
+                    mmap.MAP_SHARED | _MAP_FIXED, fd, 0)
+    if address == _FAILED:
+        error = _failure()
+        _munmap(reserved, size + extra)
+        raise error
+    if before:
+        _munmap(reserved, before)
+    if extra > before:
+        _munmap(address + size, extra - before)
+    return address
+
+
+class Slot(NamedTuple):
+    """Memory that workers write.
+
+    Attributes:
+      memory: of bytes, writable while a Guard opens it.
+      offsets: of the fields.
+      address, size: of the mapping; whole pages.
+    """
+
+    memory: Any
+    offsets: Tuple[int, ...]
+    address: int
+    size: int
+
+    @staticmethod
+    def map(fd: int, size: int, offsets: Tuple[int, ...]) -> "Slot":
+        """Maps a memfd that can be written still.
+
+        Raises:
+          OSError: there is no room.
+        """
+        size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        address = _map(fd, size)
+        array = (ctypes.c_char * size).from_address(address)
+        return Slot(memoryview(array).cast("B"), offsets, address, size)
+
+    def unmap(self) -> None:
+        """Nothing may use the memory afterwards."""
+        self.memory.release()
+        _munmap(self.address, self.size)
+
+    def protect(self, writable: bool) -> None:
+        """Makes it writable, or read-only.
+
+        Raises:
+          OSError: the kernel cannot.
+        """
+        access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        if _mprotect(self.address, self.size, access) != 0:
+            raise _failure()
+
+
+class Guard:
+    """Keeps a worker's slots read-only but while a task names them.
+
+    Where that takes more than _MOST_COST of the time, slots stay writable for some
+    tasks more, or until the worker is idle.
+    """
+
+    def __init__(self, slots: Dict[int, Slot],
+                 clock: Callable[[], float] = time.perf_counter):
+        """
+        Args:
+          slots: by number; all are read-only.
+          clock: a function that returns seconds.
+        """
+        self._slots = slots
+        self._clock = clock
+        self._open: Set[int] = set()
+        self._cost = 0.0  # seconds, of protecting
+        self._spent = 0.0  # seconds, of tasks
+        self._began = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any slot is writable."""
+        return bool(self._open)
+
+    def begin(self, numbers: Iterable[int]) -> None:
+        """Begins a task, which writes into these slots.
+
+        Raises:
+          KeyError: there is no such slot.
+          OSError: the kernel cannot make one writable.
+        """
+        self._began = self._clock()
+        for number in numbers:
+            if number not in self._open:
+                self._slots[number].protect(writable=True)
+                self._open.add(number)
+        self._cost += self._clock() - self._began
+
+    def end(self) -> None:
+        """Ends a task."""
+        now = self._clock()
+        self._spent += now - self._began
+        if self._cost <= self._spent * _MOST_COST:
+            self.close()
+            self._cost += self._clock() - now
+
+    def close(self) -> None:
+        """Makes all slots read-only."""
+        while self._open:
+            self._slots[self._open.pop()].protect(writable=False)
